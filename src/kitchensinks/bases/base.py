@@ -1,0 +1,289 @@
+"""What a random basis is, and what a draw of it is."""
+
+import math
+import numbers
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from sklearn.base import BaseEstimator, clone
+
+from kitchensinks.numerics.words import Words, check_seed
+from kitchensinks.rows import densify, numeric_rows
+
+Floats = NDArray[np.float64]
+Theta = dict[str, Any]
+
+# Draws of one block where a basis has no block of its own.
+BLOCK = 256
+
+
+class Basis(BaseEstimator):
+    """A family of functions φ(x; θ) with a law p(θ), declared in one place.
+
+    A subclass states
+
+    - ``sample(words, n_inputs)``: θ of one block of ``block_size(n_inputs)`` draws,
+      from the block's raw words: a dict of arrays whose first axis is the draw;
+    - ``features(theta, rows)``: φ(x; θ), unscaled, one column (or more) a draw;
+    - ``bound``: sup |φ|, which may be infinite;
+    - ``exact_kernel(rows, others)``: k(x, z) = E φ(x; θ)φ(z; θ);
+    - ``check()``: an error for parameters that make no sense.
+
+    What depends on the data (a bandwidth by heuristic, quantile thresholds) is
+    resolved first: ``basis.resolve(rows)`` returns a basis that does not depend on
+    it any more, and kernels and draws are of a resolved basis.
+    """
+
+    sparse: bool = False
+    """Whether features come as a sparse CSR array."""
+
+    features_per_draw: int = 1
+    """How many features one draw of θ averages: 2 for cosine and sine of one frequency."""
+
+    takes_sparse_rows: bool = False
+    """Whether ``features`` works on sparse rows as they are."""
+
+    keeps_float64: bool = False
+    """Whether θ stays in float64 whatever the dtype of the rows."""
+
+    @property
+    def bound(self) -> float:
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raise a ValueError that names the parameter where one makes no sense."""
+
+    def block_size(self, n_inputs: int) -> int:
+        return BLOCK
+
+    def sample(self, words: Words, n_inputs: int) -> Theta:
+        raise NotImplementedError
+
+    def features(self, theta: Theta, rows: Any) -> Any:
+        raise NotImplementedError
+
+    def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
+        raise NotImplementedError
+
+    def unresolved(self) -> str | None:
+        """The parameter that still depends on the data, as ``name='value'``, or None."""
+        return None
+
+    def settle(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
+        """The resolved values of the parameters that depend on the (few) rows given."""
+        return {}
+
+    def resolve(self, rows: Any, weights: Any = None) -> Self:
+        """A basis whose law no longer depends on data, learned from a sample of rows.
+
+        `rows` (n, d) and `weights` (n,) should be a sample of bounded size: the
+        estimators pass at most 2000 rows.
+        """
+        self.check()
+        if self.unresolved() is None:
+            return self
+        rows = numeric_rows(rows).astype(np.float64, copy=False)
+        if weights is not None:
+            weights = np.asarray(weights, dtype=np.float64)
+        return clone(self).set_params(**self.settle(rows, weights))
+
+    def require_resolved(self) -> None:
+        self.check()
+        open_parameter = self.unresolved()
+        if open_parameter is not None:
+            raise ValueError(
+                f"{open_parameter} depends on the data and is not resolved yet. Call "
+                f"basis.resolve(rows) first, or give a number."
+            )
+
+    def kernel(self, X: Any, Y: Any = None) -> Floats:
+        """k(x, z) = E φ(x; θ)φ(z; θ) for every pair of rows, in float64.
+
+        ``SVC(kernel=basis.kernel)`` and ``KernelRidge(kernel=basis.kernel)`` are the
+        exact counterparts of a fit with random features.
+
+        X (n, d), Y (m, d) or None for X itself; returns (n, m).
+        """
+        self.require_resolved()
+        rows = numeric_rows(X, "X").astype(np.float64, copy=False)
+        others = rows if Y is None else numeric_rows(Y, "Y").astype(np.float64, copy=False)
+        if rows.shape[1] != others.shape[1]:
+            raise ValueError(
+                f"X has {rows.shape[1]} columns and Y has {others.shape[1]}: "
+                "a kernel compares rows of the same columns."
+            )
+        return self.exact_kernel(rows, others)
+
+    def draw(
+        self,
+        seed: int,
+        n_inputs: int,
+        n_components: int,
+        dtype: DTypeLike = np.float64,
+        start: int = 0,
+    ) -> "Draw":
+        """Draws start, …, n_components − 1 of θ: a pure function of the seed.
+
+        The first K' of K draws are the K'-draw, so `start` lets anyone redraw a
+        share of them without the rest.
+        """
+        self.require_resolved()
+        seed = check_seed(seed)
+        n_components = check_count("n_components", n_components)
+        check_count("n_inputs", n_inputs)
+        theta = self.theta(seed, n_inputs, start, n_components)
+        if not self.keeps_float64:
+            theta = {name: cast(value, np.dtype(dtype)) for name, value in theta.items()}
+        return Draw(self, seed, n_inputs, start, n_components, np.dtype(dtype), theta)
+
+    def theta(self, seed: int, n_inputs: int, start: int, stop: int) -> Theta:
+        """θ of draws start, …, stop − 1, joined from their blocks."""
+        return sample_blocks(
+            lambda words: self.sample(words, n_inputs),
+            self.block_size(n_inputs),
+            seed,
+            start,
+            stop,
+        )
+
+    def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
+        """θ with whatever columns have to be learned from rows (the bins of a grid)."""
+        return theta
+
+    def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
+        """Number of columns of each draw, shape (n_draws,)."""
+        return np.full(n_draws, self.features_per_draw, dtype=np.int64)
+
+    def names(self, theta: Theta, n_draws: int) -> list[str]:
+        """A name for each column, for `get_feature_names_out`."""
+        prefix = type(self).__name__.lower()
+        return [f"{prefix}{k}" for k in range(int(self.columns(theta, n_draws).sum()))]
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Draws start, …, stop − 1 of a resolved basis: frozen, ready to featurise rows."""
+
+    basis: Basis
+    seed: int
+    n_inputs: int
+    start: int
+    stop: int
+    dtype: np.dtype[Any]
+    theta: Theta
+
+    @property
+    def n_components(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Columns of draw k are offsets[k]:offsets[k + 1]; shape (n_components + 1,)."""
+        counts = self.basis.columns(self.theta, self.n_components)
+        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.basis.columns(self.theta, self.n_components).sum())
+
+    @property
+    def scale(self) -> float:
+        """1/√(number of features averaged): products of scaled features meet the kernel."""
+        return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)
+
+    def features(self, rows: Any) -> Any:
+        """φ(x; θ_k) for every row and draw, unscaled: (n, n_columns), dense or CSR."""
+        if rows.shape[1] != self.n_inputs:
+            raise ValueError(
+                f"rows have {rows.shape[1]} columns; this draw was made for {self.n_inputs}."
+            )
+        if not self.basis.takes_sparse_rows:
+            rows = densify(rows)
+        return self.basis.features(self.theta, rows.astype(self.dtype, copy=False))
+
+    def scaled_features(self, rows: Any) -> Any:
+        """φ(x; θ_k)·scale, so that inner products approximate the kernel."""
+        features = self.features(rows)
+        features *= self.dtype.type(self.scale)
+        return features
+
+    def part(self, low: int, high: int) -> "Draw":
+        """Draws low, …, high − 1 of this draw."""
+        theta = {name: value[low:high] for name, value in self.theta.items()}
+        return replace(self, start=self.start + low, stop=self.start + high, theta=theta)
+
+    def tabulate(self, blocks: Iterable[Any]) -> "Draw":
+        """This draw with the columns that its basis has to learn from blocks of rows."""
+        return replace(self, theta=self.basis.tabulate(self.theta, blocks))
+
+
+class Shared:
+    """A part of θ that every draw shares: joining and slicing leave it alone."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __getitem__(self, index: slice) -> "Shared":
+        return self
+
+    def astype(self, dtype: np.dtype[Any]) -> "Shared":
+        return Shared([cast(part, dtype) for part in self.value])
+
+
+def sample_blocks(
+    sample: Callable[[Words], Theta],
+    block_size: int,
+    seed: int,
+    start: int,
+    stop: int,
+    stream: int = 0,
+) -> Theta:
+    """Sample the blocks that hold draws start, …, stop − 1, and cut off the rest."""
+    first = start // block_size
+    blocks = [sample(Words(seed, b, stream)) for b in range(first, -(-stop // block_size))]
+    low, high = start - first * block_size, stop - first * block_size
+    return {name: join([block[name] for block in blocks])[low:high] for name in blocks[0]}
+
+
+def join(parts: list[Any]) -> Any:
+    """Concatenate arrays, or parts that know how to join themselves."""
+    if isinstance(parts[0], np.ndarray):
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return parts[0].join(parts)
+
+
+def cast(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Floating-point parameters in the working dtype; counts and indices as they are."""
+    if isinstance(value, np.ndarray):
+        return value.astype(dtype, copy=False) if value.dtype.kind == "f" else value
+    return value.astype(dtype)
+
+
+def check_count(name: str, value: Any) -> int:
+    """A whole number of at least one."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(
+            f"{name}={value!r} is of type {type(value).__name__}: need a whole number of 1 or more."
+        )
+    if value < 1:
+        raise ValueError(f"{name}={value!r}: need a whole number of 1 or more.")
+    return int(value)
+
+
+def check_positive(name: str, value: Any, advice: str = "") -> float:
+    """A positive finite number."""
+    good = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    if not (good and math.isfinite(value) and value > 0):
+        raise ValueError(f"{name}={value!r}: need a positive finite number{advice}.")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
+    """One of the names listed."""
+    choices = list(choices)
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}={value!r}: need one of {', '.join(map(repr, choices))}.")
+    return value

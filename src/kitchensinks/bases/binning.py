@@ -1,0 +1,148 @@
+"""Random binning: indicators of the cells of random grids."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kitchensinks.bases.bandwidth import check_gamma, open_gamma, resolve_gamma
+from kitchensinks.bases.base import Basis, Theta
+from kitchensinks.numerics.bins import bin_hashes, find_columns
+from kitchensinks.numerics.distances import cityblock
+from kitchensinks.numerics.words import Words
+
+Floats = NDArray[np.float64]
+Names = NDArray[np.uint64]
+
+
+class Binning(Basis):
+    """Which bin of a random grid holds x, as a 0/1 vector with a single one.
+
+    A grid has a pitch δ_j ~ Gamma(2, 1/γ) (density γ²δe^(−γδ)) and a shift u_j uniform on
+    [0, δ_j] in each dimension (random bases, section V c). Two rows share a bin with
+    probability
+
+        k(x, z) = exp(−γ‖x − z‖₁),
+
+    so the features of one grid are one vector-valued draw, and `n_components` counts
+    grids. A bin is named by a stable 64-bit hash; the columns are the bins that the rows of
+    `fit` occupy, and a bin never seen there gives a zero.
+
+    Parameters
+    ----------
+    gamma : a positive number, "median" (default): 1/median(‖x − z‖₁), or "scale".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[0.0], [0.1], [5.0]])
+    >>> draw = Binning(gamma=1.0).draw(seed=0, n_inputs=1, n_components=4).tabulate([rows])
+    >>> draw.features(rows).sum(axis=1)
+    array([4., 4., 4.])
+    """
+
+    sparse = True
+    keeps_float64 = True
+
+    def __init__(self, gamma: float | str = "median") -> None:
+        self.gamma = gamma
+
+    @property
+    def bound(self) -> float:
+        return 1.0
+
+    def check(self) -> None:
+        check_gamma(self.gamma)
+
+    def unresolved(self) -> str | None:
+        return open_gamma(self.gamma)
+
+    def settle(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
+        return {"gamma": resolve_gamma(self.gamma, "l1", rows, weights)}
+
+    def block_size(self, n_inputs: int) -> int:
+        return 16
+
+    def sample(self, words: Words, n_inputs: int) -> Theta:
+        shape = (self.block_size(n_inputs), n_inputs)
+        pitch = words.gamma(2, *shape) / float(self.gamma)
+        shift = pitch * words.uniform(*shape)
+        odd = words.raw(shape[0] * n_inputs).reshape(shape) | np.uint64(1)
+        return {"shift": shift, "rate": 1.0 / pitch, "multiplier": odd}
+
+    def bin_names(self, theta: Theta, rows: NDArray[Any]) -> Names:
+        """The hash of the bin of every row in every grid, shape (n, grids)."""
+        names = np.empty((len(rows), len(theta["shift"])), dtype=np.uint64)
+        bin_hashes(
+            np.ascontiguousarray(rows), theta["shift"], theta["rate"], theta["multiplier"], names
+        )
+        return names
+
+    def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
+        """θ with the bins that the rows occupy added to those it has: a union, in any order."""
+        tables = [np.empty(0, dtype=np.uint64)] * len(theta["shift"])
+        if "table" in theta:
+            tables = theta["table"].parts
+        for rows in blocks:
+            names = self.bin_names(theta, rows)
+            tables = [np.union1d(old, names[:, g]) for g, old in enumerate(tables)]
+        return {**theta, "table": BinTable(tables)}
+
+    def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
+        return np.array([len(part) for part in self._table(theta).parts], dtype=np.int64)
+
+    def features(self, theta: Theta, rows: Any) -> Any:
+        table = self._table(theta)
+        names = self.bin_names(theta, rows)
+        found = np.empty(names.shape, dtype=np.int64)
+        find_columns(names, table.names, table.offsets, found)
+        seen = found >= 0
+        counts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
+        columns = found[seen] if not seen.all() else found.reshape(-1)
+        index = np.int32 if max(counts[-1], len(table.names)) < 2**31 else np.int64
+        values = np.ones(len(columns), dtype=rows.dtype)
+        shape = (len(rows), len(table.names))
+        matrix = sparse.csr_array((values, columns.astype(index), counts.astype(index)), shape)
+        matrix.has_sorted_indices = True
+        return matrix
+
+    def _table(self, theta: Theta) -> "BinTable":
+        if "table" not in theta:
+            raise ValueError(
+                "This draw of Binning has no columns yet: they are the bins that training rows "
+                "occupy. Call draw.tabulate(blocks_of_rows) first."
+            )
+        table: BinTable = theta["table"]
+        return table
+
+    def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
+        with np.errstate(over="ignore", under="ignore"):
+            return np.exp(-float(self.gamma) * cityblock(rows, others))
+
+    def names(self, theta: Theta, n_draws: int) -> list[str]:
+        return [
+            f"grid{g}_{name:016x}"
+            for g, part in enumerate(self._table(theta).parts)
+            for name in part
+        ]
+
+
+class BinTable:
+    """The sorted bin names of each grid; slicing takes grids."""
+
+    def __init__(self, parts: list[Names]) -> None:
+        self.parts = parts
+        self.names = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
+        self.offsets = np.concatenate([[0], np.cumsum([len(p) for p in parts])]).astype(np.int64)
+
+    def __getitem__(self, index: slice) -> "BinTable":
+        return BinTable(self.parts[index])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BinTable) and bool(
+            np.array_equal(self.offsets, other.offsets) and np.array_equal(self.names, other.names)
+        )
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,170 @@
+"""Random directions ω: independent, orthogonal within a block, or structured.
+
+A projection is an array of shape (K, d), or a `Fastfood` that stands for one
+without storing it. Where the law of ω is rotation-invariant it is a Gaussian
+vector times an independent factor of its own length (`radial`), and every kind
+of projection has exactly that marginal law.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.bases.base import BLOCK
+from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
+from kitchensinks.numerics.words import Words
+from kitchensinks.rows import block_slices, densify
+
+Floats = NDArray[np.float64]
+Radial = Callable[[Words, int], Floats]
+
+PROJECTIONS = ("gaussian", "orthogonal", "hadamard")
+
+# No orthogonal block is larger: its QR factorisation costs d·b².
+_LARGEST_BLOCK = 1024
+
+
+def projection_block_size(kind: str, n_inputs: int) -> int:
+    """Draws of one block: all that can be orthogonal in d dimensions, or one transform."""
+    if kind == "orthogonal":
+        return min(n_inputs, _LARGEST_BLOCK)
+    if kind == "hadamard":
+        return next_power_of_two(n_inputs)
+    return BLOCK
+
+
+def sample_projection(
+    words: Words, kind: str, n_inputs: int, radial: Radial | None = None, unit: bool = False
+) -> "Floats | Fastfood":
+    """One block of directions.
+
+    ω = z·r with z standard normal in R^d and r = radial(words, count), or ω = z/‖z‖
+    where `unit` (uniform on the sphere).
+
+    - "gaussian": independent rows.
+    - "orthogonal": rows of a uniformly random rotation, each with a length of its own,
+      independent of the others and distributed as ‖z‖.
+    - "hadamard": Fastfood's S·H·G·Π·H·B (see `Fastfood`).
+    """
+    count = projection_block_size(kind, n_inputs)
+    if kind == "hadamard":
+        directions = Fastfood.sample(words, n_inputs)
+        lengths = 1.0 / directions.lengths() if unit else words.chi(count, count)
+        if radial is not None:
+            lengths = lengths * radial(words, count)
+        return directions.with_radius(lengths)
+    if kind == "orthogonal":
+        rotation, triangle = np.linalg.qr(words.normal(n_inputs, count))
+        rows = (rotation * np.sign(np.diag(triangle))).T
+        if not unit:
+            rows = rows * words.chi(n_inputs, count)[:, None]
+    else:
+        rows = words.normal(count, n_inputs)
+        if unit:
+            rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    if radial is not None:
+        rows = rows * radial(words, count)[:, None]
+    return np.ascontiguousarray(rows)
+
+
+def project(rows: Any, directions: "NDArray[Any] | Fastfood") -> NDArray[Any]:
+    """ω_k·x for every row and direction, shape (n, K), in the dtype of the rows."""
+    if isinstance(directions, Fastfood):
+        return directions.apply(densify(rows))
+    return np.asarray(rows @ directions.T)
+
+
+class Fastfood:
+    """Directions from Hadamard products, P = 2^⌈log₂ d⌉ a block: ω = r·(H·G·Π·H·B)/(√P·‖G‖).
+
+    B holds random signs, Π a random order, G independent normals, H is the
+    Walsh–Hadamard matrix. Given B and Π, a row of H·G·Π·H·B is a Gaussian vector
+    with covariance P·I, so its direction is uniform and independent of ‖G‖; with a
+    length r of its own, chi with P degrees of freedom, the row is *exactly* a standard
+    normal vector, and so are its first d coordinates. Rows of one block are
+    orthogonal in R^P. A product costs P log P a row and block in place of P·d.
+    """
+
+    def __init__(
+        self,
+        signs: NDArray[Any],
+        order: NDArray[np.int64],
+        normals: NDArray[Any],
+        radius: NDArray[Any],
+        n_inputs: int,
+        start: int = 0,
+    ) -> None:
+        self.signs = signs
+        self.order = order
+        self.normals = normals
+        self.radius = radius
+        self.n_inputs = n_inputs
+        self.start = start
+
+    @classmethod
+    def sample(cls, words: Words, n_inputs: int) -> "Fastfood":
+        """One block, with rows of length one in R^P."""
+        size = next_power_of_two(n_inputs)
+        signs, order = words.sign(1, size), words.permutation(size)[None]
+        normals = words.normal(1, size)
+        normals /= math.sqrt(size) * np.linalg.norm(normals)
+        return cls(signs, order, normals, np.ones(size), n_inputs)
+
+    def with_radius(self, radius: Floats) -> "Fastfood":
+        return Fastfood(self.signs, self.order, self.normals, radius, self.n_inputs, self.start)
+
+    def join(self, parts: "list[Fastfood]") -> "Fastfood":
+        return Fastfood(
+            np.concatenate([part.signs for part in parts]),
+            np.concatenate([part.order for part in parts]),
+            np.concatenate([part.normals for part in parts]),
+            np.concatenate([part.radius for part in parts]),
+            self.n_inputs,
+        )
+
+    def __len__(self) -> int:
+        return len(self.radius)
+
+    def __getitem__(self, index: slice) -> "Fastfood":
+        low, high, _ = index.indices(len(self))
+        size = self.signs.shape[1]
+        first, last = (self.start + low) // size, -(-(self.start + high) // size)
+        return Fastfood(
+            self.signs[first:last],
+            self.order[first:last],
+            self.normals[first:last],
+            self.radius[low:high],
+            self.n_inputs,
+            (self.start + low) % size,
+        )
+
+    def astype(self, dtype: np.dtype[Any]) -> "Fastfood":
+        return Fastfood(
+            self.signs.astype(dtype),
+            self.order,
+            self.normals.astype(dtype),
+            self.radius.astype(dtype),
+            self.n_inputs,
+            self.start,
+        )
+
+    def apply(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """ω_k·x for every row and direction, shape (n, K).
+
+        Rows may have fewer columns than the directions: the rest count as zeros.
+        """
+        out = np.empty((len(rows), len(self)), dtype=rows.dtype)
+        fastfood(rows, self.signs, self.order, self.normals, self.radius, self.start, out)
+        return out
+
+    def lengths(self) -> Floats:
+        """‖ω_k‖ over the d input coordinates (smaller than the radius where d < P)."""
+        squares = np.zeros(len(self))
+        for part in block_slices(self.n_inputs, 256):
+            unit = np.zeros((part.stop - part.start, self.n_inputs))
+            unit[np.arange(len(unit)), np.arange(part.start, part.stop)] = 1.0
+            squares += np.square(self.apply(unit)).sum(axis=0)
+        return np.sqrt(squares)

@@ -1,0 +1,4 @@
+"""Numerical ground: counter-based randomness, quadrature, distances and compiled kernels.
+
+Imports nothing from the other rooms.
+"""

@@ -1,0 +1,42 @@
+"""Exact pairwise distances, safe for very long rows."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+Floats = NDArray[np.float64]
+
+# Above this squared length ‖x‖² + ‖z‖² − 2x·z cancels too many digits.
+_LONG = 1e6
+
+
+def squared_euclidean(rows: Floats, others: Floats) -> Floats:
+    """‖x − z‖² for every pair, shape (rows, others).
+
+    One matrix product while the rows are short enough for it to be accurate to
+    1e-10 absolute, else the plain sum of squared differences (which may overflow
+    to infinity for rows beyond 1e150, never to NaN).
+    """
+    with np.errstate(over="ignore"):
+        lengths = np.einsum("ij,ij->i", rows, rows)
+        other_lengths = np.einsum("ij,ij->i", others, others)
+        if max(lengths.max(initial=0.0), other_lengths.max(initial=0.0)) > _LONG:
+            return np.asarray(cdist(rows, others, "sqeuclidean"))
+    distances = rows @ others.T
+    distances *= -2.0
+    distances += lengths[:, None]
+    distances += other_lengths
+    np.maximum(distances, 0.0, out=distances)
+    if rows is others:
+        np.fill_diagonal(distances, 0.0)
+    return distances
+
+
+def euclidean(rows: Floats, others: Floats) -> Floats:
+    """‖x − z‖₂ for every pair, by differences (a square root magnifies rounding)."""
+    return np.asarray(cdist(rows, others, "euclidean"))
+
+
+def cityblock(rows: Floats, others: Floats) -> Floats:
+    """‖x − z‖₁ for every pair."""
+    return np.asarray(cdist(rows, others, "cityblock"))

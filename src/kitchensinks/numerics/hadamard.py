@@ -1,0 +1,92 @@
+"""Fast Walsh–Hadamard products of many rows."""
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+# Rows that go through a transform together: one vector register and more of each.
+_TILE = 16
+
+
+def next_power_of_two(count: int) -> int:
+    """The smallest power of two that is at least `count`."""
+    return 1 << max(0, count - 1).bit_length()
+
+
+@numba.njit(cache=True)
+def _transform(work: Any) -> None:
+    """Replace each column x of work (P, tile) by Hx, H_jk = (−1)^⟨bits of j, bits of k⟩."""
+    length, tile = work.shape
+    half = 1
+    while half < length:
+        for start in range(0, length, 2 * half):
+            for k in range(start, start + half):
+                for t in range(tile):
+                    low = work[k, t]
+                    high = work[k + half, t]
+                    work[k, t] = low + high
+                    work[k + half, t] = low - high
+        half *= 2
+
+
+@numba.njit(parallel=True, cache=True)
+def fastfood(
+    rows: Any, signs: Any, order: Any, normals: Any, radius: Any, start: int, out: Any
+) -> None:
+    """out_k = radius_k·(H·G·Π·H·B·x)_(start + k) for every row x, block after block.
+
+    rows (n, d), d ≤ P, filled up with zeros; signs, order, normals (blocks, P) hold the
+    diagonals B, G and the permutation Π of each block; radius (K,); out (n, K).
+    2P log P additions a row and block, no matrix. Sixteen rows go together, so that every
+    step is a vector operation.
+    """
+    n_rows, width = rows.shape
+    n_blocks, size = signs.shape
+    n_out = radius.shape[0]
+    for tile in numba.prange((n_rows + _TILE - 1) // _TILE):
+        first = tile * _TILE
+        count = min(_TILE, n_rows - first)
+        inputs = np.zeros((size, _TILE), dtype=rows.dtype)
+        work = np.empty((size, _TILE), dtype=rows.dtype)
+        shuffled = np.empty((size, _TILE), dtype=rows.dtype)
+        for t in range(count):
+            for j in range(width):
+                inputs[j, t] = rows[first + t, j]
+        for b in range(n_blocks):
+            for j in range(size):
+                for t in range(_TILE):
+                    work[j, t] = inputs[j, t] * signs[b, j]
+            _transform(work)
+            for j in range(size):
+                for t in range(_TILE):
+                    shuffled[j, t] = work[order[b, j], t] * normals[b, j]
+            _transform(shuffled)
+            low = max(0, b * size - start)
+            high = min((b + 1) * size - start, n_out)
+            for t in range(count):
+                for k in range(low, high):
+                    out[first + t, k] = radius[k] * shuffled[k + start - b * size, t]
+
+
+def fastfood_plain(
+    rows: NDArray[Any],
+    signs: NDArray[Any],
+    order: NDArray[np.int64],
+    normals: NDArray[Any],
+    radius: NDArray[Any],
+    start: int,
+    out: NDArray[Any],
+) -> None:
+    """The same in NumPy, with the Hadamard matrix written out."""
+    n_blocks, size = signs.shape
+    bits = np.arange(size)
+    parity = np.array([[(j & k).bit_count() for j in bits.tolist()] for k in bits.tolist()])
+    matrix = np.where(parity % 2, -1.0, 1.0)
+    padded = np.zeros((len(rows), size))
+    padded[:, : rows.shape[1]] = rows
+    blocks = [
+        ((padded * signs[b]) @ matrix)[:, order[b]] * normals[b] @ matrix for b in range(n_blocks)
+    ]
+    out[:] = np.concatenate(blocks, axis=1)[:, start : start + len(radius)] * radius

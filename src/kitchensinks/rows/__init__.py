@@ -1,0 +1,11 @@
+"""Where rows come from: validated arrays, and blocks of them of bounded size."""
+
+from kitchensinks.rows.arrays import (
+    block_slices,
+    densify,
+    describe,
+    numeric_rows,
+    subsample,
+)
+
+__all__ = ["block_slices", "densify", "describe", "numeric_rows", "subsample"]

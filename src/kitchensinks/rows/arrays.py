@@ -1,0 +1,52 @@
+"""Rows held in memory: NumPy arrays and SciPy sparse matrices."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from kitchensinks.numerics.words import Words
+
+
+def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
+    """Any table of numbers as a finite two-dimensional float array, or a clear error."""
+    if sparse.issparse(rows):
+        rows = densify(rows)
+    checked = check_array(rows, dtype=[np.float64, np.float32], input_name=name)
+    return np.asarray(checked)
+
+
+def densify(rows: Any) -> np.ndarray:
+    """A block of rows as a plain array (sparse rows are filled in)."""
+    return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+
+
+def describe(value: Any) -> str:
+    """What came, for an error message: type and, for arrays, shape and dtype."""
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return f"{type(value).__name__} of shape {shape} and dtype {getattr(value, 'dtype', '?')}"
+    return f"{type(value).__name__} {value!r}"
+
+
+def block_slices(n_rows: int, block_rows: int) -> Iterator[slice]:
+    """Slices that cut n_rows into consecutive blocks of at most block_rows."""
+    for start in range(0, n_rows, max(1, block_rows)):
+        yield slice(start, min(start + block_rows, n_rows))
+
+
+def subsample(
+    rows: Any, weights: np.ndarray | None, limit: int, seed: int
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """At most `limit` rows of positive weight, chosen by the seed, as a dense array.
+
+    All of them in their order where there are no more than `limit`.
+    """
+    kept = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
+    if len(kept) > limit:
+        order = Words(seed, 0, stream=1).permutation(len(kept))
+        kept = np.sort(kept[order[:limit]])
+    sample = rows[kept] if len(kept) < rows.shape[0] else rows
+    return densify(sample), None if weights is None else weights[kept]

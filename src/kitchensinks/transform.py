@@ -1,0 +1,161 @@
+"""The scikit-learn transformer over any basis."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from kitchensinks.bases import Basis, Draw, Fourier
+from kitchensinks.bases.base import check_count
+from kitchensinks.rows import block_slices, subsample
+
+# Rows that a data-dependent law is learned from.
+SAMPLE_ROWS = 2000
+# Entries of the features of one block of rows.
+_BLOCK_ENTRIES = 2**22
+
+
+class RandomFeatures(TransformerMixin, BaseEstimator):
+    """φ(x; θ_1), …, φ(x; θ_K), divided by √K: inner products approximate the basis's kernel.
+
+    Parameters
+    ----------
+    basis : a basis such as ``ks.Fourier()``; None is ``ks.Fourier()``.
+    n_components : K, the number of draws of θ. The paired Fourier form has two columns a draw;
+        Binning has a column for each occupied bin of its K grids.
+    random_state : int, RandomState or None. An int from 0 to 2⁶⁴ − 1 names the draw for good:
+        the first 500 of 2000 features are the 500-feature draw.
+    dtype : None keeps float32 rows in float32 and computes everything else in float64;
+        "float32" or "float64" forces one.
+
+    Attributes
+    ----------
+    basis_ : the resolved basis, with a number for gamma.
+    draw_ : the frozen draw.
+    seed_ : the seed that names the draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kitchensinks as ks
+    >>> rows = np.random.default_rng(0).normal(size=(50, 3))
+    >>> features = ks.RandomFeatures(ks.Fourier(), n_components=4000, random_state=0)
+    >>> Z = features.fit_transform(rows)
+    >>> bool(np.abs(Z @ Z.T - features.basis_.kernel(rows)).max() < 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        basis: Basis | None = None,
+        n_components: int = 1000,
+        random_state: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        self.basis = basis
+        self.n_components = n_components
+        self.random_state = random_state
+        self.dtype = dtype
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RandomFeatures":
+        """Resolve the basis on a sample of the rows and freeze the draw; y is not used."""
+        n_components = check_count("n_components", self.n_components)
+        basis = check_basis(self.basis)
+        X = self._validate(X, reset=True)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        self.seed_ = seed_of(self.random_state)
+        self.basis_ = basis.resolve(*subsample(X, sample_weight, SAMPLE_ROWS, self.seed_))
+        draw = self.basis_.draw(self.seed_, X.shape[1], n_components, X.dtype)
+        self.draw_: Draw = draw.tabulate(_blocks(X, n_components))
+        self._n_features_out = self.draw_.n_columns
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Features of each row, shape (n, columns): dense, or CSR for a sparse basis."""
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        draw = self.draw_
+        if draw.basis.sparse:
+            blocks = [draw.scaled_features(rows) for rows in _blocks(X, draw.n_components)]
+            if not blocks:
+                return sparse.csr_array((0, draw.n_columns), dtype=draw.dtype)
+            return sparse.vstack(blocks, format="csr")
+        out = np.empty((X.shape[0], draw.n_columns), dtype=draw.dtype)
+        done = 0
+        for rows in _blocks(X, draw.n_columns):
+            out[done : done + rows.shape[0]] = draw.scaled_features(rows)
+            done += rows.shape[0]
+        return out
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """A name for each column of the output."""
+        check_is_fitted(self)
+        names = self.draw_.basis.names(self.draw_.theta, self.draw_.n_components)
+        return np.asarray(names, dtype=object)
+
+    def _validate(self, X: Any, reset: bool) -> Any:
+        floats = [np.float64, np.float32]
+        if self.dtype is not None:
+            floats = [check_dtype(self.dtype)]
+        elif not reset:
+            floats = [self.draw_.dtype]
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=floats,
+            ensure_min_samples=1 if reset else 0,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def check_basis(basis: Any) -> Basis:
+    """The basis given, or the default one."""
+    if basis is None:
+        return Fourier()
+    if isinstance(basis, type) and issubclass(basis, Basis):
+        raise TypeError(f"basis={basis.__name__}: need an instance, such as {basis.__name__}().")
+    if not isinstance(basis, Basis):
+        raise TypeError(
+            f"basis={basis!r} is of type {type(basis).__name__}: need a basis such as ks.Fourier()."
+        )
+    return basis
+
+
+def check_dtype(dtype: Any) -> Any:
+    """float32 or float64."""
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        kind = None
+    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ValueError(f"dtype={dtype!r}: need 'float32', 'float64' or None.")
+    return kind.type
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed for the draw: the int given, or one taken from a generator."""
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        if not 0 <= random_state < 2**64:
+            raise ValueError(
+                f"random_state={random_state!r}: need a whole number from 0 to 2**64 - 1, "
+                "a RandomState or None."
+            )
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
+
+
+def _blocks(X: Any, n_columns: int) -> Iterator[Any]:
+    for part in block_slices(X.shape[0], max(64, _BLOCK_ENTRIES // max(1, n_columns))):
+        yield X[part]

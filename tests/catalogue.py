@@ -1,0 +1,86 @@
+"""Every basis and every projection, once: what the laws are tested over."""
+
+import numpy as np
+
+import kitchensinks as ks
+
+PROJECTIONS = ("gaussian", "orthogonal", "hadamard")
+
+
+def _custom_sample(rng, n_inputs, count):
+    return {"direction": rng.standard_normal((count, n_inputs)), "offset": rng.random(count)}
+
+
+def _custom_features(rows, theta):
+    return np.tanh(rows @ theta["direction"].T + theta["offset"])
+
+
+def _square_sample(rng, n_inputs, count):
+    return rng.standard_normal((count, n_inputs))
+
+
+def _square_features(rows, theta):
+    return rows @ theta.T
+
+
+def _linear_kernel(rows, others):
+    return rows @ others.T
+
+
+QUANTILES = np.sort(np.random.default_rng(7).normal(size=(4, 50)), axis=1)
+
+BASES = [
+    *(
+        ks.Fourier(kernel, gamma=0.3, form=form, projection=projection, nu=1.2)
+        for kernel in ("gaussian", "exponential", "matern")
+        for form in ("phase", "paired")
+        for projection in PROJECTIONS
+    ),
+    ks.Fourier("laplacian", gamma=0.3),
+    ks.Fourier("laplacian", gamma=0.3, form="paired"),
+    ks.Fourier("cauchy", gamma=0.3),
+    ks.Stumps("normal"),
+    ks.Stumps("uniform", a=2.0),
+    ks.Stumps(QUANTILES),
+    ks.Binning(gamma=0.3),
+    *(
+        ks.Sigmoid(activation, gamma=0.7, projection=projection)
+        for activation in ("logistic", "tanh", "erf", "step")
+        for projection in PROJECTIONS
+    ),
+    *(
+        ks.ReLU(gamma=0.8, law=law, projection=projection)
+        for law in ("sphere", "gaussian")
+        for projection in PROJECTIONS
+    ),
+    *(ks.Maxout(pool, projection=projection) for pool in (2, 3, 5) for projection in PROJECTIONS),
+    ks.Maxout(1),
+    *(ks.Maxout(3, projections=600, projection=projection) for projection in PROJECTIONS),
+    ks.Orthonormal([1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05]),
+    ks.Orthonormal([1.0, 0.7, 0.5, 0.3, 0.2, 0.1], system="legendre"),
+    ks.Custom(_square_sample, _square_features, kernel=_linear_kernel),
+    ks.Custom(_custom_sample, _custom_features, bound=1.0, monte_carlo=20000),
+    ks.Union([ks.Fourier(gamma=0.3), ks.Stumps()]),
+    ks.Union([ks.Fourier(gamma=0.3, form="paired"), ks.Maxout(3)], shares=[3, 1]),
+    ks.Union([ks.Fourier(gamma=0.3), ks.Binning(gamma=0.3)]),
+]
+
+
+def name_of(basis) -> str:
+    """A short test id."""
+    text = repr(basis) if not isinstance(basis, ks.Custom | ks.Stumps) else ""
+    if isinstance(basis, ks.Custom):
+        text = "Custom-given" if basis.own_kernel else "Custom-monte-carlo"
+    if isinstance(basis, ks.Stumps):
+        text = f"Stumps-{basis.threshold if isinstance(basis.threshold, str) else 'table'}"
+    return " ".join(text.split())
+
+
+def extreme_and_random_rows(n_inputs: int = 4) -> np.ndarray:
+    """Random rows, and rows that are equal, opposite, orthogonal, zero and very long."""
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(5, n_inputs))
+    unit = np.eye(n_inputs)
+    return np.vstack(
+        [rows, rows[:1], -rows[:1], unit[0], unit[1], np.zeros(n_inputs), 1e3 * rows[1]]
+    )

@@ -1,0 +1,136 @@
+"""Laws that hold for every basis and projection."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kitchensinks as ks
+from tests.catalogue import BASES, extreme_and_random_rows, name_of
+
+REPLICATES = 32
+N_COMPONENTS = 1024
+
+every_basis = pytest.mark.parametrize("basis", BASES, ids=name_of)
+
+
+def features_of(basis, rows, seed, n_components, dtype=np.float64, start=0):
+    draw = basis.draw(seed, rows.shape[1], n_components, dtype, start=start).tabulate([rows])
+    features = draw.features(rows)
+    return draw, features.toarray() if basis.sparse else features
+
+
+def mean_product(basis, rows, seed):
+    draw, features = features_of(basis, rows, seed, N_COMPONENTS)
+    features = features * draw.scale
+    return features @ features.T
+
+
+@every_basis
+def test_mean_product_of_features_is_the_kernel(basis):
+    """Within five standard errors over independent draws, with a floor for constant products."""
+    rows = extreme_and_random_rows()
+    grams = np.stack([mean_product(basis, rows, seed) for seed in range(REPLICATES)])
+    kernel = basis.kernel(rows)
+    size = np.sqrt(np.outer(kernel.diagonal(), kernel.diagonal()))
+    allowed = 5 * grams.std(0, ddof=1) / np.sqrt(REPLICATES)
+    allowed += 25 * size / N_COMPONENTS / REPLICATES + 1e-12
+    if isinstance(basis, ks.Custom):
+        allowed += 5 * basis.kernel_error(rows)
+    assert (np.abs(grams.mean(0) - kernel) <= allowed).all()
+
+
+@every_basis
+def test_kernel_is_symmetric_positive_and_agrees_with_itself(basis):
+    rows = extreme_and_random_rows()
+    kernel = basis.kernel(rows)
+    np.testing.assert_allclose(kernel, kernel.T, atol=1e-12 * np.abs(kernel).max())
+    eigenvalues = np.linalg.eigvalsh(kernel)
+    assert eigenvalues.min() >= -1e-9 * eigenvalues.max()
+    part = basis.kernel(rows[:2], rows[3:])
+    np.testing.assert_allclose(part, kernel[:2, 3:], rtol=1e-9, atol=1e-12)
+
+
+@every_basis
+def test_features_stay_within_the_bound(basis):
+    rows = extreme_and_random_rows()
+    bound = basis.bound_in(4) if isinstance(basis, ks.Orthonormal) else basis.bound
+    _, features = features_of(basis, rows, 0, 300)
+    assert np.abs(features).max() <= bound * (1 + 1e-12)
+    assert np.isfinite(features).all()
+
+
+@every_basis
+@settings(max_examples=8, deadline=None)
+@given(
+    few=st.integers(1, 40),
+    more=st.integers(0, 600),
+    start=st.integers(0, 39),
+    seed=st.sampled_from([0, 1, 2**64 - 1]),
+)
+def test_a_prefix_of_a_draw_is_a_smaller_draw(basis, few, more, start, seed):
+    rows = extreme_and_random_rows()
+    small, first = features_of(basis, rows, seed, few)
+    large, both = features_of(basis, rows, seed, few + more)
+    np.testing.assert_allclose(both[:, : first.shape[1]], first, rtol=1e-10, atol=1e-10)
+    sliced = large.part(0, few)
+    assert sliced.n_columns == small.n_columns
+    np.testing.assert_array_equal(sliced.offsets, small.offsets)
+    start = min(start, few + more - 1)
+    share, last = features_of(basis, rows, seed, few + more, start=start)
+    np.testing.assert_allclose(both[:, both.shape[1] - last.shape[1] :], last, atol=1e-10)
+    assert share.n_components == few + more - start
+
+
+@every_basis
+def test_features_do_not_depend_on_row_blocks_or_dtype(basis):
+    rows = extreme_and_random_rows()[:10].astype(np.float32)
+    draw, whole = features_of(basis, rows.astype(np.float64), 5, 200)
+    single = [draw.features(rows[i : i + 1].astype(np.float64)) for i in range(len(rows))]
+    single = np.vstack([s.toarray() if basis.sparse else s for s in single])
+    np.testing.assert_allclose(single, whole, rtol=1e-9, atol=1e-9)
+    _, narrow = features_of(basis, rows, 5, 200, dtype=np.float32)
+    assert narrow.dtype == np.float32
+    difference = np.abs(narrow - whole)
+    # A threshold within rounding of a value may flip one feature; the rest agree.
+    assert np.mean(difference > 1e-3 * (1 + np.abs(whole))) < 0.003
+
+
+@every_basis
+def test_seeds_differ_and_repeat(basis):
+    rows = extreme_and_random_rows()
+    _, first = features_of(basis, rows, 1, 50)
+    _, again = features_of(basis, rows, 1, 50)
+    np.testing.assert_array_equal(first, again)
+    _, other = features_of(basis, rows, 2, 50)
+    assert first.shape != other.shape or np.abs(first - other).max() > 0
+
+
+@pytest.mark.parametrize(
+    "basis",
+    [ks.Fourier(gamma=0.2), ks.Stumps(), ks.ReLU(gamma=1.0), ks.Maxout(3), ks.Binning(gamma=0.2)],
+    ids=name_of,
+)
+def test_error_of_the_gram_matrix_falls_as_one_over_root_k(basis):
+    rows = np.random.default_rng(0).normal(size=(60, 5))
+    kernel = basis.kernel(rows)
+    counts = np.array([64, 256, 1024, 4096])
+    errors = np.empty((len(counts), 6))
+    for i, count in enumerate(counts):
+        for seed in range(errors.shape[1]):
+            draw, features = features_of(basis, rows, seed, int(count))
+            errors[i, seed] = np.linalg.norm(features @ features.T * draw.scale**2 - kernel)
+    slope = np.polyfit(np.log(counts), np.log(errors.mean(axis=1)), 1)[0]
+    assert -0.6 <= slope <= -0.4
+
+
+def test_orthogonal_directions_beat_independent_ones_for_the_gaussian_kernel():
+    rows = np.random.default_rng(0).normal(size=(80, 16))
+    errors = {}
+    for kind in ("gaussian", "orthogonal"):
+        basis = ks.Fourier(gamma=1 / 32, projection=kind, form="paired")
+        kernel = basis.kernel(rows)
+        errors[kind] = np.mean(
+            [np.linalg.norm(mean_product(basis, rows, seed) - kernel) for seed in range(8)]
+        )
+    assert errors["orthogonal"] < 0.8 * errors["gaussian"]
