@@ -1,0 +1,80 @@
+"""The demo, as a user runs it."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from kitchensinks import demo
+
+
+def run_demo(*arguments):
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-m", "kitchensinks.demo"]
+    return subprocess.run(
+        [*command, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    pytest.importorskip("matplotlib")
+    folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
+    return run_demo("--quick", "--out", folder), folder
+
+
+def test_it_ends_well_and_says_nothing_on_the_error_stream(finished):
+    outcome, _ = finished
+    assert outcome.returncode == 0, outcome.stderr
+    assert outcome.stderr == ""
+
+
+def test_the_table_has_a_line_for_every_set_and_basis_and_stars_the_lowest_error(finished):
+    outcome, _ = finished
+    line = re.compile(r"^(\S*) +(\S.*?) +(-|\d+) +(\d+\.\d)( \*)? +(\d+\.\d\d)$", re.MULTILINE)
+    found: dict[str, dict[str, tuple[float, bool]]] = {}
+    for name, basis, _, error, star, _ in line.findall(outcome.stdout):
+        rows = found.setdefault(name or list(found)[-1], {})
+        rows[basis] = (float(error), bool(star))
+    assert list(found) == [*demo.REAL, *demo.SYNTHETIC]
+    for name, rows in found.items():
+        n_inputs = 2 if name in demo.SYNTHETIC else 10
+        assert list(rows) == [demo.LINEAR, *demo.bases_for(n_inputs)]
+        lowest = min(error for error, _ in rows.values())
+        assert [starred for _, starred in rows.values()] == [
+            error == lowest for error, _ in rows.values()
+        ]
+    # Even the quick fits must have learned something.
+    assert min(error for error, _ in found["digits"].values()) < 20
+    assert min(error for error, _ in found["sine"].values()) < 5
+
+
+def test_it_names_the_pictures_that_it_wrote(finished):
+    outcome, folder = finished
+    written = [folder / "boundaries.png", folder / "error_against_k.png"]
+    assert sorted(folder.iterdir()) == written
+    for path in written:
+        assert str(path) in outcome.stdout
+        content = path.read_bytes()
+        assert content.startswith(b"\x89PNG\r\n\x1a\n")
+        assert len(content) > 10_000
+
+
+@pytest.mark.parametrize("below", ["", "deeper"])
+def test_a_file_where_the_folder_should_be_is_one_line_and_exit_code_2(tmp_path, below):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "taken").write_text("mine")
+    outcome = run_demo("--out", tmp_path / "taken" / below)
+    assert outcome.returncode == 2
+    assert outcome.stdout == ""
+    assert outcome.stderr.count("\n") == 1
+    assert "taken" in outcome.stderr
+    assert "a file is in the way" in outcome.stderr
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_without_matplotlib_it_names_the_extra(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert demo.main(["--out", str(tmp_path / "out")]) == 2
+    assert 'pip install "kitchensinks[plot]"' in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

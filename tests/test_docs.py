@@ -1,0 +1,29 @@
+"""The examples in the documentation run, and its tables name what exists."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import kitchensinks as ks
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.mark.parametrize("page", ["tutorial.md", "bases.md", "theory.md"])
+def test_examples_of_the_page_run(page):
+    result = doctest.testfile(str(DOCS / page), module_relative=False, encoding="utf-8")
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_the_table_of_bases_names_every_basis():
+    named = set(re.findall(r"^\| `(\w+)", (DOCS / "bases.md").read_text("utf-8"), re.MULTILINE))
+    assert named == set(ks.bases.__all__) - {"Basis", "Draw"}
+
+
+def test_the_page_on_theory_names_every_function():
+    named = set(re.findall(r"`(\w+)`", (DOCS / "theory.md").read_text("utf-8")))
+    functions = {name for name in ks.theory.__all__ if name.islower()}
+    assert functions <= named
