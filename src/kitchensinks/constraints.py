@@ -1,0 +1,108 @@
+"""Limits on the outer weights: projection, support function and conjugate of the penalty.
+
+With a ridge, the penalty on one column of weights is R(β) = alpha·‖β‖² + (0 inside the limit, ∞
+outside); its conjugate R*(v) = sup_β v·β - R(β) is the other half of the Fenchel gap. Weights and
+directions are (K,) or (K, outputs), and each output column is limited by itself.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Constraint(ABC):
+    """A norm ball around zero for each column of weights."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        radius = self.radius
+        if isinstance(radius, bool) or not isinstance(radius, int | float | np.number):
+            valid = False
+        else:
+            valid = math.isfinite(radius) and radius > 0
+        if not valid:
+            raise ValueError(
+                f"radius={radius!r}: need a positive finite number. "
+                "Leave constraint=None for no limit on the weights."
+            )
+
+    def scaled(self, factor: float) -> Self:
+        """The same limit in other units: the radius times `factor`."""
+        return replace(self, radius=self.radius * factor)
+
+    @abstractmethod
+    def project(self, weights: Array) -> Array:
+        """The nearest weights inside the ball."""
+
+    @abstractmethod
+    def support(self, direction: Array) -> Array:
+        """sup of direction·β over the ball, for each column."""
+
+    @abstractmethod
+    def conjugate(self, direction: Array, alpha: float) -> Array:
+        """R*(direction) for each column."""
+
+
+@dataclass(frozen=True)
+class SupBall(Constraint):
+    """max_k |β_k| <= radius: the kitchen-sinks paper's ‖α‖_∞ <= C/K.
+
+    >>> SupBall(2.0).project(np.array([3.0, -1.0]))
+    array([ 2., -1.])
+    """
+
+    def project(self, weights: Array) -> Array:
+        return np.clip(weights, -self.radius, self.radius)
+
+    def support(self, direction: Array) -> Array:
+        return np.asarray(self.radius * np.abs(direction).sum(axis=0))
+
+    def conjugate(self, direction: Array, alpha: float) -> Array:
+        return np.asarray(_penalised_line(np.abs(direction), self.radius, alpha).sum(axis=0))
+
+
+@dataclass(frozen=True)
+class L2Ball(Constraint):
+    """‖β‖₂ <= radius: Algorithm 2 of the thesis.
+
+    >>> L2Ball(1.0).project(np.array([3.0, 4.0]))
+    array([0.6, 0.8])
+    """
+
+    def project(self, weights: Array) -> Array:
+        return np.asarray(weights / np.maximum(1.0, np.linalg.norm(weights, axis=0) / self.radius))
+
+    def support(self, direction: Array) -> Array:
+        return np.asarray(self.radius * np.linalg.norm(direction, axis=0))
+
+    def conjugate(self, direction: Array, alpha: float) -> Array:
+        return _penalised_line(np.linalg.norm(direction, axis=0), self.radius, alpha)
+
+
+def penalty_conjugate(direction: Array, alpha: float, constraint: Constraint | None) -> Array:
+    """R*(v) of each column: ‖v‖²/(4·alpha) for a ridge alone.
+
+    With neither ridge nor limit, R = 0 and R* is 0 at v = 0 and infinite elsewhere.
+    """
+    if constraint is not None:
+        return constraint.conjugate(direction, alpha)
+    size = np.sum(direction**2, axis=0)
+    if alpha > 0.0:
+        return np.asarray(size / (4.0 * alpha))
+    return np.where(size == 0.0, 0.0, np.inf)
+
+
+def _penalised_line(size: Array, radius: float, alpha: float) -> Array:
+    """sup of size·t - alpha·t² over 0 <= t <= radius."""
+    best = np.full_like(size, radius)
+    if alpha > 0.0:
+        best = np.minimum(size / (2.0 * alpha), radius)
+    return best * (size - alpha * best)

@@ -1,0 +1,16 @@
+"""Convex solvers for the outer weights, each returning a certificate of how near it came."""
+
+from kitchensinks.solvers.nonsmooth import solve_nonsmooth
+from kitchensinks.solvers.problem import Design, Problem, Solution
+from kitchensinks.solvers.quadratic import FactoredGram, solve_squared
+from kitchensinks.solvers.smooth import solve_smooth
+
+__all__ = [
+    "Design",
+    "FactoredGram",
+    "Problem",
+    "Solution",
+    "solve_nonsmooth",
+    "solve_smooth",
+    "solve_squared",
+]

@@ -1,0 +1,282 @@
+"""Smooth losses: quasi-Newton steps in the metric of the Gram.
+
+With c = Σ w loss''(u), the Hessian Σ w loss''(u) z z' + 2·alpha·I is close to c·G + 2·alpha·I,
+whose inverse is free once G is factored. A ridge alone takes L-BFGS steps that start from this
+inverse (Nocedal and Wright, algorithm 7.4). A ball takes spectral projected-gradient steps (Birgin,
+Martínez and Raydan 2000): the exact minimiser in the ball of the quadratic model with c measured
+along the last step. Either way an iteration is one traversal of the rows, for scores, slopes and
+gradient together, and one more where the full step is too long.
+"""
+
+from collections import deque
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from kitchensinks.losses import Array
+from kitchensinks.solvers.problem import Callback, Problem, Solution, best_shift
+from kitchensinks.solvers.quadratic import FactoredGram
+
+# Pairs of (step, change of gradient) that L-BFGS remembers.
+MEMORY = 20
+# A ball's steps may rise above the last objective, but not above the worst of these many.
+RECENT = 5
+# A step must gain this part of what its slope promises (Armijo).
+ENOUGH = 1e-4
+# A step inside a ball is worked out to this part of the gap.
+INNER_ACCURACY = 1e-3
+# The Hessian of the multinomial loss couples the classes: its diagonal alone is too small.
+COUPLING = 2.0
+
+
+class _Point(NamedTuple):
+    """Weights (K, outputs) with their level, the score of the mean row, and all that follows."""
+
+    weights: Array
+    level: Array
+    scores: Array
+    gradient: Array
+    pull: Array
+    objective: Array
+    bound: Array
+
+
+class _Step(NamedTuple):
+    """A move of weights and level, and the slope of the objective along it (negative)."""
+
+    weights: Array
+    level: Array
+    promise: Array
+
+
+class _Steps(Protocol):
+    """A rule that proposes moves and learns from those that were taken."""
+
+    solver: str
+    recent: int
+
+    def propose(self, point: _Point, gap: float) -> _Step: ...
+
+    def learn(self, old: _Point, new: _Point) -> None: ...
+
+
+def solve_smooth(
+    problem: Problem,
+    *,
+    factored: FactoredGram | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 200,
+    callback: Callback | None = None,
+) -> Solution:
+    """Minimise a smooth loss to a relative gap of `tol`.
+
+    With neither penalty nor ball the gap cannot be small; `converged` then says that the
+    quasi-Newton model promises to lower the objective by less than `tol` of it. Logistic,
+    multinomial and exponential loss have no minimiser there if the classes separate: an error.
+    """
+    if not problem.loss.smooth:
+        raise ValueError(f"loss={problem.loss.name!r} has kinks: use solve_nonsmooth.")
+    factored = FactoredGram(problem.gram) if factored is None else factored
+    steps: _Steps
+    if problem.constraint is None:
+        steps = _RidgeSteps(problem, factored)
+    else:
+        steps = _BallSteps(problem, factored)
+
+    first_pass = problem.design.passes
+    shape = (problem.design.n_columns, problem.targets.shape[1])
+    point = _visit(problem, np.zeros(shape), best_shift(problem, np.zeros_like(problem.targets)))
+    best, bound = point, point.bound
+    recent = deque([point.objective], maxlen=steps.recent)
+    converged = False
+    iteration = 0
+    while True:
+        objective = float(best.objective.sum())
+        gap = objective - float(bound.sum())
+        if callback is not None:
+            callback(iteration, objective, gap)
+        converged = problem.close_enough(objective, gap, tol)
+        if converged or iteration == max_iter:
+            break
+        step = steps.propose(point, gap)
+        if not problem.bounded and problem.close_enough(objective, -0.5 * step.promise.sum(), tol):
+            converged = True
+            break
+        iteration += 1
+        moved = _search(problem, point, step, np.max(recent, axis=0))
+        if moved is None:
+            break
+        _refuse_separation(problem, moved.scores)
+        steps.learn(point, moved)
+        point = moved
+        recent.append(point.objective)
+        bound = np.fmax(bound, point.bound)
+        if point.objective.sum() <= best.objective.sum():
+            best = point
+
+    shift = best_shift(problem, best.scores)
+    objective = float(problem.objective(best.weights, best.scores + shift).sum())
+    return Solution(
+        weights=best.weights,
+        intercept=best.level - problem.mean @ best.weights + shift,
+        objective=objective,
+        gap=max(0.0, objective - float(bound.sum())),
+        iterations=iteration,
+        passes=problem.design.passes - first_pass,
+        converged=converged,
+        solver=steps.solver,
+    )
+
+
+def _visit(problem: Problem, weights: Array, level: Array) -> _Point:
+    """Scores, gradient, objective and dual bound in one traversal.
+
+    `gradient` is that of the loss in the centred features, `pull` its derivative in the level.
+    """
+    scores, slopes = np.empty_like(problem.targets), np.empty_like(problem.targets)
+    intercept = level - problem.mean @ weights
+
+    def respond(rows: slice, raw: Array) -> Array:
+        scores[rows] = raw + intercept
+        slopes[rows] = problem.loss.slope(problem.targets[rows], scores[rows])
+        return problem.dual_columns(rows, slopes[rows])
+
+    columns = problem.design.sweep(weights, respond)
+    pull = problem.row_weights @ slopes * float(problem.fit_intercept)
+    return _Point(
+        weights,
+        level,
+        scores,
+        problem.image_of_dual(columns) - np.outer(problem.mean, pull),
+        pull,
+        problem.objective(weights, scores),
+        problem.dual_bound(slopes, columns),
+    )
+
+
+def _search(problem: Problem, point: _Point, step: _Step, ceiling: Array) -> _Point | None:
+    """The full step, or the first halving of each output's step that keeps its promise.
+
+    Halvings are judged on stored scores, without a traversal. None if no length helps.
+    """
+    # Objectives that differ by rounding count as equal.
+    ceiling = ceiling + 1e-14 * np.abs(ceiling)
+    moved = _visit(problem, point.weights + step.weights, point.level + step.level)
+    if (moved.objective <= ceiling + ENOUGH * step.promise).all():
+        return moved
+    change = moved.scores - point.scores
+    length = np.ones_like(step.promise)
+    for _ in range(40):
+        objective = problem.objective(
+            point.weights + length * step.weights, point.scores + length * change
+        )
+        too_long = objective > ceiling + ENOUGH * length * step.promise
+        if not too_long.any():
+            return _visit(
+                problem, point.weights + length * step.weights, point.level + length * step.level
+            )
+        length = np.where(too_long, 0.5 * length, length)
+    return None
+
+
+def _mean_curvature(problem: Problem, scores: Array) -> Array:
+    """c = Σ w loss''(u) of each output, kept away from zero."""
+    curvature = problem.row_weights @ problem.loss.curvature(problem.targets, scores)
+    floor = 1e-4 * min(problem.loss.curvature_bound, 1.0)
+    return np.maximum(curvature * (1.0 if problem.loss.separable else COUPLING), floor)
+
+
+class _RidgeSteps:
+    """L-BFGS in (weights, level), each output by itself where the loss is separable."""
+
+    solver = "l-bfgs"
+    recent = 1
+
+    def __init__(self, problem: Problem, factored: FactoredGram) -> None:
+        self.problem = problem
+        self.factored = factored
+        self.pairs: deque[tuple[Array, Array, Array]] = deque(maxlen=MEMORY)
+        # Without a ridge, directions below the precision of a float32 Gram keep a finite step.
+        self.alpha = max(problem.alpha, 1e-9 * float(factored.values.max()))
+
+    def propose(self, point: _Point, gap: float) -> _Step:
+        inner = self.problem.column_sum
+        curvature = _mean_curvature(self.problem, point.scores)
+        gradient = self._gradient(point)
+        move = -gradient
+        shares = []
+        for taken, change, inverse in reversed(self.pairs):
+            share = inverse * inner(taken * move)
+            move = move - share * change
+            shares.append(share)
+        weights = self.factored.solve(curvature, move[:-1], self.alpha)
+        move = np.vstack([weights, move[-1] / curvature])
+        for (taken, change, inverse), share in zip(self.pairs, reversed(shares), strict=True):
+            move = move + taken * (share - inverse * inner(change * move))
+        return _Step(move[:-1], move[-1], inner(gradient * move))
+
+    def learn(self, old: _Point, new: _Point) -> None:
+        taken = np.vstack([new.weights - old.weights, new.level - old.level])
+        change = self._gradient(new) - self._gradient(old)
+        bend = self.problem.column_sum(taken * change)
+        inverse = np.divide(1.0, bend, out=np.zeros_like(bend), where=bend > 1e-300)
+        self.pairs.append((taken, change, inverse))
+
+    def _gradient(self, point: _Point) -> Array:
+        return np.vstack([point.gradient + 2.0 * self.problem.alpha * point.weights, point.pull])
+
+
+class _BallSteps:
+    """Exact minimisers in the ball of ½ c·δ'Gδ + gradient·δ + alpha·‖β + δ‖²."""
+
+    solver = "spectral projected gradient"
+    recent = RECENT
+
+    def __init__(self, problem: Problem, factored: FactoredGram) -> None:
+        self.problem = problem
+        self.factored = factored
+        self.curvature: Array | None = None
+
+    def propose(self, point: _Point, gap: float) -> _Step:
+        problem, inner = self.problem, self.problem.column_sum
+        curvature = self.curvature
+        if curvature is None:
+            curvature = _mean_curvature(problem, point.scores)
+        linear = curvature * (problem.gram @ point.weights) - point.gradient
+        target = self.factored.solve(
+            curvature, linear, problem.alpha, problem.constraint, accuracy=INNER_ACCURACY * gap
+        )
+        weights, level = target - point.weights, -point.pull / curvature
+        ridge = problem.alpha * (target**2 - point.weights**2)
+        slope = np.vstack([point.gradient * weights + ridge, point.pull * level])
+        return _Step(weights, level, np.minimum(inner(slope), 0.0))
+
+    def learn(self, old: _Point, new: _Point) -> None:
+        """c = change of gradient · step / step'(G ⊕ 1)step, near the mean curvature."""
+        weights, level = new.weights - old.weights, new.level - old.level
+        bend = np.sum((new.gradient - old.gradient) * weights, axis=0)
+        bend += (new.pull - old.pull) * level
+        size = np.sum(weights * (self.problem.gram @ weights), axis=0) + level**2
+        usual = _mean_curvature(self.problem, new.scores)
+        measured = np.divide(bend, size, out=usual.copy(), where=size > 0.0)
+        self.curvature = np.clip(measured, 0.2 * usual, 5.0 * usual)
+
+
+def _refuse_separation(problem: Problem, scores: Array) -> None:
+    """Raise where the loss can fall to zero for ever: no minimiser exists."""
+    if problem.bounded or problem.loss.attained:
+        return
+    counted = problem.row_weights > 0.0
+    targets, scores = problem.targets[counted], scores[counted]
+    if problem.loss.separable:
+        separated = bool(np.any(np.all(targets * scores > 0.0, axis=0)))
+    else:
+        own = np.sum(targets * scores, axis=1)
+        others = np.where(targets > 0.0, -np.inf, scores).max(axis=1)
+        separated = bool(np.all(own > others))
+    if separated:
+        raise ValueError(
+            f"loss={problem.loss.name!r} with alpha=0 and constraint=None: the features separate "
+            "the classes, so the weights grow for ever and no minimiser exists. Give alpha a "
+            "positive value, or a constraint such as SupBall or L2Ball."
+        )
