@@ -18,9 +18,11 @@ _HOMES = {
         "Stumps",
         "Union",
     ),
+    "kitchensinks.constraints": ("L2Ball", "SupBall"),
     "kitchensinks.transform": ("RandomFeatures",),
+    "kitchensinks.estimators": ("KitchenSinkClassifier", "KitchenSinkRegressor"),
 }
-_MODULES = ("bases", "datasets", "theory")
+_MODULES = ("bases", "datasets", "losses", "theory")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [*sorted(_HOME_OF), *_MODULES]

@@ -7,7 +7,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
 from kitchensinks.bases import Basis, Draw, Fourier
 from kitchensinks.bases.base import check_count
@@ -30,7 +35,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
     random_state : int, RandomState or None. An int from 0 to 2⁶⁴ − 1 names the draw for good:
         the first 500 of 2000 features are the 500-feature draw.
     dtype : None keeps float32 rows in float32 and computes everything else in float64;
-        "float32" or "float64" forces one.
+        "float32" or "float64" forces one. The draw is kept in the dtype of the rows of `fit`.
 
     Attributes
     ----------
@@ -68,6 +73,9 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         X = self._validate(X, reset=True)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
+            if not len(sample_weight):
+                raise ValueError("sample_weight is zero for every row: need a positive weight.")
         self.seed_ = seed_of(self.random_state)
         self.basis_ = basis.resolve(*subsample(X, sample_weight, SAMPLE_ROWS, self.seed_))
         draw = self.basis_.draw(self.seed_, X.shape[1], n_components, X.dtype)
@@ -79,7 +87,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         """Features of each row, shape (n, columns): dense, or CSR for a sparse basis."""
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        draw = self.draw_
+        draw = self.draw_ if X.dtype == self.draw_.dtype else self.draw_.astype(X.dtype)
         if draw.basis.sparse:
             blocks = [draw.scaled_features(rows) for rows in _blocks(X, draw.n_components)]
             if not blocks:
@@ -93,25 +101,24 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         return out
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """A name for each column of the output."""
+        """A name for each column of the output; input_features are checked and not used."""
         check_is_fitted(self)
+        _check_feature_names_in(self, input_features, generate_names=False)
         names = self.draw_.basis.names(self.draw_.theta, self.draw_.n_components)
         return np.asarray(names, dtype=object)
 
     def _validate(self, X: Any, reset: bool) -> Any:
-        floats = [np.float64, np.float32]
-        if self.dtype is not None:
-            floats = [check_dtype(self.dtype)]
-        elif not reset:
-            floats = [self.draw_.dtype]
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=floats,
-            ensure_min_samples=1 if reset else 0,
-        )
+        floats = [np.float64, np.float32] if self.dtype is None else [check_dtype(self.dtype)]
+        # What overflows in the cast is found and reported.
+        with np.errstate(over="ignore"):
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=floats,
+                ensure_min_samples=1 if reset else 0,
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -157,5 +164,6 @@ def seed_of(random_state: Any) -> int:
 
 
 def _blocks(X: Any, n_columns: int) -> Iterator[Any]:
-    for part in block_slices(X.shape[0], max(64, _BLOCK_ENTRIES // max(1, n_columns))):
+    widest = max(X.shape[1], n_columns)
+    for part in block_slices(X.shape[0], max(16, _BLOCK_ENTRIES // widest)):
         yield X[part]

@@ -47,18 +47,30 @@ def resolve_gamma(gamma: Any, measure: str, rows: Floats, weights: Floats | None
     - "scale": the same with the typical size √(d·v) (d·√v for "l1") in place of the
       median, v the variance of all entries; d·v for "squared", as scikit-learn's SVC.
 
-    Where all rows are equal there is no distance to go by, and gamma is 1.
+    Rows with whole weights count as rows repeated that often. Where all rows are equal
+    there is no distance to go by, and gamma is 1.
     """
     if not isinstance(gamma, str):
         return float(gamma)
-    size = _typical(measure, rows) if gamma == "scale" else _median(measure, rows, weights)
-    if not (size > 0 and math.isfinite(size)):
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = (_typical if gamma == "scale" else _median)(measure, rows, weights)
+    if size == 0:
         return 1.0
-    return 1.0 / size**2 if measure == "squared" else 1.0 / size
+    scale = size**2 if measure == "squared" else size
+    if not (0 < scale < math.inf and 1.0 / scale < math.inf):
+        raise ValueError(
+            f"gamma={gamma!r} overflows: the rows lie about {size:.0e} apart. Standardise the "
+            "columns, or give gamma as a number."
+        )
+    return 1.0 / scale
 
 
-def _typical(measure: str, rows: Floats) -> float:
-    spread = float(rows.std())
+def _typical(measure: str, rows: Floats, weights: Floats | None) -> float:
+    mean = np.average(rows.mean(axis=1), weights=weights)
+    spread = math.sqrt(np.average(np.square(rows - mean).mean(axis=1), weights=weights))
+    # A spread of rounding alone is none.
+    if spread <= 1e-14 * abs(mean):
+        return 0.0
     n_inputs = rows.shape[1]
     return spread * (n_inputs if measure == "l1" else math.sqrt(n_inputs))
 
@@ -88,4 +100,8 @@ def weighted_median(values: Floats, weights: Floats | None) -> float:
         return 0.0
     if weights is None:
         return float(np.median(values[keep]))
-    return float(np.quantile(values[keep], 0.5, weights=weights[keep], method="inverted_cdf"))
+    order = np.argsort(values[keep])
+    values, total = values[keep][order], np.cumsum(weights[keep][order])
+    # The middle value, or the mean of the two where the weights below and above are equal.
+    first, second = (np.searchsorted(total, total[-1] / 2.0, side=s) for s in ("left", "right"))
+    return float((values[first] + values[min(second, len(values) - 1)]) / 2.0)

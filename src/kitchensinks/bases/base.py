@@ -8,10 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from kitchensinks.numerics.words import Words, check_seed
-from kitchensinks.rows import densify, numeric_rows
+from kitchensinks.rows import densify, describe, numeric_rows, numeric_weights
 
 Floats = NDArray[np.float64]
 Theta = dict[str, Any]
@@ -53,6 +54,10 @@ class Basis(BaseEstimator):
     def bound(self) -> float:
         raise NotImplementedError
 
+    def bound_in(self, n_inputs: int) -> float:
+        """sup |φ| over rows of n_inputs columns."""
+        return self.bound
+
     def check(self) -> None:
         """Raise a ValueError that names the parameter where one makes no sense."""
 
@@ -80,15 +85,18 @@ class Basis(BaseEstimator):
         """A basis whose law no longer depends on data, learned from a sample of rows.
 
         `rows` (n, d) and `weights` (n,) should be a sample of bounded size: the
-        estimators pass at most 2000 rows.
+        estimators pass at most 2000 rows. A basis that depends on no data is returned as
+        it is.
         """
         self.check()
         if self.unresolved() is None:
             return self
-        rows = numeric_rows(rows).astype(np.float64, copy=False)
+        rows = numeric_rows(rows)
         if weights is not None:
-            weights = np.asarray(weights, dtype=np.float64)
-        return clone(self).set_params(**self.settle(rows, weights))
+            weights = numeric_weights(weights, len(rows))
+        resolved: Self = clone(self)
+        resolved.set_params(**self.settle(rows, weights))
+        return resolved
 
     def require_resolved(self) -> None:
         self.check()
@@ -103,19 +111,26 @@ class Basis(BaseEstimator):
         """k(x, z) = E φ(x; θ)φ(z; θ) for every pair of rows, in float64.
 
         ``SVC(kernel=basis.kernel)`` and ``KernelRidge(kernel=basis.kernel)`` are the
-        exact counterparts of a fit with random features.
+        exact counterparts of a fit with random features. (KernelRidge asks for one pair of
+        rows at a time; with ``kernel="precomputed"`` and ``basis.kernel(X)`` it is faster.)
 
-        X (n, d), Y (m, d) or None for X itself; returns (n, m).
+        X (n, d), Y (m, d) or None for X itself; returns (n, m), or for two single rows (d,)
+        a number.
         """
         self.require_resolved()
-        rows = numeric_rows(X, "X").astype(np.float64, copy=False)
-        others = rows if Y is None else numeric_rows(Y, "Y").astype(np.float64, copy=False)
+        if np.ndim(X) == 1 and np.ndim(Y) == 1:
+            return np.squeeze(self.kernel([X], [Y]))
+        rows = numeric_rows(X, "X")
+        others = rows if Y is None else numeric_rows(Y, "Y")
         if rows.shape[1] != others.shape[1]:
             raise ValueError(
                 f"X has {rows.shape[1]} columns and Y has {others.shape[1]}: "
                 "a kernel compares rows of the same columns."
             )
-        return self.exact_kernel(rows, others)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.exact_kernel(rows, others)
+        require_finite(values, rows, others)
+        return values
 
     def draw(
         self,
@@ -131,9 +146,7 @@ class Basis(BaseEstimator):
         share of them without the rest.
         """
         self.require_resolved()
-        seed = check_seed(seed)
-        n_components = check_count("n_components", n_components)
-        check_count("n_inputs", n_inputs)
+        seed, n_components = check_draw(seed, n_inputs, n_components, start)
         theta = self.theta(seed, n_inputs, start, n_components)
         if not self.keeps_float64:
             theta = {name: cast(value, np.dtype(dtype)) for name, value in theta.items()}
@@ -151,6 +164,10 @@ class Basis(BaseEstimator):
 
     def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
         """θ with whatever columns have to be learned from rows (the bins of a grid)."""
+        return theta
+
+    def merge(self, theta: Theta, other: Theta) -> Theta:
+        """θ with the columns that either has learned, each from blocks of its own."""
         return theta
 
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
@@ -190,19 +207,18 @@ class Draw:
         return int(self.basis.columns(self.theta, self.n_components).sum())
 
     @property
+    def bound(self) -> float:
+        """sup |φ| over rows of n_inputs columns, before scaling."""
+        return self.basis.bound_in(self.n_inputs)
+
+    @property
     def scale(self) -> float:
         """1/√(number of features averaged): products of scaled features meet the kernel."""
         return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)
 
     def features(self, rows: Any) -> Any:
         """φ(x; θ_k) for every row and draw, unscaled: (n, n_columns), dense or CSR."""
-        if rows.shape[1] != self.n_inputs:
-            raise ValueError(
-                f"rows have {rows.shape[1]} columns; this draw was made for {self.n_inputs}."
-            )
-        if not self.basis.takes_sparse_rows:
-            rows = densify(rows)
-        return self.basis.features(self.theta, rows.astype(self.dtype, copy=False))
+        return self.basis.features(self.theta, self._prepared(rows))
 
     def scaled_features(self, rows: Any) -> Any:
         """φ(x; θ_k)·scale, so that inner products approximate the kernel."""
@@ -216,8 +232,46 @@ class Draw:
         return replace(self, start=self.start + low, stop=self.start + high, theta=theta)
 
     def tabulate(self, blocks: Iterable[Any]) -> "Draw":
-        """This draw with the columns that its basis has to learn from blocks of rows."""
-        return replace(self, theta=self.basis.tabulate(self.theta, blocks))
+        """This draw with the columns that its basis has to learn from blocks of rows.
+
+        Blocks may come in any order and in several calls: the columns are the same.
+        """
+        prepared = (self._prepared(rows) for rows in blocks)
+        return replace(self, theta=self.basis.tabulate(self.theta, prepared))
+
+    def merge(self, other: "Draw") -> "Draw":
+        """This draw with the columns that it or the other has learned from rows."""
+        return replace(self, theta=self.basis.merge(self.theta, other.theta))
+
+    def astype(self, dtype: DTypeLike) -> "Draw":
+        """The same draw, for rows of another dtype."""
+        kind = np.dtype(dtype)
+        theta = self.theta
+        if not self.basis.keeps_float64:
+            theta = {name: cast(value, kind) for name, value in theta.items()}
+        return replace(self, dtype=kind, theta=theta)
+
+    def _prepared(self, rows: Any) -> Any:
+        """Rows in the dtype of the draw, dense unless the basis takes sparse ones; or an error."""
+        if not sparse.issparse(rows) or not self.basis.takes_sparse_rows:
+            rows = densify(rows)
+        if rows.ndim != 2 or rows.shape[1] != self.n_inputs:
+            raise ValueError(
+                f"rows are {describe(rows)}; this draw was made for {self.n_inputs} columns: "
+                f"need shape (n, {self.n_inputs})."
+            )
+        with np.errstate(over="ignore"):
+            rows = rows.astype(self.dtype, copy=False)
+        values = rows.data if sparse.issparse(rows) else rows
+        largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+        # Squares and products with heavy-tailed directions stay finite below the root.
+        limit = math.sqrt(float(np.finfo(self.dtype).max))
+        if not largest < limit:
+            raise ValueError(
+                f"rows hold a value of size {largest} in {self.dtype}: need finite numbers below "
+                f"{limit:.0e}. Standardise the columns, or use float64."
+            )
+        return rows
 
 
 class Shared:
@@ -260,6 +314,28 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Any:
     if isinstance(value, np.ndarray):
         return value.astype(dtype, copy=False) if value.dtype.kind == "f" else value
     return value.astype(dtype)
+
+
+def check_draw(seed: Any, n_inputs: Any, n_components: Any, start: Any) -> tuple[int, int]:
+    """The seed and number of draws, if draws start, …, n_components − 1 make sense."""
+    check_count("n_inputs", n_inputs)
+    n_components = check_count("n_components", n_components)
+    if start != 0 and check_count("start", start) >= n_components:
+        raise ValueError(
+            f"start={start} of n_components={n_components} draws: need 0 to {n_components - 1}."
+        )
+    return check_seed(seed), n_components
+
+
+def require_finite(values: Floats, rows: Floats, others: Floats) -> None:
+    """An error where values computed from rows and others overflowed."""
+    if not np.isfinite(values).all():
+        largest = max(float(np.abs(part).max(initial=0.0)) for part in (rows, others))
+        raise ValueError(
+            f"the kernel of rows with entries of size {largest:.0e} is not finite: its squares "
+            "overflow, or a function given returns NaN. Need smaller entries: standardise the "
+            "columns."
+        )
 
 
 def check_count(name: str, value: Any) -> int:

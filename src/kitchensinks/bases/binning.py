@@ -32,7 +32,8 @@ class Binning(Basis):
 
     Parameters
     ----------
-    gamma : a positive number, "median" (default): 1/median(‖x − z‖₁), or "scale".
+    gamma : a positive number, "median" (default): 1/median(‖x − z‖₁), or "scale". It is
+        the γ of the random-bases paper's Figure 1; its section V c has γ = 1.
 
     Examples
     --------
@@ -82,13 +83,16 @@ class Binning(Basis):
 
     def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
         """θ with the bins that the rows occupy added to those it has: a union, in any order."""
-        tables = [np.empty(0, dtype=np.uint64)] * len(theta["shift"])
-        if "table" in theta:
-            tables = theta["table"].parts
+        empty = [np.empty(0, dtype=np.uint64)] * len(theta["shift"])
+        table: BinTable = theta.get("table", BinTable(empty))
         for rows in blocks:
-            names = self.bin_names(theta, rows)
-            tables = [np.union1d(old, names[:, g]) for g, old in enumerate(tables)]
-        return {**theta, "table": BinTable(tables)}
+            table = table.merge(
+                BinTable([np.unique(part) for part in self.bin_names(theta, rows).T])
+            )
+        return {**theta, "table": table}
+
+    def merge(self, theta: Theta, other: Theta) -> Theta:
+        return {**theta, "table": self._table(theta).merge(self._table(other))}
 
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
         return np.array([len(part) for part in self._table(theta).parts], dtype=np.int64)
@@ -136,6 +140,11 @@ class BinTable:
         self.parts = parts
         self.names = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
         self.offsets = np.concatenate([[0], np.cumsum([len(p) for p in parts])]).astype(np.int64)
+
+    def merge(self, other: "BinTable") -> "BinTable":
+        """The bins of either."""
+        pairs = zip(self.parts, other.parts, strict=True)
+        return BinTable([np.union1d(mine, theirs) for mine, theirs in pairs])
 
     def __getitem__(self, index: slice) -> "BinTable":
         return BinTable(self.parts[index])

@@ -2,17 +2,21 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from kitchensinks.bases.base import Basis, Draw, Theta, check_count
+from kitchensinks.bases.base import Basis, Draw, Theta, check_count, check_draw, check_positive
 from kitchensinks.numerics.words import Words
 from kitchensinks.rows import describe, numeric_rows
 
 Floats = NDArray[np.float64]
+
+# Where θ is kept when `sample` returns it as one array.
+_WHOLE = ""
 
 
 class Custom(Basis):
@@ -93,7 +97,9 @@ class Custom(Basis):
     def sample(self, words: Words, n_inputs: int) -> Theta:
         count = self.block_size(n_inputs)
         theta = self.sampler(words.generator(), n_inputs, count)  # type: ignore[misc]
-        parts = theta if isinstance(theta, dict) else {"theta": theta}
+        parts = theta if isinstance(theta, dict) else {_WHOLE: theta}
+        if not parts:
+            raise ValueError("sample returned an empty dict: need at least one array of draws.")
         for name, part in parts.items():
             if np.shape(part)[:1] != (count,):
                 raise ValueError(
@@ -104,7 +110,7 @@ class Custom(Basis):
 
     def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
         count = len(next(iter(theta.values())))
-        given = theta["theta"] if list(theta) == ["theta"] else theta
+        given = theta.get(_WHOLE, theta)
         values = self.function(rows, given)  # type: ignore[misc]
         if np.shape(values) != (len(rows), count):
             raise ValueError(
@@ -130,8 +136,8 @@ class Custom(Basis):
     def kernel_error(self, X: Any, Y: Any = None) -> Floats:
         """Standard error of each entry of `kernel(X, Y)`: zero where the kernel is given."""
         self.check()
-        rows = numeric_rows(X, "X").astype(np.float64, copy=False)
-        others = rows if Y is None else numeric_rows(Y, "Y").astype(np.float64, copy=False)
+        rows = numeric_rows(X, "X")
+        others = rows if Y is None else numeric_rows(Y, "Y")
         if self.own_kernel is not None:
             return np.zeros((len(rows), len(others)))
         return self._estimate(rows, others)[1]
@@ -185,15 +191,25 @@ class Union(Basis):
     def bound(self) -> float:
         return max(basis.bound / math.sqrt(basis.features_per_draw) for basis in self.bases)
 
+    def bound_in(self, n_inputs: int) -> float:
+        return max(
+            basis.bound_in(n_inputs) / math.sqrt(basis.features_per_draw) for basis in self.bases
+        )
+
     def check(self) -> None:
-        if not len(self.bases) or not all(isinstance(basis, Basis) for basis in self.bases):
-            raise ValueError(f"bases={self.bases!r}: need a list of one or more bases.")
-        if self.shares is not None and (
-            len(self.shares) != len(self.bases) or not all(s > 0 for s in self.shares)
-        ):
+        several = isinstance(self.bases, Sequence) and len(self.bases) > 0
+        if not several or not all(isinstance(basis, Basis) for basis in self.bases):
             raise ValueError(
-                f"shares={self.shares!r}: need {len(self.bases)} positive numbers, one a basis."
+                f"bases={self.bases!r}: need a list of one or more bases, such as "
+                "[Fourier(), ReLU()]."
             )
+        if self.shares is not None:
+            if np.shape(self.shares) != (len(self.bases),):
+                raise ValueError(
+                    f"shares={self.shares!r}: need {len(self.bases)} positive numbers, one a basis."
+                )
+            for share in self.shares:
+                check_positive("shares", share, " for each basis")
         for basis in self.bases:
             basis.check()
 
@@ -205,7 +221,7 @@ class Union(Basis):
 
     def normalised_shares(self) -> Floats:
         shares = np.ones(len(self.bases)) if self.shares is None else np.asarray(self.shares, float)
-        return shares / shares.sum()
+        return np.asarray(shares / shares.sum())
 
     def owners(self, count: int) -> NDArray[np.int64]:
         """Which basis draw k belongs to: always the one furthest behind its share."""
@@ -226,7 +242,7 @@ class Union(Basis):
         start: int = 0,
     ) -> Draw:
         self.require_resolved()
-        n_components = check_count("n_components", n_components)
+        seed, n_components = check_draw(seed, n_inputs, n_components, start)
         owners = self.owners(n_components)
         parts: list[Draw | None] = []
         for j, basis in enumerate(self.bases):
@@ -239,10 +255,16 @@ class Union(Basis):
         return Draw(self, seed, n_inputs, start, n_components, np.dtype(dtype), theta)
 
     def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
-        blocks = list(blocks)
-        parts, owners = theta["parts"].parts, theta["parts"].owners
-        learned = [None if part is None else part.tabulate(blocks) for part in parts]
-        return {"parts": UnionParts(learned, owners)}
+        union: UnionParts = theta["parts"].map(lambda part: part.tabulate([]))
+        for rows in blocks:
+            union = union.map(partial(Draw.tabulate, blocks=[rows]))
+        return {"parts": union}
+
+    def merge(self, theta: Theta, other: Theta) -> Theta:
+        mine, theirs = theta["parts"], other["parts"]
+        pairs = zip(mine.parts, theirs.parts, strict=True)
+        merged = [None if a is None else a.merge(b) for a, b in pairs]
+        return {"parts": UnionParts(merged, mine.owners)}
 
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
         union: UnionParts = theta["parts"]
@@ -287,6 +309,13 @@ class UnionParts:
     def __init__(self, parts: list[Draw | None], owners: NDArray[np.int64]) -> None:
         self.parts = parts
         self.owners = owners
+
+    def map(self, change: Callable[[Draw], Draw]) -> "UnionParts":
+        """Every part changed."""
+        return UnionParts([p if p is None else change(p) for p in self.parts], self.owners)
+
+    def astype(self, dtype: np.dtype[Any]) -> "UnionParts":
+        return self.map(lambda part: part.astype(dtype))
 
     def __getitem__(self, index: slice) -> "UnionParts":
         low, high, _ = index.indices(len(self.owners))

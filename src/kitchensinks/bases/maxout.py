@@ -46,7 +46,7 @@ class Maxout(Basis):
         from each of q groups of about P/q (maxout paper, Table 3). The kernel is the same on
         average; features depend on each other more.
     projection : "gaussian", "orthogonal" or "hadamard"; the q directions of one unit come
-        from q different blocks, so they stay independent.
+        from q different rotations, so they stay independent.
 
     Examples
     --------
@@ -134,13 +134,14 @@ def maxout_kernel(cosine: Any, pool: int) -> Floats:
     >>> float(maxout_kernel(0.0, 4).round(4))
     1.0596
     """
-    cosine = np.clip(np.asarray(cosine, dtype=np.float64), -1.0, 1.0)
+    check_count("pool", pool)
+    rho = _within_one(cosine)
     if pool == 1:
-        return cosine
+        return rho
     if pool == 2:
-        root = np.sqrt((1.0 - cosine) * (1.0 + cosine))
-        return cosine / 2.0 + (root + cosine * np.arcsin(cosine)) / math.pi
-    angle = np.arcsin(cosine) * (2.0 / math.pi)
+        root = np.sqrt((1.0 - rho) * (1.0 + rho))
+        return np.asarray(rho / 2.0 + (root + rho * np.arcsin(rho)) / math.pi)
+    angle = np.arcsin(rho) * (2.0 / math.pi)
     return np.asarray(chebyshev.chebval(angle, _kernel_series(pool)))
 
 
@@ -154,14 +155,18 @@ def same_argmax(cosine: Any, pool: int) -> Floats:
     0.25
     """
     check_count("pool", pool)
-    cosine = np.clip(np.asarray(cosine, dtype=np.float64), -1.0, 1.0)
+    angle = np.arcsin(_within_one(cosine))
     if pool == 1:
-        return np.ones_like(cosine)
-    angle = np.arcsin(cosine)
+        return np.ones_like(angle)
     if pool == 2:
-        return 0.5 + angle / math.pi
+        return np.asarray(0.5 + angle / math.pi)
     value = chebyshev.chebval(angle * (2.0 / math.pi), _argmax_series(pool))
-    return np.clip(value, 0.0, 1.0)
+    return np.asarray(np.clip(value, 0.0, 1.0))
+
+
+def _within_one(cosine: Any) -> Floats:
+    """Cosines as float64, rounding beyond ±1 cut off."""
+    return np.asarray(np.clip(np.asarray(cosine, dtype=np.float64), -1.0, 1.0))
 
 
 def mean_maximum(pool: int) -> float:
@@ -196,13 +201,13 @@ def argmax_coefficients(pool: int, count: int = 3) -> Floats:
     if count > 24:
         raise ValueError(f"count={count}: at most 24 coefficients can be had to a few digits.")
     if pool == 1:
-        return np.eye(1, count)[0]
+        return np.asarray(np.eye(1, count)[0])
     radius, points = 0.5, 64
     circle = radius * np.exp(2j * math.pi * np.arange(points // 2 + 1) / points)
     upper = np.array([_argmax_complex(complex(rho), pool) for rho in circle])
     values = np.concatenate([upper, np.conj(upper[1:-1][::-1])])
     series = np.fft.fft(values).real / points
-    return series[:count] / radius ** np.arange(count)
+    return np.asarray(series[:count] / radius ** np.arange(count))
 
 
 @functools.lru_cache(maxsize=64)
@@ -248,7 +253,7 @@ def _bivariate_normal(u: Floats, v: Floats, rho: float) -> Floats:
     with np.errstate(over="ignore"):
         value -= owens_t(u, (v / u - rho) / root) + owens_t(v, (u / v - rho) / root)
     value -= np.where(u * v < 0.0, 0.5, 0.0)
-    return np.clip(value, 0.0, 1.0)
+    return np.asarray(np.clip(value, 0.0, 1.0))
 
 
 def _argmax_complex(rho: complex, pool: int) -> complex:

@@ -54,11 +54,8 @@ class Orthonormal(Basis):
 
     @property
     def bound(self) -> float:
-        """Σ √λ_i·sup e_i², with the degrees of one dimension: an upper bound for φ in R^1.
-
-        In d dimensions sup e_i depends on d; see `bound_in`.
-        """
-        return self.bound_in(1)
+        """Infinite: a bound depends on the number of columns. See `bound_in`."""
+        return math.inf
 
     def bound_in(self, n_inputs: int) -> float:
         """Σ √λ_i·sup e_i² over the box in n_inputs dimensions."""
@@ -83,8 +80,9 @@ class Orthonormal(Basis):
                 f"eigenvalues={self.eigenvalues!r}: need numbers of 0 or more, at least one of "
                 "them positive, because a kernel has no negative eigenvalues."
             )
-        if len(self.box) != 2 or not -math.inf < self.box[0] < self.box[1] < math.inf:
-            raise ValueError(f"box={self.box!r}: need (low, high) with low < high.")
+        box = np.asarray(self.box, dtype=np.float64)
+        if box.shape != (2,) or not -math.inf < box[0] < box[1] < math.inf:
+            raise ValueError(f"box={self.box!r}: need (low, high), two numbers with low < high.")
 
     def functions(self, rows: Floats) -> Floats:
         """e_i(x) for every row and eigenvalue, shape (n, len(eigenvalues))."""
@@ -124,14 +122,9 @@ def degrees_by_total(n_inputs: int, count: int) -> list[tuple[int, ...]]:
     >>> degrees_by_total(2, 4)
     [(0, 0), (1, 0), (0, 1), (2, 0)]
     """
-
-    def of_total(total: int, places: int) -> "itertools.chain[tuple[int, ...]]":
-        if places == 1:
-            return itertools.chain([(total,)])
-        return itertools.chain.from_iterable(
-            ((first, *rest) for rest in of_total(total - first, places - 1))
-            for first in range(total, -1, -1)
-        )
-
-    endless = itertools.chain.from_iterable(of_total(t, n_inputs) for t in itertools.count())
+    endless = (
+        tuple(np.bincount(np.array(chosen, dtype=int), minlength=n_inputs).tolist())
+        for total in itertools.count()
+        for chosen in itertools.combinations_with_replacement(range(n_inputs), total)
+    )
     return list(itertools.islice(endless, count))

@@ -1,4 +1,4 @@
-"""Random directions ω: independent, orthogonal within a block, or structured.
+"""Random directions ω: independent, orthogonal in groups, or structured.
 
 A projection is an array of shape (K, d), or a `Fastfood` that stands for one
 without storing it. Where the law of ω is rotation-invariant it is a Gaussian
@@ -23,17 +23,23 @@ Radial = Callable[[Words, int], Floats]
 
 PROJECTIONS = ("gaussian", "orthogonal", "hadamard")
 
-# No orthogonal block is larger: its QR factorisation costs d·b².
-_LARGEST_BLOCK = 1024
+# No more rows are made orthogonal to each other: a QR factorisation costs d times their square.
+_LARGEST_ROTATION = 1024
+
+
+def rotation_size(kind: str, n_inputs: int) -> int:
+    """Directions that go together: all that can be orthogonal in d dimensions, or one transform."""
+    if kind == "orthogonal":
+        return min(n_inputs, _LARGEST_ROTATION)
+    return next_power_of_two(n_inputs)
 
 
 def projection_block_size(kind: str, n_inputs: int) -> int:
-    """Draws of one block: all that can be orthogonal in d dimensions, or one transform."""
-    if kind == "orthogonal":
-        return min(n_inputs, _LARGEST_BLOCK)
-    if kind == "hadamard":
-        return next_power_of_two(n_inputs)
-    return BLOCK
+    """Draws of one block of words: as many whole rotations as make up a common block."""
+    if kind == "gaussian":
+        return BLOCK
+    size = rotation_size(kind, n_inputs)
+    return size * -(-BLOCK // size)
 
 
 def sample_projection(
@@ -45,20 +51,23 @@ def sample_projection(
     where `unit` (uniform on the sphere).
 
     - "gaussian": independent rows.
-    - "orthogonal": rows of a uniformly random rotation, each with a length of its own,
+    - "orthogonal": rows of uniformly random rotations, each with a length of its own,
       independent of the others and distributed as ‖z‖.
     - "hadamard": Fastfood's S·H·G·Π·H·B (see `Fastfood`).
     """
     count = projection_block_size(kind, n_inputs)
     if kind == "hadamard":
-        directions = Fastfood.sample(words, n_inputs)
-        lengths = 1.0 / directions.lengths() if unit else words.chi(count, count)
+        size = next_power_of_two(n_inputs)
+        directions = Fastfood.sample(words, n_inputs, count // size)
+        lengths = 1.0 / directions.lengths() if unit else words.chi(size, count)
         if radial is not None:
             lengths = lengths * radial(words, count)
         return directions.with_radius(lengths)
     if kind == "orthogonal":
-        rotation, triangle = np.linalg.qr(words.normal(n_inputs, count))
-        rows = (rotation * np.sign(np.diag(triangle))).T
+        size = rotation_size(kind, n_inputs)
+        rotations, triangles = np.linalg.qr(words.normal(count // size, n_inputs, size))
+        signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))
+        rows = (rotations * signs[:, None, :]).transpose(0, 2, 1).reshape(count, n_inputs)
         if not unit:
             rows = rows * words.chi(n_inputs, count)[:, None]
     else:
@@ -78,14 +87,15 @@ def project(rows: Any, directions: "NDArray[Any] | Fastfood") -> NDArray[Any]:
 
 
 class Fastfood:
-    """Directions from Hadamard products, P = 2^⌈log₂ d⌉ a block: ω = r·(H·G·Π·H·B)/(√P·‖G‖).
+    """Directions from Hadamard products, P = 2^⌈log₂ d⌉ of each: ω = r·(H·G·Π·H·B)/(√P·‖G‖).
 
     B holds random signs, Π a random order, G independent normals, H is the
     Walsh–Hadamard matrix. Given B and Π, a row of H·G·Π·H·B is a Gaussian vector
     with covariance P·I, so its direction is uniform and independent of ‖G‖; with a
     length r of its own, chi with P degrees of freedom, the row is *exactly* a standard
-    normal vector, and so are its first d coordinates. Rows of one block are
-    orthogonal in R^P. A product costs P log P a row and block in place of P·d.
+    normal vector, and so are its first d coordinates. Rows of one product are
+    uncorrelated but not orthogonal: their cosines are of size √(2/(P + 2)), a little larger
+    than those of independent rows. It costs P log P a row in place of P·d.
     """
 
     def __init__(
@@ -105,13 +115,14 @@ class Fastfood:
         self.start = start
 
     @classmethod
-    def sample(cls, words: Words, n_inputs: int) -> "Fastfood":
-        """One block, with rows of length one in R^P."""
+    def sample(cls, words: Words, n_inputs: int, count: int) -> "Fastfood":
+        """`count` transforms, with rows of length one in R^P."""
         size = next_power_of_two(n_inputs)
-        signs, order = words.sign(1, size), words.permutation(size)[None]
-        normals = words.normal(1, size)
-        normals /= math.sqrt(size) * np.linalg.norm(normals)
-        return cls(signs, order, normals, np.ones(size), n_inputs)
+        signs = words.sign(count, size)
+        order = np.stack([words.permutation(size) for _ in range(count)])
+        normals = words.normal(count, size)
+        normals /= math.sqrt(size) * np.linalg.norm(normals, axis=1, keepdims=True)
+        return cls(signs, order, normals, np.ones(count * size), n_inputs)
 
     def with_radius(self, radius: Floats) -> "Fastfood":
         return Fastfood(self.signs, self.order, self.normals, radius, self.n_inputs, self.start)

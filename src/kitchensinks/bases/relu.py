@@ -79,16 +79,17 @@ class ReLU(Basis):
         directions = sample_projection(
             words, self.projection, n_inputs + 1, unit=self.law == "sphere"
         )
+        gamma = float(self.gamma)
         if isinstance(directions, Fastfood):
             last = np.zeros((1, n_inputs + 1))
             last[0, -1] = 1.0
-            return {"directions": directions, "offset": directions.apply(last)[0] / self.gamma}
-        return {"directions": directions[:, :-1], "offset": directions[:, -1] / self.gamma}
+            return {"directions": directions, "offset": directions.apply(last)[0] / gamma}
+        return {"directions": directions[:, :-1], "offset": directions[:, -1] / gamma}
 
     def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
         argument = project(rows, theta["directions"])
         argument += theta["offset"]
-        return np.maximum(argument, 0, out=argument)
+        return np.asarray(np.maximum(argument, 0, out=argument))
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         extra = 1.0 / float(self.gamma) ** 2

@@ -10,7 +10,7 @@ from scipy.special import erf, expit
 from scipy.stats import kstwobign
 
 from kitchensinks.bases.bandwidth import check_gamma, open_gamma, resolve_gamma
-from kitchensinks.bases.base import Basis, Theta, check_choice
+from kitchensinks.bases.base import Basis, Theta, check_choice, require_finite
 from kitchensinks.bases.projections import (
     PROJECTIONS,
     project,
@@ -43,7 +43,8 @@ class Sigmoid(Basis):
     ----------
     activation : "logistic", "tanh" (default), "erf" or "step".
     gamma : slope along the unit direction: a positive number, "median" (default), which is
-        1/median(‖x‖) and makes γ·ω·x of the size of b, or "scale".
+        1/median(‖x‖) and makes γ·ω·x of the size of b, or "scale". The papers' σ(ω·x) has
+        γ = 1 and no b.
     projection : "gaussian", "orthogonal" or "hadamard".
 
     Examples
@@ -102,6 +103,8 @@ class Sigmoid(Basis):
         cross = square * (rows @ others.T) + 1.0
         own = square * np.einsum("ij,ij->i", rows, rows)[:, None] + 1.0
         other = square * np.einsum("ij,ij->i", others, others) + 1.0
+        # An infinite length would make a correlation of zero.
+        require_finite(own + other, rows, others)
         if self.activation == "erf":
             return (2.0 / math.pi) * _arcsine(2.0 * cross, 1.0 + 2.0 * own, 1.0 + 2.0 * other)
         if self.activation == "step":
@@ -121,13 +124,12 @@ class Sigmoid(Basis):
 def _arcsine(cross: Floats, own: Floats, other: Floats) -> Floats:
     """arcsin of a correlation, guarded against rounding beyond ±1."""
     ratio = cross / (np.sqrt(own) * np.sqrt(other))
-    return np.arcsin(np.clip(ratio, -1.0, 1.0))
+    return np.asarray(np.arcsin(np.clip(ratio, -1.0, 1.0)))
 
 
 @functools.lru_cache(maxsize=1)
 def logistic_spreads() -> tuple[Floats, Floats]:
     """Gauss rule of the random spread 2κ that makes a normal variable logistic."""
-    nodes, weights = np.polynomial.legendre.leggauss(400)
-    kappa = 0.15 + (nodes + 1.0) * 2.0
-    values, chances = gauss_rule(2.0 * kappa, weights * kstwobign.pdf(kappa), 12)
-    return values, chances
+    # Kolmogorov's density is flat at both ends: equal steps are as good as any.
+    kappa = np.linspace(0.15, 5.0, 400)
+    return gauss_rule(2.0 * kappa, kstwobign.pdf(kappa), 12)

@@ -57,6 +57,11 @@ class Stumps(Basis):
                 f"threshold of shape {np.shape(self.threshold)}: need 'normal', 'uniform', "
                 "'quantile' or a table of shape (columns, levels)."
             )
+        elif not (np.isfinite(self.threshold).all() and (np.diff(self.threshold) >= 0).all()):
+            raise ValueError(
+                "threshold is a table that holds NaN or infinity, or is not sorted: need finite "
+                "numbers in rising order along each row. Use np.sort(table, axis=1)."
+            )
         if isinstance(self.threshold, str) and self.threshold == "uniform":
             check_positive("a", self.a)
 
@@ -98,18 +103,18 @@ class Stumps(Basis):
         features = reached.astype(rows.dtype)
         features *= 2
         features -= 1
-        return features
+        return np.asarray(features)
 
     def distribution(self, rows: Floats) -> Floats:
         """F(x_i), the chance that a threshold of column i is at most x_i, for every entry."""
         if isinstance(self.threshold, str):
             if self.threshold == "normal":
                 return np.asarray(ndtr(rows))
-            return np.clip((rows / self.a + 1.0) / 2.0, 0.0, 1.0)
+            return np.asarray(np.clip((rows / self.a + 1.0) / 2.0, 0.0, 1.0))
         table = self._table(rows.shape[1])
         below = [np.searchsorted(table[j], rows[:, j], side="right") for j in range(len(table))]
-        return np.stack(below, axis=1) / table.shape[1]
+        return np.asarray(np.stack(below, axis=1) / table.shape[1])
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         distance = cityblock(self.distribution(rows), self.distribution(others))
-        return 1.0 - (2.0 / rows.shape[1]) * distance
+        return np.asarray(1.0 - (2.0 / rows.shape[1]) * distance)

@@ -1,19 +1,11 @@
 """Quadrature rules for the kernels that have no closed form."""
 
-import functools
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-
-
-@functools.lru_cache(maxsize=16)
-def normal_rule(count: int) -> tuple[Floats, Floats]:
-    """Gauss–Hermite nodes and weights for the standard normal law."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
-    return nodes, weights / weights.sum()
 
 
 def gauss_rule(nodes: Floats, weights: Floats, count: int) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ from scipy.special import gammaincinv
 
 Floats = NDArray[np.float64]
 
-_TO_UNIT = 2.0**-53
+_TO_UNIT = 2.0**-52
 
 
 class Words:
@@ -37,9 +37,9 @@ class Words:
         return np.asarray(self._generator.random_raw(count), dtype=np.uint64)
 
     def uniform(self, *shape: int) -> Floats:
-        """Uniform on the open interval (0, 1): (⌊word / 2¹¹⌋ + ½)·2⁻⁵³."""
+        """Uniform on the open interval (0, 1): (⌊word / 2¹²⌋ + ½)·2⁻⁵², without rounding."""
         words = self.raw(math.prod(shape)).reshape(shape)
-        return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * _TO_UNIT
+        return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * _TO_UNIT
 
     def normal(self, *shape: int) -> Floats:
         """Standard normal, by Box and Muller: √(−2 ln u)·(cos 2πv, sin 2πv)."""
@@ -59,7 +59,7 @@ class Words:
     def laplace(self, *shape: int) -> Floats:
         """Standard Laplace, density e^(−|t|)/2, by inversion."""
         centred = self.uniform(*shape) - 0.5
-        # 1 − 2|u − ½| is a multiple of 2⁻⁵² and never zero.
+        # 1 − 2|u − ½| is an odd multiple of 2⁻⁵² and so never zero.
         return -np.sign(centred) * np.log1p(-2.0 * np.abs(centred))
 
     def gamma(self, order: float, *shape: int) -> Floats:
@@ -80,7 +80,7 @@ class Words:
         return np.where(words >> np.uint64(63), 1.0, -1.0)
 
     def integers(self, below: int, *shape: int) -> NDArray[np.int64]:
-        """Uniform on 0, …, below − 1 (bias at most below·2⁻⁵³)."""
+        """Uniform on 0, …, below − 1 (bias at most below·2⁻⁵²)."""
         return (self.uniform(*shape) * below).astype(np.int64)
 
     def permutation(self, count: int) -> NDArray[np.int64]:

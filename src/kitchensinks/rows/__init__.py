@@ -5,7 +5,8 @@ from kitchensinks.rows.arrays import (
     densify,
     describe,
     numeric_rows,
+    numeric_weights,
     subsample,
 )
 
-__all__ = ["block_slices", "densify", "describe", "numeric_rows", "subsample"]
+__all__ = ["block_slices", "densify", "describe", "numeric_rows", "numeric_weights", "subsample"]

@@ -9,13 +9,31 @@ from sklearn.utils import check_array
 
 from kitchensinks.numerics.words import Words
 
+# Entries of a sample of very wide rows, but never fewer rows than this.
+_SAMPLE_ENTRIES = 2**24
+_FEWEST_SAMPLED = 100
+
 
 def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
-    """Any table of numbers as a finite two-dimensional float array, or a clear error."""
+    """Any table of numbers as a finite two-dimensional float64 array, or a clear error."""
     if sparse.issparse(rows):
         rows = densify(rows)
-    checked = check_array(rows, dtype=[np.float64, np.float32], input_name=name)
-    return np.asarray(checked)
+    return np.asarray(check_array(rows, dtype=np.float64, input_name=name))
+
+
+def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:
+    """One finite weight of 0 or more a row, not all of them 0, as float64; or a clear error."""
+    checked = np.asarray(weights, dtype=np.float64)
+    if checked.shape != (n_rows,):
+        raise ValueError(
+            f"weights are {describe(checked)} for {n_rows} rows: need one number for each row."
+        )
+    if not (np.isfinite(checked).all() and (checked >= 0).all() and (checked > 0).any()):
+        raise ValueError(
+            f"weights from {checked.min()} to {checked.max()}: need finite numbers of 0 or more, "
+            "at least one of them positive. Leave weights=None to count every row once."
+        )
+    return checked
 
 
 def densify(rows: Any) -> np.ndarray:
@@ -42,8 +60,10 @@ def subsample(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """At most `limit` rows of positive weight, chosen by the seed, as a dense array.
 
-    All of them in their order where there are no more than `limit`.
+    All of them in their order where there are no more than `limit`; fewer of very wide rows,
+    so that the sample fits into memory.
     """
+    limit = min(limit, max(_FEWEST_SAMPLED, _SAMPLE_ENTRIES // rows.shape[1]))
     kept = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
     if len(kept) > limit:
         order = Words(seed, 0, stream=1).permutation(len(kept))

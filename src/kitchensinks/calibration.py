@@ -1,0 +1,64 @@
+"""From scores to probabilities."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, logsumexp, softmax
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """P(class) ∝ exp(g(score)), g(s) = slope·s + bend·s³ with slope, bend ≥ 0.
+
+    Temperature scaling (Guo et al. 2017) with one more term: g is odd and rising, so the most
+    probable class is always the one with the largest score, and for squared loss, whose score is
+    2p − 1, the two terms are those of logit p = 2s + ⅔s³ + …. Fitted by likelihood to scores of
+    rows that the weights had not seen. A single output means two classes, 1/(1 + exp(−g)).
+    """
+
+    slope: float
+    bend: float
+    unit: float
+
+    @classmethod
+    def fit(cls, scores: Array, positive: NDArray[np.bool_], weights: Array | None) -> "Calibration":
+        """scores and positive (n, outputs): does the row belong to the output's class?"""
+        weights = np.ones(len(scores)) if weights is None else weights
+        total = float(weights.sum())
+        unit = float(np.sqrt(weights @ np.square(scores).mean(axis=1) / max(total, 1e-300))) or 1.0
+        scaled = np.clip(scores / unit, -20.0, 20.0)
+        # Platt's softened targets: no finite number of rows makes anything certain.
+        soft = 1.0 / (total + 2.0)
+
+        def loss(point: Array) -> tuple[float, Array]:
+            logits = point[0] * scaled + point[1] * scaled**3
+            if scaled.shape[1] == 1:
+                wanted = np.where(positive, 1.0 - soft, soft)
+                value = np.logaddexp(0.0, logits) - wanted * logits
+                pull = expit(logits) - wanted
+            else:
+                wanted = np.where(positive, 1.0 - soft, soft / (scaled.shape[1] - 1))
+                value = logsumexp(logits, axis=1, keepdims=True) - np.sum(
+                    wanted * logits, axis=1, keepdims=True
+                )
+                pull = softmax(logits, axis=1) - wanted
+            weighted = weights[:, None] * pull / total
+            gradient = np.array([np.sum(weighted * scaled), np.sum(weighted * scaled**3)])
+            return float(weights @ value[:, 0]) / total, gradient
+
+        bounds = [(1e-6, 1e6), (0.0, 1e6)]
+        found = minimize(loss, np.array([1.0, 0.0]), jac=True, bounds=bounds, method="L-BFGS-B")
+        return cls(float(found.x[0]), float(found.x[1]), unit)
+
+    def probabilities(self, scores: Array) -> Array:
+        """Shape (n, classes); two columns for a single output."""
+        scaled = np.clip(scores / self.unit, -1e3, 1e3)
+        logits = self.slope * scaled + self.bend * scaled**3
+        if logits.shape[1] == 1:
+            chance = expit(logits[:, 0])
+            return np.column_stack([1.0 - chance, chance])
+        return np.asarray(softmax(logits, axis=1))

@@ -1,0 +1,53 @@
+"""A number for every row, from its content and a seed.
+
+Rows are chosen (to be held out, or to be looked at more closely) by their keys and not by their
+place: the choice is the same whatever their order, a copy of a row goes where the row goes, and
+rows of weight zero change nothing.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.numerics.words import Words
+from kitchensinks.rows.arrays import block_slices, densify
+
+_BLOCK_ENTRIES = 2**22
+
+
+def row_keys(rows: Any, seed: int) -> np.ndarray:
+    """A pseudo-random 64-bit key of each row, shape (n,): equal rows have equal keys."""
+    n_rows, n_inputs = rows.shape
+    words = Words(seed, 0, stream=6)
+    multiplier = words.raw(n_inputs) | np.uint64(1)
+    keys = np.empty(n_rows, dtype=np.uint64)
+    for part in block_slices(n_rows, max(1, _BLOCK_ENTRIES // n_inputs)):
+        # Adding zero makes −0.0 and 0.0 the same bits.
+        bits = (densify(rows[part]).astype(np.float64) + 0.0).view(np.uint64)
+        bits ^= bits >> np.uint64(32)
+        bits *= np.uint64(0x9E3779B97F4A7C15)
+        bits ^= bits >> np.uint64(29)
+        total = bits @ multiplier
+        total ^= total >> np.uint64(31)
+        total *= np.uint64(0xBF58476D1CE4E5B9)
+        keys[part] = total ^ (total >> np.uint64(32))
+    return keys
+
+
+def lowest_keys(keys: np.ndarray, weights: np.ndarray | None, count: int) -> np.ndarray:
+    """Which rows belong to the `count` lowest different keys of rows of positive weight."""
+    counted = keys if weights is None else keys[weights > 0]
+    different = np.unique(counted)
+    if count >= len(different):
+        return np.ones(len(keys), dtype=bool)
+    return keys <= different[count - 1]
+
+
+def hold_out(keys: np.ndarray, weights: np.ndarray | None, share: float) -> np.ndarray:
+    """Which rows to hold out: a share of the different rows, at least one and never all."""
+    counted = keys if weights is None else keys[weights > 0]
+    different = len(np.unique(counted))
+    if different < 2:
+        return np.zeros(len(keys), dtype=bool)
+    count = min(max(1, round(share * different)), different - 1)
+    return lowest_keys(keys, weights, count)

@@ -1,0 +1,78 @@
+"""Hashing and finding bins: compiled kernels against their plain twins."""
+
+import numpy as np
+import pytest
+
+from kitchensinks.numerics.bins import (
+    CELL_LIMIT,
+    bin_hashes,
+    bin_hashes_plain,
+    find_columns,
+    find_columns_plain,
+)
+
+SHAPES = [(0, 3, 2), (1, 1, 1), (7, 3, 0), (5, 1, 4), (33, 7, 5)]
+
+
+def grids(n_inputs, n_grids):
+    rng = np.random.default_rng(n_inputs + n_grids)
+    pitch = rng.gamma(2.0, size=(n_grids, n_inputs))
+    odd = rng.integers(0, 2**63, size=(n_grids, n_inputs), dtype=np.uint64) | np.uint64(1)
+    return pitch * rng.random((n_grids, n_inputs)), 1.0 / pitch, odd
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n_rows", "n_inputs", "n_grids"), SHAPES)
+def test_compiled_hashes_are_the_plain_ones(n_rows, n_inputs, n_grids, dtype):
+    rows = (10 * np.random.default_rng(0).normal(size=(n_rows, n_inputs))).astype(dtype)
+    compiled, plain = np.zeros((2, n_rows, n_grids), dtype=np.uint64)
+    bin_hashes(rows, *grids(n_inputs, n_grids), compiled)
+    bin_hashes_plain(rows, *grids(n_inputs, n_grids), plain)
+    np.testing.assert_array_equal(compiled, plain)
+
+
+def test_cells_too_far_for_an_integer_are_clipped():
+    rows = np.array([[1e300, -1e300], [np.finfo(float).max, -CELL_LIMIT], [0.0, 1e19]])
+    compiled, plain = np.zeros((2, 3, 3), dtype=np.uint64)
+    bin_hashes(rows, *grids(2, 3), compiled)
+    with np.errstate(over="ignore"):
+        bin_hashes_plain(rows, *grids(2, 3), plain)
+    np.testing.assert_array_equal(compiled, plain)
+
+
+def test_names_of_bins_never_change():
+    """A saved table of bins is looked up by these numbers."""
+    names = np.zeros((2, 1), dtype=np.uint64)
+    shift, rate = np.array([[0.25, 0.5]]), np.array([[2.0, 1.0]])
+    odd = np.array([[0x9E3779B97F4A7C15, 0xD1B54A32D192ED03]], dtype=np.uint64)
+    bin_hashes(np.array([[1.3, -0.2], [0.3, 0.6]]), shift, rate, odd, names)
+    assert names.ravel().tolist() == [9326879691720869951, 0]
+
+
+def test_different_bins_have_different_names():
+    """All cells of a 300 x 300 grid: a single collision would be a surprise of 1e-9."""
+    cells = np.stack(np.meshgrid(np.arange(-150, 150), np.arange(-150, 150)), axis=-1)
+    rows = cells.reshape(-1, 2) + 0.5
+    odd = np.array([[0xBF58476D1CE4E5B9, 0x94D049BB133111EB]], dtype=np.uint64)
+    names = np.zeros((len(rows), 1), dtype=np.uint64)
+    bin_hashes(rows, np.zeros((1, 2)), np.ones((1, 2)), odd, names)
+    assert len(np.unique(names)) == len(rows)
+
+
+@pytest.mark.parametrize(("n_rows", "n_inputs", "n_grids"), SHAPES)
+@pytest.mark.parametrize("n_known", [0, 1, 20])
+def test_compiled_search_is_the_plain_one(n_rows, n_inputs, n_grids, n_known):
+    rng = np.random.default_rng(n_rows + n_known)
+    parts = [np.unique(rng.integers(0, 40, n_known, dtype=np.uint64)) for _ in range(n_grids)]
+    table = np.concatenate([*parts, np.empty(0, dtype=np.uint64)])
+    offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    names = rng.integers(0, 40, (n_rows, n_grids), dtype=np.uint64)
+    compiled, plain = np.zeros((2, n_rows, n_grids), dtype=np.int64)
+    find_columns(names, table, offsets, compiled)
+    find_columns_plain(names, table, offsets, plain)
+    np.testing.assert_array_equal(compiled, plain)
+    for i in range(n_rows):
+        for g, part in enumerate(parts):
+            known = names[i, g] in part
+            assert known == (compiled[i, g] >= 0)
+            assert not known or table[compiled[i, g]] == names[i, g]
