@@ -25,7 +25,9 @@ class Calibration:
     unit: float
 
     @classmethod
-    def fit(cls, scores: Array, positive: NDArray[np.bool_], weights: Array | None) -> "Calibration":
+    def fit(
+        cls, scores: Array, positive: NDArray[np.bool_], weights: Array | None
+    ) -> "Calibration":
         """scores and positive (n, outputs): does the row belong to the output's class?"""
         weights = np.ones(len(scores)) if weights is None else weights
         total = float(weights.sum())

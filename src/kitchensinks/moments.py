@@ -139,3 +139,8 @@ class NormalEquations:
     def intercept(self, weights: Floats) -> Floats:
         """b = ȳ − z̄'β."""
         return self.target - self.mean @ weights
+
+    def errors(self, weights: Floats) -> Floats:
+        """Σw(y − u)²/Σw of each output."""
+        explained = weights * (2.0 * self.cross - self.gram @ weights)
+        return np.maximum(self.squares - explained.sum(axis=0), 0.0)

@@ -1,5 +1,8 @@
 """How uncertain a squared-loss fit is: the Bayesian reading of the ridge."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
@@ -8,31 +11,25 @@ from kitchensinks.moments import NormalEquations
 from kitchensinks.solvers.dual import Span
 
 
+@dataclass(frozen=True, eq=False)
 class Posterior:
     """Predictive variance of ridge regression read as Bayesian regression.
 
-    With noise variance σ² and prior β ~ N(0, σ²/(αΣw)·I), the score of a new row has variance
+    With noise variance σ² and prior β ~ N(0, σ²/(αΣw)·I), the target of a new row has variance
     σ²·(1 + (1 + (z − z̄)'(G + αI)⁻¹(z − z̄))/Σw), noise included; σ² is estimated as
     Σw·r²/(Σw − freedom), the fixed point that scikit-learn's BayesianRidge uses.
+
+    `factor` is the Cholesky factor of G + αI; where the fit took place in the span of fewer rows
+    than features, `span` stands in for it. noise (outputs,).
     """
 
-    def __init__(
-        self,
-        alpha: float,
-        weight: float,
-        mean: Array,
-        noise: Array,
-        fit_intercept: bool,
-        factor: Array | None = None,
-        span: Span | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.weight = weight
-        self.mean = mean
-        self.noise = noise
-        self.fit_intercept = fit_intercept
-        self.factor = factor
-        self.span = span
+    alpha: float
+    weight: float
+    mean: Array
+    noise: Array
+    fit_intercept: bool
+    factor: Array | None = None
+    span: Span | None = None
 
     @classmethod
     def of_equations(
@@ -45,34 +42,33 @@ class Posterior:
         factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
         inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
         freedom = len(factor) - floor * float(np.sum(inverse**2)) + fit_intercept
-        explained = weights * (2.0 * equations.cross - equations.gram @ weights)
-        error = np.maximum(equations.squares - explained.sum(axis=0), 0.0)
-        noise = error * equations.weight / max(equations.weight - freedom, 1e-3 * equations.weight)
+        noise = _noise(equations.errors(weights), equations.weight, freedom)
         return cls(floor, equations.weight, equations.mean, noise, fit_intercept, factor=factor)
 
     @classmethod
     def of_span(
-        cls, span: Span, errors: Array, alpha: float, weight: float, fit_intercept: bool
+        cls, span: Span, error: Array, alpha: float, weight: float, fit_intercept: bool
     ) -> "Posterior":
-        """From the span of the rows; errors (outputs,) is Σw·r²/Σw."""
+        """From the span of the rows; error (outputs,) is Σw·r²/Σw."""
         freedom = float(np.sum(span.values / (span.values + alpha))) + fit_intercept
-        noise = errors * weight / max(weight - freedom, 1e-3 * weight)
+        noise = _noise(error, weight, freedom)
         return cls(alpha, weight, span.mean, noise, fit_intercept, span=span)
 
-    def deviation(self, features: Array) -> Array:
-        """Standard deviation of the target of each row, shape (n, outputs)."""
-        centred = features - self.mean
-        if self.factor is not None:
-            half = solve_triangular(self.factor, centred.T, lower=True, check_finite=False)
-            leverage = np.einsum("ij,ij->j", half, half)
-        else:
-            assert self.span is not None
-            inside = centred @ self.span.directions
-            outside = np.einsum("ij,ij->i", centred, centred) - np.einsum(
-                "ij,ij->i", inside, inside
-            )
+    def deviation(self, features: Any) -> Array:
+        """Standard deviation of the target of each row of features, shape (n, outputs)."""
+        if self.span is not None:
+            inside, length = self.span.place(features)
+            outside = np.maximum(length - np.einsum("ij,ij->i", inside, inside), 0.0)
             leverage = (inside**2) @ (1.0 / (self.span.values + self.alpha))
-            if self.alpha > 0:
-                leverage = leverage + np.maximum(outside, 0.0) / self.alpha
+            leverage = leverage + (outside / self.alpha if self.alpha > 0 else 0.0)
+        else:
+            dense = features.toarray() if hasattr(features, "toarray") else features
+            centred = (dense.astype(np.float64) - self.mean).T
+            half = solve_triangular(self.factor, centred, lower=True, check_finite=False)
+            leverage = np.einsum("ij,ij->j", half, half)
         variance = 1.0 + (leverage + self.fit_intercept) / self.weight
         return np.sqrt(variance[:, None] * self.noise)
+
+
+def _noise(error: Array, weight: float, freedom: float) -> Array:
+    return np.asarray(error * weight / max(weight - freedom, 1e-3 * weight))

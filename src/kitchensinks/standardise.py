@@ -65,12 +65,12 @@ class Scaler:
     def apply(self, rows: Any, dtype: Any) -> NDArray[Any]:
         """Standardised rows of the given dtype; the difference is taken in float64."""
         rows = densify(rows)
-        if rows.dtype == np.float32 and np.dtype(dtype) == np.float32:
-            # Exact enough while the mean is not much larger than the spread.
-            if (np.abs(self.mean) <= 100 * self.scale).all():
-                out = rows - self.mean.astype(np.float32)
-                out /= self.scale.astype(np.float32)
-                return np.asarray(out)
+        narrow = rows.dtype == np.float32 and np.dtype(dtype) == np.float32
+        # Exact enough in float32 while the mean is not much larger than the spread.
+        if narrow and (np.abs(self.mean) <= 100 * self.scale).all():
+            out = rows - self.mean.astype(np.float32)
+            out /= self.scale.astype(np.float32)
+            return np.asarray(out)
         scaled = (rows.astype(np.float64, copy=False) - self.mean) / self.scale
         return np.asarray(scaled.astype(dtype, copy=False))
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
 
 from kitchensinks.bases import Basis, Draw, Fourier
 from kitchensinks.bases.base import check_count
-from kitchensinks.rows import block_slices, subsample
+from kitchensinks.rows import advice, block_slices, check_size, subsample
 
 # Rows that a data-dependent law is learned from.
 SAMPLE_ROWS = 2000
@@ -74,8 +74,6 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
-            if not len(sample_weight):
-                raise ValueError("sample_weight is zero for every row: need a positive weight.")
         self.seed_ = seed_of(self.random_state)
         self.basis_ = basis.resolve(*subsample(X, sample_weight, SAMPLE_ROWS, self.seed_))
         draw = self.basis_.draw(self.seed_, X.shape[1], n_components, X.dtype)
@@ -110,8 +108,8 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
     def _validate(self, X: Any, reset: bool) -> Any:
         floats = [np.float64, np.float32] if self.dtype is None else [check_dtype(self.dtype)]
         # What overflows in the cast is found and reported.
-        with np.errstate(over="ignore"):
-            return validate_data(
+        with np.errstate(over="ignore"), advice():
+            rows = validate_data(
                 self,
                 X,
                 reset=reset,
@@ -119,6 +117,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
                 dtype=floats,
                 ensure_min_samples=1 if reset else 0,
             )
+        return check_size(rows, rows.dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -142,25 +141,23 @@ def check_basis(basis: Any) -> Basis:
 
 def check_dtype(dtype: Any) -> Any:
     """float32 or float64."""
-    try:
-        kind = np.dtype(dtype)
-    except TypeError:
-        kind = None
-    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype={dtype!r}: need 'float32', 'float64' or None.")
-    return kind.type
+    for kind in (np.float32, np.float64):
+        if dtype is kind or dtype == kind.__name__ or dtype == np.dtype(kind):
+            return kind
+    raise ValueError(f"dtype={dtype!r}: need 'float32', 'float64' or None.")
 
 
 def seed_of(random_state: Any) -> int:
     """A seed for the draw: the int given, or one taken from a generator."""
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        if not 0 <= random_state < 2**64:
-            raise ValueError(
-                f"random_state={random_state!r}: need a whole number from 0 to 2**64 - 1, "
-                "a RandomState or None."
-            )
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if not (whole and 0 <= random_state < 2**64):
+        raise ValueError(
+            f"random_state={random_state!r}: need a whole number from 0 to 2**64 - 1, "
+            "a RandomState or None."
+        )
+    return int(random_state)
 
 
 def _blocks(X: Any, n_columns: int) -> Iterator[Any]:

@@ -1,5 +1,7 @@
 """Random bins: tables that merge, bins that were never seen."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -34,7 +36,7 @@ def test_the_features_of_a_grid_are_its_cells():
 
 def test_a_bin_never_seen_gives_zeros():
     draw = DRAW.tabulate([ROWS])
-    far = draw.features(ROWS[:2] + [[0.0], [1e9]])
+    far = draw.features(ROWS[:2] + np.array([[0.0], [1e9]]))
     assert far.shape == (2, draw.n_columns)
     assert far[[0]].sum() == 20
     assert far[[1]].nnz == 0
@@ -48,7 +50,7 @@ def test_a_bin_never_seen_gives_zeros():
 def test_blocks_merge_in_any_order(order, cuts):
     whole = DRAW.tabulate([ROWS]).theta["table"]
     edges = [0, *sorted(cuts), 40]
-    blocks = [ROWS[order[low:high]] for low, high in zip(edges, edges[1:], strict=False)]
+    blocks = [ROWS[order[low:high]] for low, high in pairwise(edges)]
     assert DRAW.tabulate(blocks).theta["table"] == whole
     merged = DRAW.tabulate([])
     for block in blocks:

@@ -1,6 +1,7 @@
 """Draws: the same features for a seed, for good and whatever the circumstances."""
 
 import pickle
+from itertools import pairwise
 
 import numba
 import numpy as np
@@ -19,34 +20,88 @@ TABLE = np.linspace(-1, 3, 30).reshape(3, 10)
 
 # Features of ROW for seed 0, d = 3: draws 0 to 2, and draws 300 and 301, which are in a later
 # block. A saved model holds a seed, not its draw: these numbers may never change.
-# fmt: off
 GOLDEN = [
     (ks.Fourier(gamma=0.3), [-1.33796068, -0.55923332, -0.77782183], [-1.1197733, -1.05399834]),
-    (ks.Fourier(gamma=0.3, form="paired"), [1.06941506, -0.92539258, -0.79523561, 1.16944445, 0.86698142, -1.11729281], [1.18482929, 0.77212664, 1.06837667, -0.92659122]),
-    (ks.Fourier("laplacian", gamma=0.3), [0.51717494, -0.12855369, -1.40972438], [-1.37804054, 1.11781482]),
-    (ks.Fourier("exponential", gamma=0.3), [-0.71033718, -1.35005993, -1.10148418], [-0.11907839, 0.18469586]),
-    (ks.Fourier("cauchy", gamma=0.3), [-1.39834421, -0.32643116, -1.25093391], [-1.40863918, 1.21286433]),
-    (ks.Fourier("matern", gamma=0.3), [-0.72288232, -1.33101162, -0.67171656], [-0.76205554, 0.82957396]),
-    (ks.Fourier(gamma=0.3, projection="orthogonal"), [-1.21341382, -0.14083256, -0.52702146], [-0.87740987, 0.89465735]),
-    (ks.Fourier(gamma=0.3, projection="hadamard"), [1.29505929, 1.34848418, 1.17643884], [-1.26467405, -0.12137406]),
+    (
+        ks.Fourier(gamma=0.3, form="paired"),
+        [1.06941506, -0.92539258, -0.79523561, 1.16944445, 0.86698142, -1.11729281],
+        [1.18482929, 0.77212664, 1.06837667, -0.92659122],
+    ),
+    (
+        ks.Fourier("laplacian", gamma=0.3),
+        [0.51717494, -0.12855369, -1.40972438],
+        [-1.37804054, 1.11781482],
+    ),
+    (
+        ks.Fourier("exponential", gamma=0.3),
+        [-0.71033718, -1.35005993, -1.10148418],
+        [-0.11907839, 0.18469586],
+    ),
+    (
+        ks.Fourier("cauchy", gamma=0.3),
+        [-1.39834421, -0.32643116, -1.25093391],
+        [-1.40863918, 1.21286433],
+    ),
+    (
+        ks.Fourier("matern", gamma=0.3),
+        [-0.72288232, -1.33101162, -0.67171656],
+        [-0.76205554, 0.82957396],
+    ),
+    (
+        ks.Fourier(gamma=0.3, projection="orthogonal"),
+        [-1.21341382, -0.14083256, -0.52702146],
+        [-0.87740987, 0.89465735],
+    ),
+    (
+        ks.Fourier(gamma=0.3, projection="hadamard"),
+        [1.29505929, 1.34848418, 1.17643884],
+        [-1.26467405, -0.12137406],
+    ),
     (ks.Stumps(), [-1.0, 1.0, -1.0], [-1.0, 1.0]),
     (ks.Stumps("uniform"), [1.0, 1.0, 1.0], [1.0, 1.0]),
     (ks.Stumps(TABLE), [1.0, 1.0, 1.0], [1.0, -1.0]),
-    (ks.Sigmoid("tanh", gamma=0.3), [0.71935297, -0.52547149, -0.62456976], [0.51167977, 0.92662941]),
-    (ks.Sigmoid("logistic", gamma=0.3, projection="hadamard"), [0.4398376, 0.70786775, 0.52883278], [0.3276385, 0.21490461]),
-    (ks.Sigmoid("erf", gamma=0.3, projection="orthogonal"), [0.55793849, 0.99998955, 0.98735296], [-0.97193767, -0.81283775]),
+    (
+        ks.Sigmoid("tanh", gamma=0.3),
+        [0.71935297, -0.52547149, -0.62456976],
+        [0.51167977, 0.92662941],
+    ),
+    (
+        ks.Sigmoid("logistic", gamma=0.3, projection="hadamard"),
+        [0.4398376, 0.70786775, 0.52883278],
+        [0.3276385, 0.21490461],
+    ),
+    (
+        ks.Sigmoid("erf", gamma=0.3, projection="orthogonal"),
+        [0.55793849, 0.99998955, 0.98735296],
+        [-0.97193767, -0.81283775],
+    ),
     (ks.Sigmoid("step", gamma=0.3), [1.0, 0.0, 0.0], [1.0, 1.0]),
     (ks.ReLU(gamma=0.3), [3.06844667, 0.0, 0.0], [0.0, 1.60199413]),
-    (ks.ReLU(gamma=0.3, law="gaussian", projection="orthogonal"), [0.57378437, 0.12995494, 0.0], [0.0, 0.0]),
+    (
+        ks.ReLU(gamma=0.3, law="gaussian", projection="orthogonal"),
+        [0.57378437, 0.12995494, 0.0],
+        [0.0, 0.0],
+    ),
     (ks.ReLU(gamma=0.3, projection="hadamard"), [0.0, 0.0, 3.09398594], [0.0, 1.65571345]),
     (ks.Maxout(3), [7.19065933, 2.79885119, 5.9420585], [2.0839972, 1.56974644]),
-    (ks.Maxout(2, projection="orthogonal"), [-0.93310974, 5.08500516, 1.41980278], [1.10969281, 1.23409155]),
+    (
+        ks.Maxout(2, projection="orthogonal"),
+        [-0.93310974, 5.08500516, 1.41980278],
+        [1.10969281, 1.23409155],
+    ),
     (ks.Maxout(3, projections=9), [3.76206298, -0.2131291, 3.76206298], [-0.2131291, 3.76206298]),
     (ks.Orthonormal(), [0.29390504, 0.54057292, 0.04528775], [0.70503974, 2.04062152]),
-    (ks.Orthonormal(system="legendre"), [0.19127925, 0.61541919, 0.09493793], [0.81764942, 1.97627928]),
-    (ks.Union([ks.Fourier(gamma=0.3), ks.ReLU(gamma=0.3)]), [0.99717325, 0.24607107, 1.41048341], [0.1974066, 0.0]),
+    (
+        ks.Orthonormal(system="legendre"),
+        [0.19127925, 0.61541919, 0.09493793],
+        [0.81764942, 1.97627928],
+    ),
+    (
+        ks.Union([ks.Fourier(gamma=0.3), ks.ReLU(gamma=0.3)]),
+        [0.99717325, 0.24607107, 1.41048341],
+        [0.1974066, 0.0],
+    ),
 ]
-# fmt: on
 
 every_basis = pytest.mark.parametrize("basis", BASES, ids=name_of)
 
@@ -71,7 +126,7 @@ def test_row_blocks_do_not_matter(basis, cuts):
     draw = basis.draw(3, 4, 70).tabulate([rows])
     whole = dense(draw.features(rows))
     edges = [0, *sorted(cuts), len(rows)]
-    parts = [rows[low:high] for low, high in zip(edges, edges[1:], strict=False)]
+    parts = [rows[low:high] for low, high in pairwise(edges)]
     joined = np.vstack([dense(draw.features(part)) for part in parts])
     np.testing.assert_allclose(joined, whole, rtol=1e-9, atol=1e-9)
 

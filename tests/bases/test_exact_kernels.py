@@ -182,7 +182,8 @@ def test_union_is_the_weighted_sum():
     parts = [ks.Fourier(gamma=0.5), ks.Stumps(), ks.Maxout(2)]
     kernel = ks.Union(parts, shares=[1, 2, 5]).kernel(ROWS, OTHERS)
     expected = sum(
-        share / 8 * basis.kernel(ROWS, OTHERS) for share, basis in zip((1, 2, 5), parts, strict=True)
+        share / 8 * basis.kernel(ROWS, OTHERS)
+        for share, basis in zip((1, 2, 5), parts, strict=True)
     )
     np.testing.assert_allclose(kernel, expected, rtol=1e-12)
 
@@ -222,7 +223,11 @@ def test_kernels_inside_kernel_ridge():
     ridge = clone(KernelRidge(kernel=basis.kernel, alpha=0.1))
     scores = cross_val_score(ridge, X, y, cv=3, scoring="neg_mean_squared_error")
     expected = cross_val_score(
-        KernelRidge(kernel="rbf", gamma=0.5, alpha=0.1), X, y, cv=3, scoring="neg_mean_squared_error"
+        KernelRidge(kernel="rbf", gamma=0.5, alpha=0.1),
+        X,
+        y,
+        cv=3,
+        scoring="neg_mean_squared_error",
     )
     np.testing.assert_allclose(scores, expected, rtol=1e-9)
     whole = KernelRidge(kernel="precomputed", alpha=0.1).fit(basis.kernel(X), y)

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from kitchensinks.numerics.words import Words, check_seed
-from kitchensinks.rows import densify, describe, numeric_rows, numeric_weights
+from kitchensinks.rows import check_size, densify, describe, numeric_rows, numeric_weights
 
 Floats = NDArray[np.float64]
 Theta = dict[str, Any]
@@ -260,18 +260,7 @@ class Draw:
                 f"rows are {describe(rows)}; this draw was made for {self.n_inputs} columns: "
                 f"need shape (n, {self.n_inputs})."
             )
-        with np.errstate(over="ignore"):
-            rows = rows.astype(self.dtype, copy=False)
-        values = rows.data if sparse.issparse(rows) else rows
-        largest = max(values.max(initial=0.0), -values.min(initial=0.0))
-        # Squares and products with heavy-tailed directions stay finite below the root.
-        limit = math.sqrt(float(np.finfo(self.dtype).max))
-        if not largest < limit:
-            raise ValueError(
-                f"rows hold a value of size {largest} in {self.dtype}: need finite numbers below "
-                f"{limit:.0e}. Standardise the columns, or use float64."
-            )
-        return rows
+        return check_size(rows, self.dtype)
 
 
 class Shared:
@@ -332,9 +321,8 @@ def require_finite(values: Floats, rows: Floats, others: Floats) -> None:
     if not np.isfinite(values).all():
         largest = max(float(np.abs(part).max(initial=0.0)) for part in (rows, others))
         raise ValueError(
-            f"the kernel of rows with entries of size {largest:.0e} is not finite: its squares "
-            "overflow, or a function given returns NaN. Need smaller entries: standardise the "
-            "columns."
+            f"rows hold an entry of size {largest:.0e}, so large that the kernel overflows: need "
+            "smaller ones. Standardise the columns."
         )
 
 

@@ -89,6 +89,8 @@ class Custom(Basis):
                 raise ValueError(f"{name}={value!r}: Custom needs a function here.")
         if self.own_kernel is not None and not callable(self.own_kernel):
             raise ValueError(f"kernel={self.own_kernel!r}: need a function or None.")
+        if self.largest != math.inf:
+            check_positive("bound", self.largest, ", or math.inf where none is known")
         check_count("monte_carlo", self.monte_carlo)
 
     def block_size(self, n_inputs: int) -> int:
@@ -102,9 +104,10 @@ class Custom(Basis):
             raise ValueError("sample returned an empty dict: need at least one array of draws.")
         for name, part in parts.items():
             if np.shape(part)[:1] != (count,):
+                where = f" for {name!r}" if name != _WHOLE else ""
                 raise ValueError(
-                    f"sample(rng, n_inputs={n_inputs}, count={count}) returned {describe(part)} "
-                    f"for {name!r}: need an array whose first axis has {count} entries."
+                    f"sample(rng, n_inputs={n_inputs}, count={count}) returned {describe(part)}"
+                    f"{where}: need an array whose first axis has {count} entries."
                 )
         return {name: np.asarray(part) for name, part in parts.items()}
 
@@ -117,21 +120,18 @@ class Custom(Basis):
                 f"features(rows, theta) returned {describe(values)} for {len(rows)} rows and "
                 f"{count} draws: need shape ({len(rows)}, {count})."
             )
-        values = np.array(values, dtype=rows.dtype)
-        if not np.isfinite(values).all():
-            raise ValueError("features(rows, theta) returned NaN or infinity: need finite numbers.")
-        return values
+        return finite_numbers("features(rows, theta)", values, rows.dtype)
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         if self.own_kernel is None:
             return self._estimate(rows, others)[0]
-        values = np.asarray(self.own_kernel(rows, others), dtype=np.float64)
-        if values.shape != (len(rows), len(others)):
+        values = self.own_kernel(rows, others)
+        if np.shape(values) != (len(rows), len(others)):
             raise ValueError(
                 f"kernel(rows, others) returned {describe(values)}: "
                 f"need shape ({len(rows)}, {len(others)})."
             )
-        return values
+        return finite_numbers("kernel(rows, others)", values, np.dtype(np.float64))
 
     def kernel_error(self, X: Any, Y: Any = None) -> Floats:
         """Standard error of each entry of `kernel(X, Y)`: zero where the kernel is given."""
@@ -154,6 +154,16 @@ class Custom(Basis):
         mean /= count
         variance = np.maximum(square / count - mean**2, 0.0)
         return mean, np.sqrt(variance / count)
+
+
+def finite_numbers(what: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A copy of what a function of the user's returned, if it holds finite real numbers."""
+    if np.asarray(values).dtype.kind not in "fiub":
+        raise ValueError(f"{what} returned {describe(np.asarray(values))}: need real numbers.")
+    numbers = np.array(values, dtype=dtype)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{what} returned NaN or infinity: need finite numbers for every row.")
+    return numbers
 
 
 class Union(Basis):

@@ -180,7 +180,7 @@ class Fourier(Basis):
             np.cos(angle, out=both[:, :, 0])
             np.sin(angle, out=both[:, :, 1])
             both *= root
-            return both.reshape(len(both), -1)
+            return both.reshape(len(both), 2 * angle.shape[1])
         angle += theta["phase"]
         np.cos(angle, out=angle)
         angle *= root

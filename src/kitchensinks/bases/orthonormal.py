@@ -72,16 +72,18 @@ class Orthonormal(Basis):
 
     def check(self) -> None:
         check_choice("system", self.system, ("cosine", "legendre"))
-        values = np.asarray(self.eigenvalues, dtype=np.float64)
-        if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+        values = np.asarray(self.eigenvalues)
+        real = values.ndim == 1 and len(values) > 0 and values.dtype.kind in "fiu"
+        if not (real and np.isfinite(values).all()):
             raise ValueError(f"eigenvalues={self.eigenvalues!r}: need a list of finite numbers.")
         if (values < 0).any() or not (values > 0).any():
             raise ValueError(
                 f"eigenvalues={self.eigenvalues!r}: need numbers of 0 or more, at least one of "
                 "them positive, because a kernel has no negative eigenvalues."
             )
-        box = np.asarray(self.box, dtype=np.float64)
-        if box.shape != (2,) or not -math.inf < box[0] < box[1] < math.inf:
+        box = np.asarray(self.box)
+        pair = box.shape == (2,) and box.dtype.kind in "fiu"
+        if not (pair and -math.inf < box[0] < box[1] < math.inf):
             raise ValueError(f"box={self.box!r}: need (low, high), two numbers with low < high.")
 
     def functions(self, rows: Floats) -> Floats:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from kitchensinks.bases.base import BLOCK
 from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
@@ -65,7 +66,11 @@ def sample_projection(
         return directions.with_radius(lengths)
     if kind == "orthogonal":
         size = rotation_size(kind, n_inputs)
-        rotations, triangles = np.linalg.qr(words.normal(count // size, n_inputs, size))
+        normals = words.normal(count // size, n_inputs, size)
+        # Threads of a QR factorisation wait for each other at every step: on a machine that has
+        # other work they were measured to take fifty times as long as one thread.
+        with threadpool_limits(1, user_api="blas"):
+            rotations, triangles = np.linalg.qr(normals)
         signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))
         rows = (rotations * signs[:, None, :]).transpose(0, 2, 1).reshape(count, n_inputs)
         if not unit:

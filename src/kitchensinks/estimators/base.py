@@ -22,8 +22,15 @@ from threadpoolctl import threadpool_limits
 from kitchensinks.bases.base import check_count
 from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.features import FeatureBlocks
-from kitchensinks.fitting import Fit, Settings, fit_weights, solve_moments
-from kitchensinks.growth import Growth, grow, prefix_errors
+from kitchensinks.fitting import (
+    Fit,
+    Growth,
+    Settings,
+    fit_weights,
+    grow,
+    prefix_errors,
+    solve_moments,
+)
 from kitchensinks.losses import LOSSES, Array, Loss, get_loss
 from kitchensinks.model import Model, Recipe
 from kitchensinks.moments import Moments
@@ -91,6 +98,7 @@ class KitchenSink(BaseEstimator):
         X, y, weights = self._validate(X, y, sample_weight, reset=True)
         targets = self._encode(y, weights, first=True)
         weights = self._with_class_weights(y, weights)
+        self._total_weight = float(len(targets) if weights is None else weights.sum())
         with threads(self.n_jobs):
             self._freeze(X, targets, weights)
             if self._uses_stochastic():
@@ -110,9 +118,7 @@ class KitchenSink(BaseEstimator):
             blocks = self._blocks(X)
             settings = self._settings(X)
             moments, self.k_path_ = growth.moments, replace(growth, moments=None)
-        fit = fit_weights(
-            blocks, targets, weights, settings, self._task == "classification", moments
-        )
+        fit = fit_weights(blocks, targets, weights, settings, self._needs_calibration(), moments)
         self._keep(fit)
         self._calibrate(fit, y, weights)
 
@@ -326,6 +332,9 @@ class KitchenSink(BaseEstimator):
         # α on features divided by their bound, as in the kitchen-sinks paper.
         largest = float(np.abs(self.model_.weights).max(initial=0.0))
         self.alpha_sup_norm_ = largest * self._feature_scale() * self._bound()
+
+    def _needs_calibration(self) -> bool:
+        return False
 
     def _settle_calibration(self, fit: Fit, path: Any) -> None:
         pass

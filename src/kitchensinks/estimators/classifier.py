@@ -194,9 +194,13 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
 
     # -- probabilities -------------------------------------------------------------------
 
+    def _needs_calibration(self) -> bool:
+        """Logistic losses have a link of their own."""
+        return self.loss_.name not in ("logistic", "multinomial")
+
     def _calibrate(self, fit: Fit, y: np.ndarray, weights: Array | None) -> None:
         self.calibration_: Calibration | None = None
-        if self.loss_.name in ("logistic", "multinomial") or fit.unseen is None:
+        if not self._needs_calibration() or fit.unseen is None:
             return
         rows, scores = fit.unseen
         targets = self._encode(y[rows], None, first=False)
@@ -204,7 +208,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         self.calibration_ = Calibration.fit(scores, targets > 0, own)
 
     def _note_scores(self, scores: Array, targets: Array, weights: Array | None) -> None:
-        if self.loss_.name not in ("logistic", "multinomial"):
+        if self._needs_calibration():
             self._recent = [*self._recent, (scores, targets)][-max(1, 5 * _REMEMBERED // 512) :]
 
     def _note_rows(self, X: Any, targets: Array, weights: Array | None) -> None:

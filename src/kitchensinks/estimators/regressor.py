@@ -56,7 +56,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
             exponent = np.floor(np.log2(np.where(largest > 0, largest, 1.0)))
             self._unit = np.exp2(np.clip(exponent, -1000, 1000))
             if self.loss == "huber":
-                self.loss_ = Huber(_robust_spread(columns) * 1.345)
+                self.loss_ = Huber(_robust_spread(columns, weights) * 1.345)
         elif columns.shape[1] != len(self._unit):
             raise ValueError(
                 f"y has {columns.shape[1]} outputs; the first batch had {len(self._unit)}."
@@ -91,12 +91,17 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
 
     def _keep(self, fit: Fit) -> None:
         super()._keep(fit)
-        self._span = fit.span
         self._posterior: Posterior | None = None
-        self._training_error = None
-        if fit.span is not None and self.loss_.name == "squared":
-            ridge = fit.alpha * np.sum(fit.weights**2, axis=0)
-            self._training_error = np.maximum(fit.solution.objective - ridge.sum(), 0.0)
+        if fit.span is not None and self.loss_.name == "squared" and self.constraint is None:
+            # Few rows: keep what the deviation needs, because no Gram is kept.
+            self._posterior = Posterior.of_span(
+                fit.span, fit.errors, fit.alpha, self._total_weight, bool(self.fit_intercept)
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """f(x), shaped as the targets were; with `return_std` also the standard deviation.
@@ -114,17 +119,16 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         check_is_fitted(self, "model_")
         if self.loss_.name != "squared" or self.constraint is not None:
             raise ValueError(
-                f"return_std needs loss='squared' without a constraint; this is {self.loss_.name!r}."
+                "return_std needs loss='squared' without a constraint; this is "
+                f"loss={self.loss_.name!r}, constraint={self.constraint!r}."
             )
         if self._posterior is None:
             self._posterior = self._make_posterior()
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         blocks = self._blocks(X)
-        parts = []
-        for part in block_slices(X.shape[0], 2048):
-            features = blocks.of(X[part])
-            dense = features.toarray() if self.basis_.sparse else features
-            parts.append(self._posterior.deviation(dense.astype(np.float64)))
+        parts = [
+            self._posterior.deviation(blocks.of(X[part])) for part in block_slices(X.shape[0], 2048)
+        ]
         return np.concatenate(parts) * self._unit
 
     def _make_posterior(self) -> Posterior:
@@ -138,10 +142,15 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         )
 
 
-def _robust_spread(columns: Array) -> float:
-    """1.4826 times the median absolute deviation, or the standard deviation where that is zero."""
-    deviation = np.abs(columns - np.median(columns, axis=0))
-    spread = 1.4826 * float(np.median(deviation))
+def _robust_spread(columns: Array, weights: Array | None) -> float:
+    """1.4826 times the median absolute deviation, or the mean one where that is zero."""
+    own = None if weights is None else np.repeat(weights[:, None], columns.shape[1], axis=1)
+
+    def median(values: Array, axis: int | None) -> Any:
+        return np.quantile(values, 0.5, axis=axis, weights=own, method="inverted_cdf")
+
+    deviation = np.abs(columns - median(columns, 0))
+    spread = 1.4826 * float(median(deviation, None))
     if spread <= 0.0:
-        spread = float(deviation.mean())
+        spread = float(np.average(deviation, weights=own))
     return spread if spread > 0.0 and math.isfinite(spread) else 1.0

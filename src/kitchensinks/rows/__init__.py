@@ -1,7 +1,9 @@
 """Where rows come from: validated arrays, and blocks of them of bounded size."""
 
 from kitchensinks.rows.arrays import (
+    advice,
     block_slices,
+    check_size,
     densify,
     describe,
     numeric_rows,
@@ -9,4 +11,13 @@ from kitchensinks.rows.arrays import (
     subsample,
 )
 
-__all__ = ["block_slices", "densify", "describe", "numeric_rows", "numeric_weights", "subsample"]
+__all__ = [
+    "advice",
+    "block_slices",
+    "check_size",
+    "densify",
+    "describe",
+    "numeric_rows",
+    "numeric_weights",
+    "subsample",
+]

@@ -1,6 +1,8 @@
 """Rows held in memory: NumPy arrays and SciPy sparse matrices."""
 
+import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,21 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from kitchensinks.numerics.words import Words
+
+# What to do about the errors that scikit-learn's checks raise, by what they say.
+_ADVICE = {
+    "contains NaN": "Fill in or drop missing values first (sklearn.impute.SimpleImputer).",
+    "infinity or a value too large": (
+        "Need finite numbers: replace infinite entries, scale large columns, or give float64 rows."
+    ),
+    "could not convert": (
+        "Need numbers: encode text columns first (sklearn.preprocessing.OneHotEncoder)."
+    ),
+    "0 sample(s)": "Need at least one row.",
+    "0 feature(s)": "Need at least one column.",
+    "features as input": "Give the same columns, in the same order, as in fit.",
+    "Complex data": "Need real numbers: give real and imaginary parts as columns.",
+}
 
 # Entries of a sample of very wide rows, but never fewer rows than this.
 _SAMPLE_ENTRIES = 2**24
@@ -18,7 +35,40 @@ def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
     """Any table of numbers as a finite two-dimensional float64 array, or a clear error."""
     if sparse.issparse(rows):
         rows = densify(rows)
-    return np.asarray(check_array(rows, dtype=np.float64, input_name=name))
+    with advice():
+        return np.asarray(check_array(rows, dtype=np.float64, input_name=name))
+
+
+@contextmanager
+def advice() -> Iterator[None]:
+    """Add to an error of scikit-learn's checks what to do about it."""
+    try:
+        yield
+    except ValueError as error:
+        text = next((text for sign, text in _ADVICE.items() if sign in str(error)), None)
+        if text is None:
+            raise
+        raise ValueError(f"{str(error).rstrip('.')}. {text}") from None
+
+
+def check_size(rows: Any, dtype: Any) -> Any:
+    """Rows in the working dtype, all finite and so small that their squares are finite too.
+
+    Products with the longest directions of a heavy-tailed law stay finite with them.
+    """
+    with np.errstate(over="ignore"):
+        cast = rows.astype(dtype, copy=False)
+    values = cast.data if sparse.issparse(cast) else cast
+    limit = math.sqrt(float(np.finfo(dtype).max))
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    if largest < limit:
+        return cast
+    given = rows.data if sparse.issparse(rows) else rows
+    raise ValueError(
+        f"rows hold an entry of size {np.abs(given).max():.0e}: need finite numbers below "
+        f"{limit:.0e} in {np.dtype(dtype)}. Fill in missing values, standardise large columns, "
+        "or give float64 rows."
+    )
 
 
 def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:

@@ -160,7 +160,7 @@ class Problem:
 
     @cached_property
     def scale(self) -> float:
-        """The loss at score zero: gaps below 1e-12 of it are rounding."""
+        """The loss at score zero, which says how large an objective is."""
         return float(self.mean_loss(np.zeros_like(self.targets)).sum())
 
     def column_sum(self, entries: Array) -> Array:
@@ -176,8 +176,12 @@ class Problem:
         return self.mean_loss(scores) + self.alpha * self.column_sum(weights**2)
 
     def close_enough(self, objective: float, gap: float, tol: float) -> bool:
-        """Whether the relative gap is below tol; a gap at the level of rounding always is."""
-        return gap <= tol * max(abs(objective), 1e-12 * self.scale)
+        """Whether the gap is below tol times the objective.
+
+        Where the objective is below 1e-4 of the loss at score zero (the rows are interpolated, or
+        all but), tol is taken of that instead: what is left decides nothing.
+        """
+        return gap <= tol * max(abs(objective), 1e-4 * self.scale)
 
     def dual_columns(self, rows: slice, dual: Array) -> Array:
         """w∘a, in two halves by sign where the certificate may have to rescale them apart."""
@@ -330,7 +334,12 @@ def _shift_of_shares(problem: Problem, scores: Array) -> Array:
         if -gradient @ step <= 1e-14 * value:
             break
         step *= min(1.0, 5.0 / float(np.abs(step).max()))
-        while (moved := problem.mean_loss(scores + shift + step)) > value:
-            step = 0.5 * step
+        moved = problem.mean_loss(scores + shift + step)
+        halvings = 0
+        while moved >= value and halvings < 40:
+            step, halvings = 0.5 * step, halvings + 1
+            moved = problem.mean_loss(scores + shift + step)
+        if moved >= value:
+            break
         shift, value = shift + step, moved
     return shift

@@ -20,6 +20,8 @@ class FactoredGram:
     def __init__(self, gram: Array) -> None:
         self.gram = gram
         values, self.vectors = eigh(gram, driver="evd", check_finite=False)
+        #: the least eigenvalue before clipping: what is below zero is rounding of the Gram
+        self.lowest = float(values[0])
         self.values: Array = np.maximum(values, 0.0)
         #: below this an eigenvalue is rounding of the largest one
         self.rounding = float(self.values.max()) * len(gram) * np.finfo(float).eps

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from kitchensinks.features import FeatureBlocks
-from kitchensinks.fitting import HELD_OUT, Settings
+from kitchensinks.fitting.space import HELD_OUT, Settings
 from kitchensinks.losses import Array
 from kitchensinks.moments import Moments
 from kitchensinks.rows.keys import hold_out
