@@ -21,6 +21,7 @@ _HOMES = {
     "kitchensinks.constraints": ("L2Ball", "SupBall"),
     "kitchensinks.transform": ("RandomFeatures",),
     "kitchensinks.estimators": ("KitchenSinkClassifier", "KitchenSinkRegressor"),
+    "kitchensinks.streaming": ("StreamingRidgeCV", "StreamingRidgeClassifierCV"),
 }
 _MODULES = ("bases", "datasets", "losses", "theory")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -4,12 +4,20 @@ from kitchensinks.features import FeatureBlocks
 from kitchensinks.fitting.convex import fit_convex
 from kitchensinks.fitting.growth import Growth, grow, prefix_errors
 from kitchensinks.fitting.iterative import fit_conjugate, fit_sparse, prefers_conjugate
-from kitchensinks.fitting.space import DENSE_COLUMNS, Fit, Settings, space_of, takes_span
+from kitchensinks.fitting.space import (
+    DENSE_COLUMNS,
+    SPAN_ROWS,
+    Fit,
+    Settings,
+    space_of,
+    takes_span,
+)
 from kitchensinks.fitting.squared import fit_squared, solve_moments
 from kitchensinks.losses import Array
 from kitchensinks.moments import Moments
 
 __all__ = [
+    "SPAN_ROWS",
     "Fit",
     "Growth",
     "Settings",

@@ -1,0 +1,137 @@
+"""The outer solver alone against scikit-learn's, from arrays and from blocks."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.linear_model import Ridge, RidgeClassifierCV, RidgeCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import kitchensinks as ks
+
+ALPHAS = np.logspace(-2, 3, 6)
+
+
+@parametrize_with_checks([ks.StreamingRidgeCV(), ks.StreamingRidgeClassifierCV()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def split(X, y, sizes):
+    ends = np.cumsum(sizes)[:-1]
+    return list(zip(np.split(X, ends), np.split(y, ends), strict=True))
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("rows", [30, 442])  # fewer and more rows than the 60 columns
+def test_regressor_agrees_with_scikit_learn(fit_intercept, rows):
+    X, y = load_diabetes(return_X_y=True)
+    X = np.tanh(30 * X @ np.random.default_rng(0).normal(size=(10, 60)))[:rows]
+    y = y[:rows]
+    ours = ks.StreamingRidgeCV(ALPHAS, fit_intercept=fit_intercept).fit(X, y)
+    theirs = RidgeCV(ALPHAS, fit_intercept=fit_intercept).fit(X, y)
+    assert ours.alpha_ == theirs.alpha_
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(ours.best_score_, theirs.best_score_, rtol=1e-6)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-8)
+    assert ours.criterion_ == "leave-one-out"
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
+def test_classifier_agrees_with_scikit_learn(load):
+    X, y = load(return_X_y=True)
+    X = X / (1 + X.max(axis=0))
+    ours = ks.StreamingRidgeClassifierCV(ALPHAS).fit(X, y)
+    theirs = RidgeClassifierCV(ALPHAS).fit(X, y)
+    assert ours.alpha_ == theirs.alpha_
+    np.testing.assert_allclose(ours.coef_, theirs.coef_.squeeze(), rtol=1e-5, atol=1e-7)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+@pytest.mark.parametrize("sizes", [[1797], [900, 897], [10, 700, 1, 1086]])
+def test_blocks_give_the_answer_of_the_array(sizes):
+    X, y = load_digits(return_X_y=True)
+    names = np.array([f"digit {k}" for k in y])
+    whole = ks.StreamingRidgeClassifierCV(ALPHAS).fit(X, names)
+    parts = ks.StreamingRidgeClassifierCV(ALPHAS).fit(split(X, names, sizes))
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-6, atol=1e-9)
+    assert parts.alpha_ == whole.alpha_
+    assert parts.classes_.tolist() == whole.classes_.tolist()
+
+
+def test_one_shot_iterator_uses_generalised_cross_validation():
+    X, y = load_digits(return_X_y=True)
+    blocks = split(X, y, [900, 897])
+    model = ks.StreamingRidgeClassifierCV(ALPHAS).fit(iter(blocks))
+    assert model.criterion_ == "generalised cross-validation"
+    again = ks.StreamingRidgeClassifierCV(ALPHAS).fit(blocks)
+    assert model.score(X, y) == pytest.approx(again.score(X, y), abs=0.01)
+
+
+def test_classes_may_turn_up_late_and_blocks_may_hold_one_class():
+    X, y = load_digits(return_X_y=True)
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    whole = ks.StreamingRidgeClassifierCV([1.0]).fit(X, y)
+    parts = ks.StreamingRidgeClassifierCV([1.0]).fit(iter(split(X, y, [200] * 8 + [197])))
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-6, atol=1e-9)
+
+
+def test_memmap_and_sparse_matrices(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    np.save(tmp_path / "features.npy", X)
+    mapped = np.load(tmp_path / "features.npy", mmap_mode="r")
+    whole = ks.StreamingRidgeClassifierCV(ALPHAS).fit(X, y)
+    for other in (mapped, sparse.csr_matrix(X), sparse.csr_array(X)):
+        model = ks.StreamingRidgeClassifierCV(ALPHAS).fit(other, y)
+        np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-6, atol=1e-9)
+
+
+def test_several_targets_and_alpha_per_target():
+    X, y = load_diabetes(return_X_y=True)
+    both = np.column_stack([y, np.random.default_rng(0).normal(size=len(y))])
+    ours = ks.StreamingRidgeCV(ALPHAS, alpha_per_target=True).fit(X, both)
+    theirs = RidgeCV(ALPHAS, alpha_per_target=True).fit(X, both)
+    np.testing.assert_array_equal(ours.alpha_, theirs.alpha_)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-8)
+
+
+def test_weights_count_as_copies():
+    X, y = load_diabetes(return_X_y=True)
+    weights = np.random.default_rng(0).integers(0, 4, size=len(y)).astype(float)
+    weighted = ks.StreamingRidgeCV(ALPHAS).fit(X, y, sample_weight=weights)
+    times = weights.astype(int)
+    repeated = ks.StreamingRidgeCV(ALPHAS).fit(np.repeat(X, times, 0), np.repeat(y, times))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-6)
+    np.testing.assert_allclose(weighted.cv_errors_, repeated.cv_errors_, rtol=1e-8)
+    plain = Ridge(weighted.alpha_).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(weighted.coef_, plain.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(X=[]), "no blocks"),
+        (dict(X=[np.zeros((3, 2))]), r"need \(X, y"),
+        (dict(X=3.0), "iterable of blocks"),
+        (dict(X=np.zeros((3, 2))), "y"),
+        (dict(X=[(np.zeros((3, 2)), np.zeros(2))]), "inconsistent"),
+        (dict(X=[(np.eye(3), np.arange(3.0)), (np.eye(2), np.arange(2.0))]), "2 columns"),
+        (dict(X=np.eye(3), y=np.arange(3.0), sample_weight=-np.ones(3)), "negative"),
+        (dict(X=np.eye(3), y=np.arange(3.0), sample_weight=np.zeros(3)), "zero"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        ks.StreamingRidgeCV().fit(**arguments)
+
+
+@pytest.mark.parametrize("alphas", [[], [0.0], [-1.0], [np.nan], ["a"]])
+def test_bad_alphas(alphas):
+    with pytest.raises(ValueError, match=r"alphas|could not convert"):
+        ks.StreamingRidgeCV(alphas).fit(np.eye(3), np.arange(3.0))
+
+
+def test_one_class_is_an_error():
+    with pytest.raises(ValueError, match="one class"):
+        ks.StreamingRidgeClassifierCV().fit(np.random.default_rng(0).normal(size=(9, 2)), [1] * 9)
