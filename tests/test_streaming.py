@@ -111,14 +111,14 @@ def test_weights_count_as_copies():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(X=[]), "no blocks"),
-        (dict(X=[np.zeros((3, 2))]), r"need \(X, y"),
-        (dict(X=3.0), "iterable of blocks"),
-        (dict(X=np.zeros((3, 2))), "y"),
-        (dict(X=[(np.zeros((3, 2)), np.zeros(2))]), "inconsistent"),
-        (dict(X=[(np.eye(3), np.arange(3.0)), (np.eye(2), np.arange(2.0))]), "2 columns"),
-        (dict(X=np.eye(3), y=np.arange(3.0), sample_weight=-np.ones(3)), "negative"),
-        (dict(X=np.eye(3), y=np.arange(3.0), sample_weight=np.zeros(3)), "zero"),
+        ({"X": []}, "no blocks"),
+        ({"X": [np.zeros((3, 2))]}, r"need \(X, y"),
+        ({"X": 3.0}, "iterable of blocks"),
+        ({"X": np.zeros((3, 2))}, "y"),
+        ({"X": [(np.zeros((3, 2)), np.zeros(2))]}, "inconsistent"),
+        ({"X": [(np.eye(3), np.arange(3.0)), (np.eye(2), np.arange(2.0))]}, "2 columns"),
+        ({"X": np.eye(3), "y": np.arange(3.0), "sample_weight": -np.ones(3)}, "negative"),
+        ({"X": np.eye(3), "y": np.arange(3.0), "sample_weight": np.zeros(3)}, "zero"),
     ],
 )
 def test_bad_input(arguments, message):

@@ -6,13 +6,14 @@ vector times an independent factor of its own length (`radial`), and every kind
 of projection has exactly that marginal law.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from kitchensinks.bases.base import BLOCK
 from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
@@ -43,6 +44,12 @@ def projection_block_size(kind: str, n_inputs: int) -> int:
     return size * -(-BLOCK // size)
 
 
+@functools.cache
+def thread_pools() -> ThreadpoolController:
+    """The thread pools of the process; finding them takes a while, so once."""
+    return ThreadpoolController()
+
+
 def sample_projection(
     words: Words, kind: str, n_inputs: int, radial: Radial | None = None, unit: bool = False
 ) -> "Floats | Fastfood":
@@ -69,7 +76,7 @@ def sample_projection(
         normals = words.normal(count // size, n_inputs, size)
         # Threads of a QR factorisation wait for each other at every step: on a machine that has
         # other work they were measured to take fifty times as long as one thread.
-        with threadpool_limits(1, user_api="blas"):
+        with thread_pools().limit(limits=1, user_api="blas"):
             rotations, triangles = np.linalg.qr(normals)
         signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))
         rows = (rotations * signs[:, None, :]).transpose(0, 2, 1).reshape(count, n_inputs)

@@ -1,0 +1,124 @@
+"""The rooms of the package: who may import from whom, and how light the front door is."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kitchensinks as ks
+
+PACKAGE = Path(ks.__file__).parent
+
+# Each room imports only from itself and from the rooms before it, so this list is the flow.
+ROOMS = [
+    "numerics",
+    "rows",
+    "standardise",
+    "bases",
+    "features",
+    "losses",
+    "constraints",
+    "moments",
+    "solvers",
+    "selection",
+    "fitting",
+    "calibration",
+    "posterior",
+    "model",
+    "adapt",
+    "execution",
+    "transform",
+    "estimators",
+    "streaming",
+    "decomposition",
+    "depth",
+    "theory",
+    "reports",
+    "datasets",
+    "experiments",
+    "demo",
+    "cli",
+]
+# The papers' bounds stand alone.
+ALONE = {"theory"}
+
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def room_of(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_modules(path):
+    """Full names of all that a file imports, wherever in the file it does."""
+    names = set()
+    inside = path.relative_to(PACKAGE.parent).parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = list(inside[: len(inside) - node.level + 1]) if node.level else []
+            base += node.module.split(".") if node.module else []
+            names.update(".".join([*base, alias.name]) for alias in node.names)
+    return names
+
+
+def imported_rooms(path):
+    parts = (name.split(".") for name in imported_modules(path))
+    return {part[1] for part in parts if part[0] == "kitchensinks" and len(part) > 1}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_room_imports_only_from_rooms_above_it(path):
+    room = room_of(path)
+    assert room in ROOMS, (
+        f"{path.name} stands in the room {room!r}, which is not in ROOMS of {__file__}: "
+        "add it there, after every room that it imports from."
+    )
+    above = {room} if room in ALONE else set(ROOMS[: ROOMS.index(room) + 1])
+    below = imported_rooms(path) - above
+    assert not below, (
+        f"{path.relative_to(PACKAGE)} imports from {sorted(below)}, which are not above {room!r}: "
+        "move what is shared up, or the importer down."
+    )
+
+
+def test_a_room_below_is_noticed(tmp_path, monkeypatch):
+    """The checker itself, on a file that breaks the rule in every way."""
+    room = tmp_path / "kitchensinks" / "rows"
+    room.mkdir(parents=True)
+    file = room / "wrong.py"
+    file.write_text(
+        "import kitchensinks.cli\nfrom kitchensinks import depth\n"
+        "def later():\n    from ..solvers import problem\n    from . import arrays\n"
+    )
+    monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path / "kitchensinks")
+    assert imported_rooms(file) == {"cli", "depth", "solvers", "rows"}
+
+
+def run(code):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
+
+
+def test_the_front_door_is_light():
+    """`import kitchensinks` loads no library, and takes far less than a second."""
+    seconds, *loaded = run(
+        "import sys, time; start = time.perf_counter(); import kitchensinks\n"
+        "print(time.perf_counter() - start)\n"
+        "print(*{'numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'dask'} & set(sys.modules))"
+    )
+    assert float(seconds) < 1
+    assert loaded == []
+
+
+def test_every_public_name_resolves():
+    assert len(set(ks.__all__)) == len(ks.__all__)
+    for name in ks.__all__:
+        assert getattr(ks, name) is not None
+        assert name in dir(ks)
+    with pytest.raises(AttributeError, match="no attribute 'Furrier'"):
+        ks.Furrier  # noqa: B018
