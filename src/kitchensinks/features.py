@@ -62,6 +62,10 @@ class FeatureBlocks:
         """Features of the rows given."""
         return self.draw.scaled_features(self.scaled_rows(rows))
 
+    def pick(self, places: np.ndarray) -> Any:
+        """Features of the rows at the places given."""
+        return self.of(self.rows[places])
+
     def fresh(self) -> Iterator[tuple[slice, Any]]:
         """Blocks of newly made features."""
         for part in block_slices(self.n_rows, self.block_rows):

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk, ssyrk
 
+from kitchensinks.numerics.elementwise import affine
+
 Floats = NDArray[np.float64]
 
 
@@ -62,7 +64,7 @@ class Moments:
         """
         dtype = features.dtype
         if self.shift.any():
-            features -= self.shift.astype(dtype)
+            affine(features, 1.0, self.shift)
         new = features[:, done:]
         weighted = targets
         if weights is None:

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
+from kitchensinks.numerics.elementwise import affine
 from kitchensinks.numerics.words import Words, check_seed
 from kitchensinks.rows import check_size, densify, describe, numeric_rows, numeric_weights
 
@@ -223,7 +224,10 @@ class Draw:
     def scaled_features(self, rows: Any) -> Any:
         """φ(x; θ_k)·scale, so that inner products approximate the kernel."""
         features = self.features(rows)
-        features *= self.dtype.type(self.scale)
+        if self.basis.sparse:
+            features *= self.dtype.type(self.scale)
+        else:
+            affine(features, self.scale, np.zeros(features.shape[1]))
         return features
 
     def part(self, low: int, high: int) -> "Draw":

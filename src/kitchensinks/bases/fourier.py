@@ -17,6 +17,7 @@ from kitchensinks.bases.projections import (
     sample_projection,
 )
 from kitchensinks.numerics.distances import cityblock, euclidean, squared_euclidean
+from kitchensinks.numerics.elementwise import cosine
 from kitchensinks.numerics.words import Words
 
 Floats = NDArray[np.float64]
@@ -174,17 +175,14 @@ class Fourier(Basis):
 
     def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
         angle = project(rows, theta["directions"])
-        root = rows.dtype.type(math.sqrt(2.0))
-        if self.form == "paired":
-            both = np.empty((angle.shape[0], angle.shape[1], 2), dtype=angle.dtype)
-            np.cos(angle, out=both[:, :, 0])
-            np.sin(angle, out=both[:, :, 1])
-            both *= root
-            return both.reshape(len(both), 2 * angle.shape[1])
-        angle += theta["phase"]
-        np.cos(angle, out=angle)
-        angle *= root
-        return angle
+        if self.form == "phase":
+            cosine(angle, theta["phase"], math.sqrt(2.0))
+            return angle
+        # sin t = cos(t − π/2): each frequency stands twice, with two phases.
+        both = np.repeat(angle, 2, axis=1)
+        phase = np.tile(np.array([0.0, -math.pi / 2.0], dtype=angle.dtype), angle.shape[1])
+        cosine(both, phase, math.sqrt(2.0))
+        return both
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         gamma = float(self.gamma)

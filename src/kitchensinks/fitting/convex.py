@@ -143,13 +143,13 @@ def _held_out_scores(
 ) -> tuple[np.ndarray, Array] | None:
     """Scores of rows that a fit on a bounded number of other rows gives them."""
     keys = settings.keys()
-    used = lowest_keys(keys, weights, 2 * CALIBRATION_ROWS)
+    used = lowest_keys(keys, weights, 5 * CALIBRATION_ROWS)
     own = None if weights is None else weights[used]
     held = hold_out(keys[used], own, HELD_OUT)
     fitted = _without(own, held)
     if not held.any() or not fitted.any():
         return None
-    features = np.concatenate([block[used[rows]] for rows, block in space.walk()])
+    features = space.pick(np.flatnonzero(used))
     everything = slice(0, len(features))
     small = replace(
         space,

@@ -25,8 +25,8 @@ DENSE_COLUMNS = 2000
 SPAN_ROWS = 5000
 # Share of the rows held out to choose a ridge strength.
 HELD_OUT = 0.2
-# Rows, out of sight of the weights, that calibrate probabilities.
-CALIBRATION_ROWS = 10_000
+# Rows, out of sight of the weights, that calibrate probabilities (two numbers are fitted).
+CALIBRATION_ROWS = 2000
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,12 @@ class Space:
     """Where the weights are sought: all features, or the span of the rows where it is smaller.
 
     `walk` yields blocks that may be kept between passes and must not be changed; `fresh` yields
-    blocks that the caller may overwrite.
+    blocks that the caller may overwrite; `pick` gives the features of the rows named.
     """
 
     walk: Walk
     fresh: Walk
+    pick: Callable[[np.ndarray], Any]
     n_rows: int
     n_columns: int
     dtype: np.dtype[Any]
@@ -106,14 +107,19 @@ def space_of(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -
     """All features (filled in where they are sparse), or the span of the rows."""
     if takes_span(blocks, settings.constraint):
         return _span_space(blocks, weights, settings)
-    walk, fresh = blocks.walk, blocks.fresh
+    walk, fresh, pick = blocks.walk, blocks.fresh, blocks.pick
     if blocks.draw.basis.sparse:
 
         def fill(source: Walk) -> Walk:
             return lambda: ((rows, block.toarray()) for rows, block in source())
 
         walk, fresh = fill(blocks.walk), fill(blocks.fresh)
-    return Space(walk, fresh, blocks.n_rows, blocks.n_columns, blocks.draw.dtype, settings.shift)
+
+        def pick(rows: np.ndarray) -> Any:
+            return blocks.pick(rows).toarray()
+
+    dtype = blocks.draw.dtype
+    return Space(walk, fresh, pick, blocks.n_rows, blocks.n_columns, dtype, settings.shift)
 
 
 def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -> Space:
@@ -132,7 +138,9 @@ def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings
             yield part, block.copy()
 
     rank = len(span.values)
-    return Space(walk, fresh, blocks.n_rows, rank, np.dtype(np.float64), np.zeros(rank), span)
+    double = np.dtype(np.float64)
+    pick = span.coordinates.__getitem__
+    return Space(walk, fresh, pick, blocks.n_rows, rank, double, np.zeros(rank), span)
 
 
 def shares_of(weights: Array | None, n_rows: int) -> Array:

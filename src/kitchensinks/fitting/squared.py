@@ -154,7 +154,7 @@ class CholeskyFit:
         reciprocal, _ = dpocon(factor, one_norm, uplo="L")
         inverse, _ = dtrtri(factor, lower=1)
         # Σ s/(s + α) = K − α·tr (G + αI)⁻¹, and that trace is ‖L⁻¹‖².
-        freedom = len(factor) - alpha * float(np.sum(np.tril(inverse) ** 2))
+        freedom = len(factor) - alpha * float(np.vdot(inverse, inverse))
         condition = 1.0 / reciprocal if reciprocal > 0 else math.inf
         fit = Fit(
             weights,
@@ -189,15 +189,9 @@ def left_out_sample(
     keys: Callable[[], np.ndarray],
 ) -> tuple[np.ndarray, Array]:
     """Leave-one-out scores of a bounded sample of rows: (which rows, scores)."""
-    chosen = np.ones(space.n_rows, dtype=bool)
+    chosen = np.arange(space.n_rows)
     if space.n_rows > CALIBRATION_ROWS:
-        chosen = lowest_keys(keys(), weights, CALIBRATION_ROWS)
-    scores = []
-    for rows, features in space.fresh():
-        mine = np.flatnonzero(chosen[rows])
-        if len(mine):
-            picked = mine + rows.start
-            own = None if weights is None else weights[picked]
-            left = path.left_out(features[mine], targets[picked], own, np.array([alpha]))
-            scores.append(left[:, 0, :])
-    return np.flatnonzero(chosen), np.concatenate(scores)
+        chosen = np.flatnonzero(lowest_keys(keys(), weights, CALIBRATION_ROWS))
+    own = None if weights is None else weights[chosen]
+    left = path.left_out(space.pick(chosen), targets[chosen], own, np.array([alpha]))
+    return chosen, left[:, 0, :]

@@ -1,0 +1,124 @@
+"""Passes over blocks of features that NumPy would make one after another on one core."""
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+# Below this many entries NumPy is done before the threads have started.
+SMALL = 2**14
+
+# sin 2πv = v·P(v²) on |v| ≤ ¼: Chebyshev interpolants of sin(2π√w)/√w, to 2e-7 and 3e-16.
+_SIX = tuple(
+    np.float32(c)
+    for c in (
+        6.283185307072264,
+        -41.341702116744,
+        81.60522617402966,
+        -76.70427987604262,
+        42.00977930315391,
+        -14.39396629545594,
+    )
+)
+_TEN = (
+    6.283185307179586,
+    -41.34170224039976,
+    81.60524927607505,
+    -76.70585975306072,
+    42.0586939448287,
+    -15.094642572701974,
+    3.819952434866809,
+    -0.7181189218910658,
+    0.10418309087064648,
+    -0.011683082881307492,
+)
+
+
+@numba.njit(cache=True, fastmath={"contract"})
+def _cosine_of_turns32(turns: Any) -> Any:
+    """cos 2πt = sin 2π(¼ − |t − round t|)."""
+    v = np.float32(0.25) - abs(turns - np.rint(turns))
+    w = v * v
+    total = _SIX[5]
+    total = total * w + _SIX[4]
+    total = total * w + _SIX[3]
+    total = total * w + _SIX[2]
+    total = total * w + _SIX[1]
+    total = total * w + _SIX[0]
+    return total * v
+
+
+@numba.njit(cache=True, fastmath={"contract"})
+def _cosine_of_turns64(turns: Any) -> Any:
+    v = 0.25 - abs(turns - np.rint(turns))
+    w = v * v
+    total = _TEN[9]
+    total = total * w + _TEN[8]
+    total = total * w + _TEN[7]
+    total = total * w + _TEN[6]
+    total = total * w + _TEN[5]
+    total = total * w + _TEN[4]
+    total = total * w + _TEN[3]
+    total = total * w + _TEN[2]
+    total = total * w + _TEN[1]
+    total = total * w + _TEN[0]
+    return total * v
+
+
+@numba.njit(parallel=True, cache=True, fastmath={"contract"})
+def _cosine32(angle: Any, phase: Any, amplitude: Any) -> None:
+    turn = np.float32(0.15915494309189535)
+    for i in numba.prange(angle.shape[0]):
+        for k in range(angle.shape[1]):
+            angle[i, k] = amplitude * _cosine_of_turns32((angle[i, k] + phase[k]) * turn)
+
+
+@numba.njit(parallel=True, cache=True, fastmath={"contract"})
+def _cosine64(angle: Any, phase: Any, amplitude: Any) -> None:
+    turn = 0.15915494309189535
+    for i in numba.prange(angle.shape[0]):
+        for k in range(angle.shape[1]):
+            angle[i, k] = amplitude * _cosine_of_turns64((angle[i, k] + phase[k]) * turn)
+
+
+def cosine(angle: NDArray[Any], phase: NDArray[Any], amplitude: float) -> None:
+    """Replace angle (n, K) by amplitude·cos(angle + phase), phase (K,), in one pass.
+
+    In float32 the error is 2e-7 beside that of rounding the angle; in float64 it is rounding.
+    """
+    if angle.size < SMALL:
+        cosine_plain(angle, phase, amplitude)
+    elif angle.dtype == np.float32:
+        _cosine32(angle, phase.astype(np.float32, copy=False), np.float32(amplitude))
+    else:
+        _cosine64(angle, phase, float(amplitude))
+
+
+def cosine_plain(angle: NDArray[Any], phase: NDArray[Any], amplitude: float) -> None:
+    """The same in NumPy."""
+    angle += phase
+    np.cos(angle, out=angle)
+    angle *= angle.dtype.type(amplitude)
+
+
+@numba.njit(parallel=True, cache=True, fastmath={"contract"})
+def _affine(values: Any, scale: Any, shift: Any) -> None:
+    for i in numba.prange(values.shape[0]):
+        for k in range(values.shape[1]):
+            values[i, k] = values[i, k] * scale - shift[k]
+
+
+def affine(values: NDArray[Any], scale: float, shift: NDArray[Any]) -> None:
+    """Replace values (n, K) by values·scale − shift, shift (K,), in one pass."""
+    if values.size < SMALL:
+        affine_plain(values, scale, shift)
+        return
+    kind = values.dtype.type
+    _affine(values, kind(scale), shift.astype(values.dtype, copy=False))
+
+
+def affine_plain(values: NDArray[Any], scale: float, shift: NDArray[Any]) -> None:
+    """The same in NumPy."""
+    values *= values.dtype.type(scale)
+    values -= shift.astype(values.dtype)

@@ -1,0 +1,41 @@
+"""Fused passes against their plain twins."""
+
+import numpy as np
+import pytest
+
+from kitchensinks.numerics.elementwise import affine, affine_plain, cosine, cosine_plain
+
+SHAPES = [(0, 3), (1, 1), (3, 0), (7, 5), (33, 130), (67, 513)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_cosine_agrees_with_its_plain_twin(shape, dtype):
+    rng = np.random.default_rng(0)
+    angle = (50 * rng.normal(size=shape)).astype(dtype)
+    phase = rng.uniform(-np.pi, np.pi, shape[1]).astype(dtype)
+    expected = angle.astype(np.float64)
+    cosine_plain(expected, phase.astype(np.float64), np.sqrt(2))
+    cosine(angle, phase, np.sqrt(2))
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(angle, expected, atol=300 * eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_cosine_at_special_and_large_angles(dtype):
+    angle = np.array([[0.0, np.pi / 2, np.pi, -np.pi, 2 * np.pi, 1e4, -1e4]], dtype=dtype)
+    expected = np.cos(angle.astype(np.float64))
+    cosine(angle, np.zeros(7, dtype=dtype), 1.0)
+    np.testing.assert_allclose(angle, expected, atol=2e4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_affine_agrees_with_its_plain_twin(shape, dtype):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=shape).astype(dtype)
+    shift = rng.normal(size=shape[1])
+    expected = values.copy()
+    affine_plain(expected, 0.3, shift)
+    affine(values, 0.3, shift)
+    np.testing.assert_allclose(values, expected, rtol=1e-5, atol=4 * np.finfo(dtype).eps)
