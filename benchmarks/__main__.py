@@ -1,0 +1,114 @@
+"""`make bench`: run every contestant, write results/fits.json and the table of the README."""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "fits.json"
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers were measured on."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.split(":")[1].strip() for line in lines if "model name" in line), "")
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True
+    ).stdout.strip()
+    packages = ("kitchensinks", "numpy", "scipy", "scikit-learn", "numba")
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "commit": commit,
+        "seed": 0,
+        "versions": {name: version(name) for name in packages},
+    }
+
+
+def measure(work: str, contestant: str, repeats: int) -> dict[str, Any]:
+    """Median and range over repeats, each in a process of its own."""
+    runs = []
+    for _ in range(repeats):
+        command = [sys.executable, "-m", "benchmarks.contestants", work, contestant]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parent)
+        if done.returncode != 0:
+            last = (done.stderr.strip().splitlines() or [""])[-1]
+            return {"failed": last or f"killed (exit code {done.returncode})"}
+        runs.append(json.loads(done.stdout.strip().splitlines()[-1]))
+    result: dict[str, Any] = {"repeats": repeats}
+    for key in runs[0]:
+        values = [run[key] for run in runs]
+        result[key] = statistics.median(values)
+        if key.endswith("seconds"):
+            result[f"{key}_range"] = [min(values), max(values)]
+    return result
+
+
+def table(results: dict[str, Any]) -> str:
+    """Markdown, one row a contestant; the ratio is its fit time over that of our first row."""
+    lines = ["| work | contestant | fit, s (range) | × ours | memory, MB | test error, % |"]
+    lines.append("|---|---|---|---|---|---|")
+    for work, rows in results["work"].items():
+        own = next(iter(rows.values())).get("fit_seconds")
+        for contestant, row in rows.items():
+            if "failed" in row:
+                lines.append(f"| {work} | {contestant} | {row['failed']} | | | |")
+                continue
+            low, high = row["fit_seconds_range"]
+            ratio = row["fit_seconds"] / own if own else float("nan")
+            lines.append(
+                f"| {work} | {contestant} | {row['fit_seconds']:.1f} ({low:.1f}–{high:.1f}) | "
+                f"{ratio:.2f} | {row['memory_mb']:.0f} | {row['test_error_percent']:.2f} |"
+            )
+    return "\n".join(lines)
+
+
+def into_readme(text: str, results: dict[str, Any]) -> str:
+    """The README with the table of the results between its two marks."""
+    start, end = "<!-- results -->", "<!-- end of results -->"
+    head, rest = text.split(start)
+    _, tail = rest.split(end)
+    return f"{head}{start}\n{table(results)}\n{end}{tail}"
+
+
+def main() -> None:
+    from benchmarks.contestants import WORK
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", help="run the works whose name contains this; keep the others")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--table", action="store_true", help="only print the table of the results")
+    options = parser.parse_args()
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"work": {}}
+    if not options.table:
+        if "KITCHENSINKS_DATA" not in os.environ:
+            beside = HERE.parents[1] / "shared" / "data"
+            if not beside.is_dir():
+                sys.exit("Set KITCHENSINKS_DATA to the folder of the data sets, then run again.")
+            os.environ["KITCHENSINKS_DATA"] = str(beside)
+        for work, (_, _, _, makers) in WORK.items():
+            if options.only and options.only not in work:
+                continue
+            results["work"][work] = {}
+            repeats = 1 if "500,000" in work else options.repeats
+            for contestant in makers:
+                print(f"{work}: {contestant} ...", flush=True)
+                results["work"][work][contestant] = measure(work, contestant, repeats)
+            results["machine"] = machine()
+            RESULTS.parent.mkdir(exist_ok=True)
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    readme = HERE.parent / "README.md"
+    readme.write_text(into_readme(readme.read_text(), results))
+    print(table(results))
+
+
+if __name__ == "__main__":
+    main()
