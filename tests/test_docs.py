@@ -27,3 +27,11 @@ def test_the_page_on_theory_names_every_function():
     named = set(re.findall(r"`(\w+)`", (DOCS / "theory.md").read_text("utf-8")))
     functions = {name for name in ks.theory.__all__ if name.islower()}
     assert functions <= named
+
+
+@pytest.mark.parametrize("page", ["fitting.md"])
+def test_python_blocks_of_the_page_run(page):
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text("utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(block, {})
