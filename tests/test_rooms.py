@@ -32,6 +32,7 @@ ROOMS = [
     "transform",
     "estimators",
     "streaming",
+    "persistence",
     "decomposition",
     "depth",
     "theory",

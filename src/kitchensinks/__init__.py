@@ -19,8 +19,10 @@ _HOMES = {
         "Union",
     ),
     "kitchensinks.constraints": ("L2Ball", "SupBall"),
+    "kitchensinks.persistence": ("load", "save"),
     "kitchensinks.transform": ("RandomFeatures",),
     "kitchensinks.estimators": ("KitchenSinkClassifier", "KitchenSinkRegressor"),
+    "kitchensinks.decomposition": ("KitchenSinkPCA", "MaxoutHash", "distance_profile"),
     "kitchensinks.streaming": ("StreamingRidgeCV", "StreamingRidgeClassifierCV"),
 }
 _MODULES = ("bases", "datasets", "losses", "theory")

@@ -12,7 +12,7 @@ from kitchensinks.standardise import Scaler
 
 # Rows of a block: enough for the products to run at full speed, few enough that
 # float32 products summed within a block keep their digits.
-BLOCK_ROWS = 4096
+BLOCK_ROWS = 8192
 _SMALLEST_BLOCK = 256
 
 

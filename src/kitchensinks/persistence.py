@@ -1,0 +1,313 @@
+"""Model files that are safe to load: JSON and plain arrays in one archive, no pickle.
+
+A file holds the parameters, the seed and a digest of the draw in place of the drawn matrices, and
+the outer weights. Loading draws the features again, and refuses where they are not the same.
+"""
+
+import hashlib
+import io
+import itertools
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+import kitchensinks
+from kitchensinks import bases, constraints, losses
+from kitchensinks.bases import Basis, Draw, Union
+from kitchensinks.bases.binning import Binning, BinTable
+from kitchensinks.calibration import Calibration
+from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
+from kitchensinks.model import Model, Recipe
+from kitchensinks.standardise import Scaler
+
+FORMAT = 1
+_ESTIMATORS = {cls.__name__: cls for cls in (KitchenSinkClassifier, KitchenSinkRegressor)}
+_PLAIN = (str, int, float, bool, type(None))
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator to `path`, atomically: no half file is ever left there.
+
+    >>> import tempfile, kitchensinks as ks
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ks.KitchenSinkRegressor(n_components=50, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ks.save(model, f"{folder}/model.sinks")
+    ...     again = ks.load(f"{folder}/model.sinks")
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
+    """
+    kind = type(estimator).__name__
+    if kind not in _ESTIMATORS:
+        raise TypeError(f"{kind} cannot be saved: need one of {', '.join(_ESTIMATORS)}.")
+    check_is_fitted(estimator)
+    arrays: dict[str, np.ndarray] = {}
+    header = _describe(estimator, arrays)
+    contents = {f"{name}.npy": _to_bytes(array) for name, array in arrays.items()}
+    header["checksums"] = {name: _digest(data) for name, data in contents.items()}
+    contents["model.json"] = json.dumps(header, indent=1).encode()
+    _write(Path(path), contents)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read an estimator that `save` wrote; it predicts as it did, and can be refitted."""
+    header, arrays = _read(Path(path))
+    return _rebuild(header, arrays)
+
+
+def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    estimator._settle()
+    model: Model = estimator.model_
+    arrays["weights"], arrays["intercept"] = model.weights, model.intercept
+    if model.scaler is not None:
+        arrays["mean"], arrays["scale"] = model.scaler.mean, model.scaler.scale
+    recipe = model.recipe
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "version": kitchensinks.__version__,
+        "kind": type(estimator).__name__,
+        "parameters": _parameters(estimator, arrays),
+        "basis": _encode(recipe.basis, "basis", arrays),
+        "seed": recipe.seed,
+        "n_inputs": recipe.n_inputs,
+        "n_components": recipe.n_components,
+        "dtype": recipe.dtype.name,
+        "scaled": model.scaler is not None,
+        "draw": draw_digest(recipe),
+        "loss": _encode(estimator.loss_, "loss", arrays),
+        "facts": {
+            name: _number(getattr(estimator, name))
+            for name in ("solver_", "alpha_", "gap_", "n_iter_", "alpha_sup_norm_")
+        },
+    }
+    if model.draw is not None:
+        _save_bins(model.draw, "bins", arrays)
+    if hasattr(estimator, "feature_names_in_"):
+        header["columns"] = [str(name) for name in estimator.feature_names_in_]
+    if isinstance(estimator, KitchenSinkClassifier):
+        arrays["classes"] = _storable(estimator.classes_)
+        calibration = estimator.calibration_
+        if calibration is not None:
+            header["calibration"] = [calibration.slope, calibration.bend, calibration.unit]
+    else:
+        arrays["unit"] = estimator._unit
+        header["one_output"] = bool(estimator._one_output)
+    return header
+
+
+def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    parameters = {name: _decode(value, arrays) for name, value in header["parameters"].items()}
+    estimator = _ESTIMATORS[header["kind"]](**parameters)
+    recipe = Recipe(
+        _decode(header["basis"], arrays),
+        int(header["seed"]),
+        int(header["n_inputs"]),
+        int(header["n_components"]),
+        np.dtype(header["dtype"]),
+    )
+    if draw_digest(recipe) != header["draw"]:
+        raise ValueError(
+            f"This version of kitchensinks ({kitchensinks.__version__}) draws other features than "
+            f"version {header['version']}, which wrote the file. Load it with that version, or fit "
+            "again."
+        )
+    draw = None
+    if recipe.held or recipe.basis.sparse:
+        draw = recipe.basis.draw(recipe.seed, recipe.n_inputs, recipe.n_components, recipe.dtype)
+        draw = _load_bins(draw, "bins", arrays)
+    scaler = Scaler(arrays["mean"], arrays["scale"]) if header["scaled"] else None
+    estimator.model_ = Model(scaler, recipe, draw, arrays["weights"], arrays["intercept"])
+    estimator.scaler_, estimator.basis_, estimator.seed_ = scaler, recipe.basis, recipe.seed
+    estimator.n_components_, estimator.n_features_in_ = recipe.n_components, recipe.n_inputs
+    estimator._dtype, estimator._draw, estimator._recipe = recipe.dtype, draw, recipe
+    estimator.loss_ = _decode(header["loss"], arrays)
+    estimator.moments_ = None
+    for name, value in header["facts"].items():
+        setattr(estimator, name, value)
+    if "columns" in header:
+        estimator.feature_names_in_ = np.array(header["columns"], dtype=object)
+    if isinstance(estimator, KitchenSinkClassifier):
+        estimator.classes_ = arrays["classes"]
+        values = header.get("calibration")
+        estimator.calibration_ = None if values is None else Calibration(*values)
+    else:
+        estimator._unit, estimator._one_output = arrays["unit"], header["one_output"]
+        estimator._posterior = None
+    return estimator
+
+
+def draw_digest(recipe: Recipe) -> str:
+    """What the first few draws are, to six digits: it changes if the features would."""
+    count = min(8, recipe.n_components)
+    draw = recipe.basis.draw(recipe.seed, recipe.n_inputs, count, np.float64)
+    probe = np.linspace(-1.5, 1.5, 3 * recipe.n_inputs).reshape(3, recipe.n_inputs)
+    if recipe.basis.sparse:
+        draw = draw.tabulate([probe])
+    features = draw.features(probe)
+    dense = features.toarray() if recipe.basis.sparse else features
+    # Scaled so that rounding in the last digits of a feature does not reach the digest.
+    text = np.array2string(np.round(dense, 6) + 0.0, threshold=10**6, precision=6)
+    return _digest(text.encode())
+
+
+def _parameters(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    values = estimator.get_params(deep=False)
+    if not isinstance(values["random_state"], int | np.integer | None):
+        values["random_state"] = estimator.seed_
+    return {name: _encode(value, f"parameter-{name}", arrays) for name, value in values.items()}
+
+
+def _encode(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
+    """A value as JSON; arrays go into the archive under the name of their place."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, np.ndarray):
+        arrays[place] = _storable(value)
+        return {"array": place}
+    if isinstance(value, type | np.dtype):
+        return np.dtype(value).name
+    if isinstance(value, list | tuple):
+        items = [_encode(item, f"{place}-{k}", arrays) for k, item in enumerate(value)]
+        return {"list": items, "tuple": isinstance(value, tuple)}
+    if isinstance(value, dict):
+        pairs = [
+            [_encode(key, f"{place}-key", arrays), _encode(item, f"{place}-{k}", arrays)]
+            for k, (key, item) in enumerate(value.items())
+        ]
+        return {"dict": pairs}
+    if isinstance(value, Basis) and type(value).__name__ in bases.__all__:
+        if isinstance(value, bases.Custom):
+            raise ValueError(
+                "A Custom basis is made of functions, which cannot be stored safely: keep the code "
+                "and fit again, or use pickle."
+            )
+        own = value.get_params(deep=False)
+        fields = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
+        return {"basis": type(value).__name__, "fields": fields}
+    for kind, module in (("constraint", constraints), ("loss", losses)):
+        if getattr(module, type(value).__name__, None) is type(value):
+            return {kind: type(value).__name__, "fields": dict(vars(value))}
+    raise ValueError(f"{place}={value!r} cannot be stored in a model file.")
+
+
+def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return arrays[value["array"]]
+    if "list" in value:
+        items = [_decode(item, arrays) for item in value["list"]]
+        return tuple(items) if value["tuple"] else items
+    if "dict" in value:
+        return {_decode(key, arrays): _decode(item, arrays) for key, item in value["dict"]}
+    fields = {name: _decode(item, arrays) for name, item in value["fields"].items()}
+    if "basis" in value:
+        # Only names of the library: a file cannot ask for anything else.
+        return _known(bases, bases.__all__, value["basis"])(**fields)
+    if "constraint" in value:
+        return _known(constraints, ("SupBall", "L2Ball"), value["constraint"])(**fields)
+    names = {type(loss).__name__ for loss in losses.LOSSES.values()}
+    return _known(losses, names, value["loss"])(**fields)
+
+
+def _known(module: Any, names: Any, name: str) -> Any:
+    if name not in names:
+        raise ValueError(f"The model file names {name!r}, which this version does not know.")
+    return getattr(module, name)
+
+
+def _save_bins(draw: Draw, place: str, arrays: dict[str, np.ndarray]) -> None:
+    """The bins that a draw of Binning has learned, also inside a Union."""
+    if isinstance(draw.basis, Binning):
+        table = draw.theta["table"]
+        arrays[f"{place}-names"], arrays[f"{place}-offsets"] = table.names, table.offsets
+    elif isinstance(draw.basis, Union):
+        for k, part in enumerate(draw.theta["parts"].parts):
+            if part is not None:
+                _save_bins(part, f"{place}-{k}", arrays)
+
+
+def _load_bins(draw: Draw, place: str, arrays: dict[str, np.ndarray]) -> Draw:
+    if isinstance(draw.basis, Binning):
+        names, offsets = arrays[f"{place}-names"], arrays[f"{place}-offsets"]
+        table = BinTable([names[a:b] for a, b in itertools.pairwise(offsets)])
+        draw.theta["table"] = table
+    elif isinstance(draw.basis, Union):
+        parts = draw.theta["parts"].parts
+        for k, part in enumerate(parts):
+            if part is not None:
+                parts[k] = _load_bins(part, f"{place}-{k}", arrays)
+    return draw
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _storable(array: np.ndarray) -> np.ndarray:
+    """Labels of object dtype as text, numbers or truth values: no pickle in the file."""
+    array = np.asarray(array)
+    if array.dtype != object:
+        return array
+    plain = np.array(array.tolist())
+    if plain.dtype == object or plain.shape != array.shape:
+        raise ValueError(f"Labels {array.tolist()[:3]}… cannot be stored in a model file.")
+    return plain
+
+
+def _to_bytes(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _write(path: Path, contents: dict[str, bytes]) -> None:
+    """All files into one archive beside `path`, then renamed into place."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder} is not a folder: {path} cannot be written there.")
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+            for name, data in contents.items():
+                # A fixed date: the same model gives the same file.
+                archive.writestr(zipfile.ZipInfo(name), data)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and arrays of a model file, with every checksum compared."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            header = json.loads(archive.read("model.json"))
+            if header["format"] > FORMAT:
+                raise ValueError(
+                    f"{path} is of format {header['format']}, and this version of kitchensinks "
+                    f"({kitchensinks.__version__}) reads up to {FORMAT}: install a newer one."
+                )
+            arrays = {}
+            for name, checksum in header["checksums"].items():
+                data = archive.read(name)
+                if _digest(data) != checksum:
+                    raise ValueError(f"{path} is damaged: {name} does not match its checksum.")
+                arrays[name.removesuffix(".npy")] = np.load(io.BytesIO(data), allow_pickle=False)
+    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError, EOFError) as error:
+        raise ValueError(f"{path} is not a complete model file ({error}).") from error
+    return header, arrays
