@@ -19,13 +19,14 @@ _HOMES = {
         "Union",
     ),
     "kitchensinks.constraints": ("L2Ball", "SupBall"),
+    "kitchensinks.selection": ("Reweighted",),
     "kitchensinks.persistence": ("load", "save"),
     "kitchensinks.transform": ("RandomFeatures",),
     "kitchensinks.estimators": ("KitchenSinkClassifier", "KitchenSinkRegressor"),
     "kitchensinks.decomposition": ("KitchenSinkPCA", "MaxoutHash", "distance_profile"),
     "kitchensinks.streaming": ("StreamingRidgeCV", "StreamingRidgeClassifierCV"),
 }
-_MODULES = ("bases", "datasets", "losses", "theory")
+_MODULES = ("bases", "datasets", "losses", "selection", "theory")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [*sorted(_HOME_OF), *_MODULES]

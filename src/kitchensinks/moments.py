@@ -1,6 +1,6 @@
 """Mergeable sums of features and targets: all that a squared-loss fit needs of the rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,17 +16,19 @@ Floats = NDArray[np.float64]
 class Moments:
     """Weighted sums about a fixed shift s: w, Σw(z−s), Σw(z−s)(z−s)', Σw(z−s)y', Σwy, Σwy².
 
-    The shift is near the mean of the features and part of what is frozen before the sums
-    start: products of centred float32 features lose a hundred times fewer digits. Summaries
-    with the same shift merge by addition, so any partition of the rows gives the same sums.
+    The shift is near the mean of the features: products of centred float32 features lose a
+    hundred times fewer digits. Summaries merge by addition, after a move to the same shift, so
+    any partition of the rows gives the same sums.
 
     shift (K,); first (K,); gram (K, K), lower triangle; cross (K, outputs);
-    targets, squares (outputs,). `count` is the number of rows of positive weight.
+    targets, squares (outputs,). `count` is the number of rows of positive weight, `copies` the
+    weight of the rows as numbers of copies, without the weights of their classes.
     """
 
     shift: Floats
     weight: float
     count: int
+    copies: float
     first: Floats
     gram: Floats
     cross: Floats
@@ -40,6 +42,7 @@ class Moments:
             shift=shift,
             weight=0.0,
             count=0,
+            copies=0.0,
             first=np.zeros(size),
             gram=np.zeros((size, size), order="F"),
             cross=np.zeros((size, n_outputs)),
@@ -47,15 +50,27 @@ class Moments:
             squares=np.zeros(n_outputs),
         )
 
-    def add(self, features: NDArray[Any], targets: Floats, weights: Floats | None) -> None:
+    def add(
+        self,
+        features: NDArray[Any],
+        targets: Floats,
+        weights: Floats | None,
+        one: Floats | None = None,
+    ) -> None:
         """Add a block: features (n, K), which are overwritten, targets (n, outputs), weights (n,).
 
-        The product is in the dtype of the features; the sum over blocks is in float64.
+        `one` (n,) is the weight of one copy of a row where that is not 1. The product is in the
+        dtype of the features; the sum over blocks is in float64.
         """
-        self.add_columns(features, targets, weights, 0)
+        self.add_columns(features, targets, weights, 0, one)
 
     def add_columns(
-        self, features: NDArray[Any], targets: Floats, weights: Floats | None, done: int
+        self,
+        features: NDArray[Any],
+        targets: Floats,
+        weights: Floats | None,
+        done: int,
+        one: Floats | None = None,
     ) -> None:
         """Add a block to the sums of columns `done` and later, and their products with all.
 
@@ -66,38 +81,60 @@ class Moments:
         if self.shift.any():
             affine(features, 1.0, self.shift)
         new = features[:, done:]
-        weighted = targets
+        weighted, unit = targets, 1.0
         if weights is None:
             self.first[done:] += new.sum(axis=0, dtype=np.float64)
         else:
-            weighted = targets * weights[:, None]
-            self.first[done:] += weights.astype(dtype) @ new
-        self.cross[done:] += new.T @ weighted.astype(dtype)
+            # Weights far from one would leave the range of float32.
+            largest = float(weights.max(initial=0.0))
+            unit = largest if largest > 0.0 and not 1e-6 < largest < 1e6 else 1.0
+            narrow = (weights / unit).astype(dtype)
+            weighted = targets * (weights / unit)[:, None]
+            self.first[done:] += unit * (narrow @ new).astype(np.float64)
+        self.cross[done:] += unit * (new.T @ weighted.astype(dtype)).astype(np.float64)
         if done == 0:
             self.weight += float(len(features) if weights is None else weights.sum())
             self.count += len(features) if weights is None else int(np.count_nonzero(weights))
-            self.targets = self.targets + weighted.sum(axis=0)
-            self.squares = self.squares + (weighted * targets).sum(axis=0)
+            self.copies += copies_of(len(features), weights, one)
+            self.targets = self.targets + unit * weighted.sum(axis=0)
+            self.squares = self.squares + unit * (weighted * targets).sum(axis=0)
         if weights is not None:
-            features *= np.sqrt(weights).astype(dtype)[:, None]
+            features *= np.sqrt(narrow)[:, None]
         syrk = ssyrk if dtype == np.float32 else dsyrk
-        self.gram[done:, done:] += syrk(1.0, new.T, lower=1)
+        product = syrk(1.0, new.T, lower=1)
+        self.gram[done:, done:] += product if unit == 1.0 else unit * product.astype(np.float64)
         if done:
-            self.gram[done:, :done] += new.T @ features[:, :done]
+            product = new.T @ features[:, :done]
+            self.gram[done:, :done] += unit * product if unit != 1.0 else product
 
     def merge(self, other: "Moments") -> "Moments":
-        """The sums of both parts; their shifts must be the same."""
-        if not np.array_equal(self.shift, other.shift):
-            raise ValueError("Moments about different shifts cannot be added.")
+        """The sums of both parts, about the shift of the first."""
+        other = other.about(self.shift)
         return Moments(
             self.shift,
             self.weight + other.weight,
             self.count + other.count,
+            self.copies + other.copies,
             self.first + other.first,
             self.gram + other.gram,
             self.cross + other.cross,
             self.targets + other.targets,
             self.squares + other.squares,
+        )
+
+    def about(self, shift: Floats) -> "Moments":
+        """The same sums about another shift."""
+        if np.array_equal(shift, self.shift):
+            return self
+        step = self.shift - shift
+        gram = self.gram + np.outer(step, self.first + self.weight * step)
+        gram += np.outer(self.first, step)
+        return replace(
+            self,
+            shift=shift,
+            first=self.first + self.weight * step,
+            gram=gram,
+            cross=self.cross + np.outer(step, self.targets),
         )
 
     def normal_equations(self, fit_intercept: bool) -> "NormalEquations":
@@ -115,12 +152,13 @@ class Moments:
             squares = squares - targets**2
         else:
             mean = np.zeros_like(offset)
-            gram += np.outer(self.shift, offset) + np.outer(offset + self.shift, self.shift)
+            gram += np.outer(self.shift, offset + self.shift)
+            gram += np.outer(offset, self.shift)
             cross += np.outer(self.shift, targets)
             targets = np.zeros_like(targets)
-        lower = np.tril_indices(len(gram), -1)
-        gram.T[lower] = gram[lower]
-        return NormalEquations(total, mean, gram, targets, cross, np.maximum(squares, 0.0))
+        mirror(gram)
+        squares = np.maximum(squares, 0.0)
+        return NormalEquations(total, mean, gram, targets, cross, squares, self.copies)
 
 
 @dataclass(frozen=True)
@@ -128,7 +166,8 @@ class NormalEquations:
     """The quadratic of squared loss: Σw(y−u)²/Σw = squares − 2β'cross + β'·gram·β, centred.
 
     weight is Σw; mean (K,) and target (outputs,) are zero without an intercept;
-    gram (K, K) and cross (K, outputs) are about them; squares (outputs,).
+    gram (K, K) and cross (K, outputs) are about them; squares (outputs,). copies is Σw without
+    the weights of classes.
     """
 
     weight: float
@@ -137,6 +176,7 @@ class NormalEquations:
     target: Floats
     cross: Floats
     squares: Floats
+    copies: float
 
     def intercept(self, weights: Floats) -> Floats:
         """b = ȳ − z̄'β."""
@@ -146,3 +186,21 @@ class NormalEquations:
         """Σw(y − u)²/Σw of each output."""
         explained = weights * (2.0 * self.cross - self.gram @ weights)
         return np.maximum(self.squares - explained.sum(axis=0), 0.0)
+
+
+def copies_of(n_rows: int, weights: Floats | None, one: Floats | None) -> float:
+    """How many copies of rows the weights stand for; rows of a class of weight zero are none."""
+    if weights is None:
+        return float(n_rows)
+    if one is None:
+        return float(weights.sum())
+    return float(np.sum(weights[one > 0] / one[one > 0]))
+
+
+def mirror(matrix: Floats, size: int = 1024) -> None:
+    """Copy the lower triangle onto the upper one, in place, with little memory."""
+    for start in range(0, len(matrix), size):
+        part = slice(start, start + size)
+        square = matrix[part, part]
+        square[...] = np.tril(square) + np.tril(square, -1).T
+        matrix[part, start + size :] = matrix[start + size :, part].T

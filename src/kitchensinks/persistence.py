@@ -11,6 +11,7 @@ import json
 import os
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ from kitchensinks.bases import Basis, Draw, Union
 from kitchensinks.bases.binning import Binning, BinTable
 from kitchensinks.calibration import Calibration
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
-from kitchensinks.model import Model, Recipe
+from kitchensinks.features import Frozen
+from kitchensinks.model import Model
 from kitchensinks.standardise import Scaler
 
 FORMAT = 1
@@ -68,27 +70,27 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     arrays["weights"], arrays["intercept"] = model.weights, model.intercept
     if model.scaler is not None:
         arrays["mean"], arrays["scale"] = model.scaler.mean, model.scaler.scale
-    recipe = model.recipe
+    frozen = model.frozen
     header: dict[str, Any] = {
         "format": FORMAT,
         "version": kitchensinks.__version__,
         "kind": type(estimator).__name__,
         "parameters": _parameters(estimator, arrays),
-        "basis": _encode(recipe.basis, "basis", arrays),
-        "seed": recipe.seed,
-        "n_inputs": recipe.n_inputs,
-        "n_components": recipe.n_components,
-        "dtype": recipe.dtype.name,
+        "basis": _encode(frozen.basis, "basis", arrays),
+        "seed": frozen.seed,
+        "n_inputs": frozen.n_inputs,
+        "n_components": frozen.n_components,
+        "dtype": frozen.dtype.name,
         "scaled": model.scaler is not None,
-        "draw": draw_digest(recipe),
+        "draw": draw_digest(frozen),
         "loss": _encode(estimator.loss_, "loss", arrays),
         "facts": {
             name: _number(getattr(estimator, name))
             for name in ("solver_", "alpha_", "gap_", "n_iter_", "alpha_sup_norm_")
         },
     }
-    if model.draw is not None:
-        _save_bins(model.draw, "bins", arrays)
+    if frozen.bins is not None:
+        _save_bins(frozen.bins, "bins", arrays)
     if hasattr(estimator, "feature_names_in_"):
         header["columns"] = [str(name) for name in estimator.feature_names_in_]
     if isinstance(estimator, KitchenSinkClassifier):
@@ -97,7 +99,7 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         if calibration is not None:
             header["calibration"] = [calibration.slope, calibration.bend, calibration.unit]
     else:
-        arrays["unit"] = estimator._unit
+        header["unit"] = float(estimator._unit)
         header["one_output"] = bool(estimator._one_output)
     return header
 
@@ -105,30 +107,29 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     parameters = {name: _decode(value, arrays) for name, value in header["parameters"].items()}
     estimator = _ESTIMATORS[header["kind"]](**parameters)
-    recipe = Recipe(
+    scaler = Scaler(arrays["mean"], arrays["scale"]) if header["scaled"] else None
+    frozen = Frozen(
+        scaler,
         _decode(header["basis"], arrays),
         int(header["seed"]),
         int(header["n_inputs"]),
         int(header["n_components"]),
         np.dtype(header["dtype"]),
     )
-    if draw_digest(recipe) != header["draw"]:
+    if draw_digest(frozen) != header["draw"]:
         raise ValueError(
             f"This version of kitchensinks ({kitchensinks.__version__}) draws other features than "
             f"version {header['version']}, which wrote the file. Load it with that version, or fit "
             "again."
         )
-    draw = None
-    if recipe.held or recipe.basis.sparse:
-        draw = recipe.basis.draw(recipe.seed, recipe.n_inputs, recipe.n_components, recipe.dtype)
-        draw = _load_bins(draw, "bins", arrays)
-    scaler = Scaler(arrays["mean"], arrays["scale"]) if header["scaled"] else None
-    estimator.model_ = Model(scaler, recipe, draw, arrays["weights"], arrays["intercept"])
-    estimator.scaler_, estimator.basis_, estimator.seed_ = scaler, recipe.basis, recipe.seed
-    estimator.n_components_, estimator.n_features_in_ = recipe.n_components, recipe.n_inputs
-    estimator._dtype, estimator._draw, estimator._recipe = recipe.dtype, draw, recipe
+    if frozen.basis.sparse:
+        frozen = replace(frozen, bins=_load_bins(frozen.draw, "bins", arrays))
+    estimator._set_frozen(frozen)
+    estimator.model_ = Model(frozen, arrays["weights"], arrays["intercept"])
+    estimator.n_features_in_ = frozen.n_inputs
     estimator.loss_ = _decode(header["loss"], arrays)
-    estimator.moments_ = None
+    # A file keeps no sums: partial_fit cannot go on from it.
+    estimator.moments_ = estimator._few = None
     for name, value in header["facts"].items():
         setattr(estimator, name, value)
     if "columns" in header:
@@ -138,12 +139,12 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
         values = header.get("calibration")
         estimator.calibration_ = None if values is None else Calibration(*values)
     else:
-        estimator._unit, estimator._one_output = arrays["unit"], header["one_output"]
-        estimator._posterior = None
+        estimator._unit, estimator._one_output = header["unit"], header["one_output"]
+        estimator._n_outputs, estimator._posterior = len(arrays["intercept"]), None
     return estimator
 
 
-def draw_digest(recipe: Recipe) -> str:
+def draw_digest(recipe: Frozen) -> str:
     """What the first few draws are, to six digits: it changes if the features would."""
     count = min(8, recipe.n_components)
     draw = recipe.basis.draw(recipe.seed, recipe.n_inputs, count, np.float64)

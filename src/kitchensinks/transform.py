@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 from kitchensinks.bases import Basis, Draw, Fourier
 from kitchensinks.bases.base import check_count
 from kitchensinks.rows import advice, block_slices, check_size, subsample
+from kitchensinks.selection.reweighted import Reweighted, check_selection
 
 # Rows that a data-dependent law is learned from.
 SAMPLE_ROWS = 2000
@@ -36,6 +37,8 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         the first 500 of 2000 features are the 500-feature draw.
     dtype : None keeps float32 rows in float32 and computes everything else in float64;
         "float32" or "float64" forces one. The draw is kept in the dtype of the rows of `fit`.
+    selection : None, or ``ks.Reweighted(...)``: draw a larger pool and keep the K draws that
+        matter for the rows of `fit`, by their leverage. Dense bases only.
 
     Attributes
     ----------
@@ -60,11 +63,13 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         n_components: int = 1000,
         random_state: Any = None,
         dtype: Any = None,
+        selection: Reweighted | None = None,
     ) -> None:
         self.basis = basis
         self.n_components = n_components
         self.random_state = random_state
         self.dtype = dtype
+        self.selection = selection
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RandomFeatures":
         """Resolve the basis on a sample of the rows and freeze the draw; y is not used."""
@@ -76,7 +81,11 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
         self.seed_ = seed_of(self.random_state)
         self.basis_ = basis.resolve(*subsample(X, sample_weight, SAMPLE_ROWS, self.seed_))
-        draw = self.basis_.draw(self.seed_, X.shape[1], n_components, X.dtype)
+        if self.selection is None:
+            draw = self.basis_.draw(self.seed_, X.shape[1], n_components, X.dtype)
+        else:
+            selection = check_selection(self.selection)
+            draw = selection.draw(self.basis_, self.seed_, n_components, X.dtype, X, sample_weight)
         self.draw_: Draw = draw.tabulate(_blocks(X, n_components))
         self._n_features_out = self.draw_.n_columns
         return self

@@ -9,6 +9,10 @@ from kitchensinks.numerics.bins import (
     bin_hashes_plain,
     find_columns,
     find_columns_plain,
+    sum_into_bins,
+    sum_into_bins_plain,
+    sum_of_bins,
+    sum_of_bins_plain,
 )
 
 SHAPES = [(0, 3, 2), (1, 1, 1), (7, 3, 0), (5, 1, 4), (33, 7, 5)]
@@ -76,3 +80,21 @@ def test_compiled_search_is_the_plain_one(n_rows, n_inputs, n_grids, n_known):
             known = names[i, g] in part
             assert known == (compiled[i, g] >= 0)
             assert not known or table[compiled[i, g]] == names[i, g]
+
+
+@pytest.mark.parametrize(("n_grids", "n_rows", "n_outputs"), [(1, 0, 1), (1, 1, 1), (5, 70_001, 3)])
+def test_products_with_binned_features_agree_with_their_plain_twins(n_grids, n_rows, n_outputs):
+    rng = np.random.default_rng(0)
+    # Grid g owns columns 10g to 10g + 9; −1 is a bin without a column.
+    columns = rng.integers(-1, 10, size=(n_grids, n_rows)).astype(np.int32)
+    columns = np.where(columns >= 0, columns + 10 * np.arange(n_grids)[:, None], -1)
+    values = rng.normal(size=(10 * n_grids, n_outputs))
+    fast, plain = np.empty((2, n_rows, n_outputs))
+    sum_of_bins(columns, values, fast)
+    sum_of_bins_plain(columns, values, plain)
+    np.testing.assert_allclose(fast, plain, atol=1e-12)
+    fast, plain = np.empty((2, 10 * n_grids, n_outputs))
+    rows = rng.normal(size=(n_rows, n_outputs))
+    sum_into_bins(columns, rows, fast)
+    sum_into_bins_plain(columns, rows, plain)
+    np.testing.assert_allclose(fast, plain, atol=1e-9)

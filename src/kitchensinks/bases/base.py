@@ -183,7 +183,7 @@ class Basis(BaseEstimator):
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Draws start, …, stop − 1 of a resolved basis: frozen, ready to featurise rows."""
+    """Draws start, …, stop − 1 of a resolved basis, or those chosen from them: frozen."""
 
     basis: Basis
     seed: int
@@ -192,6 +192,7 @@ class Draw:
     stop: int
     dtype: np.dtype[Any]
     theta: Theta
+    factors: Floats | None = None
 
     @property
     def n_components(self) -> int:
@@ -209,8 +210,9 @@ class Draw:
 
     @property
     def bound(self) -> float:
-        """sup |φ| over rows of n_inputs columns, before scaling."""
-        return self.basis.bound_in(self.n_inputs)
+        """sup |φ| over rows of n_inputs columns, before scaling, the largest factor included."""
+        largest = 1.0 if self.factors is None else float(self.factors.max())
+        return self.basis.bound_in(self.n_inputs) * largest
 
     @property
     def scale(self) -> float:
@@ -218,8 +220,11 @@ class Draw:
         return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)
 
     def features(self, rows: Any) -> Any:
-        """φ(x; θ_k) for every row and draw, unscaled: (n, n_columns), dense or CSR."""
-        return self.basis.features(self.theta, self._prepared(rows))
+        """φ(x; θ_k), times the factor of draw k, unscaled: (n, n_columns), dense or CSR."""
+        features = self.basis.features(self.theta, self._prepared(rows))
+        if self.factors is not None:
+            features *= np.repeat(self.factors, np.diff(self.offsets)).astype(features.dtype)
+        return features
 
     def scaled_features(self, rows: Any) -> Any:
         """φ(x; θ_k)·scale, so that inner products approximate the kernel."""
@@ -233,7 +238,29 @@ class Draw:
     def part(self, low: int, high: int) -> "Draw":
         """Draws low, …, high − 1 of this draw."""
         theta = {name: value[low:high] for name, value in self.theta.items()}
-        return replace(self, start=self.start + low, stop=self.start + high, theta=theta)
+        part = replace(self, start=self.start + low, stop=self.start + high, theta=theta)
+        return part if self.factors is None else replace(part, factors=self.factors[low:high])
+
+    def choose(self, indices: NDArray[np.int64], factors: Floats | None = None) -> "Draw":
+        """These draws (dense bases only), as often as they are named, with a factor for each.
+
+        The result counts from 0, and the seed alone does not say any more what it holds.
+        """
+        if self.basis.sparse:
+            raise ValueError(
+                f"{type(self.basis).__name__} has sparse features: need a basis with dense ones, "
+                "such as ks.Fourier(), to choose among its draws."
+            )
+        taken = {name: take(value, indices, self.n_inputs) for name, value in self.theta.items()}
+        if self.factors is not None:
+            factors = self.factors[indices] * (1.0 if factors is None else factors)
+        return replace(self, start=0, stop=len(indices), theta=taken, factors=factors)
+
+    def followed_by(self, others: "list[Draw]") -> "Draw":
+        """This draw and then others of the same basis and dtype, none of them with factors."""
+        parts = [self, *others]
+        theta = {name: join([part.theta[name] for part in parts]) for name in self.theta}
+        return replace(self, stop=self.start + sum(p.n_components for p in parts), theta=theta)
 
     def tabulate(self, blocks: Iterable[Any]) -> "Draw":
         """This draw with the columns that its basis has to learn from blocks of rows.
@@ -268,12 +295,18 @@ class Draw:
 
 
 class Shared:
-    """A part of θ that every draw shares: joining and slicing leave it alone."""
+    """A part of θ that every draw shares: joining, slicing and choosing leave it alone."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
     def __getitem__(self, index: slice) -> "Shared":
+        return self
+
+    def take(self, indices: NDArray[np.int64], n_inputs: int) -> "Shared":
+        return self
+
+    def join(self, parts: "list[Shared]") -> "Shared":
         return self
 
     def astype(self, dtype: np.dtype[Any]) -> "Shared":
@@ -300,6 +333,13 @@ def join(parts: list[Any]) -> Any:
     if isinstance(parts[0], np.ndarray):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
     return parts[0].join(parts)
+
+
+def take(value: Any, indices: NDArray[np.int64], n_inputs: int) -> Any:
+    """Entries of an array, or of a part that knows how to choose from itself."""
+    if isinstance(value, np.ndarray):
+        return value[indices]
+    return value.take(indices, n_inputs)
 
 
 def cast(value: Any, dtype: np.dtype[Any]) -> Any:

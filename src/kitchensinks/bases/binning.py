@@ -16,6 +16,9 @@ from kitchensinks.numerics.words import Words
 Floats = NDArray[np.float64]
 Names = NDArray[np.uint64]
 
+# Names of bins that wait to be sorted together.
+_WAITING_NAMES = 2**25
+
 
 class Binning(Basis):
     """Which bin of a random grid holds x, as a 0/1 vector with a single one.
@@ -83,13 +86,15 @@ class Binning(Basis):
 
     def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
         """θ with the bins that the rows occupy added to those it has: a union, in any order."""
-        empty = [np.empty(0, dtype=np.uint64)] * len(theta["shift"])
-        table: BinTable = theta.get("table", BinTable(empty))
+        n_grids = len(theta["shift"])
+        table: BinTable = theta.get("table", BinTable([np.empty(0, dtype=np.uint64)] * n_grids))
+        waiting: list[Names] = []
         for rows in blocks:
-            table = table.merge(
-                BinTable([np.unique(part) for part in self.bin_names(theta, rows).T])
-            )
-        return {**theta, "table": table}
+            waiting.append(self.bin_names(theta, rows))
+            # One large sort is cheaper than many small ones, while it fits into memory.
+            if sum(map(len, waiting)) * n_grids > _WAITING_NAMES:
+                table, waiting = table.with_names(waiting), []
+        return {**theta, "table": table.with_names(waiting)}
 
     def merge(self, theta: Theta, other: Theta) -> Theta:
         return {**theta, "table": self._table(theta).merge(self._table(other))}
@@ -97,11 +102,17 @@ class Binning(Basis):
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
         return np.array([len(part) for part in self._table(theta).parts], dtype=np.int64)
 
-    def features(self, theta: Theta, rows: Any) -> Any:
+    def find(self, theta: Theta, rows: NDArray[Any]) -> NDArray[np.int64]:
+        """The column of each row in each grid, shape (n, grids); −1 for a bin never seen."""
         table = self._table(theta)
         names = self.bin_names(theta, rows)
         found = np.empty(names.shape, dtype=np.int64)
         find_columns(names, table.names, table.offsets, found)
+        return found
+
+    def features(self, theta: Theta, rows: Any) -> Any:
+        table = self._table(theta)
+        found = self.find(theta, rows)
         seen = found >= 0
         counts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
         columns = found[seen] if not seen.all() else found.reshape(-1)
@@ -133,6 +144,12 @@ class Binning(Basis):
         ]
 
 
+def _distinct(names: Names) -> Names:
+    """The different names, sorted."""
+    names = np.sort(names)
+    return names[np.concatenate([[True], names[1:] != names[:-1]])] if len(names) else names
+
+
 class BinTable:
     """The sorted bin names of each grid; slicing takes grids."""
 
@@ -140,6 +157,16 @@ class BinTable:
         self.parts = parts
         self.names = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
         self.offsets = np.concatenate([[0], np.cumsum([len(p) for p in parts])]).astype(np.int64)
+
+    def with_names(self, blocks: list[Names]) -> "BinTable":
+        """These bins and those of blocks of names (n, grids)."""
+        if not blocks:
+            return self
+        found = [
+            _distinct(np.concatenate([part, *(names[:, g] for names in blocks)]))
+            for g, part in enumerate(self.parts)
+        ]
+        return BinTable(found)
 
     def merge(self, other: "BinTable") -> "BinTable":
         """The bins of either."""

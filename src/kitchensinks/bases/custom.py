@@ -335,3 +335,24 @@ class UnionParts:
             after = int((self.owners[:high] == j).sum())
             parts.append(part.part(before, after) if part is not None and after > before else None)
         return UnionParts(parts, self.owners[low:high])
+
+    def take(self, indices: NDArray[np.int64], n_inputs: int) -> "UnionParts":
+        owners = self.owners[indices]
+        # The place of a draw among those of its own part.
+        places = np.empty(len(self.owners), dtype=np.int64)
+        for j in range(len(self.parts)):
+            mine = self.owners == j
+            places[mine] = np.arange(mine.sum())
+        chosen = [places[indices[owners == j]] for j in range(len(self.parts))]
+        parts = [
+            part.choose(own) if part is not None and len(own) else None
+            for part, own in zip(self.parts, chosen, strict=True)
+        ]
+        return UnionParts(parts, owners)
+
+    def join(self, parts: "list[UnionParts]") -> "UnionParts":
+        joined: list[Draw | None] = []
+        for same in zip(*(union.parts for union in parts), strict=True):
+            held = [part for part in same if part is not None]
+            joined.append(held[0].followed_by(held[1:]) if held else None)
+        return UnionParts(joined, np.concatenate([union.owners for union in parts]))

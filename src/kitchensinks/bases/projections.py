@@ -164,6 +164,14 @@ class Fastfood:
             (self.start + low) % size,
         )
 
+    def take(self, indices: NDArray[np.int64], n_inputs: int) -> NDArray[Any]:
+        """Some directions, written out: first n_inputs coordinates, shape (len(indices), n_inputs).
+
+        A few rows of many transforms are cheaper as a plain matrix.
+        """
+        unit = np.eye(n_inputs, dtype=self.radius.dtype)
+        return np.ascontiguousarray(self.apply(unit)[:, indices].T)
+
     def astype(self, dtype: np.dtype[Any]) -> "Fastfood":
         return Fastfood(
             self.signs.astype(dtype),

@@ -1,5 +1,6 @@
 """The classifier."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,19 +8,22 @@ from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_is_fitted
+from sklearn.utils.validation import assert_all_finite
 
 from kitchensinks.calibration import Calibration
 from kitchensinks.constraints import Constraint
-from kitchensinks.estimators.base import KitchenSink
+from kitchensinks.estimators.base import Batch
+from kitchensinks.estimators.batches import Batches
 from kitchensinks.fitting import Fit
-from kitchensinks.losses import Array, Loss, get_loss
+from kitchensinks.losses import Array, get_loss
+from kitchensinks.rows import densify
+from kitchensinks.rows.keys import RowSample
 
-# Rows or scores of a stream that are remembered to calibrate probabilities.
-_REMEMBERED = 2000
+# Rows, and entries of them, that are remembered to calibrate probabilities.
+_REMEMBERED, _REMEMBERED_ENTRIES = 2000, 2**21
 
 
-class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
+class KitchenSinkClassifier(ClassifierMixin, Batches):
     """Weighted sum of K random features, fitted by convex optimisation (Algorithm 1).
 
     Minimises Σ w_i·loss(y_i, f(x_i))/Σ w_i + alpha·‖β‖² with
@@ -56,11 +60,14 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     Attributes
     ----------
     model_ : scaler, draw and weights; ``model_.scores(rows)`` predicts without checks.
-    solver_, solution_, gap_, n_iter_ : the solver that ran and its evidence.
+    solver_, objective_, gap_, converged_, n_iter_ : the solver that ran and its evidence:
+        objective_ is at most gap_ above the least there is (infinite for stochastic fits).
     alpha_, alphas_, alpha_errors_ : ridge strength, and the path it was chosen from.
     alpha_sup_norm_ : max |α_k| on features divided by their bound (kitchen sinks, Figure 2).
     condition_number_, effective_dimension_, gram_noise_ : of the Gram with its ridge.
-    k_path_ : held-out error against K, for n_components="auto".
+    k_path_ : held-out error for every prefix of K, for n_components="auto": squared_errors,
+        class_errors, the K tried and the one chosen, with the reason.
+    calibration_ : from scores to probabilities (None for logistic loss).
 
     Examples
     --------
@@ -73,6 +80,9 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     """
 
     _task = "classification"
+    _factors: Array | None
+    _sample: RowSample | None
+    calibration_: Calibration | None
 
     def __init__(
         self,
@@ -112,12 +122,58 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         )
         self.class_weight = class_weight
 
+    # -- batches -------------------------------------------------------------------------
+
+    def freeze(
+        self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None
+    ) -> "KitchenSinkClassifier":
+        """Learn what batches and workers must share, and sum nothing; `classes`: all of them.
+
+        Scaler, law, bins, classes and the weights of balanced classes. Copies of a frozen
+        estimator can be given different rows by `partial_fit` and put together by `merge`: the
+        result is that of one fit.
+        """
+        self._freeze_stream(X, y, sample_weight, classes)
+        return self
+
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> "KitchenSinkClassifier":
-        """Add a batch; give all classes at the first call where the first batch may lack some."""
-        super().partial_fit(X, y, sample_weight, classes=classes)
+        """Add a batch of rows, to those of earlier batches or of `fit`.
+
+        Give all classes at the first call where the first batch may lack some. Squared loss:
+        exact. Scaler, law, bins and classes are frozen by `freeze` or `fit`, or by the first
+        batch (with a warning, because later batches are then measured by the first one); after
+        that any split into batches gives the same weights, which are worked out when they are
+        asked for. alpha="auto" is chosen by generalised cross-validation, because batches are
+        seen once; some 2000 rows are remembered to calibrate probabilities. Other losses, and K
+        too large for sums: one averaged stochastic gradient step for each 512 rows, from features
+        made anew by their seed.
+        """
+        if self.class_weight == "balanced" and not hasattr(self, "frozen_"):
+            raise ValueError(
+                "class_weight='balanced' needs to know the share of each class before the first "
+                "batch: call freeze(X, y) with representative rows, or give a dict."
+            )
+        self._partial_fit(X, y, sample_weight, classes)
         return self
+
+    def merge(self, other: Any) -> "KitchenSinkClassifier":
+        """Add what another estimator has summed; both must be frozen alike. Returns self."""
+        super().merge(other)
+        mine, theirs = self._sample, other._sample
+        self._sample = theirs if mine is None else mine if theirs is None else mine.merge(theirs)
+        return self
+
+    def _frozen_difference(self, other: Any) -> str | None:
+        if not np.array_equal(self.classes_, other.classes_):
+            return "classes"
+        mine, theirs = self._factors, other._factors
+        if (mine is None) != (theirs is None) or (mine is not None and (mine != theirs).any()):
+            return "class weights"
+        return super()._frozen_difference(other)
+
+    # -- classes -------------------------------------------------------------------------
 
     def _validate_targets(self, y: Any) -> np.ndarray:
         if y is None:
@@ -127,70 +183,65 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         check_classification_targets(y)
         return np.asarray(y)
 
-    def _encode(
-        self, y: np.ndarray, weights: Array | None, first: bool, classes: Any = None
-    ) -> Array:
-        """±1 for two classes; a column a class for more, one-hot for the multinomial loss."""
-        if first:
-            self.classes_ = np.unique(y if classes is None else classes)
-            if len(self.classes_) < 2:
-                raise ValueError(
-                    f"y has one class only, {self.classes_[0]!r}: a classifier needs two or more. "
-                    "Pass classes= to partial_fit where the first batch lacks some."
-                )
-            if len(self.classes_) > 2 and self.loss_.name == "logistic":
-                self.loss_ = get_loss("multinomial")
-            self._recent: list[Any] = []
-        place = np.clip(np.searchsorted(self.classes_, y), 0, len(self.classes_) - 1)
-        unseen = np.unique(y[self.classes_[place] != y])
-        if len(unseen):
+    def _learn_targets(self, y: np.ndarray, weights: Array | None, classes: Any) -> None:
+        self.classes_ = np.unique(y if classes is None else classes)
+        if len(self.classes_) < 2:
             raise ValueError(
-                f"y contains classes {unseen.tolist()} that were not there before: the classes are "
+                f"y has one class only, {self.classes_[0]!r}: a classifier needs two or more. "
+                "Pass classes= to partial_fit where the first batch lacks some."
+            )
+        if len(self.classes_) > 2 and self.loss_.name == "logistic":
+            self.loss_ = get_loss("multinomial")
+        self._factors = self._class_factors(self._places(y), weights)
+        self._sample = self.calibration_ = None
+
+    def _places(self, y: np.ndarray) -> np.ndarray:
+        """The number of each label's class."""
+        known = np.isin(y, self.classes_)
+        if not known.all():
+            unseen = np.unique(y[~known]).tolist()
+            raise ValueError(
+                f"y contains classes {unseen} that were not there before: the classes are "
                 f"{self.classes_.tolist()}. Pass classes= to the first partial_fit."
             )
+        return np.searchsorted(self.classes_, y)
+
+    def _class_factors(self, places: np.ndarray, weights: Array | None) -> Array | None:
+        """The weight of each class."""
+        given = self.class_weight
+        if given is None:
+            return None
+        if isinstance(given, str):
+            if given != "balanced":
+                raise ValueError(f"class_weight={given!r}: need 'balanced', a dict or None.")
+            count = np.bincount(places, weights, len(self.classes_))
+            return np.asarray(count.sum() / (len(count) * np.where(count > 0, count, 1.0)))
+        if not isinstance(given, Mapping):
+            raise ValueError(f"class_weight={given!r}: need 'balanced', a dict or None.")
+        labels = self.classes_.tolist()
+        unknown = [label for label in given if label not in labels]
+        if unknown:
+            raise ValueError(f"class_weight names {unknown}, which are not classes of y: {labels}.")
+        factors = np.array([float(given.get(label, 1.0)) for label in labels])
+        if not (np.isfinite(factors).all() and (factors >= 0).all()):
+            raise ValueError(f"class_weight={given!r}: need finite weights of 0 or more.")
+        return factors
+
+    def _class_weights(self, y: np.ndarray) -> Array | None:
+        return None if self._factors is None else self._factors[self._places(y)]
+
+    def _encode(self, y: np.ndarray) -> Array:
+        """±1 for two classes; a column a class for more, one-hot for the multinomial loss."""
+        places = self._places(y)
         if len(self.classes_) == 2:
-            return np.where(place == 1, 1.0, -1.0)[:, None]
+            return np.where(places == 1, 1.0, -1.0)[:, None]
         hot = np.zeros((len(y), len(self.classes_)))
-        hot[np.arange(len(y)), place] = 1.0
+        hot[np.arange(len(y)), places] = 1.0
         return hot if self.loss_.name == "multinomial" else 2.0 * hot - 1.0
 
-    def _loss(self) -> Loss:
-        loss = super()._loss()
-        if loss.name == "multinomial":
-            raise ValueError(
-                "loss='multinomial': use loss='logistic', which is it for many classes."
-            )
-        return loss
-
     def _labels(self, y: np.ndarray) -> np.ndarray:
-        place = np.searchsorted(self.classes_, y)
-        return place == 1 if len(self.classes_) == 2 else place
-
-    def _with_class_weights(self, y: np.ndarray, weights: Array | None) -> Array | None:
-        if self.class_weight is None:
-            return weights
-        own = np.ones(len(y)) if weights is None else weights
-        place = np.searchsorted(self.classes_, y)
-        if isinstance(self.class_weight, str):
-            if self.class_weight != "balanced":
-                raise ValueError(
-                    f"class_weight={self.class_weight!r}: need 'balanced', a dict or None."
-                )
-            count = np.bincount(place, own, len(self.classes_))
-            factors = own.sum() / (len(self.classes_) * np.where(count > 0, count, 1.0))
-        else:
-            unknown = set(self.class_weight) - set(self.classes_.tolist())
-            if unknown:
-                raise ValueError(
-                    f"class_weight names {sorted(map(str, unknown))}, which are not classes of y: "
-                    f"{self.classes_.tolist()}."
-                )
-            factors = np.array(
-                [float(self.class_weight.get(c, 1.0)) for c in self.classes_.tolist()]
-            )
-            if (factors < 0).any():
-                raise ValueError(f"class_weight={self.class_weight!r}: need weights of 0 or more.")
-        return own * factors[place]
+        places = self._places(y)
+        return places == 1 if len(self.classes_) == 2 else places
 
     # -- probabilities -------------------------------------------------------------------
 
@@ -198,64 +249,39 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         """Logistic losses have a link of their own."""
         return self.loss_.name not in ("logistic", "multinomial")
 
-    def _calibrate(self, fit: Fit, y: np.ndarray, weights: Array | None) -> None:
-        self.calibration_: Calibration | None = None
-        if not self._needs_calibration() or fit.unseen is None:
+    def _note(self, batch: Batch) -> None:
+        """Remember some rows, whichever batches they come in."""
+        one = np.ones(len(batch.targets)) if batch.one is None else batch.one
+        limit = min(_REMEMBERED, max(100, _REMEMBERED_ENTRIES // batch.rows.shape[1]))
+        notes = np.column_stack([batch.targets, one])
+        sample = RowSample.of(batch.rows, batch.weights, limit, self.seed_, notes)
+        self._sample = sample if self._sample is None else self._sample.merge(sample)
+
+    def _after_fit(self, fit: Fit, batch: Batch | None) -> None:
+        if not self._needs_calibration():
             return
-        rows, scores = fit.unseen
-        targets = self._encode(y[rows], None, first=False)
-        own = None if weights is None else weights[rows]
-        self.calibration_ = Calibration.fit(scores, targets > 0, own)
+        if batch is not None and self.loss_.name == "squared":
+            self._note(batch)
+        if fit.held_out is not None and batch is not None:
+            places, scores = fit.held_out
+            own = None if batch.weights is None else batch.weights[places]
+            self.calibration_ = Calibration.fit(scores, batch.targets[places] > 0, own)
+        elif self._sample is not None and len(self._sample.rows):
+            self._calibrate_on_sample(fit, self._sample)
 
-    def _note_scores(self, scores: Array, targets: Array, weights: Array | None) -> None:
-        if self._needs_calibration():
-            self._recent = [*self._recent, (scores, targets)][-max(1, 5 * _REMEMBERED // 512) :]
+    def _calibrate_on_sample(self, fit: Fit, sample: RowSample) -> None:
+        """Leave-one-out scores of the rows remembered; in a ball, which has none, their scores."""
+        targets, one = sample.notes[:, :-1], sample.notes[:, -1]
+        scores = self.model_.scores(sample.rows)
+        if fit.left_out is not None:
+            features = densify(self.frozen_.features(sample.rows))
+            scores = fit.left_out(features, targets, sample.weights, one)
+        self.calibration_ = Calibration.fit(scores, targets > 0, sample.weights)
 
-    def _note_rows(self, X: Any, targets: Array, weights: Array | None) -> None:
-        own = np.ones(len(targets)) if weights is None else weights
-        rows = X[-_REMEMBERED:], targets[-_REMEMBERED:], own[-_REMEMBERED:]
-        kept, count = [rows], len(rows[1])
-        for batch in reversed(self._recent):
-            if count >= _REMEMBERED:
-                break
-            kept.insert(0, batch)
-            count += len(batch[1])
-        self._recent = kept
-
-    def _settle_calibration(self, fit: Fit, path: Any) -> None:
-        """Leave-one-out scores of the rows remembered, which are among those summed."""
-        scores, targets, weights = [], [], []
-        for rows, own_targets, own in self._recent:
-            for part, features in self._blocks(rows).fresh():
-                dense = features.toarray() if self.basis_.sparse else features
-                left = path.left_out(dense, own_targets[part], own[part], np.array([fit.alpha]))
-                scores.append(left[:, 0, :])
-            targets.append(own_targets)
-            weights.append(own)
-        self.calibration_ = None
-        if scores:
-            self.calibration_ = Calibration.fit(
-                np.concatenate(scores), np.concatenate(targets) > 0, np.concatenate(weights)
-            )
-
-    def _settle_stochastic(self) -> None:
-        super()._settle_stochastic()
-        self.calibration_ = None
-        if self._recent:
-            scores = np.concatenate([pair[0] for pair in self._recent])
-            targets = np.concatenate([pair[1] for pair in self._recent])
-            self.calibration_ = Calibration.fit(scores, targets > 0, None)
-
-    def merge(self, other: Any) -> "KitchenSinkClassifier":
-        """Add what another estimator has summed; both must be frozen alike. Returns self."""
-        super().merge(other)
-        self._recent = [*self._recent, *other._recent]
-        return self
-
-    def _frozen_difference(self, other: Any) -> str | None:
-        if not np.array_equal(self.classes_, other.classes_):
-            return "classes"
-        return super()._frozen_difference(other)
+    def _after_stochastic(self) -> None:
+        if self._needs_calibration() and self._stochastic.recent:
+            scores, targets, weights = self._stochastic.seen_before()
+            self.calibration_ = Calibration.fit(scores, targets > 0, weights)
 
     # -- predicting ----------------------------------------------------------------------
 
@@ -279,7 +305,6 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         scores before each step for stochastic fits.
         """
         scores = self._scores(X)
-        check_is_fitted(self, "model_")
         if self.loss_.name == "multinomial":
             return np.asarray(softmax(scores, axis=1))
         if self.loss_.name == "logistic":

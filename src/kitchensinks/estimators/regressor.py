@@ -5,16 +5,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array
 
-from kitchensinks.estimators.base import KitchenSink
+from kitchensinks.estimators.base import Batch
+from kitchensinks.estimators.batches import Batches
 from kitchensinks.fitting import Fit
 from kitchensinks.losses import Array, Huber, Loss
 from kitchensinks.posterior import Posterior
 from kitchensinks.rows import block_slices
 
 
-class KitchenSinkRegressor(RegressorMixin, KitchenSink):
+class KitchenSinkRegressor(RegressorMixin, Batches):
     """Weighted sum of K random features for regression (Algorithm 1); several outputs at once.
 
     Parameters are those of :class:`KitchenSinkClassifier` without `class_weight`, with losses
@@ -35,6 +36,28 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
 
     _task = "regression"
 
+    def freeze(self, X: Any, y: Any, sample_weight: Any = None) -> "KitchenSinkRegressor":
+        """Learn what batches and workers must share (scaler, law, bins, unit), and sum nothing.
+
+        Copies of a frozen estimator can be given different rows by `partial_fit` and put
+        together by `merge`: the result is that of one fit.
+        """
+        self._freeze_stream(X, y, sample_weight, None)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KitchenSinkRegressor":
+        """Add a batch of rows, to those of earlier batches or of `fit`.
+
+        Squared loss: exact. Scaler, law and bins are frozen by `freeze` or `fit`, or by the first
+        batch (with a warning, because later batches are then measured by the first one); after
+        that any split into batches gives the same weights, which are worked out when they are
+        asked for. alpha="auto" is chosen by generalised cross-validation, because batches are
+        seen once. Other losses, and K too large for sums: one averaged stochastic gradient step
+        for each 512 rows, from features made anew by their seed.
+        """
+        self._partial_fit(X, y, sample_weight, None)
+        return self
+
     def _validate_targets(self, y: Any) -> np.ndarray:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
@@ -43,59 +66,49 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
             raise ValueError(f"y has shape {y.shape}: need (rows,) or (rows, outputs).")
         return np.asarray(y)
 
-    def _encode(
-        self, y: np.ndarray, weights: Array | None, first: bool, classes: Any = None
-    ) -> Array:
-        """Targets in a unit near their own size, a power of two, so that nothing overflows."""
+    def _learn_targets(self, y: np.ndarray, weights: Array | None, classes: Any) -> None:
+        """The unit of the targets, a power of two near their size, so that nothing overflows."""
         columns = y.reshape(len(y), -1)
-        if first:
-            self._one_output = y.ndim == 1
-            largest = np.abs(columns).max(axis=0)
-            if self.loss_.name != "squared" or self.constraint is not None:
-                largest = np.full_like(largest, largest.max())
-            exponent = np.floor(np.log2(np.where(largest > 0, largest, 1.0)))
-            self._unit = np.exp2(np.clip(exponent, -1000, 1000))
-            if self.loss == "huber":
-                self.loss_ = Huber(_robust_spread(columns, weights) * 1.345)
-        elif columns.shape[1] != len(self._unit):
+        self._one_output = y.ndim == 1
+        self._n_outputs = columns.shape[1]
+        self._degree = 1 if self.loss_.name == "quantile" else 2
+        counted = columns if weights is None else columns[weights > 0]
+        sizes = np.abs(counted).max(axis=0)
+        largest = float(sizes.max())
+        if (sizes[sizes > 0] < 1e-150 * largest).any():
             raise ValueError(
-                f"y has {columns.shape[1]} outputs; the first batch had {len(self._unit)}."
+                f"y has outputs of sizes {sizes.min():.0e} to {largest:.0e}, too far apart to be "
+                "fitted together: fit them one by one."
+            )
+        exponent = math.floor(math.log2(largest)) if largest > 0 else 0
+        self._unit = 2.0 ** min(max(exponent, -1000), 1000)
+        if self.loss == "huber":
+            self.loss_ = Huber(_robust_spread(columns, weights) * 1.345)
+
+    def _encode(self, y: np.ndarray) -> Array:
+        columns = y.reshape(len(y), -1)
+        if columns.shape[1] != self._n_outputs:
+            raise ValueError(
+                f"y has {columns.shape[1]} outputs; the first rows had {self._n_outputs}."
             )
         return columns / self._unit
 
-    def _with_class_weights(self, y: np.ndarray, weights: Array | None) -> Array | None:
-        return weights
-
-    def _alpha_factor(self) -> float:
-        """Quantile loss is of degree one: in units of c its ridge is alpha·c."""
-        return float(self._unit[0]) if self.loss_.name == "quantile" else 1.0
-
     def _scaled_loss(self) -> Loss:
         if isinstance(self.loss_, Huber):
-            return Huber(self.loss_.delta / float(self._unit[0]))
+            return Huber(self.loss_.delta / self._unit)
         return self.loss_
 
-    def _weight_unit(self) -> Array:
-        return self._unit
+    def _frozen_difference(self, other: Any) -> str | None:
+        if (self._unit, self._n_outputs) != (other._unit, other._n_outputs):
+            return "unit or number of the targets"
+        return super()._frozen_difference(other)
 
-    def _scaled_constraint(self) -> Any:
-        if self.constraint is None:
-            return None
-        unit = self._unit
-        self._unit = np.ones_like(unit)
-        try:
-            ball = super()._scaled_constraint()
-        finally:
-            self._unit = unit
-        return ball.scaled(1.0 / float(unit[0]))
-
-    def _keep(self, fit: Fit) -> None:
-        super()._keep(fit)
+    def _after_fit(self, fit: Fit, batch: Batch | None) -> None:
         self._posterior: Posterior | None = None
-        if fit.span is not None and self.loss_.name == "squared" and self.constraint is None:
+        if fit.span is not None and batch is not None and fit.errors is not None:
             # Few rows: keep what the deviation needs, because no Gram is kept.
             self._posterior = Posterior.of_span(
-                fit.span, fit.errors, fit.alpha, self._total_weight, bool(self.fit_intercept)
+                fit.span, fit.errors, fit.alpha, batch.total, bool(self.fit_intercept)
             )
 
     def __sklearn_tags__(self) -> Any:
@@ -116,7 +129,6 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         return result, deviation[:, 0] if self._one_output else deviation
 
     def _deviation(self, X: Any) -> Array:
-        check_is_fitted(self, "model_")
         if self.loss_.name != "squared" or self.constraint is not None:
             raise ValueError(
                 "return_std needs loss='squared' without a constraint; this is "
@@ -124,22 +136,23 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
             )
         if self._posterior is None:
             self._posterior = self._make_posterior()
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        blocks = self._blocks(X)
+        X = self._validate_rows(X)
+        features = self.frozen_.features
         parts = [
-            self._posterior.deviation(blocks.of(X[part])) for part in block_slices(X.shape[0], 2048)
+            self._posterior.deviation(features(X[part])) for part in block_slices(X.shape[0], 2048)
         ]
         return np.concatenate(parts) * self._unit
 
     def _make_posterior(self) -> Posterior:
+        if self.moments_ is None:
+            raise ValueError(
+                f"return_std needs the Gram matrix, which solver {self.solver_!r} does not form. "
+                "Use solver='direct'."
+            )
+        intercept = bool(self.fit_intercept)
+        equations = self.moments_.normal_equations(intercept)
         weights = self.model_.weights / self._unit
-        if self.moments_ is not None:
-            equations = self.moments_.normal_equations(bool(self.fit_intercept))
-            return Posterior.of_equations(equations, weights, self.alpha_, bool(self.fit_intercept))
-        raise ValueError(
-            f"return_std needs the Gram matrix, which solver {self.solver_!r} does not form. "
-            "Use solver='direct'."
-        )
+        return Posterior.of_equations(equations, weights, self.alpha_, intercept)
 
 
 def _robust_spread(columns: Array, weights: Array | None) -> float:

@@ -1,31 +1,79 @@
 """From blocks of features to outer weights: which solver, which ridge, what evidence."""
 
+from dataclasses import replace
+from typing import Any
+
+from kitchensinks.constraints import Constraint
 from kitchensinks.features import FeatureBlocks
+from kitchensinks.fitting.conjugate import fit_conjugate, prefers_conjugate
 from kitchensinks.fitting.convex import fit_convex
-from kitchensinks.fitting.growth import Growth, grow, prefix_errors
-from kitchensinks.fitting.iterative import fit_conjugate, fit_sparse, prefers_conjugate
+from kitchensinks.fitting.growth import FIRST_COMPONENTS, Growth, grow, prefix_errors
+from kitchensinks.fitting.held_out import held_out_scores
 from kitchensinks.fitting.space import (
-    DENSE_COLUMNS,
     SPAN_ROWS,
     Fit,
     Settings,
+    Space,
+    bytes_needed,
+    gram_bytes,
+    many_sparse,
     space_of,
+    sum_moments,
     takes_span,
 )
+from kitchensinks.fitting.sparse import fit_sparse
 from kitchensinks.fitting.squared import fit_squared, solve_moments
-from kitchensinks.losses import Array
+from kitchensinks.fitting.stochastic import Stochastic
+from kitchensinks.losses import Array, Loss
 from kitchensinks.moments import Moments
 
 __all__ = [
+    "FIRST_COMPONENTS",
     "SPAN_ROWS",
     "Fit",
     "Growth",
     "Settings",
+    "Stochastic",
+    "check_solver",
     "fit_weights",
     "grow",
     "prefix_errors",
     "solve_moments",
+    "takes_stochastic",
 ]
+
+SOLVERS = ("auto", "direct", "conjugate", "stochastic")
+
+
+def check_solver(
+    solver: Any, loss: Loss, alpha: float | str, constraint: Constraint | None
+) -> None:
+    """An error where the solver asked for cannot do what is asked of it."""
+    if solver not in SOLVERS:
+        raise ValueError(f"solver={solver!r}: need one of {', '.join(SOLVERS)}.")
+    if solver in ("direct", "conjugate") and loss.name != "squared":
+        raise ValueError(
+            f"solver={solver!r} is for loss='squared', not {loss.name!r}: use solver='auto' or "
+            "'stochastic'."
+        )
+    if solver == "conjugate" and (alpha == "auto" or constraint is not None):
+        raise ValueError(
+            "solver='conjugate' needs a number for alpha and no constraint. Use solver='auto' "
+            "for the others."
+        )
+
+
+def takes_stochastic(blocks: FeatureBlocks, settings: Settings, stream: bool = False) -> bool:
+    """Whether the fit is by stochastic gradients: asked for, or nothing else fits into memory.
+
+    `stream`: rows come in batches, so that only their sums could be kept.
+    """
+    if settings.solver == "stochastic" and blocks.sparse:
+        raise ValueError("solver='stochastic' needs a basis with dense features.")
+    if settings.solver != "auto" or blocks.sparse:
+        return settings.solver == "stochastic"
+    needed = gram_bytes(blocks.n_columns) if stream else bytes_needed(blocks, settings)
+    return needed > blocks.memory_budget
 
 
 def fit_weights(
@@ -39,24 +87,37 @@ def fit_weights(
     """Minimise Σw·loss(y, u)/Σw + α‖β‖² over the ball, u = Zβ + b.
 
     targets (n, outputs); weights (n,) or None for ones; moments: the sums, if they are there
-    already. The rule:
+    already. The rule for solver="auto", after stochastic gradients have been ruled out (they are
+    taken where what the rest would hold, mostly six arrays of the size of the Gram, is more than
+    the memory budget):
 
     1. fewer rows than features (up to 5000 rows for sparse ones), and no sup-norm ball: work in
        the span of the rows, then as below;
-    2. more than 2000 sparse columns: conjugate gradients (squared loss with a ridge);
+    2. more than 2000 sparse columns: the solvers of `fit_sparse`, without a Gram;
     3. squared loss: conjugate gradients where α is given and the rows are at least 30 for each
        of 1500 or more features that can be kept in memory; else direct;
     4. smooth losses: L-BFGS, or spectral projected gradients in a ball, in the Gram's metric;
     5. hinge and quantile: the method of multipliers in the Gram's metric.
     """
     squared = settings.loss.name == "squared"
-    if not takes_span(blocks, settings.constraint):
-        if blocks.draw.basis.sparse and blocks.n_columns > DENSE_COLUMNS:
+    if not takes_span(blocks, settings):
+        if many_sparse(blocks) and settings.solver != "direct":
             return fit_sparse(blocks, targets, weights, settings, calibrate)
         if squared and prefers_conjugate(blocks, settings):
-            return fit_conjugate(blocks, targets, weights, settings, calibrate)
+            return fit_conjugate(blocks, targets, weights, settings)
     space = space_of(blocks, weights, settings)
-    if squared:
-        known = moments if space.span is None else None
-        return fit_squared(space, targets, weights, settings, calibrate, known)
-    return fit_convex(space, targets, weights, settings, calibrate)
+    known = moments if space.span is None else None
+    if not squared:
+        return fit_convex(space, targets, weights, settings, calibrate, known)
+    fit = fit_squared(space, targets, weights, settings, known)
+    if calibrate and fit.left_out is None:
+        fixed = replace(settings, alpha=fit.alpha)
+        fit.held_out = held_out_scores(space, targets, weights, fixed, _squared_weights)
+    return fit
+
+
+def _squared_weights(
+    space: Space, targets: Array, weights: Array, settings: Settings
+) -> tuple[Array, Array]:
+    fit = solve_moments(sum_moments(space, targets, weights, settings), settings, space.dtype)
+    return fit.weights, fit.intercept

@@ -1,5 +1,6 @@
 """How many features are enough: held-out error for every prefix of the draw."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,9 +8,9 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from kitchensinks.features import FeatureBlocks
-from kitchensinks.fitting.space import HELD_OUT, Settings
+from kitchensinks.fitting.space import GRAM_COPIES, HELD_OUT, Settings
 from kitchensinks.losses import Array
-from kitchensinks.moments import Moments
+from kitchensinks.moments import Moments, NormalEquations
 from kitchensinks.rows.keys import hold_out
 from kitchensinks.solvers.path import RidgePath, alpha_grid
 
@@ -22,16 +23,73 @@ WORTH_DOUBLING = 0.01
 class Growth:
     """Held-out error against K.
 
-    counts (m,), squared_errors (m,): mean over outputs of Σw(y − u)²/Σw; class_errors (m,)
-    share of rows in the wrong class, or None; n_components the K chosen, and why.
+    counts (m,) is every K from 1 to the largest looked at; squared_errors (m,): mean over outputs
+    of Σw(y − u)²/Σw; class_errors (m,): share of rows in the wrong class, or None. tried: the K
+    at which n_components="auto" looked, n_components the one it chose, and why.
     """
 
     counts: np.ndarray
     squared_errors: Array
     class_errors: Array | None = None
+    tried: tuple[int, ...] = ()
     n_components: int = 0
     reason: str = ""
-    moments: Moments | None = None
+
+
+class Prefixes:
+    """The ridge fits on every prefix of the features, from one factorisation.
+
+    With G + αI = LL' and t = L⁻¹·cross, the fit on the first k features predicts
+    Σ_{j ≤ k} q_j·t_j, q = L⁻¹(z − z̄): prefixes share everything. In the units of the raw
+    coefficients the ridge is α·K for every prefix; as an α of its own, the prefix of k features
+    has α·K/k.
+    """
+
+    def __init__(self, equations: NormalEquations, alpha: float) -> None:
+        shifted = equations.gram.copy()
+        floor = max(alpha, len(shifted) * np.finfo(float).eps * float(np.trace(shifted)))
+        shifted[np.diag_indices_from(shifted)] += max(floor, np.finfo(float).tiny)
+        self.equations = equations
+        self.factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        self.half = self._whiten(equations.cross)
+
+    def _whiten(self, columns: Array) -> Array:
+        return np.asarray(solve_triangular(self.factor, columns, lower=True, check_finite=False))
+
+    def squared_errors(self, held: Moments) -> Array:
+        """Σw(y − u)²/Σw of every number of columns and output, from the sums over other rows."""
+        apart = held.about(self.equations.mean)
+        weight, level = apart.weight, self.equations.target
+        gram = np.tril(apart.gram) / weight
+        gram += np.tril(gram, -1).T
+        inner = self._whiten(self._whiten(gram).T)
+        cross = self._whiten((apart.cross - np.outer(apart.first, level)) / weight)
+        squares = (apart.squares - 2.0 * level * apart.targets) / weight + level**2
+        errors = np.empty_like(cross)
+        for output, t in enumerate(self.half.T):
+            weighted = np.tril(inner) * t * t[:, None]
+            steps = 2.0 * weighted.sum(axis=1) - np.diag(weighted)
+            errors[:, output] = squares[output] + np.cumsum(steps - 2.0 * t * cross[:, output])
+        return np.maximum(errors, 0.0)
+
+    def class_errors(
+        self, blocks: Iterable[tuple[Any, Any]], labels: np.ndarray, weights: Array
+    ) -> Array:
+        """Share of wrong classes for every number of columns, in one pass over other rows."""
+        size, n_outputs = self.half.shape
+        wrong = np.zeros(size)
+        step = max(1, 2**22 // (size * n_outputs))
+        for rows, features in blocks:
+            centred = (features - self.equations.mean).T
+            inner = self._whiten(centred).T
+            own, weight = labels[rows], weights[rows]
+            for start in range(0, len(inner), step):
+                part = slice(start, start + step)
+                scores = np.cumsum(inner[part, :, None] * self.half, axis=1)
+                scores += self.equations.target
+                chosen = scores[:, :, 0] > 0 if n_outputs == 1 else scores.argmax(axis=2)
+                wrong += weight[part] @ (chosen != own[part, None])
+        return wrong / weights.sum()
 
 
 def prefix_errors(
@@ -44,59 +102,24 @@ def prefix_errors(
 ) -> Growth:
     """Error on the rows of `blocks` of the fits on every prefix of the features.
 
-    With G + αI = LL' and t = L⁻¹·cross, the fit on the first k features predicts
-    Σ_{j ≤ k} q_j·t_j, q = L⁻¹(z − z̄): prefixes share everything. So the squared errors follow
-    from the sums over the new rows, and class errors from one more pass over them. In the units
-    of the raw coefficients the ridge is α·K for every prefix; as an α of its own, the prefix of k
-    features has α·K/k.
+    One pass over the rows, and one more for the share of wrong classes.
     """
     equations = moments.normal_equations(fit_intercept)
-    shifted = equations.gram.copy()
-    floor = max(alpha, len(shifted) * np.finfo(float).eps * float(np.trace(shifted)))
-    shifted[np.diag_indices_from(shifted)] += floor
-    factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-    half = solve_triangular(factor, equations.cross, lower=True, check_finite=False)
+    prefixes = Prefixes(equations, alpha)
     held = Moments.zeros(equations.mean, targets.shape[1])
     for rows, features in blocks.fresh():
-        held.add(features, targets[rows] - equations.target, None)
-    gram = np.tril(held.gram) / held.weight
-    gram = gram + np.tril(gram, -1).T
-    inner = solve_triangular(factor, gram, lower=True, check_finite=False)
-    inner = solve_triangular(factor, inner.T, lower=True, check_finite=False)
-    cross = solve_triangular(factor, held.cross / held.weight, lower=True, check_finite=False)
-    errors = np.zeros(len(factor))
-    for output in range(targets.shape[1]):
-        t = half[:, output]
-        weighted = np.tril(inner) * t * t[:, None]
-        steps = 2.0 * weighted.sum(axis=1) - np.diag(weighted)
-        errors += held.squares[output] / held.weight + np.cumsum(steps - 2.0 * t * cross[:, output])
-    ends = blocks.draw.offsets[1:]
+        held.add(_filled(features), targets[rows], None)
+    ends = blocks.frozen.draw.offsets[1:] - 1
     class_errors = None
     if labels is not None:
-        class_errors = _class_errors(blocks, factor, half, equations, labels)[ends - 1]
-    counts = np.arange(1, blocks.draw.n_components + 1)
-    return Growth(
-        counts, np.maximum(errors[ends - 1] / targets.shape[1], 0.0), class_errors, int(counts[-1])
-    )
+        filled = ((rows, _filled(features)) for rows, features in blocks.fresh())
+        class_errors = prefixes.class_errors(filled, labels, np.ones(len(labels)))[ends]
+    errors = prefixes.squared_errors(held).mean(axis=1)[ends]
+    return Growth(np.arange(1, len(ends) + 1), errors, class_errors, n_components=len(ends))
 
 
-def _class_errors(
-    blocks: FeatureBlocks, factor: Array, half: Array, equations: Any, labels: np.ndarray
-) -> Array:
-    """Share of wrong classes for every number of columns."""
-    size, n_outputs = half.shape
-    wrong = np.zeros(size)
-    step = max(1, 2**22 // (size * n_outputs))
-    for rows, features in blocks.fresh():
-        centred = (features - equations.mean).T
-        inner = solve_triangular(factor, centred, lower=True, check_finite=False).T
-        for start in range(0, len(inner), step):
-            part = inner[start : start + step, :, None] * half
-            scores = np.cumsum(part, axis=1) + equations.target
-            chosen = scores[:, :, 0] > 0 if n_outputs == 1 else scores.argmax(axis=2)
-            own = labels[rows][start : start + step]
-            wrong += (chosen != own[:, None]).sum(axis=0)
-    return wrong / len(labels)
+def _filled(features: Any) -> Any:
+    return features.toarray() if hasattr(features, "toarray") else features
 
 
 def grow(
@@ -104,55 +127,69 @@ def grow(
     targets: Array,
     weights: Array | None,
     settings: Settings,
-) -> Growth:
+    labels: np.ndarray | None = None,
+) -> tuple[Growth, Moments]:
     """Double K until the held-out squared error stops falling, reusing the sums of smaller K.
 
     A fifth of the rows is held out; the ridge strength at each K is chosen on the others by
     generalised cross-validation. Doubling adds the products of the new features with all
     others; those among the old ones stay. The K with the least held-out error is kept, and the
-    sums over all rows for it.
+    sums over all rows for it; the curve has every K up to the largest tried, with its ridge.
     """
-    basis = blocks.draw.basis
+    basis = blocks.frozen.basis
     if basis.sparse:
         raise ValueError(
             f"n_components='auto' needs dense features, and {basis!r} has sparse ones."
         )
-    n_rows = blocks.n_rows
     held = hold_out(settings.keys(), weights, HELD_OUT)
-    parts: dict[bool, Moments] | None = None
-    counts: list[int] = []
+    own = np.ones(len(targets)) if weights is None else weights
+    if not (own[held].any() and own[~held].any()):
+        raise ValueError(
+            "n_components='auto' holds out a fifth of the rows, and there are too few different "
+            f"ones among these {blocks.n_rows}. Give n_components a number."
+        )
+    tried: list[int] = []
     errors: list[float] = []
-    kept: list[dict[bool, Moments]] = []
+    best: dict[bool, Moments] = {}
+    parts: dict[bool, Moments] = {}
     count, reason = FIRST_COMPONENTS, ""
-    while True:
-        draw = basis.draw(blocks.draw.seed, blocks.draw.n_inputs, count, blocks.draw.dtype)
-        wider = replace(blocks, draw=draw, _kept=None)
-        parts = _extend(wider, targets, weights, held, parts)
-        error = _held_out_error(parts, settings)
-        counts.append(count)
+    while not reason:
+        wider = replace(blocks, frozen=replace(blocks.frozen, n_components=count), _kept=None)
+        parts = _extend(wider, targets, weights, held, settings, parts)
+        alpha, error = _held_out_error(parts, settings)
+        tried.append(count)
         errors.append(error)
-        kept.append(parts)
+        if error == min(errors):
+            best = parts
         settings.progress(f"K = {count}: held-out squared error {error:.5g}")
+        columns = wider.n_columns
         if len(errors) > 1 and errors[-1] > (1.0 - WORTH_DOUBLING) * min(errors[:-1]):
             reason = f"doubling to {count} lowered the held-out error by less than 1 %"
-            break
-        if (
-            2 * count > min(MOST_COMPONENTS, 4 * n_rows)
-            or 5 * 8 * (2 * count * basis.features_per_draw) ** 2 > blocks.memory_budget
-        ):
-            reason = f"{count} is the most that rows, memory or the limit allow"
-            break
-        count *= 2
-    best = int(np.argmin(errors))
-    total = kept[best][False].merge(kept[best][True])
-    return Growth(
-        np.array(counts),
-        np.array(errors),
-        None,
-        counts[best],
-        reason,
-        _scaled(total, counts[best], basis),
-    )
+        elif 2 * count > min(MOST_COMPONENTS, max(FIRST_COMPONENTS, 4 * blocks.n_rows)):
+            reason = f"{count} is the most that the rows or the limit of {MOST_COMPONENTS} allow"
+        elif (GRAM_COPIES + 2) * 8 * (2 * columns) ** 2 > blocks.memory_budget:
+            reason = f"{count} is the most that the memory budget allows"
+        else:
+            count *= 2
+    chosen = tried[int(np.argmin(errors))]
+    prefixes = Prefixes(parts[False].normal_equations(settings.fit_intercept), alpha)
+    ends = wider.frozen.draw.offsets[1:] - 1
+    class_errors = None
+    if labels is not None:
+        class_errors = prefixes.class_errors(
+            _raw_blocks(wider, held), labels, np.where(held, own, 0.0)
+        )[ends]
+    curve = prefixes.squared_errors(parts[True]).mean(axis=1)[ends]
+    growth = Growth(np.arange(1, len(ends) + 1), curve, class_errors, tuple(tried), chosen, reason)
+    return growth, _scaled(best[False].merge(best[True]), chosen, basis)
+
+
+def _raw_blocks(blocks: FeatureBlocks, held: np.ndarray) -> Iterable[tuple[Any, Any]]:
+    """Raw features of the rows held out, with their places."""
+    for rows, features in blocks.fresh():
+        mine = np.flatnonzero(held[rows])
+        if len(mine):
+            yield mine + rows.start, features[mine] / features.dtype.type(blocks.frozen.scale)
 
 
 def _extend(
@@ -160,38 +197,36 @@ def _extend(
     targets: Array,
     weights: Array | None,
     held: np.ndarray,
-    before: dict[bool, Moments] | None,
+    settings: Settings,
+    before: dict[bool, Moments],
 ) -> dict[bool, Moments]:
     """Sums of raw features over fitted and held-out rows, for more columns than before."""
-    size = blocks.draw.n_columns
-    done = 0 if before is None else len(before[False].shift)
+    done = len(before[False].shift) if before else 0
+    shift = blocks.pilot() / blocks.frozen.scale
     sums = {}
     for part in (False, True):
-        sums[part] = Moments.zeros(np.zeros(size), targets.shape[1])
-        if before is not None:
-            old, new = before[part], sums[part]
+        new = sums[part] = Moments.zeros(shift.copy(), targets.shape[1])
+        if before:
+            old = before[part]
             new.gram[:done, :done] = old.gram
             new.cross[:done] = old.cross
             new.first[:done] = old.first
             new.shift[:done] = old.shift
-            new.weight, new.count = old.weight, old.count
+            new.weight, new.count, new.copies = old.weight, old.count, old.copies
             new.targets, new.squares = old.targets, old.squares
-    shift = sums[False].shift
-    for number, (rows, features) in enumerate(blocks.fresh()):
-        features /= features.dtype.type(blocks.draw.scale)
-        if number == 0:
-            shift[done:] = features[:, done:].mean(axis=0)
-            sums[True].shift[done:] = shift[done:]
+    for rows, features in blocks.fresh():
+        features /= features.dtype.type(blocks.frozen.scale)
         for part in (False, True):
             mine = held[rows] == part
             if mine.any():
                 own = None if weights is None else weights[rows][mine]
-                sums[part].add_columns(features[mine], targets[rows][mine], own, done)
+                one = None if settings.one is None else settings.one[rows][mine]
+                sums[part].add_columns(features[mine], targets[rows][mine], own, done, one)
     return sums
 
 
-def _held_out_error(parts: dict[bool, Moments], settings: Settings) -> float:
-    """Error of the best ridge fit on the fitted rows, on the held-out ones, from sums alone."""
+def _held_out_error(parts: dict[bool, Moments], settings: Settings) -> tuple[float, float]:
+    """The best ridge on the fitted rows, and its error on the held-out ones, from sums alone."""
     equations = parts[False].normal_equations(settings.fit_intercept)
     path = RidgePath(equations, settings.fit_intercept)
     alphas = alpha_grid(float(np.trace(equations.gram)))
@@ -205,7 +240,7 @@ def _held_out_error(parts: dict[bool, Moments], settings: Settings) -> float:
     error = held.squares - 2.0 * np.sum(weights * held.cross, axis=0)
     error += np.sum(weights * (held.gram @ weights), axis=0)
     error += intercept**2 - 2.0 * intercept * (level - mean @ weights)
-    return float(np.mean(error))
+    return best, float(np.mean(error))
 
 
 def _scaled(moments: Moments, count: int, basis: Any) -> Moments:

@@ -13,7 +13,7 @@ from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.features import BLOCK_ROWS, FeatureBlocks
 from kitchensinks.losses import Array, Loss
 from kitchensinks.moments import Moments
-from kitchensinks.rows import block_slices
+from kitchensinks.rows import block_slices, densify
 from kitchensinks.solvers import Solution
 from kitchensinks.solvers.dual import Span
 
@@ -21,12 +21,14 @@ Walk = Callable[[], Iterator[tuple[slice, Any]]]
 
 # Sparse features with no more columns than this are filled in and solved as dense ones.
 DENSE_COLUMNS = 2000
-# Fewer rows than features go through an n × n matrix up to this many rows.
+# Fewer rows than features go through an n × n matrix up to this many rows, if they are sparse.
 SPAN_ROWS = 5000
 # Share of the rows held out to choose a ridge strength.
 HELD_OUT = 0.2
 # Rows, out of sight of the weights, that calibrate probabilities (two numbers are fitted).
 CALIBRATION_ROWS = 2000
+# A fit by the Gram holds at most this many arrays of its size (measured: 5).
+GRAM_COPIES = 6
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,16 @@ class Settings:
     max_iter: int
     solver: str
     seed: int
-    # Near the mean of the features; frozen, so that sums about it merge.
-    shift: Array
     # Keys of the rows by their content, made when they are needed.
     keys: Callable[[], np.ndarray]
+    # Weight of one copy of each row, where that is not 1: the weight of its class.
+    one: Array | None = None
     progress: Callable[[str], None] = field(default=lambda text: None)
+
+
+# Scores that rows of features get from the fit without one copy of each row itself:
+# (features, targets, weights, weight of one copy) -> (n, outputs).
+LeftOut = Callable[[Any, Array, Array | None, Array | None], Array]
 
 
 @dataclass
@@ -64,8 +71,10 @@ class Fit:
     noise: float = 0.0
     # Squared loss: Σw·r²/Σw of each output.
     errors: Array | None = None
-    # Scores of rows that the fit did not see, to calibrate probabilities: (rows, scores).
-    unseen: tuple[np.ndarray, Array] | None = None
+    # To calibrate probabilities: leave-one-out scores of any rows that were fitted, or scores of
+    # rows that were held out, (places, scores).
+    left_out: LeftOut | None = None
+    held_out: tuple[np.ndarray, Array] | None = None
     # Set where the fit took place in the span of fewer rows than features.
     span: Span | None = None
 
@@ -80,7 +89,7 @@ class Space:
 
     walk: Walk
     fresh: Walk
-    pick: Callable[[np.ndarray], Any]
+    pick: Callable[[Any], Any]
     n_rows: int
     n_columns: int
     dtype: np.dtype[Any]
@@ -95,39 +104,56 @@ class Space:
         return lifted, intercept - self.span.mean @ lifted
 
 
-def takes_span(blocks: FeatureBlocks, constraint: Constraint | None) -> bool:
+def takes_span(blocks: FeatureBlocks, settings: Settings) -> bool:
     """Whether the n × n form is the smaller one: sup-norm balls do not turn with the axes."""
-    few = blocks.n_rows < blocks.n_columns
-    if blocks.draw.basis.sparse:
+    few = blocks.n_rows < blocks.n_columns and settings.solver != "conjugate"
+    if blocks.sparse:
         few = few and blocks.n_rows <= SPAN_ROWS
-    return few and not isinstance(constraint, SupBall)
+    return few and not isinstance(settings.constraint, SupBall)
+
+
+def bytes_needed(blocks: FeatureBlocks, settings: Settings) -> float:
+    """Of a fit that is not stochastic: all features of few rows, or the Gram with its copies."""
+    if takes_span(blocks, settings):
+        return 3.0 * blocks.total_bytes + gram_bytes(blocks.n_rows)
+    if many_sparse(blocks):
+        return blocks.total_bytes
+    return gram_bytes(blocks.n_columns)
+
+
+def gram_bytes(n_columns: int) -> float:
+    """The Gram with the copies of it that a fit holds."""
+    return GRAM_COPIES * 8.0 * n_columns**2
+
+
+def many_sparse(blocks: FeatureBlocks) -> bool:
+    """Sparse features with too many columns to be filled in."""
+    return blocks.sparse and blocks.n_columns > DENSE_COLUMNS
 
 
 def space_of(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -> Space:
     """All features (filled in where they are sparse), or the span of the rows."""
-    if takes_span(blocks, settings.constraint):
+    if takes_span(blocks, settings):
         return _span_space(blocks, weights, settings)
-    walk, fresh, pick = blocks.walk, blocks.fresh, blocks.pick
-    if blocks.draw.basis.sparse:
+    walk, fresh = blocks.walk, blocks.fresh
+    if blocks.sparse:
 
         def fill(source: Walk) -> Walk:
             return lambda: ((rows, block.toarray()) for rows, block in source())
 
         walk, fresh = fill(blocks.walk), fill(blocks.fresh)
 
-        def pick(rows: np.ndarray) -> Any:
-            return blocks.pick(rows).toarray()
+    def pick(places: Any) -> Any:
+        return densify(blocks.pick(places))
 
-    dtype = blocks.draw.dtype
-    return Space(walk, fresh, pick, blocks.n_rows, blocks.n_columns, dtype, settings.shift)
+    shift = blocks.pilot() if settings.fit_intercept else np.zeros(blocks.n_columns)
+    return Space(walk, fresh, pick, blocks.n_rows, blocks.n_columns, blocks.frozen.dtype, shift)
 
 
 def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -> Space:
     settings.progress("fewer rows than features: working in the span of the rows")
-    parts = [block for _, block in blocks.fresh()]
-    stacked = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
     shares = shares_of(weights, blocks.n_rows)
-    span = Span.of(stacked, shares, settings.fit_intercept)
+    span = Span.of(gathered(blocks), shares, settings.fit_intercept)
 
     def walk() -> Iterator[tuple[slice, Array]]:
         for part in block_slices(blocks.n_rows, BLOCK_ROWS):
@@ -143,6 +169,16 @@ def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings
     return Space(walk, fresh, pick, blocks.n_rows, rank, double, np.zeros(rank), span)
 
 
+def gathered(blocks: FeatureBlocks) -> Any:
+    """All features in one matrix."""
+    if blocks.sparse:
+        return sparse.vstack([block for _, block in blocks.fresh()], format="csr")
+    out = np.empty((blocks.n_rows, blocks.n_columns), dtype=blocks.frozen.dtype)
+    for rows, block in blocks.fresh():
+        out[rows] = block
+    return out
+
+
 def shares_of(weights: Array | None, n_rows: int) -> Array:
     """Weights of the rows, normalised to sum to one."""
     if weights is None:
@@ -151,12 +187,17 @@ def shares_of(weights: Array | None, n_rows: int) -> Array:
 
 
 def sum_moments(
-    fresh: Walk, targets: Array, weights: Array | None, shift: Array, settings: Settings
+    space: Space, targets: Array, weights: Array | None, settings: Settings, keep: bool = False
 ) -> Moments:
-    """All the sums of one pass over fresh blocks."""
-    moments = Moments.zeros(shift, targets.shape[1])
-    for rows, features in fresh():
-        moments.add(features, targets[rows], None if weights is None else weights[rows])
+    """All the sums of one pass. `keep`: passes follow, so let the features be kept."""
+    moments = Moments.zeros(space.shift, targets.shape[1])
+    for rows, features in space.walk() if keep else space.fresh():
+        moments.add(
+            features.copy() if keep else features,
+            targets[rows],
+            None if weights is None else weights[rows],
+            None if settings.one is None else settings.one[rows],
+        )
         settings.progress(f"summed {rows.stop} of {len(targets)} rows")
     return moments
 
@@ -176,7 +217,7 @@ def warn_noise(alpha: float, noise: float) -> None:
         )
 
 
-def spectrum_facts(values: Array, alpha: float, rounding: float) -> dict[str, float]:
+def spectrum_facts(values: Array, alpha: float, rounding: float) -> dict[str, Any]:
     """Condition number and effective dimension Σ s/(s + α) from the eigenvalues of the Gram."""
     spectrum = values + alpha
     kept = spectrum > (rounding if alpha == 0.0 else 0.0)

@@ -88,3 +88,61 @@ def find_columns_plain(
         inside = place < len(part)
         found[inside] = part[place[inside]] == names[inside, g]
         out[:, g] = np.where(found, place + offsets[g], -1)
+
+
+# Rows that one thread takes through all grids: enough of them to use the bins of a grid often.
+_TILE = 2**16
+
+
+@numba.njit(parallel=True, cache=True)
+def sum_of_bins(columns: Any, values: Any, out: Any) -> None:
+    """out_i = Σ_g values[columns[g, i]]: the product of a binned feature matrix with values.
+
+    columns (grids, n), −1 for a bin without a column; values (columns, outputs); out (n, outputs).
+    Grids are walked one after another, so that the bins of one stay in cache.
+    """
+    n_grids, n_rows = columns.shape
+    n_outputs = values.shape[1]
+    for tile in numba.prange((n_rows + _TILE - 1) // _TILE):
+        first, last = tile * _TILE, min((tile + 1) * _TILE, n_rows)
+        out[first:last] = 0.0
+        for g in range(n_grids):
+            for i in range(first, last):
+                column = columns[g, i]
+                if column >= 0:
+                    for o in range(n_outputs):
+                        out[i, o] += values[column, o]
+
+
+def sum_of_bins_plain(
+    columns: NDArray[Any], values: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """The same in NumPy."""
+    out[:] = np.where((columns >= 0)[:, :, None], values[columns], 0.0).sum(axis=0)
+
+
+@numba.njit(parallel=True, cache=True)
+def sum_into_bins(columns: Any, values: Any, out: Any) -> None:
+    """out[columns[g, i]] += values_i for every grid: the transposed product.
+
+    columns (grids, n); values (n, outputs); out (columns, outputs). Different grids have
+    different columns, so each thread takes grids of its own.
+    """
+    n_grids, n_rows = columns.shape
+    n_outputs = values.shape[1]
+    out[:] = 0.0
+    for g in numba.prange(n_grids):
+        for i in range(n_rows):
+            column = columns[g, i]
+            if column >= 0:
+                for o in range(n_outputs):
+                    out[column, o] += values[i, o]
+
+
+def sum_into_bins_plain(
+    columns: NDArray[Any], values: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """The same in NumPy."""
+    out[:] = 0.0
+    for part in columns:
+        np.add.at(out, part[part >= 0], values[part >= 0])

@@ -5,9 +5,11 @@ place: the choice is the same whatever their order, a copy of a row goes where t
 rows of weight zero change nothing.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kitchensinks.numerics.words import Words
 from kitchensinks.rows.arrays import block_slices, densify
@@ -51,3 +53,53 @@ def hold_out(keys: np.ndarray, weights: np.ndarray | None, share: float) -> np.n
         return np.zeros(len(keys), dtype=bool)
     count = min(max(1, round(share * different)), different - 1)
     return lowest_keys(keys, weights, count)
+
+
+@dataclass(frozen=True, eq=False)
+class RowSample:
+    """The rows of the lowest keys, at most `limit` different ones.
+
+    Copies of a row are one entry with their weights added, so the sample is the same whatever the
+    order of the rows, and samples of parts merge into the sample of the whole. `notes` (m, any)
+    go with the rows (m, d): rows that differ in them are different.
+    """
+
+    limit: int
+    seed: int
+    keys: NDArray[np.uint64]
+    rows: NDArray[Any]
+    notes: NDArray[Any]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, rows: Any, weights: Any, limit: int, seed: int, notes: NDArray[Any] | None = None
+    ) -> "RowSample":
+        """The sample of rows (n, d) with weights (n,) or None for ones."""
+        keys = row_keys(rows, seed)
+        if notes is None:
+            notes = np.zeros((len(keys), 0))
+        else:
+            keys += np.uint64(0x9E3779B97F4A7C15) * row_keys(notes, seed)
+        counted = np.arange(len(keys)) if weights is None else np.flatnonzero(weights > 0)
+        own = np.ones(len(counted)) if weights is None else weights[counted]
+        different, first, total = _distinct(keys[counted], own, limit)
+        first = counted[first]
+        return cls(limit, seed, different, densify(rows[first]), notes[first], total)
+
+    def merge(self, other: "RowSample") -> "RowSample":
+        """The sample of both parts together."""
+        keys, first, total = _distinct(
+            np.concatenate([self.keys, other.keys]),
+            np.concatenate([self.weights, other.weights]),
+            self.limit,
+        )
+        rows = np.concatenate([self.rows, other.rows])[first]
+        notes = np.concatenate([self.notes, other.notes])[first]
+        return RowSample(self.limit, self.seed, keys, rows, notes, total)
+
+
+def _distinct(keys: Any, weights: Any, limit: int) -> tuple[Any, Any, Any]:
+    """The lowest different keys, where each comes first, and the weights of all its copies."""
+    different, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return different[:limit], first[:limit], np.bincount(inverse, weights)[:limit]

@@ -6,6 +6,7 @@ lie in the span V = B'U/√s of the rows, and ‖Vβ̃‖ = ‖β̃‖: the prob
 (Z − z̄)V, whose Gram is diag(s), and at most n of them.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,9 @@ import numpy as np
 from scipy.linalg import eigh
 
 from kitchensinks.losses import Array
+
+# Columns of dense features turned to float64 at a time.
+_CHUNK = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +35,7 @@ class Span:
 
     @classmethod
     def of(cls, rows: Any, shares: Array, fit_intercept: bool) -> "Span":
-        mean = np.asarray(rows.T @ shares) if fit_intercept else np.zeros(rows.shape[1])
-        mean = mean.astype(np.float64)
+        mean = _image(rows, shares[:, None])[:, 0] * float(fit_intercept)
         inner = _inner(rows, rows, mean)
         root = np.sqrt(shares)
         values, vectors = eigh(root[:, None] * inner * root, check_finite=False)
@@ -48,7 +51,7 @@ class Span:
     def lift(self, weights: Array) -> Array:
         """Vβ̃: weights of the features themselves, shape (K, outputs)."""
         within = self.half @ weights
-        return np.asarray(self.rows.T @ within - np.outer(self.mean, within.sum(axis=0)))
+        return _image(self.rows, within) - np.outer(self.mean, within.sum(axis=0))
 
     def place(self, features: Any) -> tuple[Array, Array]:
         """(z − z̄)V for other rows, shape (n, rank), and their squared lengths ‖z − z̄‖²."""
@@ -58,10 +61,25 @@ class Span:
         return inside, length + float(self.mean @ self.mean)
 
 
+def _chunks(rows: Any) -> Iterator[slice]:
+    """Columns, a few at a time where rows are dense: their float64 copies stay small."""
+    width = rows.shape[1] if hasattr(rows, "toarray") else _CHUNK
+    for start in range(0, rows.shape[1], width):
+        yield slice(start, start + width)
+
+
+def _image(rows: Any, columns: Array) -> Array:
+    """Z'·columns in float64, shape (K, columns)."""
+    parts = [rows[:, part].T.astype(np.float64) @ columns for part in _chunks(rows)]
+    return np.concatenate(parts)
+
+
 def _inner(rows: Any, others: Any, mean: Array) -> Array:
     """(z − z̄)·(z' − z̄) for every pair of rows, in float64."""
-    product = rows.astype(np.float64) @ others.astype(np.float64).T
-    product = np.asarray(product.toarray() if hasattr(product, "toarray") else product)
-    product -= (rows @ mean)[:, None]
-    product -= others @ mean - float(mean @ mean)
-    return product
+    product = np.zeros((rows.shape[0], others.shape[0]))
+    for part in _chunks(rows):
+        one, two = rows[:, part].astype(np.float64), others[:, part].astype(np.float64)
+        product += one @ two.T
+        product -= (one @ mean[part])[:, None]
+        product -= two @ mean[part]
+    return product + float(mean @ mean)

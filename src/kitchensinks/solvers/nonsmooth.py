@@ -23,8 +23,9 @@ from scipy.linalg import cho_factor, cho_solve
 
 from kitchensinks.constraints import SupBall
 from kitchensinks.losses import Array, Kinked
+from kitchensinks.solvers.implicit import ImplicitGram
 from kitchensinks.solvers.problem import Callback, Problem, Solution, best_shift
-from kitchensinks.solvers.quadratic import FactoredGram
+from kitchensinks.solvers.quadratic import FactoredGram, factored_gram
 
 # Over-relaxation: each step goes this much of the way.
 RELAXATION = 1.6
@@ -43,7 +44,7 @@ INNER_TOL = 0.1
 def solve_nonsmooth(
     problem: Problem,
     *,
-    factored: FactoredGram | None = None,
+    factored: FactoredGram | ImplicitGram | None = None,
     tol: float = 1e-3,
     max_iter: int = 1000,
     callback: Callback | None = None,
@@ -57,7 +58,7 @@ def solve_nonsmooth(
     loss = problem.loss
     if not isinstance(loss, Kinked):
         raise ValueError(f"loss={loss.name!r} is smooth: use solve_smooth.")
-    factored = FactoredGram(problem.gram) if factored is None else factored
+    factored = factored_gram(problem) if factored is None else factored
     first_pass = problem.design.passes
     state = _Admm(problem, loss, factored)
     solver = "admm"
@@ -68,7 +69,10 @@ def solve_nonsmooth(
             callback(iteration, objective, gap)
         return problem.close_enough(objective, gap, tol)
 
-    iteration, last = 0, min(max_iter, ADMM_ITERATIONS * problem.targets.shape[1])
+    # Newton needs a Gram: without one ADMM goes on alone.
+    newton_follows = isinstance(factored, FactoredGram)
+    first_phase = ADMM_ITERATIONS * problem.targets.shape[1] if newton_follows else max_iter
+    iteration, last = 0, min(max_iter, first_phase)
     while True:
         checking = iteration % CHECK_EVERY == 0 or iteration == last
         state.move_scores(checking)
@@ -79,7 +83,7 @@ def solve_nonsmooth(
         state.move_weights()
         iteration += 1
 
-    if not converged and iteration < max_iter:
+    if not converged and iteration < max_iter and newton_follows:
         solver = "admm, then newton multipliers"
         finished = []
         for output in range(problem.targets.shape[1]):
@@ -110,7 +114,9 @@ def solve_nonsmooth(
 class _Admm:
     """Weights, split scores u, multipliers λ, and the best feasible point and bound so far."""
 
-    def __init__(self, problem: Problem, loss: Kinked, factored: FactoredGram) -> None:
+    def __init__(
+        self, problem: Problem, loss: Kinked, factored: FactoredGram | ImplicitGram
+    ) -> None:
         self.problem, self.loss, self.factored = problem, loss, factored
         n_rows, n_outputs = problem.targets.shape
         self.weights = np.zeros((problem.design.n_columns, n_outputs))
@@ -123,7 +129,7 @@ class _Admm:
         # the copy of the weights that stays in the ball, with its own multiplier and penalty
         self.copy, self.previous_copy = self.weights.copy(), self.weights.copy()
         self.copy_dual = np.zeros_like(self.weights)
-        self.copy_penalty = self.penalty * max(float(np.trace(problem.gram)), 1e-300)
+        self.copy_penalty = self.penalty * max(factored.trace, 1e-300)
         self.copy_penalty /= problem.design.n_columns
         # results
         self.best_weights, self.best_intercept = self.weights, self.intercept
@@ -250,6 +256,8 @@ class _Multipliers:
         whole, column = state.problem, slice(output, output + 1)
         self.problem = replace(whole, targets=whole.targets[:, column])
         self.loss = state.loss
+        assert isinstance(state.factored, FactoredGram)
+        self.gram = state.factored.gram
         self.weights = state.weights[:, column]
         self.scores = whole.design.scores(self.weights) + state.intercept[column]
         self.intercept = state.intercept[column]
@@ -288,8 +296,8 @@ class _Multipliers:
         gradient = problem.image_of_dual(images[:, 1:]) - np.outer(problem.mean, pull)
         gradient = gradient + 2.0 * problem.alpha * self.weights + copy_dual
         border = images[:, :1] - total * problem.mean[:, None]
-        hessian += DAMPING * self.penalty * problem.gram + self._weight_curvature()
-        floor = 1e-12 * self.penalty * float(np.trace(problem.gram)) + np.finfo(float).tiny
+        hessian += DAMPING * self.penalty * self.gram + self._weight_curvature()
+        floor = 1e-12 * self.penalty * float(np.trace(self.gram)) + np.finfo(float).tiny
         hessian[np.diag_indices_from(hessian)] += 2.0 * problem.alpha + floor
         if problem.fit_intercept:
             corner = np.array([[total + DAMPING * self.penalty]])

@@ -10,7 +10,8 @@ Leaving one copy of row i out, with all else fixed (the sum Σw·α too), its re
     (y_i − û_i)/(1 − h_i),   h_i = (1 + Σ_k A_ik²/(s_k + α))·min(1, w_i)/Σw
 
 (without the 1 where there is no intercept): exact, so that stacking rows twice equals doubling
-their weights. A weight below one is a fraction of a copy, and the row goes whole.
+their weights. A weight below one is a fraction of a copy, and the row goes whole. Where classes
+have weights, one copy weighs as much as its class: that weight stands for the 1 of min(1, w_i).
 """
 
 from collections.abc import Iterable
@@ -71,33 +72,37 @@ class RidgePath:
         where the fit uses nearly as many degrees of freedom as there are rows: there the ratio of
         two vanishing numbers says nothing.
         """
-        mean_leverage = (self.freedom(alphas) + self.fit_intercept) / self.equations.weight
+        mean_leverage = (self.freedom(alphas) + self.fit_intercept) / self.equations.copies
         left = np.maximum(1.0 - mean_leverage, _LEAST_FREEDOM)
         errors = self.training_error(alphas) / left[:, None] ** 2
         usable = left >= min(_GENERALISED_FREEDOM, left.max())
         return np.where(usable[:, None], errors, np.inf)
 
     def left_out(
-        self, features: NDArray[Any], targets: Array, weights: Array | None, alphas: Array
+        self,
+        features: NDArray[Any],
+        targets: Array,
+        weights: Array | None,
+        alphas: Array,
+        one: Array | None = None,
     ) -> Array:
         """Score that each row of a block gets from the fit without one copy of it.
 
-        features (n, K), targets (n, outputs); returns (n, alphas, outputs).
+        features (n, K), targets (n, outputs), `one` (n,) the weight of one copy where that is not
+        1; returns (n, alphas, outputs).
         """
         dtype = features.dtype
         shrunk = self.shrunk(alphas)
         centred = features - self.equations.mean.astype(dtype)
         rotated = centred @ self.factored.vectors.astype(dtype)
-        # (K, alphas·outputs): the coordinates of every fit of the path.
-        fits = (shrunk[:, :, None] * self.rotated[:, None, :]).reshape(len(shrunk), -1)
-        scores = (rotated @ fits.astype(dtype)).astype(np.float64)
-        scores = scores.reshape(len(features), len(alphas), -1) + self.equations.target
+        scores = np.empty((len(features), len(alphas), targets.shape[1]))
+        for number in range(len(alphas)):
+            fit = shrunk[:, number, None] * self.rotated
+            scores[:, number] = rotated @ fit.astype(dtype) + self.equations.target
         np.square(rotated, out=rotated)
         leverage = (rotated @ shrunk.astype(dtype)).astype(np.float64) + self.fit_intercept
-        copy = 1.0 if weights is None else np.minimum(weights, 1.0)[:, None]
-        leverage *= copy / self.equations.weight
-        left = np.maximum(1.0 - leverage, _LEAST_FREEDOM)[:, :, None]
-        residual = (targets[:, None, :] - scores) / left
+        left = freedom_left(leverage, self.equations.weight, weights, one)
+        residual = (targets[:, None, :] - scores) / left[:, :, None]
         return np.asarray(targets[:, None, :] - residual)
 
     def leave_one_out(
@@ -106,15 +111,27 @@ class RidgePath:
         targets: Array,
         weights: Array | None,
         alphas: Array,
+        one: Array | None = None,
     ) -> Array:
         """Leave-one-out Σw·e²/Σw for each α and output, in one pass over blocks of features."""
         total = np.zeros((len(alphas), targets.shape[1]))
         for rows, features in blocks:
             own = None if weights is None else weights[rows]
-            scores = self.left_out(features, targets[rows], own, alphas)
+            single = None if one is None else one[rows]
+            scores = self.left_out(features, targets[rows], own, alphas, single)
             squares = (targets[rows, None, :] - scores) ** 2
             total += squares.sum(axis=0) if own is None else np.tensordot(own, squares, 1)
         return total / self.equations.weight
+
+
+def freedom_left(
+    leverage: Array, total: float, weights: Array | None, one: Array | None = None
+) -> Array:
+    """1 − h_i of the rows: what is left of their freedom without one copy. leverage (n, any)."""
+    copy: Any = 1.0 if one is None else one[:, None]
+    if weights is not None:
+        copy = np.minimum(weights[:, None], copy)
+    return np.asarray(np.maximum(1.0 - leverage * (copy / total), _LEAST_FREEDOM))
 
 
 def alpha_grid(trace: float) -> Array:

@@ -135,7 +135,8 @@ class Problem:
     """One fit: the features, the loss with its targets (rows, outputs), penalty and ball.
 
     `row_weights` sum to one. `mean` is Σ w z and `gram` is Σ w (z - mean)(z - mean)'; without an
-    intercept the mean is zero and the Gram is not centred.
+    intercept the mean is zero and the Gram is not centred. It is None where there are too many
+    columns for one.
     """
 
     design: Design
@@ -146,7 +147,7 @@ class Problem:
     constraint: Constraint | None
     fit_intercept: bool
     mean: Array
-    gram: Array
+    gram: Array | None
 
     @property
     def bounded(self) -> bool:

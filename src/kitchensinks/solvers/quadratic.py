@@ -11,20 +11,32 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 
 from kitchensinks.constraints import Constraint, L2Ball, SupBall, penalty_conjugate
 from kitchensinks.losses import Array
-from kitchensinks.solvers.problem import Solution
+from kitchensinks.solvers.problem import Problem, Solution
 
 
 class FactoredGram:
     """G = V diag(s) V' with s clipped at zero, for any number of quadratic steps."""
 
+    #: Curvature along a step stays within this factor of the mean curvature.
+    trust = 5.0
+
     def __init__(self, gram: Array) -> None:
         self.gram = gram
-        values, self.vectors = eigh(gram, driver="evd", check_finite=False)
+        # The faster driver asks for 2K² numbers of workspace, which 32-bit LAPACK can count
+        # only so far.
+        driver = "evd" if len(gram) < 32_000 else "evr"
+        values, self.vectors = eigh(gram, driver=driver, check_finite=False)
         #: the least eigenvalue before clipping: what is below zero is rounding of the Gram
         self.lowest = float(values[0])
         self.values: Array = np.maximum(values, 0.0)
         #: below this an eigenvalue is rounding of the largest one
-        self.rounding = float(self.values.max()) * len(gram) * np.finfo(float).eps
+        self.largest = float(self.values.max())
+        self.rounding = self.largest * len(gram) * np.finfo(float).eps
+        self.trace = float(np.trace(gram))
+
+    def apply(self, weights: Array) -> Array:
+        """G·weights."""
+        return np.asarray(self.gram @ weights)
 
     def solve(
         self,
@@ -47,7 +59,7 @@ class FactoredGram:
         rounding = curvature * self.rounding
         if isinstance(constraint, L2Ball):
             for column in range(linear.shape[1]):
-                spectrum[:, column] += _ball_multiplier(
+                spectrum[:, column] += ball_multiplier(
                     spectrum[:, column], rotated[:, column], constraint.radius, rounding[column]
                 )
         kept = spectrum > rounding
@@ -65,7 +77,14 @@ class FactoredGram:
         return weights if constraint is None else constraint.project(weights)
 
 
-def _ball_multiplier(spectrum: Array, rotated: Array, radius: float, rounding: float) -> float:
+def factored_gram(problem: Problem) -> FactoredGram:
+    """The Gram of a problem, factored."""
+    if problem.gram is None:
+        raise ValueError("This problem has no Gram: pass a metric for the solver as `factored`.")
+    return FactoredGram(problem.gram)
+
+
+def ball_multiplier(spectrum: Array, rotated: Array, radius: float, rounding: float) -> float:
     """The m >= 0 for which ‖rotated/(spectrum + m)‖ = radius, or 0 where the ball is not active.
 
     Newton on 1/norm, which is nearly linear in m, in a shrinking bracket (Moré and Sorensen 1983).

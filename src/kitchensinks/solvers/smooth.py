@@ -14,11 +14,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from kitchensinks.losses import Array
+from kitchensinks.solvers.implicit import DiagonalGram
 from kitchensinks.solvers.problem import Callback, Problem, Solution, best_shift
-from kitchensinks.solvers.quadratic import FactoredGram
+from kitchensinks.solvers.quadratic import FactoredGram, factored_gram
 
 # Pairs of (step, change of gradient) that L-BFGS remembers.
 MEMORY = 20
+# ... and how many where each is large.
+SHORT, MANY_COLUMNS = 6, 10**6
 # A ball's steps may rise above the last objective, but not above the worst of these many.
 RECENT = 5
 # A step must gain this part of what its slope promises (Armijo).
@@ -63,7 +66,7 @@ class _Steps(Protocol):
 def solve_smooth(
     problem: Problem,
     *,
-    factored: FactoredGram | None = None,
+    factored: FactoredGram | DiagonalGram | None = None,
     tol: float = 1e-4,
     max_iter: int = 200,
     callback: Callback | None = None,
@@ -76,7 +79,7 @@ def solve_smooth(
     """
     if not problem.loss.smooth:
         raise ValueError(f"loss={problem.loss.name!r} has kinks: use solve_nonsmooth.")
-    factored = FactoredGram(problem.gram) if factored is None else factored
+    factored = factored_gram(problem) if factored is None else factored
     steps: _Steps
     if problem.constraint is None:
         steps = _RidgeSteps(problem, factored)
@@ -192,12 +195,13 @@ class _RidgeSteps:
     solver = "l-bfgs"
     recent = 1
 
-    def __init__(self, problem: Problem, factored: FactoredGram) -> None:
+    def __init__(self, problem: Problem, factored: FactoredGram | DiagonalGram) -> None:
         self.problem = problem
         self.factored = factored
-        self.pairs: deque[tuple[Array, Array, Array]] = deque(maxlen=MEMORY)
+        many = problem.design.n_columns > MANY_COLUMNS
+        self.pairs: deque[tuple[Array, Array, Array]] = deque(maxlen=SHORT if many else MEMORY)
         # Without a ridge, directions below the precision of a float32 Gram keep a finite step.
-        self.alpha = max(problem.alpha, 1e-9 * float(factored.values.max()))
+        self.alpha = max(problem.alpha, 1e-9 * factored.largest)
 
     def propose(self, point: _Point, gap: float) -> _Step:
         inner = self.problem.column_sum
@@ -232,7 +236,7 @@ class _BallSteps:
     solver = "spectral projected gradient"
     recent = RECENT
 
-    def __init__(self, problem: Problem, factored: FactoredGram) -> None:
+    def __init__(self, problem: Problem, factored: FactoredGram | DiagonalGram) -> None:
         self.problem = problem
         self.factored = factored
         self.curvature: Array | None = None
@@ -242,7 +246,7 @@ class _BallSteps:
         curvature = self.curvature
         if curvature is None:
             curvature = _mean_curvature(problem, point.scores)
-        linear = curvature * (problem.gram @ point.weights) - point.gradient
+        linear = curvature * self.factored.apply(point.weights) - point.gradient
         target = self.factored.solve(
             curvature, linear, problem.alpha, problem.constraint, accuracy=INNER_ACCURACY * gap
         )
@@ -256,10 +260,11 @@ class _BallSteps:
         weights, level = new.weights - old.weights, new.level - old.level
         bend = np.sum((new.gradient - old.gradient) * weights, axis=0)
         bend += (new.pull - old.pull) * level
-        size = np.sum(weights * (self.problem.gram @ weights), axis=0) + level**2
+        size = np.sum(weights * self.factored.apply(weights), axis=0) + level**2
         usual = _mean_curvature(self.problem, new.scores)
         measured = np.divide(bend, size, out=usual.copy(), where=size > 0.0)
-        self.curvature = np.clip(measured, 0.2 * usual, 5.0 * usual)
+        trust = self.factored.trust
+        self.curvature = np.clip(measured, usual / trust, usual * trust)
 
 
 def _refuse_separation(problem: Problem, scores: Array) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.constraints import Constraint
 from kitchensinks.losses import Array, Loss
 
 # Parts of the features of one batch: (columns, features).
@@ -48,10 +49,12 @@ def stochastic_step(
     shares: Array,
     alpha: float,
     fit_intercept: bool,
+    constraint: Constraint | None = None,
 ) -> Array:
     """One step on one batch of rows, in place; returns the batch's scores before the step.
 
     `parts()` walks the features of the batch twice; targets (n, outputs); shares (n,) sum to one.
+    Weights that leave the ball are put back to its border; averages of those in it stay inside.
     The step is 1/(2·curvature·mean ‖(z, 1)‖²), safe for any loss of bounded curvature; for kinked
     and exponential losses, whose curvature has no bound, 1/√steps times 1/mean ‖(z, 1)‖².
     """
@@ -70,12 +73,13 @@ def stochastic_step(
         size = np.abs(pull).sum(axis=0).max(initial=1.0)
         step /= max(1.0, size)
     shrink = 1.0 / (1.0 + 2.0 * alpha * step)
-    share = 1.0 / state.steps
     for columns, features in parts():
         slope = features.T @ pull.astype(features.dtype)
-        moved = shrink * (state.weights[columns] - step * slope)
-        state.weights[columns] = moved
-        state.mean_weights[columns] += share * (moved - state.mean_weights[columns])
+        state.weights[columns] = shrink * (state.weights[columns] - step * slope)
+    if constraint is not None:
+        state.weights = constraint.project(state.weights)
+    share = 1.0 / state.steps
+    state.mean_weights += share * (state.weights - state.mean_weights)
     if fit_intercept:
         state.intercept = state.intercept - step * pull.sum(axis=0)
     state.mean_intercept = state.mean_intercept + share * (state.intercept - state.mean_intercept)

@@ -1,0 +1,98 @@
+"""Parameters of the estimators: an error that names the one that makes no sense."""
+
+import math
+import numbers
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numba
+from threadpoolctl import threadpool_limits
+
+from kitchensinks.bases.base import check_count, check_positive
+from kitchensinks.constraints import Constraint
+from kitchensinks.fitting import check_solver
+from kitchensinks.losses import LOSSES, Loss
+from kitchensinks.rows.memory import memory_budget
+from kitchensinks.transform import check_basis, check_dtype
+
+
+def check_parameters(estimator: Any, loss: Loss) -> None:
+    """Everything that can be said without looking at the rows."""
+    check_basis(estimator.basis).check()
+    check_components(estimator.n_components)
+    check_alpha(estimator.alpha)
+    constraint = estimator.constraint
+    if constraint is not None and not isinstance(constraint, Constraint):
+        raise TypeError(f"constraint={constraint!r}: need ks.SupBall(C), ks.L2Ball(R) or None.")
+    check_solver(estimator.solver, loss, estimator.alpha, constraint)
+    if estimator.solver == "stochastic" and estimator.n_components == "auto":
+        raise ValueError("solver='stochastic' cannot choose K: give n_components a number.")
+    check_positive("tol", estimator.tol, ", the relative gap at which solvers stop")
+    check_count("max_iter", estimator.max_iter)
+    if estimator.dtype is not None:
+        check_dtype(estimator.dtype)
+    memory_budget(estimator.memory_budget)
+    n_jobs = estimator.n_jobs
+    whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and n_jobs != 0):
+        raise ValueError(
+            f"n_jobs={n_jobs!r}: need a whole number of threads, -1 for all cores, or None to "
+            "leave them as they are."
+        )
+
+
+def check_components(n_components: Any) -> None:
+    if isinstance(n_components, str):
+        if n_components != "auto":
+            raise ValueError(
+                f"n_components={n_components!r}: need a whole number of 1 or more, or 'auto'."
+            )
+        return
+    check_count("n_components", n_components)
+
+
+def check_alpha(alpha: Any) -> None:
+    if isinstance(alpha, str) and alpha == "auto":
+        return
+    number = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
+    if not (number and math.isfinite(alpha) and alpha >= 0):
+        raise ValueError(
+            f"alpha={alpha!r}: need a finite number of 0 or more, or 'auto' to choose it."
+        )
+
+
+def check_loss(loss: Any, task: str) -> Loss:
+    """The loss object, if it fits the task."""
+    names = ", ".join(
+        name for name, one in LOSSES.items() if task in one.tasks and name != "multinomial"
+    )
+    if loss == "multinomial":
+        raise ValueError("loss='multinomial': use loss='logistic', which is it for many classes.")
+    if isinstance(loss, str) and loss in LOSSES:
+        loss = LOSSES[loss]
+    if not isinstance(loss, Loss):
+        raise ValueError(f"loss={loss!r}: need one of {names}.")
+    if task not in loss.tasks:
+        raise ValueError(f"loss={loss.name!r} does not fit {task}: need one of {names}.")
+    return loss
+
+
+@contextmanager
+def threads(n_jobs: int | None) -> Iterator[None]:
+    """Use n_jobs threads in BLAS and compiled loops, and put things back.
+
+    −1 is all cores, −2 all but one, and so on, as in joblib.
+    """
+    if n_jobs is None:
+        yield
+        return
+    most = int(numba.config.NUMBA_NUM_THREADS)
+    count = n_jobs if n_jobs > 0 else max(1, most + 1 + n_jobs)
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(count, most))
+    try:
+        with threadpool_limits(limits=count):
+            yield
+    finally:
+        numba.set_num_threads(before)

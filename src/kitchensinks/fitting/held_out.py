@@ -1,0 +1,114 @@
+"""A share of the rows put aside: to choose a ridge strength, or to calibrate probabilities."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT, Settings, Space
+from kitchensinks.losses import Array
+from kitchensinks.rows.keys import hold_out, lowest_keys
+
+
+@dataclass
+class Split:
+    """Which rows are used (places), which of those are held out (a mask), and their weights.
+
+    `fitted` are the weights with those of the held-out rows set to zero; `shares` those of the
+    held-out rows, which sum to one.
+    """
+
+    places: np.ndarray
+    held: np.ndarray
+    fitted: Array
+    shares: Array
+
+    @classmethod
+    def of(
+        cls, settings: Settings, weights: Array | None, most: int | None = None
+    ) -> "Split | None":
+        """A fifth of the different rows (of at most `most`), by content; None if too few."""
+        keys = settings.keys()
+        places = np.arange(len(keys))
+        if most is not None and len(keys) > most:
+            places = np.flatnonzero(lowest_keys(keys, weights, most))
+        own = np.ones(len(places)) if weights is None else weights[places]
+        held = hold_out(keys[places], own, HELD_OUT)
+        fitted = np.where(held, 0.0, own)
+        if not (own[held].any() and fitted.any()):
+            return None
+        return cls(places, held, fitted, own[held] / own[held].sum())
+
+
+def held_out_scores(
+    space: Space,
+    targets: Array,
+    weights: Array | None,
+    settings: Settings,
+    solve: Callable[[Space, Array, Array, Settings], tuple[Array, Array]],
+) -> tuple[np.ndarray, Array] | None:
+    """(places, scores) of rows held out of a fit on a bounded number of the other rows.
+
+    `solve(space, targets, weights, settings)` returns outer weights and intercept.
+    """
+    split = Split.of(settings, weights, most=round(CALIBRATION_ROWS / HELD_OUT))
+    if split is None:
+        return None
+    features = space.pick(split.places)
+    everything = slice(0, len(features))
+
+    def walk() -> Iterator[tuple[slice, Any]]:
+        yield everything, features
+
+    def fresh() -> Iterator[tuple[slice, Any]]:
+        yield everything, features.copy()
+
+    small = replace(
+        space,
+        walk=walk,
+        fresh=fresh,
+        pick=features.__getitem__,
+        n_rows=len(features),
+    )
+    one = None if settings.one is None else settings.one[split.places]
+    quiet = replace(settings, one=one, progress=lambda text: None)
+    fitted, intercept = solve(small, targets[split.places], split.fitted, quiet)
+    scores = features[split.held] @ fitted + intercept
+    return split.places[split.held], np.asarray(scores, dtype=np.float64)
+
+
+def least_held_out(
+    alphas: Iterable[float],
+    scores_of: Callable[[float], Array],
+    targets: Array,
+    split: Split,
+    settings: Settings,
+) -> tuple[float, Array, Array, tuple[np.ndarray, Array]]:
+    """Try ridge strengths from strong to weak until the held-out loss has risen twice.
+
+    Returns the best, those tried with their losses, and (places, scores) of the held-out rows.
+    """
+    own = targets[split.places][split.held]
+    tried: list[float] = []
+    errors: list[float] = []
+    best = np.zeros((0, targets.shape[1]))
+    for alpha in alphas:
+        scores = scores_of(alpha)
+        error = float(np.sum(split.shares @ settings.loss.value(own, scores)))
+        settings.progress(f"alpha {alpha:.2g}: held-out loss {error:.5g}")
+        if not errors or error < min(errors):
+            best = scores
+        tried.append(alpha)
+        errors.append(error)
+        if len(errors) - 1 - int(np.argmin(errors)) >= 2:
+            break
+    chosen = tried[int(np.argmin(errors))]
+    return chosen, np.array(tried), np.array(errors)[:, None], (split.places[split.held], best)
+
+
+def too_few(settings: Settings, n_rows: int) -> ValueError:
+    return ValueError(
+        f"alpha='auto' with loss={settings.loss.name!r} holds out a fifth of the rows, and there "
+        f"are too few different ones among these {n_rows}. Give alpha a number."
+    )

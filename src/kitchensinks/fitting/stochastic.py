@@ -1,0 +1,94 @@
+"""Fits by stochastic gradients: whole data sets in epochs, or streams batch by batch."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.features import Frozen
+from kitchensinks.fitting.space import CALIBRATION_ROWS, Settings
+from kitchensinks.losses import Array
+from kitchensinks.rows import block_slices
+from kitchensinks.solvers.stochastic import StochasticState, stochastic_step
+
+# Rows of one step, and most passes over the rows of a whole fit.
+BATCH = 512
+EPOCHS = 10
+# The ridge where none is given: a stochastic fit cannot choose one.
+DEFAULT_ALPHA = 1e-6
+# Features of a batch are kept between the two walks of a step up to this many bytes.
+_KEPT = 2**27
+
+
+@dataclass
+class Stochastic:
+    """Weights on their way, and scores that rows had before they were used (for calibration)."""
+
+    frozen: Frozen
+    state: StochasticState
+    recent: deque[tuple[Array, Array, Array]] = field(
+        default_factory=lambda: deque(maxlen=-(-CALIBRATION_ROWS // BATCH))
+    )
+
+    @classmethod
+    def start(cls, frozen: Frozen, n_outputs: int) -> "Stochastic":
+        return cls(frozen, StochasticState.zeros(frozen.n_columns, n_outputs))
+
+    @classmethod
+    def after(cls, frozen: Frozen, weights: Array, intercept: Array, n_rows: int) -> "Stochastic":
+        """From a finished fit, which counts as one step for each batch of its rows."""
+        state = StochasticState(
+            weights.copy(), intercept.copy(), weights.copy(), intercept.copy(), -(-n_rows // BATCH)
+        )
+        return cls(frozen, state)
+
+    def fit(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
+        """Several epochs over all rows, each in a random order of its own."""
+        random = np.random.default_rng(settings.seed)
+        places = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
+        epochs = min(settings.max_iter, EPOCHS)
+        for epoch in range(epochs):
+            order = random.permutation(places)
+            for part in block_slices(len(order), BATCH):
+                chosen = np.sort(order[part])
+                own = None if weights is None else weights[chosen]
+                self._step(rows[chosen], targets[chosen], own, settings)
+            settings.progress(f"epoch {epoch + 1} of {epochs}")
+
+    def add(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
+        """One step for each 512 rows, in their order."""
+        for part in block_slices(rows.shape[0], BATCH):
+            own = None if weights is None else weights[part]
+            if own is None or own.any():
+                self._step(rows[part], targets[part], own, settings)
+
+    def _step(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
+        own = np.ones(len(targets)) if weights is None else weights
+        scores = stochastic_step(
+            self.state,
+            self._walker(rows),
+            settings.loss,
+            targets,
+            own / own.sum(),
+            self.alpha_of(settings),
+            settings.fit_intercept,
+            settings.constraint,
+        )
+        self.recent.append((scores, targets, own))
+
+    def alpha_of(self, settings: Settings) -> float:
+        return DEFAULT_ALPHA if settings.alpha == "auto" else float(settings.alpha)
+
+    def _walker(self, rows: Any) -> Any:
+        """A function that walks the features of a batch: kept if small, else made anew."""
+        entries = rows.shape[0] * self.frozen.n_columns * self.frozen.dtype.itemsize
+        if entries > _KEPT:
+            return lambda: self.frozen.walk(rows)
+        kept = list(self.frozen.walk(rows))
+        return lambda: iter(kept)
+
+    def seen_before(self) -> tuple[Array, Array, Array]:
+        """Scores, targets and weights of the last rows, from the weights before them."""
+        scores, targets, weights = zip(*self.recent, strict=True)
+        return np.concatenate(scores), np.concatenate(targets), np.concatenate(weights)

@@ -1,0 +1,88 @@
+"""Stand-ins for a factored Gram where there are too many columns to form one.
+
+The solvers ask a metric for three things: the step argmin ½ c·β'Mβ - h'β + alpha·‖β‖² in a ball,
+the product Mβ, and the size of M. `FactoredGram` answers with the Gram itself; these answer with
+its diagonal, or by conjugate gradients over passes.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kitchensinks.constraints import Constraint, L2Ball
+from kitchensinks.losses import Array
+from kitchensinks.solvers.quadratic import ball_multiplier
+
+# Relative residual of the inner linear equations of `ImplicitGram`.
+_INNER = 1e-5
+_MOST_INNER = 60
+
+
+class DiagonalGram:
+    """The diagonal D of the Gram: every step is closed form, ball or not."""
+
+    #: Curvature along a step may be this many times the mean: D alone is no bound on the Gram.
+    trust = 1e3
+
+    def __init__(self, diagonal: Array) -> None:
+        self.diagonal = np.maximum(diagonal, 1e-12 * float(diagonal.max(initial=0.0)))
+        self.largest = float(self.diagonal.max(initial=0.0))
+
+    def apply(self, weights: Array) -> Array:
+        return self.diagonal[:, None] * weights
+
+    def solve(
+        self,
+        curvature: Array,
+        linear: Array,
+        alpha: float | Array,
+        constraint: Constraint | None = None,
+        accuracy: float = 0.0,
+    ) -> Array:
+        spectrum = curvature * self.diagonal[:, None] + 2.0 * np.asarray(alpha)
+        spectrum = np.maximum(spectrum, np.finfo(float).tiny)
+        if isinstance(constraint, L2Ball):
+            for column in range(linear.shape[1]):
+                spectrum[:, column] += ball_multiplier(
+                    spectrum[:, column], linear[:, column], constraint.radius, 0.0
+                )
+        weights = linear / spectrum
+        return weights if constraint is None else constraint.project(weights)
+
+
+class ImplicitGram:
+    """The Gram as products: ridge steps by conjugate gradients, from the last step's answer."""
+
+    def __init__(self, product: Callable[[Array], Array], diagonal: Array) -> None:
+        self.product = product
+        self.diagonal = diagonal
+        self.trace = float(diagonal.sum())
+        self._last: Array | None = None
+
+    def solve(self, curvature: Array, linear: Array, alpha: float | Array) -> Array:
+        """(c·G + 2·alpha·I)⁻¹·linear for each column."""
+        ridge = np.broadcast_to(2.0 * np.asarray(alpha, dtype=float), curvature.shape)
+        scale = curvature * self.diagonal[:, None] + ridge + np.finfo(float).tiny
+
+        def product(vector: Array) -> Array:
+            return curvature * self.product(vector) + ridge * vector
+
+        weights = np.zeros_like(linear) if self._last is None else self._last
+        residual = linear - product(weights) if weights.any() else linear.copy()
+        wanted = _INNER**2 * np.sum(linear**2 / scale, axis=0)
+        shaped = residual / scale
+        direction, fall = shaped.copy(), np.sum(residual * shaped, axis=0)
+        for _ in range(_MOST_INNER):
+            if (fall <= wanted).all():
+                break
+            image = product(direction)
+            bend = np.sum(direction * image, axis=0)
+            length = np.divide(fall, bend, out=np.zeros_like(fall), where=bend > 0.0)
+            weights = weights + length * direction
+            residual -= length * image
+            shaped = residual / scale
+            fallen = np.sum(residual * shaped, axis=0)
+            keep = np.divide(fallen, fall, out=np.zeros_like(fall), where=fall > 0.0)
+            direction, fall = shaped + keep * direction, fallen
+        self._last = weights
+        return weights
