@@ -61,7 +61,7 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
     ----------
     model_ : scaler, draw and weights; ``model_.scores(rows)`` predicts without checks.
     solver_, objective_, gap_, converged_, n_iter_ : the solver that ran and its evidence:
-        objective_ is at most gap_ above the least there is (infinite for stochastic fits).
+        the objective is at most the gap above the least there is (infinite for stochastic fits).
     alpha_, alphas_, alpha_errors_ : ridge strength, and the path it was chosen from.
     alpha_sup_norm_ : max |α_k| on features divided by their bound (kitchen sinks, Figure 2).
     condition_number_, effective_dimension_, gram_noise_ : of the Gram with its ridge.
