@@ -213,13 +213,19 @@ class _StreamingRidge(BaseEstimator):
     # What targets mean differs between the two.
     _single = False
 
-    def _start(self) -> None: ...
+    def _start(self) -> None:
+        """Forget the classes of an earlier fit."""
 
-    def _check_targets(self, y: Any) -> np.ndarray: ...
+    def _check_targets(self, y: Any) -> np.ndarray:
+        raise NotImplementedError
 
-    def _learn(self, targets: np.ndarray, moments: Moments | None) -> Array: ...
+    def _learn(self, targets: np.ndarray, moments: Moments | None) -> Array:
+        """Targets to sum, with room made for classes that are new."""
+        raise NotImplementedError
 
-    def _code(self, targets: np.ndarray) -> Array: ...
+    def _code(self, targets: np.ndarray) -> Array:
+        """Targets as they are fitted, (n, outputs)."""
+        raise NotImplementedError
 
     def _final(self, moments: Moments) -> Moments:
         return moments
