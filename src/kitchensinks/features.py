@@ -67,7 +67,7 @@ class Frozen:
             limit = min(_SAMPLE_ROWS, max(100, _SAMPLE_ENTRIES // n_inputs))
             sample = RowSample.of(rows, weights, limit, seed)
             shown = sample.rows if scaler is None else scaler.apply(sample.rows, np.float64)
-            basis = basis.resolve(shown, sample.weights)
+            basis = basis.resolve(shown, sample.weights / sample.weights.max())
         else:
             basis.check()
         frozen = cls(scaler, basis, seed, n_inputs, n_components, np.dtype(dtype))

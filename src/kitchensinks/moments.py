@@ -185,7 +185,7 @@ class NormalEquations:
     def errors(self, weights: Floats) -> Floats:
         """Σw(y − u)²/Σw of each output."""
         explained = weights * (2.0 * self.cross - self.gram @ weights)
-        return np.maximum(self.squares - explained.sum(axis=0), 0.0)
+        return np.asarray(np.maximum(self.squares - explained.sum(axis=0), 0.0))
 
 
 def copies_of(n_rows: int, weights: Floats | None, one: Floats | None) -> float:

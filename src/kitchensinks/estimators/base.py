@@ -162,7 +162,9 @@ class KitchenSink(BaseEstimator):
         check_consistent_length(X, y)
         if sample_weight is None:
             return X, y, None
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, allow_all_zero_weights=True
+        )
         if (weights < 0).any():
             raise ValueError(
                 f"sample_weight has negative entries (the least is {weights.min():.3g}): "
@@ -328,7 +330,6 @@ class KitchenSink(BaseEstimator):
         self.condition_number_ = self.effective_dimension_ = np.nan
         self.gram_noise_ = 0.0
         self._set_model(state.mean_weights, state.mean_intercept)
-        self._after_stochastic()
 
     # What a subclass adds.
 
@@ -336,9 +337,6 @@ class KitchenSink(BaseEstimator):
         return False
 
     def _after_fit(self, fit: Fit, batch: Batch | None) -> None:
-        pass
-
-    def _after_stochastic(self) -> None:
         pass
 
     def _labels(self, y: Any) -> np.ndarray | None:

@@ -278,8 +278,9 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
             scores = fit.left_out(features, targets, sample.weights, one)
         self.calibration_ = Calibration.fit(scores, targets > 0, sample.weights)
 
-    def _after_stochastic(self) -> None:
-        if self._needs_calibration() and self._stochastic.recent:
+    def _calibrate_on_stream(self) -> None:
+        """Scores that the last rows had before their own step."""
+        if hasattr(self, "_stochastic") and self._stochastic.recent:
             scores, targets, weights = self._stochastic.seen_before()
             self.calibration_ = Calibration.fit(scores, targets > 0, weights)
 
@@ -310,6 +311,8 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         if self.loss_.name == "logistic":
             chance = expit(scores[:, 0])
             return np.column_stack([1.0 - chance, chance])
+        if self.calibration_ is None:
+            self._calibrate_on_stream()
         if self.calibration_ is None:
             raise ValueError(
                 "There were too few rows to calibrate probabilities: use decision_function, or "

@@ -159,8 +159,12 @@ def _robust_spread(columns: Array, weights: Array | None) -> float:
     """1.4826 times the median absolute deviation, or the mean one where that is zero."""
     own = None if weights is None else np.repeat(weights[:, None], columns.shape[1], axis=1)
 
-    def median(values: Array, axis: int | None) -> Any:
+    def middle(values: Array, axis: int | None) -> Any:
         return np.quantile(values, 0.5, axis=axis, weights=own, method="inverted_cdf")
+
+    def median(values: Array, axis: int | None) -> Any:
+        # The mean of the two middle values, which turns with its sign.
+        return 0.5 * (middle(values, axis) - middle(-values, axis))
 
     deviation = np.abs(columns - median(columns, 0))
     spread = 1.4826 * float(median(deviation, None))

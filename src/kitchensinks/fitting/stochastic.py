@@ -12,9 +12,9 @@ from kitchensinks.losses import Array
 from kitchensinks.rows import block_slices
 from kitchensinks.solvers.stochastic import StochasticState, stochastic_step
 
-# Rows of one step, and most passes over the rows of a whole fit.
+# Rows of one step. A whole fit passes over the rows this often, and takes at least these steps.
 BATCH = 512
-EPOCHS = 10
+EPOCHS, FEWEST_STEPS = 10, 200
 # The ridge where none is given: a stochastic fit cannot choose one.
 DEFAULT_ALPHA = 1e-6
 # Features of a batch are kept between the two walks of a step up to this many bytes.
@@ -37,9 +37,10 @@ class Stochastic:
 
     @classmethod
     def after(cls, frozen: Frozen, weights: Array, intercept: Array, n_rows: int) -> "Stochastic":
-        """From a finished fit, which counts as one step for each batch of its rows."""
+        """From a finished fit, which counts as the steps of a stochastic one."""
+        steps = max(FEWEST_STEPS, EPOCHS * -(-n_rows // BATCH))
         state = StochasticState(
-            weights.copy(), intercept.copy(), weights.copy(), intercept.copy(), -(-n_rows // BATCH)
+            weights.copy(), intercept.copy(), weights.copy(), intercept.copy(), steps
         )
         return cls(frozen, state)
 
@@ -47,7 +48,8 @@ class Stochastic:
         """Several epochs over all rows, each in a random order of its own."""
         random = np.random.default_rng(settings.seed)
         places = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
-        epochs = min(settings.max_iter, EPOCHS)
+        n_batches = -(-len(places) // BATCH)
+        epochs = min(settings.max_iter, max(EPOCHS, FEWEST_STEPS // n_batches))
         for epoch in range(epochs):
             order = random.permutation(places)
             for part in block_slices(len(order), BATCH):

@@ -1,0 +1,273 @@
+"""partial_fit and merge: any split of the rows into batches or workers is one fit."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_digits, make_regression
+
+import kitchensinks as ks
+
+CANCER = load_breast_cancer(return_X_y=True)
+ROWS, VALUES = make_regression(150, 4, noise=5.0, random_state=0)
+BASES = [ks.Fourier(), ks.Stumps("quantile"), ks.Binning(gamma=0.02), ks.ReLU()]
+
+
+def close(model, peer, rel):
+    size = np.abs(peer.model_.weights).max()
+    np.testing.assert_allclose(model.model_.weights, peer.model_.weights, atol=rel * size, rtol=0)
+    np.testing.assert_allclose(model.model_.intercept, peer.model_.intercept, atol=rel * size)
+
+
+@st.composite
+def partitions(draw, n_rows=150):
+    """Which of up to four workers gets each row, and in how many batches each works."""
+    workers = draw(st.integers(1, 4))
+    seed = draw(st.integers(0, 2**32 - 1))
+    batches = draw(st.lists(st.integers(1, 5), min_size=workers, max_size=workers))
+    owner = np.random.default_rng(seed).integers(0, workers, n_rows)
+    return [
+        [part for part in np.array_split(np.flatnonzero(owner == k), batches[k]) if len(part)]
+        for k in range(workers)
+    ]
+
+
+def spread_over(model, parts, X, y, weights):
+    """Copies of a frozen model, each with rows of its own, merged."""
+    workers = [pickle.loads(pickle.dumps(model)) for _ in parts]
+    for worker, batches in zip(workers, parts, strict=True):
+        for rows in batches:
+            worker.partial_fit(X[rows], y[rows], sample_weight=weights[rows])
+    total = workers[0]
+    for worker in workers[1:]:
+        total.merge(worker)
+    return total
+
+
+@settings(max_examples=12, deadline=None)
+@given(partitions(), st.sampled_from(BASES), st.sampled_from([1e-3, "auto"]), st.booleans())
+def test_any_partition_gives_the_weights_of_one_fit(parts, basis, alpha, intercept):
+    weights = np.random.default_rng(0).integers(0, 3, 150).astype(float)
+    options = {
+        "basis": basis,
+        "n_components": 25,
+        "alpha": alpha,
+        "fit_intercept": intercept,
+        "dtype": "float64",
+        "random_state": 0,
+    }
+    frozen = ks.KitchenSinkRegressor(**options).freeze(ROWS, VALUES, sample_weight=weights)
+    total = spread_over(frozen, parts, ROWS, VALUES, weights)
+    prediction = total.predict(ROWS)
+    # alpha="auto" is leave-one-out in fit and generalised cross-validation in a stream.
+    options["alpha"] = total.alpha_
+    whole = ks.KitchenSinkRegressor(**options).fit(ROWS, VALUES, sample_weight=weights)
+    if not isinstance(basis, ks.Binning):  # whose columns always sum to one: many solutions
+        close(total, whole, 1e-8)
+    np.testing.assert_allclose(prediction, whole.predict(ROWS), rtol=1e-7, atol=1e-7)
+
+
+@settings(max_examples=6, deadline=None)
+@given(partitions())
+def test_float32_predictions_to_a_thousandth_of_the_spread(parts):
+    options = {"n_components": 60, "alpha": 1e-5, "dtype": "float32", "random_state": 0}
+    frozen = ks.KitchenSinkRegressor(**options).freeze(ROWS, VALUES)
+    total = spread_over(frozen, parts, ROWS, VALUES, np.ones(150))
+    whole = ks.KitchenSinkRegressor(**options).fit(ROWS, VALUES)
+    assert np.abs(total.predict(ROWS) - whole.predict(ROWS)).max() < 1e-3 * VALUES.std()
+
+
+@settings(max_examples=6, deadline=None)
+@given(partitions(569))
+def test_probabilities_do_not_depend_on_the_partition(parts):
+    X, y = CANCER
+    options = {"n_components": 30, "alpha": 1e-3, "dtype": "float64", "random_state": 0}
+    for class_weight in ("balanced", {0: 2.0}):
+        model = ks.KitchenSinkClassifier(class_weight=class_weight, **options).freeze(X, y)
+        total = spread_over(model, parts, X, y, np.ones(569))
+        whole = ks.KitchenSinkClassifier(class_weight=class_weight, **options).fit(X, y)
+        chance = total.predict_proba(X)
+        close(total, whole, 1e-8)
+        np.testing.assert_allclose(chance, whole.predict_proba(X), atol=1e-6)
+
+
+def test_classes_that_a_batch_lacks():
+    X, y = load_digits(return_X_y=True)
+    order = np.argsort(y, kind="stable")
+    options = {"n_components": 40, "alpha": 1e-4, "dtype": "float64", "random_state": 0}
+    model = ks.KitchenSinkClassifier(**options).freeze(X, y)
+    for rows in np.array_split(order, 9):
+        model.partial_fit(X[rows], y[rows])
+    whole = ks.KitchenSinkClassifier(**options).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-8)
+
+    model = ks.KitchenSinkClassifier(standardize=False, basis=ks.Fourier(gamma=1e-3), **options)
+    model.partial_fit(X[order[:20]], y[order[:20]], classes=np.arange(10))
+    model.partial_fit(X, y)
+    assert model.score(X, y) > 0.8
+
+
+def test_batches_of_one_row_and_of_no_weight():
+    model = ks.KitchenSinkRegressor(n_components=20, alpha=1e-3, dtype="float64", random_state=0)
+    model.freeze(ROWS, VALUES)
+    one_by_one = copy.deepcopy(model)
+    for k in range(150):
+        one_by_one.partial_fit(ROWS[k : k + 1], VALUES[k : k + 1])
+    model.partial_fit(ROWS[:5], 1e6 * VALUES[:5], sample_weight=np.zeros(5))
+    model.partial_fit(ROWS, VALUES)
+    np.testing.assert_allclose(model.predict(ROWS), one_by_one.predict(ROWS), rtol=1e-7)
+
+
+@pytest.mark.parametrize("n_components", [20, 400])
+def test_partial_fit_goes_on_from_a_fit(n_components):
+    options = {
+        "n_components": n_components,
+        "alpha": 1e-3,
+        "dtype": "float64",
+        "standardize": False,
+        "basis": ks.Fourier(gamma=0.2),
+        "random_state": 0,
+    }
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 150)
+    whole = ks.KitchenSinkRegressor(**options).fit(ROWS, VALUES, sample_weight=weights)
+    model = ks.KitchenSinkRegressor(**options)
+    model.fit(ROWS[:70], VALUES[:70], sample_weight=weights[:70])
+    model.partial_fit(ROWS[70:], VALUES[70:], sample_weight=weights[70:])
+    np.testing.assert_allclose(model.predict(ROWS), whole.predict(ROWS), rtol=1e-6, atol=1e-6)
+    _, deviation = model.predict(ROWS, return_std=True)
+    np.testing.assert_allclose(deviation, whole.predict(ROWS, return_std=True)[1], rtol=1e-5)
+    # ... and a fit starts anew.
+    model.fit(ROWS[:70], VALUES[:70], sample_weight=weights[:70])
+    fresh = ks.KitchenSinkRegressor(**options)
+    fresh.fit(ROWS[:70], VALUES[:70], sample_weight=weights[:70])
+    np.testing.assert_array_equal(model.predict(ROWS), fresh.predict(ROWS))
+
+
+def test_a_fit_by_conjugate_gradients_cannot_be_continued():
+    model = ks.KitchenSinkRegressor(n_components=20, alpha=1e-3, solver="conjugate")
+    model.fit(ROWS, VALUES)
+    with pytest.raises(ValueError, match=r"keeps no sums.*solver='direct'"):
+        model.partial_fit(ROWS, VALUES)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic", "exponential"])
+def test_other_losses_learn_from_batches(loss):
+    X, y = CANCER
+    model = ks.KitchenSinkClassifier(n_components=200, loss=loss, random_state=0).freeze(X, y)
+    scores = []
+    for _ in range(30):
+        model.partial_fit(X[::2], y[::2])
+        scores.append(model.score(X[1::2], y[1::2]))
+    assert scores[-1] > 0.92
+    assert scores[-1] >= scores[0]
+    assert model.solver_ == "stochastic gradients"
+    chance = model.predict_proba(X)
+    np.testing.assert_allclose(chance.sum(axis=1), 1.0)
+    assert (model.classes_[chance.argmax(axis=1)] == model.predict(X)).all()
+
+
+@pytest.mark.parametrize("loss", ["huber", "quantile"])
+def test_other_regressions_learn_from_batches_and_go_on_from_a_fit(loss):
+    model = ks.KitchenSinkRegressor(n_components=100, loss=loss, random_state=0)
+    model.freeze(ROWS, VALUES)
+    for _ in range(30):
+        model.partial_fit(ROWS, VALUES)
+    assert model.score(ROWS, VALUES) > 0.3
+    model.fit(ROWS, VALUES)
+    fitted = model.score(ROWS, VALUES)
+    model.partial_fit(ROWS[:50], VALUES[:50])
+    assert model.score(ROWS, VALUES) > fitted - 0.1
+
+
+def test_the_first_batch_warns_that_it_freezes():
+    with pytest.warns(UserWarning, match=r"first batch.*freezes.*freeze\(X, y\)"):
+        ks.KitchenSinkRegressor(n_components=5).partial_fit(ROWS, VALUES)
+    for model in (
+        ks.KitchenSinkRegressor(ks.Fourier(gamma=0.1), 5, standardize=False),
+        ks.KitchenSinkRegressor(n_components=5).freeze(ROWS, VALUES),
+        ks.KitchenSinkRegressor(n_components=5).fit(ROWS, VALUES),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.partial_fit(ROWS, VALUES)
+
+
+def frozen(rows=ROWS, values=VALUES, **options):
+    options = {"n_components": 10, "random_state": 0, "alpha": 1e-3, **options}
+    return ks.KitchenSinkRegressor(**options).freeze(rows, values)
+
+
+@pytest.mark.parametrize(
+    ("other", "part"),
+    [
+        (frozen(2.0 * ROWS), "scaler"),
+        (frozen(standardize=False), "scaler"),
+        (frozen(random_state=1), "draw"),
+        (frozen(n_components=11), "draw"),
+        (frozen(basis=ks.ReLU()), "basis"),
+        (frozen(basis=ks.Fourier(gamma=0.1)), "basis"),
+        (frozen(dtype="float64"), "dtype"),
+        (frozen(fit_intercept=False), "fit_intercept"),
+        (frozen(values=np.column_stack([VALUES, VALUES])), "number of the targets"),
+        (frozen(ROWS[:, :2]), "number of columns"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_merge_refuses_what_is_frozen_differently(other, part):
+    with pytest.raises(ValueError, match=f"differ in their .*{part}.*Freeze one estimator"):
+        frozen().merge(other)
+
+
+def test_merge_refuses_other_bins_classes_and_class_weights():
+    one, two = (
+        frozen(ROWS[rows], VALUES[rows], basis=ks.Binning(gamma=0.1), standardize=False)
+        for rows in (slice(0, 80), slice(80, 150))
+    )
+    with pytest.raises(ValueError, match="differ in their bins"):
+        one.merge(two)
+    X, y = CANCER
+    options = {"n_components": 10, "random_state": 0}
+    model = ks.KitchenSinkClassifier(**options).freeze(X, y)
+    with pytest.raises(ValueError, match="differ in their classes"):
+        model.merge(ks.KitchenSinkClassifier(**options).freeze(X, y + 1))
+    with pytest.raises(ValueError, match="differ in their class weights"):
+        model.merge(ks.KitchenSinkClassifier(class_weight="balanced", **options).freeze(X, y))
+
+
+def test_merge_refuses_what_has_no_sums():
+    X, y = CANCER
+    model = ks.KitchenSinkClassifier(n_components=10, random_state=0).freeze(X, y)
+    with pytest.raises(TypeError, match="merge needs another KitchenSinkClassifier"):
+        model.merge(frozen())
+    with pytest.raises(ValueError, match="merge adds sums"):
+        model.merge(ks.KitchenSinkClassifier())
+    with pytest.raises(ValueError, match="merge adds sums"):
+        model.merge(ks.KitchenSinkClassifier(n_components=10, loss="hinge").freeze(X, y))
+    with pytest.raises(Exception, match=r"No rows yet|not fitted"):
+        model.predict(X)
+
+
+def test_balanced_classes_need_a_freeze():
+    X, y = CANCER
+    model = ks.KitchenSinkClassifier(class_weight="balanced", n_components=10)
+    with pytest.raises(ValueError, match=r"class_weight='balanced'.*freeze\(X, y\)"):
+        model.partial_fit(X, y)
+
+
+def test_new_columns_classes_and_outputs_are_refused():
+    X, y = CANCER
+    model = ks.KitchenSinkClassifier(n_components=10).freeze(X, y)
+    with pytest.raises(ValueError, match="29 features"):
+        model.partial_fit(X[:, 1:], y)
+    with pytest.raises(ValueError, match=r"y contains classes \[2, 3\].*Pass classes="):
+        model.partial_fit(X[:4], [0, 1, 2, 3])
+    with pytest.raises(ValueError, match="y has 2 outputs; the first rows had 1"):
+        frozen().partial_fit(ROWS, np.column_stack([VALUES, VALUES]))
+    with pytest.raises(ValueError, match="n_components='auto'"):
+        ks.KitchenSinkClassifier(n_components="auto").partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"one class only.*classes="):
+        ks.KitchenSinkClassifier(n_components=10).partial_fit(X[y == 0], y[y == 0])

@@ -1,0 +1,120 @@
+"""The standard deviation of predictions, and the shapes of targets."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import BayesianRidge
+
+import kitchensinks as ks
+
+ROWS, VALUES = load_diabetes(return_X_y=True)
+
+
+def posterior(model, X, y, Xt):
+    """Bayesian ridge, noise included, from the formula: noise σ², prior σ²/(αΣw) on β, flat on b."""
+    features = np.asarray(model.frozen_.features(X), dtype=float)
+    others = np.asarray(model.frozen_.features(Xt), dtype=float)
+    mean = features.mean(axis=0) if model.fit_intercept else np.zeros(features.shape[1])
+    total = len(X)
+    system = (features - mean).T @ (features - mean) + model.alpha_ * total * np.eye(len(mean))
+    inverse = np.linalg.inv(system)
+    freedom = np.trace(inverse @ (features - mean).T @ (features - mean)) + model.fit_intercept
+    residual = y - model.predict(X)
+    noise = np.sum(residual**2, axis=0) / (total - freedom)
+    leverage = np.einsum("ij,jk,ik->i", others - mean, inverse, others - mean)
+    variance = 1.0 + leverage + model.fit_intercept / total
+    return np.sqrt(np.multiply.outer(variance, noise))
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(("n_rows", "n_components"), [(300, 40), (60, 100)])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_the_deviation_is_the_bayesian_one(outputs, n_rows, n_components, intercept):
+    X, y = ROWS[:n_rows], VALUES[:n_rows]
+    if outputs == 2:
+        y = np.column_stack([y, y[::-1] ** 2])
+    model = ks.KitchenSinkRegressor(
+        n_components=n_components, alpha=1e-3, fit_intercept=intercept, random_state=0
+    ).fit(X, y)
+    mean, deviation = model.predict(ROWS[300:], return_std=True)
+    assert mean.shape == deviation.shape == (142, *y.shape[1:])
+    np.testing.assert_allclose(deviation, posterior(model, X, y, ROWS[300:]), rtol=1e-6)
+
+
+def test_bayesian_ridge_of_scikit_learn():
+    X, y = ROWS[:300], VALUES[:300] - VALUES[:300].mean()
+    model = ks.KitchenSinkRegressor(n_components=30, alpha=1.0, fit_intercept=False, random_state=0)
+    model.fit(X, y)
+    features = model.frozen_.features(X)
+    peer = BayesianRidge(fit_intercept=False, tol=1e-10, max_iter=5000).fit(features, y)
+    # Its precisions of noise and weights give the ridge: lambda/alpha = α·Σw.
+    model.set_params(alpha=peer.lambda_ / peer.alpha_ / len(y)).fit(X, y)
+    others = model.frozen_.features(ROWS[300:])
+    mean, deviation = peer.predict(others, return_std=True)
+    got_mean, got_deviation = model.predict(ROWS[300:], return_std=True)
+    np.testing.assert_allclose(got_mean, mean, rtol=1e-6)
+    # The noise is estimated at its fixed point, as BayesianRidge does with flat priors.
+    np.testing.assert_allclose(got_deviation, deviation, rtol=1e-3)
+
+
+def test_the_deviation_covers_as_it_should():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, size=(2000, 1))
+    y = np.sin(2.0 * X[:, 0]) + 0.3 * rng.normal(size=2000)
+    model = ks.KitchenSinkRegressor(n_components=100, random_state=0).fit(X[:1000], y[:1000])
+    mean, deviation = model.predict(X[1000:], return_std=True)
+    assert 0.65 < np.mean(np.abs(y[1000:] - mean) < deviation) < 0.72
+    assert 0.93 < np.mean(np.abs(y[1000:] - mean) < 2.0 * deviation) < 0.97
+    far = model.predict([[30.0]], return_std=True)[1]
+    assert far > deviation.max()
+
+
+def test_sample_weights_of_two_are_two_rows():
+    weights = np.full(len(VALUES), 2.0)
+    model = ks.KitchenSinkRegressor(n_components=30, alpha=1e-2, random_state=0)
+    model.fit(ROWS, VALUES, sample_weight=weights)
+    deviation = model.predict(ROWS, return_std=True)[1]
+    model.fit(np.vstack([ROWS, ROWS]), np.append(VALUES, VALUES))
+    np.testing.assert_allclose(model.predict(ROWS, return_std=True)[1], deviation, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loss": "huber"}, "return_std needs loss='squared'"),
+        ({"constraint": ks.L2Ball(1.0)}, "return_std needs.*constraint=L2Ball"),
+        ({"solver": "conjugate"}, "does not form.*solver='direct'"),
+        ({"solver": "stochastic"}, "does not form.*solver='direct'"),
+    ],
+)
+def test_fits_without_a_deviation_say_so(options, message):
+    model = ks.KitchenSinkRegressor(n_components=20, alpha=1e-3, random_state=0, **options)
+    model.fit(ROWS, VALUES)
+    with pytest.raises(ValueError, match=message):
+        model.predict(ROWS, return_std=True)
+
+
+def test_shapes_of_targets():
+    model = ks.KitchenSinkRegressor(n_components=10, random_state=0)
+    assert model.fit(ROWS, VALUES).predict(ROWS).shape == (442,)
+    assert model.fit(ROWS, VALUES[:, None]).predict(ROWS).shape == (442, 1)
+    assert model.fit(ROWS, np.tile(VALUES[:, None], 3)).predict(ROWS).shape == (442, 3)
+    with pytest.raises(ValueError, match=r"outputs of sizes 1e-200 to .*fit them one by one"):
+        model.fit(ROWS, np.column_stack([VALUES, np.full(442, 1e-200)]))
+
+
+@pytest.mark.parametrize("tau", [0.1, 0.5, 0.9])
+def test_a_quantile_is_above_its_share_of_the_targets(tau):
+    model = ks.KitchenSinkRegressor(
+        n_components=30, loss=ks.losses.Quantile(tau), alpha=1e-4, random_state=0
+    ).fit(ROWS, VALUES)
+    assert np.mean(model.predict(ROWS) > VALUES) == pytest.approx(tau, abs=0.06)
+
+
+def test_huber_is_not_moved_by_outliers():
+    y = VALUES.copy()
+    y[::20] += 1e5
+    robust = ks.KitchenSinkRegressor(n_components=30, loss="huber", alpha=1e-2, random_state=0)
+    squared = ks.KitchenSinkRegressor(n_components=30, alpha=1e-2, random_state=0)
+    assert robust.fit(ROWS, y).score(ROWS, VALUES) > 0.3
+    assert squared.fit(ROWS, y).score(ROWS, VALUES) < 0.0
