@@ -16,7 +16,6 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, RidgeClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
 
 import kitchensinks as ks
 from kitchensinks import datasets
@@ -90,9 +89,6 @@ WORK: dict[str, tuple[str, int | None, int, dict[str, Maker]]] = {
         {
             "kitchensinks squared": lambda X, K: ours(K, alpha=1e-5),
             "kitchensinks hinge, gap 1e-3": lambda X, K: ours(K, alpha=1e-5, loss="hinge"),
-            "RBFSampler + LinearSVC(hinge) float64": lambda X, K: sampler(
-                X, K, np.float64, LinearSVC(loss="hinge", C=1 / (2e-5 * len(X)), random_state=SEED)
-            ),
         },
     ),
     "mnist, multinomial": (

@@ -163,10 +163,7 @@ WORK: dict[str, Callable[[], Any]] = {
         *compare(digits, [50, 200], BOTH, make_machine=ridge),
         *compare(digits, [400, 800], UNIFORM, make_machine=ridge),
     ],
-    "MNIST, 1000 rows": lambda: list(compare(digits, [50, 200], BOTH, runs=range(5))),
-    "MNIST, 1000 rows, more uniform features": lambda: list(
-        compare(digits, [300], UNIFORM, runs=range(5))
-    ),
+    "MNIST, 1000 rows, hinge": lambda: list(compare(digits, [100], runs=range(5))),
 }
 
 

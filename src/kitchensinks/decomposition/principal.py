@@ -253,13 +253,7 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"basis={basis!r} has sparse features: principal components need a dense basis, "
                 "such as ks.Fourier() (or sklearn's TruncatedSVD after ks.RandomFeatures)."
             )
-        self.scaler_ = None
-        if self.standardize:
-            spread = Spread(0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1]))
-            for part in block_slices(X.shape[0], max(1, _BLOCK_ENTRIES // X.shape[1])):
-                own = None if weights is None else weights[part]
-                spread = spread.merge(Spread.of(X[part], own))
-            self.scaler_ = Scaler.over(spread)
+        self.scaler_ = Scaler.over(spread_of(X, weights)) if self.standardize else None
         self.seed_ = seed_of(self.random_state)
         sample, sample_weights = subsample(X, weights, SAMPLE_ROWS, self.seed_)
         if self.scaler_ is not None:
@@ -319,3 +313,11 @@ def float_rows(estimator: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
     with np.errstate(over="ignore"), advice():
         rows = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=floats)
     return check_size(rows, rows.dtype)
+
+
+def spread_of(X: Any, weights: Floats | None) -> Spread:
+    """Mean and spread of the columns of all rows, block by block."""
+    spread = Spread(0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1]))
+    for part in block_slices(X.shape[0], max(1, _BLOCK_ENTRIES // X.shape[1])):
+        spread = spread.merge(Spread.of(X[part], None if weights is None else weights[part]))
+    return spread
