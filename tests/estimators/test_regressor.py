@@ -11,7 +11,7 @@ ROWS, VALUES = load_diabetes(return_X_y=True)
 
 
 def posterior(model, X, y, Xt):
-    """Bayesian ridge, noise included, from the formula: noise σ², prior σ²/(αΣw) on β, flat on b."""
+    """Bayesian ridge, noise included: noise σ², prior σ²/(αΣw) on β, flat on b."""
     features = np.asarray(model.frozen_.features(X), dtype=float)
     others = np.asarray(model.frozen_.features(Xt), dtype=float)
     mean = features.mean(axis=0) if model.fit_intercept else np.zeros(features.shape[1])
