@@ -55,6 +55,9 @@ class Constraint(ABC):
 class SupBall(Constraint):
     """max_k |β_k| <= radius: the kitchen-sinks paper's ‖α‖_∞ <= C/K.
 
+    Given to an estimator, the radius is the paper's C: |α_k| ≤ C/K on features divided by their
+    bound, whatever the units that a solver works in.
+
     >>> SupBall(2.0).project(np.array([3.0, -1.0]))
     array([ 2., -1.])
     """
@@ -72,6 +75,8 @@ class SupBall(Constraint):
 @dataclass(frozen=True)
 class L2Ball(Constraint):
     """‖β‖₂ <= radius: Algorithm 2 of the thesis.
+
+    Given to an estimator, the radius is the thesis's R: Σc² ≤ R² on raw features.
 
     >>> L2Ball(1.0).project(np.array([3.0, 4.0]))
     array([0.6, 0.8])

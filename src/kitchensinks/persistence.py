@@ -100,6 +100,7 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
             header["calibration"] = [calibration.slope, calibration.bend, calibration.unit]
     else:
         header["unit"] = float(estimator._unit)
+        arrays["centre"] = np.asarray(estimator._centre)
         header["one_output"] = bool(estimator._one_output)
     return header
 
@@ -138,8 +139,10 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
         estimator.classes_ = arrays["classes"]
         values = header.get("calibration")
         estimator.calibration_ = None if values is None else Calibration(*values)
+        estimator._factors = estimator._sample = None
     else:
         estimator._unit, estimator._one_output = header["unit"], header["one_output"]
+        estimator._centre = arrays["centre"]
         estimator._n_outputs, estimator._posterior = len(arrays["intercept"]), None
     return estimator
 
@@ -196,7 +199,9 @@ def _encode(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
         return {"basis": type(value).__name__, "fields": fields}
     for kind, module in (("constraint", constraints), ("loss", losses)):
         if getattr(module, type(value).__name__, None) is type(value):
-            return {kind: type(value).__name__, "fields": dict(vars(value))}
+            own = vars(value)
+            fields = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
+            return {kind: type(value).__name__, "fields": fields}
     raise ValueError(f"{place}={value!r} cannot be stored in a model file.")
 
 

@@ -50,6 +50,9 @@ class _StreamingRidge(BaseEstimator):
         iterator is walked once, and alpha is chosen by generalised cross-validation.
         """
         alphas = self._check_alphas()
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                delattr(self, name)
         blocks, replayable = self._source(X, y, sample_weight)
         self._start()
         parts = blocks()
@@ -113,8 +116,10 @@ class _StreamingRidge(BaseEstimator):
             self._learn(targets, None)
         coded = np.concatenate([self._code(targets) for _, targets, _ in held])
         weights = None
-        if held[0][2] is not None:
-            weights = np.concatenate([own for _, _, own in held if own is not None])
+        if any(own is not None for _, _, own in held):
+            weights = np.concatenate(
+                [np.ones(rows.shape[0]) if own is None else own for rows, _, own in held]
+            )
         total = float(len(coded) if weights is None else weights.sum())
         if total == 0.0:
             raise ValueError("sample_weight is zero for every row: need a positive weight.")
@@ -183,9 +188,7 @@ class _StreamingRidge(BaseEstimator):
         check_consistent_length(X, y)
         weights = None
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-            if (weights < 0).any():
-                raise ValueError("sample_weight has negative entries: need weights of 0 or more.")
+            weights = _check_weights(sample_weight, X)
         step = max(64, _BLOCK_ENTRIES // X.shape[1])
 
         def blocks() -> Iterator[Block]:
@@ -207,7 +210,7 @@ class _StreamingRidge(BaseEstimator):
         check_consistent_length(rows, targets)
         weights = None
         if len(block) == 3 and block[2] is not None:
-            weights = _check_sample_weight(block[2], rows, dtype=np.float64)
+            weights = _check_weights(block[2], rows)
         return rows, targets, self._weigh(targets, weights)
 
     # What targets mean differs between the two.
@@ -424,6 +427,13 @@ class StreamingRidgeClassifierCV(ClassifierMixin, _StreamingRidge):
         if self._single:
             return np.where(place == 1, 1.0, -1.0)[:, None]
         return np.where(place[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+
+
+def _check_weights(weights: Any, rows: Any) -> Array:
+    checked = _check_sample_weight(weights, rows, dtype=np.float64)
+    if (checked < 0).any():
+        raise ValueError("sample_weight has negative entries: need weights of 0 or more.")
+    return np.asarray(checked)
 
 
 def _widen(moments: Moments, n_outputs: int) -> None:

@@ -71,6 +71,13 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         self.dtype = dtype
         self.selection = selection
 
+    def set_params(self, **params: Any) -> "RandomFeatures":
+        # None stands for Fourier(), also where one of its parameters is searched over.
+        if self.basis is None and any(name.startswith("basis__") for name in params):
+            self.basis = check_basis(None)
+        super().set_params(**params)
+        return self
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RandomFeatures":
         """Resolve the basis on a sample of the rows and freeze the draw; y is not used."""
         n_components = check_count("n_components", self.n_components)

@@ -21,7 +21,7 @@ CANCER = load_breast_cancer(return_X_y=True)
         ["no", "yes"],
         [False, True],
         [-7, 3],
-        [0.5, 2.5],
+        [1.0, 2.0],
         np.array(["a", "b"], dtype=object),
         np.array([10, 20], dtype=np.uint8),
         ["x", "y", "z"],

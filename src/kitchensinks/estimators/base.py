@@ -36,7 +36,16 @@ _FLOATS = [np.float64, np.float32]
 # Up to this many features in all, float64 costs no time that anyone would notice.
 SMALL_FIT = 2**23
 # Names that a fit sets, and a later fit must not find: those that end in _, and these.
-_PRIVATE = {"_stochastic", "_pending", "_few", "_n_rows", "_sample", "_posterior", "_unit"}
+_PRIVATE = {
+    "_stochastic",
+    "_pending",
+    "_few",
+    "_n_rows",
+    "_sample",
+    "_posterior",
+    "_unit",
+    "_centre",
+}
 _KEPT = {"n_features_in_", "feature_names_in_"}
 
 
@@ -97,6 +106,12 @@ class KitchenSink(BaseEstimator):
         self.max_iter = max_iter
         self.verbose = verbose
 
+    def set_params(self, **params: Any) -> Any:
+        # None stands for Fourier(), also where one of its parameters is searched over.
+        if self.basis is None and any(name.startswith("basis__") for name in params):
+            self.basis = check_basis(None)
+        return super().set_params(**params)
+
     # -- fitting -------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -111,6 +126,7 @@ class KitchenSink(BaseEstimator):
                 self.k_path_, moments = grow(
                     self._blocks(batch.rows), batch.targets, batch.weights, settings, labels
                 )
+                self.k_path_ = self._in_target_units(self.k_path_)
                 self._set_frozen(replace(self.frozen_, n_components=self.k_path_.n_components))
                 settings = self._settings(batch.rows, batch.one)
             blocks = self._blocks(batch.rows)
@@ -236,6 +252,7 @@ class KitchenSink(BaseEstimator):
     # Targets are fitted in a unit of their own: the objective is in units of unit**degree, and
     # alpha in units of unit**(degree - 2).
     _unit = 1.0
+    _centre: Any = 0.0
     _degree = 2
 
     def _alpha_unit(self) -> float:
@@ -302,7 +319,8 @@ class KitchenSink(BaseEstimator):
         return float(value)
 
     def _set_model(self, weights: Array, intercept: Array) -> None:
-        self.model_ = Model(self.frozen_, weights * self._unit, intercept * self._unit)
+        intercept = intercept * self._unit + self._centre
+        self.model_ = Model(self.frozen_, weights * self._unit, intercept)
         # α on features divided by their bound, as in the kitchen-sinks paper.
         largest = float(np.abs(self.model_.weights).max(initial=0.0))
         self.alpha_sup_norm_ = largest * self.frozen_.scale * self.frozen_.bound
@@ -393,6 +411,9 @@ class KitchenSink(BaseEstimator):
             bool(self.fit_intercept),
             self._labels(y),
         )
+        return self._in_target_units(growth)
+
+    def _in_target_units(self, growth: Growth) -> Growth:
         errors = [self._in_loss_units(float(error)) for error in growth.squared_errors]
         return replace(growth, squared_errors=np.array(errors))
 

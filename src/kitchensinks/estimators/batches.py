@@ -87,7 +87,10 @@ class Batches(KitchenSink):
         if self.loss_.name != "squared":
             weights, intercept = self.model_.weights, self.model_.intercept
             self._stochastic = Stochastic.after(
-                self.frozen_, weights / self._unit, intercept / self._unit, self._n_rows
+                self.frozen_,
+                weights / self._unit,
+                (intercept - self._centre) / self._unit,
+                self._n_rows,
             )
         elif self._few is not None:
             features, *rest = self._few

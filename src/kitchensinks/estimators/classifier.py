@@ -187,8 +187,9 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         self.classes_ = np.unique(y if classes is None else classes)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y has one class only, {self.classes_[0]!r}: a classifier needs two or more. "
-                "Pass classes= to partial_fit where the first batch lacks some."
+                f"{'y has' if classes is None else 'classes names'} one class only, "
+                f"{self.classes_.tolist()[0]!r}: a classifier needs two or more. Where the first "
+                "batch of partial_fit lacks some, pass all of them as classes=."
             )
         if len(self.classes_) > 2 and self.loss_.name == "logistic":
             self.loss_ = get_loss("multinomial")
@@ -268,6 +269,10 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
             self.calibration_ = Calibration.fit(scores, batch.targets[places] > 0, own)
         elif self._sample is not None and len(self._sample.rows):
             self._calibrate_on_sample(fit, self._sample)
+
+    def _after_stochastic(self) -> None:
+        # Worked out anew from the last rows when probabilities are asked for.
+        self.calibration_ = None
 
     def _calibrate_on_sample(self, fit: Fit, sample: RowSample) -> None:
         """Leave-one-out scores of the rows remembered; in a ball, which has none, their scores."""

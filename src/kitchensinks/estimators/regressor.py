@@ -35,6 +35,7 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
     """
 
     _task = "regression"
+    _posterior: Posterior | None = None
 
     def freeze(self, X: Any, y: Any, sample_weight: Any = None) -> "KitchenSinkRegressor":
         """Learn what batches and workers must share (scaler, law, bins, unit), and sum nothing.
@@ -82,6 +83,10 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
             )
         exponent = math.floor(math.log2(largest)) if largest > 0 else 0
         self._unit = 2.0 ** min(max(exponent, -1000), 1000)
+        # Centred in float64, so that float32 products do not lose targets with a large mean.
+        self._centre = np.zeros(columns.shape[1])
+        if self.fit_intercept:
+            self._centre = self._unit * np.average(columns / self._unit, axis=0, weights=weights)
         if self.loss == "huber":
             self.loss_ = Huber(_robust_spread(columns, weights) * 1.345)
 
@@ -91,7 +96,7 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
             raise ValueError(
                 f"y has {columns.shape[1]} outputs; the first rows had {self._n_outputs}."
             )
-        return columns / self._unit
+        return columns / self._unit - self._centre / self._unit
 
     def _scaled_loss(self) -> Loss:
         if isinstance(self.loss_, Huber):
@@ -99,12 +104,14 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
         return self.loss_
 
     def _frozen_difference(self, other: Any) -> str | None:
-        if (self._unit, self._n_outputs) != (other._unit, other._n_outputs):
-            return "unit or number of the targets"
-        return super()._frozen_difference(other)
+        difference = super()._frozen_difference(other)
+        if difference is not None:
+            return difference
+        same = self._unit == other._unit and np.array_equal(self._centre, other._centre)
+        return None if same else "unit, centre or number of the targets"
 
     def _after_fit(self, fit: Fit, batch: Batch | None) -> None:
-        self._posterior: Posterior | None = None
+        self._posterior = None
         if fit.span is not None and batch is not None and fit.errors is not None:
             # Few rows: keep what the deviation needs, because no Gram is kept.
             self._posterior = Posterior.of_span(
