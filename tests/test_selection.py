@@ -200,8 +200,8 @@ def test_rows_go_through_the_scaler():
     scaler = Scaler.over(Spread.of(5 * ROWS + 3))
     basis = ks.Fourier(gamma=0.3)
     chooser = Reweighted(pool=10, rows=1.0)
-    outside = chooser.draw(basis, 0, 20, np.float64, scaler.apply(5 * ROWS + 3, np.float64))
-    inside = chooser.draw(basis, 0, 20, np.float64, 5 * ROWS + 3, scaler=scaler)
+    outside = chooser.select(basis, 0, 20, scaler.apply(5 * ROWS + 3, np.float64))
+    inside = chooser.select(basis, 0, 20, 5 * ROWS + 3, scaler=scaler)
     np.testing.assert_allclose(
         np.sort(outside.factors), np.sort(inside.factors), rtol=1e-6, atol=1e-6
     )

@@ -135,3 +135,29 @@ def test_bad_alphas(alphas):
 def test_one_class_is_an_error():
     with pytest.raises(ValueError, match="one class"):
         ks.StreamingRidgeClassifierCV().fit(np.random.default_rng(0).normal(size=(9, 2)), [1] * 9)
+
+
+@pytest.mark.parametrize("rows", [40, 569])  # fewer and more rows than the 60 columns
+@pytest.mark.parametrize("class_weight", [{0: 5.0, 1: 1.0}, "balanced"])
+def test_class_weights_leave_out_whole_rows(class_weight, rows):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = np.tanh((X / X.max(axis=0)) @ np.random.default_rng(0).normal(size=(30, 60)))[:rows]
+    y = y[:rows]
+    ours = ks.StreamingRidgeClassifierCV(ALPHAS, class_weight=class_weight).fit(X, y)
+    theirs = RidgeClassifierCV(ALPHAS, class_weight=class_weight, store_cv_results=True).fit(X, y)
+    assert ours.alpha_ == theirs.alpha_
+    np.testing.assert_allclose(ours.coef_, theirs.coef_.squeeze(), rtol=1e-5, atol=1e-7)
+    factors = np.ones(rows)
+    if isinstance(class_weight, dict):
+        factors[y == 0] = 5.0
+    else:
+        factors = (rows / (2 * np.bincount(y)))[y]
+    # scikit-learn stores errors times the weight.
+    by_hand = theirs.cv_results_[:, 0].sum(axis=0) / factors.sum()
+    np.testing.assert_allclose(ours.cv_errors_[:, 0], by_hand, rtol=1e-5)
+
+
+def test_blocks_with_targets_apart_are_refused():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(ValueError, match=r"pass blocks \(X, y\) alone"):
+        ks.StreamingRidgeCV().fit([X[:200], X[200:]], y)

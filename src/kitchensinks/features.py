@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from kitchensinks.bases import Basis, Draw
 from kitchensinks.rows import block_slices
 from kitchensinks.rows.keys import RowSample
+from kitchensinks.selection.reweighted import Reweighted, Selected
 from kitchensinks.standardise import Scaler, Spread
 
 # Rows of a block: enough for the products to run at full speed, few enough that
@@ -22,6 +23,8 @@ _PILOT_ROWS = 256
 # Rows, and entries of them, that a data-dependent law is learned from.
 _SAMPLE_ROWS, _SAMPLE_ENTRIES = 2000, 2**24
 _SPREAD_ENTRIES = 2**22
+# Features of a batch that are made at a time, walking over the draw.
+_WALKED_ENTRIES = 2**25
 # A draw larger than this many bytes is made anew, part by part, each time it is used.
 HELD_DRAW = 2**28
 
@@ -32,7 +35,8 @@ class Frozen:
 
     Partial sums of different rows can be added where this is the same. The draw itself is made
     from the seed when it is needed, held while it is small, and never saved; `bins` is the draw
-    of a sparse basis with the columns that it has learned from rows.
+    of a sparse basis with the columns that it has learned from rows, and `selected` names the
+    draws that were taken from a larger pool.
     """
 
     scaler: Scaler | None
@@ -42,6 +46,7 @@ class Frozen:
     n_components: int
     dtype: np.dtype[Any]
     bins: Draw | None = None
+    selected: Selected | None = None
 
     @classmethod
     def learn(
@@ -53,8 +58,9 @@ class Frozen:
         n_components: int,
         dtype: Any,
         standardize: bool,
+        selection: Reweighted | None = None,
     ) -> "Frozen":
-        """Scaler from all rows, law from a sample of them, bins from all of them."""
+        """Scaler from all rows, law and selection from a sample of them, bins from all of them."""
         n_inputs = rows.shape[1]
         scaler = None
         if standardize:
@@ -71,24 +77,31 @@ class Frozen:
         else:
             basis.check()
         frozen = cls(scaler, basis, seed, n_inputs, n_components, np.dtype(dtype))
+        if selection is not None:
+            selected = selection.select(basis, seed, n_components, rows, weights, scaler)
+            return replace(frozen, selected=selected)
         if not basis.sparse:
             return frozen
         draw = basis.draw(seed, n_inputs, n_components, frozen.dtype)
+        widest = max(n_inputs, n_components)
         bins = draw.tabulate(
             frozen.scaled(rows[part] if weights is None else rows[part][weights[part] > 0])
-            for part in block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // n_inputs))
+            for part in block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // widest))
         )
-        return cls(scaler, basis, seed, n_inputs, n_components, frozen.dtype, bins)
+        return replace(frozen, bins=bins)
 
     @property
     def held(self) -> bool:
-        """Whether the whole draw is small enough to keep in memory."""
-        return self.dtype.itemsize * self.n_inputs * self.n_components <= HELD_DRAW
+        """Whether the whole draw is kept in memory: it is small, or was learned from rows."""
+        learned = self.bins is not None or self.selected is not None
+        return learned or self.dtype.itemsize * self.n_inputs * self.n_components <= HELD_DRAW
 
     @cached_property
     def draw(self) -> Draw:
         if self.bins is not None:
             return self.bins
+        if self.selected is not None:
+            return self.selected.draw(self.basis, self.seed, self.n_inputs, self.dtype)
         return self.basis.draw(self.seed, self.n_inputs, self.n_components, self.dtype)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -96,7 +109,7 @@ class Frozen:
 
     def parts(self) -> Iterator[Draw]:
         """The draw: whole if it is held, else in pieces of a bounded number of bytes."""
-        if self.held or self.bins is not None:
+        if self.held:
             yield self.draw
             return
         size = max(256, HELD_DRAW // (8 * self.dtype.itemsize * (self.n_inputs + 2)))
@@ -118,6 +131,8 @@ class Frozen:
     def bound(self) -> float:
         """sup |φ|, or one where there is none."""
         bound = self.basis.bound_in(self.n_inputs)
+        if self.selected is not None and self.selected.factors is not None:
+            bound *= float(self.selected.factors.max())
         return float(bound) if math.isfinite(bound) else 1.0
 
     def scaled(self, rows: Any) -> Any:
@@ -127,15 +142,17 @@ class Frozen:
     def walk(self, rows: Any) -> Iterator[tuple[slice, Any]]:
         """Scaled features of the rows part by part: (columns, features)."""
         shown, done = self.scaled(rows), 0
+        most = max(256, _WALKED_ENTRIES // max(1, rows.shape[0] * self.basis.features_per_draw))
         for draw in self.parts():
-            features = draw.features(shown)
-            features *= self.dtype.type(self.scale)
-            yield slice(done, done + features.shape[1]), features
-            done += features.shape[1]
+            for piece in block_slices(draw.n_components, most):
+                features = draw.part(piece.start, piece.stop).features(shown)
+                features *= self.dtype.type(self.scale)
+                yield slice(done, done + features.shape[1]), features
+                done += features.shape[1]
 
     def features(self, rows: Any) -> Any:
         """Scaled features of the rows, (n, columns), CSR for a sparse basis."""
-        if self.held or self.bins is not None:
+        if self.held:
             return self.draw.scaled_features(self.scaled(rows))
         out = np.empty((rows.shape[0], self.n_columns), dtype=self.dtype)
         for columns, features in self.walk(rows):
@@ -144,9 +161,7 @@ class Frozen:
 
     def difference(self, other: "Frozen") -> str | None:
         """What keeps sums of the features of both apart, or None."""
-        mine, theirs = self.scaler, other.scaler
-        same = theirs is None if mine is None else theirs is not None and mine.equals(theirs)
-        if not same:
+        if not _alike(self.scaler, other.scaler):
             return "scaler"
         if (self.seed, self.n_components) != (other.seed, other.n_components):
             return "draw (random_state or n_components)"
@@ -154,12 +169,19 @@ class Frozen:
             return "basis"
         if self.dtype != other.dtype:
             return "dtype"
+        if not _alike(self.selected, other.selected):
+            return "selection"
         if self.bins is not None and other.bins is not None:
             own, others = self.bins, other.bins
             names = own.basis.names(own.theta, own.n_components)
             if names != others.basis.names(others.theta, others.n_components):
                 return "bins"
         return None
+
+
+def _alike(mine: Any, theirs: Any) -> bool:
+    """Whether two parts that may be missing are the same."""
+    return theirs is None if mine is None else theirs is not None and bool(mine.equals(theirs))
 
 
 def _same(mine: Any, theirs: Any) -> bool:
@@ -174,8 +196,14 @@ def _same(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, np.ndarray):
         return np.array_equal(mine, theirs)
     if hasattr(mine, "__code__"):
-        return bool(mine.__code__ == getattr(theirs, "__code__", None))
+        return hasattr(theirs, "__code__") and _same(_contents(mine), _contents(theirs))
     return bool(mine == theirs)
+
+
+def _contents(function: Any) -> tuple[Any, ...]:
+    """What a Python function does: its code, defaults, and the values that it closes over."""
+    cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
+    return function.__code__, function.__defaults__, function.__kwdefaults__, cells
 
 
 @dataclass

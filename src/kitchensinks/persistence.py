@@ -26,6 +26,7 @@ from kitchensinks.calibration import Calibration
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.features import Frozen
 from kitchensinks.model import Model
+from kitchensinks.selection.reweighted import Reweighted, Selected
 from kitchensinks.standardise import Scaler
 
 FORMAT = 1
@@ -91,6 +92,11 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     }
     if frozen.bins is not None:
         _save_bins(frozen.bins, "bins", arrays)
+    if frozen.selected is not None:
+        header["pool"] = frozen.selected.pool
+        arrays["selected"] = frozen.selected.indices
+        if frozen.selected.factors is not None:
+            arrays["factors"] = frozen.selected.factors
     if hasattr(estimator, "feature_names_in_"):
         header["columns"] = [str(name) for name in estimator.feature_names_in_]
     if isinstance(estimator, KitchenSinkClassifier):
@@ -125,6 +131,9 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
         )
     if frozen.basis.sparse:
         frozen = replace(frozen, bins=_load_bins(frozen.draw, "bins", arrays))
+    if "pool" in header:
+        selected = Selected(int(header["pool"]), arrays["selected"], arrays.get("factors"))
+        frozen = replace(frozen, selected=selected)
     estimator._set_frozen(frozen)
     estimator.model_ = Model(frozen, arrays["weights"], arrays["intercept"])
     estimator.n_features_in_ = frozen.n_inputs
@@ -197,6 +206,8 @@ def _encode(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
         own = value.get_params(deep=False)
         fields = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
         return {"basis": type(value).__name__, "fields": fields}
+    if type(value) is Reweighted:
+        return {"selection": "Reweighted", "fields": value.get_params()}
     for kind, module in (("constraint", constraints), ("loss", losses)):
         if getattr(module, type(value).__name__, None) is type(value):
             own = vars(value)
@@ -219,6 +230,8 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if "basis" in value:
         # Only names of the library: a file cannot ask for anything else.
         return _known(bases, bases.__all__, value["basis"])(**fields)
+    if "selection" in value:
+        return Reweighted(**fields)
     if "constraint" in value:
         return _known(constraints, ("SupBall", "L2Ball"), value["constraint"])(**fields)
     names = {type(loss).__name__ for loss in losses.LOSSES.values()}

@@ -8,7 +8,7 @@ largest thing held is columns × columns (rows × rows where rows are fewer).
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -31,8 +31,15 @@ from kitchensinks.solvers.path import RidgePath
 
 _BLOCK_ENTRIES = 2**23
 _FLOATS = [np.float64, np.float32]
-# One block: rows (n, columns), raw targets, weights or None.
-Block = tuple[Any, Any, Array | None]
+
+
+class Block(NamedTuple):
+    """Rows (n, columns), raw targets, weights, and the weight of one copy of a row in its class."""
+
+    rows: Any
+    y: np.ndarray
+    weights: Array | None
+    one: Array | None
 
 
 class _StreamingRidge(BaseEstimator):
@@ -59,14 +66,14 @@ class _StreamingRidge(BaseEstimator):
         first = list(itertools.islice(parts, 1))
         if not first:
             raise ValueError("X gave no blocks: need at least one block (X, y).")
-        n_columns = first[0][0].shape[1]
+        n_columns = first[0].rows.shape[1]
         if y is None:
             self.n_features_in_ = n_columns
         # Few rows are put together and solved in their span.
         held, count = [], 0
         for block in itertools.chain(first, parts):
             held.append(block)
-            count += block[0].shape[0]
+            count += block.rows.shape[0]
             if count > min(n_columns, SPAN_ROWS):
                 self._fit_sums(itertools.chain(held, parts), blocks, replayable, alphas)
                 return self
@@ -81,13 +88,13 @@ class _StreamingRidge(BaseEstimator):
         alphas: Array,
     ) -> None:
         moments: Moments | None = None
-        for rows, targets, weights in stream:
-            dense = np.array(densify(rows))
+        for block in stream:
+            dense = np.array(densify(block.rows))
             if moments is None:
                 shift = dense.mean(axis=0, dtype=np.float64) * bool(self.fit_intercept)
                 moments = Moments.zeros(shift, 0)
-            coded = self._learn(targets, moments)
-            moments.add(dense, coded, weights)
+            coded = self._learn(block.y, moments)
+            moments.add(dense, coded, block.weights, block.one)
         assert moments is not None
         if moments.weight == 0.0:
             raise ValueError("sample_weight is zero for every row: need a positive weight.")
@@ -100,38 +107,38 @@ class _StreamingRidge(BaseEstimator):
             self.criterion_ = "generalised cross-validation"
         else:
             errors = np.zeros((len(alphas), moments.cross.shape[1]))
-            for rows, targets, weights in blocks():
-                coded, dense = self._code(targets), densify(rows)
-                scores = path.left_out(dense, coded, weights, scaled)
+            for block in blocks():
+                coded, own = self._code(block.y), block.weights
+                scores = path.left_out(densify(block.rows), coded, own, scaled, block.one)
                 squares = (coded[:, None, :] - scores) ** 2
-                errors += squares.sum(0) if weights is None else np.tensordot(weights, squares, 1)
+                errors += squares.sum(0) if own is None else np.tensordot(own, squares, 1)
             errors /= equations.weight
             self.criterion_ = "leave-one-out"
         self._choose(path, errors, alphas, equations.weight)
 
     def _fit_span(self, held: list[Block], alphas: Array) -> None:
-        rows = [block[0] for block in held]
+        rows = [block.rows for block in held]
         stacked = sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.vstack(rows)
-        for _, targets, _ in held:
-            self._learn(targets, None)
-        coded = np.concatenate([self._code(targets) for _, targets, _ in held])
-        weights = None
-        if any(own is not None for _, _, own in held):
-            weights = np.concatenate(
-                [np.ones(rows.shape[0]) if own is None else own for rows, _, own in held]
-            )
+        for block in held:
+            self._learn(block.y, None)
+        coded = np.concatenate([self._code(block.y) for block in held])
+        weights = one = None
+        if any(block.weights is not None for block in held):
+            weights = np.concatenate([_or_ones(block.weights, block.y) for block in held])
+        if any(block.one is not None for block in held):
+            one = np.concatenate([_or_ones(block.one, block.y) for block in held])
         total = float(len(coded) if weights is None else weights.sum())
         if total == 0.0:
             raise ValueError("sample_weight is zero for every row: need a positive weight.")
         shares = np.full(len(coded), 1.0 / total) if weights is None else weights / total
         span = Span.of(stacked, shares, bool(self.fit_intercept))
         moments = Moments.zeros(np.zeros(len(span.values)), coded.shape[1])
-        moments.add(span.coordinates.copy(), coded, weights)
+        moments.add(span.coordinates.copy(), coded, weights, one)
         path = RidgePath(
             moments.normal_equations(bool(self.fit_intercept)), bool(self.fit_intercept)
         )
         everything = [(slice(None), span.coordinates)]
-        errors = path.leave_one_out(everything, coded, weights, alphas / total)
+        errors = path.leave_one_out(everything, coded, weights, alphas / total, one)
         self.criterion_ = "leave-one-out"
         self._choose(path, errors, alphas, total, span)
 
@@ -183,6 +190,11 @@ class _StreamingRidge(BaseEstimator):
             return (lambda: map(self._check_block, iter(X))), iter(X) is not X
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        if isinstance(X, list | tuple) and len(X) and hasattr(X[0], "shape") and X[0].ndim == 2:
+            raise ValueError(
+                f"X is a {type(X).__name__} of {len(X)} blocks and y is given apart: pass blocks "
+                "(X, y) alone, or one feature matrix with y."
+            )
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS)
         y = self._check_targets(y)
         check_consistent_length(X, y)
@@ -194,7 +206,7 @@ class _StreamingRidge(BaseEstimator):
         def blocks() -> Iterator[Block]:
             for part in block_slices(X.shape[0], step):
                 own = None if weights is None else weights[part]
-                yield X[part], y[part], self._weigh(y[part], own)
+                yield self._block(X[part], y[part], own)
 
         return blocks, True
 
@@ -211,7 +223,13 @@ class _StreamingRidge(BaseEstimator):
         weights = None
         if len(block) == 3 and block[2] is not None:
             weights = _check_weights(block[2], rows)
-        return rows, targets, self._weigh(targets, weights)
+        return self._block(rows, targets, weights)
+
+    def _block(self, rows: Any, targets: np.ndarray, weights: Array | None) -> Block:
+        one = self._class_weights(targets)
+        if one is not None:
+            weights = one if weights is None else weights * one
+        return Block(rows, targets, weights, one)
 
     # What targets mean differs between the two.
     _single = False
@@ -233,8 +251,8 @@ class _StreamingRidge(BaseEstimator):
     def _final(self, moments: Moments) -> Moments:
         return moments
 
-    def _weigh(self, targets: np.ndarray, weights: Array | None) -> Array | None:
-        return weights
+    def _class_weights(self, targets: np.ndarray) -> Array | None:
+        return None
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self, "coef_")
@@ -369,11 +387,10 @@ class StreamingRidgeClassifierCV(ClassifierMixin, _StreamingRidge):
             self._factors = dict(self.class_weight)
         return super().fit(X, y, sample_weight)
 
-    def _weigh(self, targets: np.ndarray, weights: Array | None) -> Array | None:
+    def _class_weights(self, targets: np.ndarray) -> Array | None:
         if not self._factors:
-            return weights
-        factors = np.array([float(self._factors.get(label, 1.0)) for label in targets.tolist()])
-        return factors if weights is None else weights * factors
+            return None
+        return np.array([float(self._factors.get(label, 1.0)) for label in targets.tolist()])
 
     def _check_targets(self, y: Any) -> np.ndarray:
         y = column_or_1d(y, warn=True)
@@ -434,6 +451,10 @@ def _check_weights(weights: Any, rows: Any) -> Array:
     if (checked < 0).any():
         raise ValueError("sample_weight has negative entries: need weights of 0 or more.")
     return np.asarray(checked)
+
+
+def _or_ones(weights: Array | None, targets: np.ndarray) -> Array:
+    return np.ones(len(targets)) if weights is None else weights
 
 
 def _widen(moments: Moments, n_outputs: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, make_regression
+from sklearn.exceptions import NotFittedError
 
 import kitchensinks as ks
 
@@ -247,7 +248,7 @@ def test_merge_refuses_what_has_no_sums():
         model.merge(ks.KitchenSinkClassifier())
     with pytest.raises(ValueError, match="merge adds sums"):
         model.merge(ks.KitchenSinkClassifier(n_components=10, loss="hinge").freeze(X, y))
-    with pytest.raises(Exception, match=r"No rows yet|not fitted"):
+    with pytest.raises(NotFittedError, match="call partial_fit"):
         model.predict(X)
 
 
@@ -271,3 +272,60 @@ def test_new_columns_classes_and_outputs_are_refused():
         ks.KitchenSinkClassifier(n_components="auto").partial_fit(X, y)
     with pytest.raises(ValueError, match=r"one class only.*classes="):
         ks.KitchenSinkClassifier(n_components=10).partial_fit(X[y == 0], y[y == 0])
+
+
+def test_what_a_fit_reports_follows_the_batches():
+    X, y = CANCER
+    model = ks.KitchenSinkClassifier(n_components=30, random_state=0).freeze(X, y)
+    first = model.partial_fit(X[:300], y[:300]).alpha_
+    bound = model.alpha_sup_norm_
+    model.partial_fit(X[300:], y[300:])
+    assert "alpha_" not in vars(model)
+    assert (model.alpha_, model.alpha_sup_norm_) != (first, bound)
+    assert model.calibration_ is not None
+    with pytest.raises(AttributeError, match="no attribute 'beta_'"):
+        _ = model.beta_
+
+
+def test_weights_count_between_batches_of_other_losses():
+    """Batches of weight zero change nothing, and light ones little."""
+    X, y = CANCER
+    options = {"n_components": 30, "loss": "hinge", "alpha": 1e-4, "random_state": 0}
+
+    def after(weight):
+        model = ks.KitchenSinkClassifier(**options).freeze(X, y)
+        model.partial_fit(X[:400], y[:400])
+        model.partial_fit(X[:400], 1 - y[:400], sample_weight=np.full(400, weight))
+        return model.decision_function(X)
+
+    alone = ks.KitchenSinkClassifier(**options).freeze(X, y)
+    alone = alone.partial_fit(X[:400], y[:400]).decision_function(X)
+    moved = [np.abs(after(weight) - alone).mean() for weight in (0.0, 0.01, 1.0)]
+    assert moved[0] == 0.0
+    assert 0.0 < 2 * moved[1] < moved[2]
+
+
+def test_functions_merge_by_what_they_hold():
+    def basis(scale):
+        return ks.Custom(
+            sample=lambda rng, n_inputs, count: {"w": rng.normal(size=(count, n_inputs))},
+            features=lambda rows, theta: np.tanh(scale * rows @ theta["w"].T),
+        )
+
+    X, y = CANCER
+
+    def frozen_with(scale):
+        return ks.KitchenSinkClassifier(basis(scale), 10, random_state=0).freeze(X, y)
+
+    frozen_with(1.0).merge(frozen_with(1.0))
+    with pytest.raises(ValueError, match="differ in their basis"):
+        frozen_with(1.0).merge(frozen_with(2.0))
+
+
+def test_few_rows_then_many_with_too_little_memory():
+    X, y = CANCER
+    model = ks.KitchenSinkClassifier(n_components=600, memory_budget="3MB", random_state=0)
+    model.fit(X[:40], y[:40])
+    model.partial_fit(X, y)
+    assert model.solver_ == "stochastic gradients"
+    assert model.score(X, y) > 0.75

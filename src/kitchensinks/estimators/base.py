@@ -30,6 +30,7 @@ from kitchensinks.model import Model
 from kitchensinks.rows import advice, check_size
 from kitchensinks.rows.keys import row_keys
 from kitchensinks.rows.memory import memory_budget
+from kitchensinks.selection.reweighted import Reweighted
 from kitchensinks.transform import check_basis, check_dtype, seed_of
 
 _FLOATS = [np.float64, np.float32]
@@ -79,6 +80,7 @@ class KitchenSink(BaseEstimator):
         loss: Any = "squared",
         alpha: float | str = "auto",
         constraint: Constraint | None = None,
+        selection: Reweighted | None = None,
         standardize: bool = True,
         fit_intercept: bool = True,
         dtype: Any = None,
@@ -95,6 +97,7 @@ class KitchenSink(BaseEstimator):
         self.loss = loss
         self.alpha = alpha
         self.constraint = constraint
+        self.selection = selection
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.dtype = dtype
@@ -206,6 +209,7 @@ class KitchenSink(BaseEstimator):
             n_components,
             self._working_dtype(batch.rows, stream),
             bool(self.standardize),
+            self.selection,
         )
         self._set_frozen(frozen)
 

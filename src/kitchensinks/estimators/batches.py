@@ -14,6 +14,23 @@ from kitchensinks.moments import Moments
 from kitchensinks.rows import block_slices
 from kitchensinks.transform import check_basis
 
+# What is worked out from the sums when it is asked for, and is out of date when rows come in.
+_SETTLED = (
+    "model_",
+    "solver_",
+    "objective_",
+    "gap_",
+    "converged_",
+    "n_iter_",
+    "alpha_",
+    "alphas_",
+    "alpha_errors_",
+    "alpha_sup_norm_",
+    "condition_number_",
+    "effective_dimension_",
+    "gram_noise_",
+    "calibration_",
+)
 # The most sparse columns whose products are summed.
 _MOST_SPARSE = 20_000
 
@@ -84,7 +101,13 @@ class Batches(KitchenSink):
 
     def _go_on_from_fit(self, batch: Batch) -> None:
         """Sums or steps that stand for the rows of an earlier fit."""
-        if self.loss_.name != "squared":
+        if self.loss_.name == "squared" and self._few is None:
+            raise ValueError(
+                f"partial_fit cannot go on from a fit by {self.solver_}, which keeps no sums. "
+                "Use solver='direct', or freeze first."
+            )
+        self._start_stream(batch)
+        if self.moments_ is None or self._few is None:
             weights, intercept = self.model_.weights, self.model_.intercept
             self._stochastic = Stochastic.after(
                 self.frozen_,
@@ -92,16 +115,10 @@ class Batches(KitchenSink):
                 (intercept - self._centre) / self._unit,
                 self._n_rows,
             )
-        elif self._few is not None:
+        else:
             features, *rest = self._few
-            self._start_stream(batch)
             parts = block_slices(features.shape[0], BLOCK_ROWS)
             self._sum(((part, features[part].copy()) for part in parts), *rest)
-        else:
-            raise ValueError(
-                f"partial_fit cannot go on from a fit by {self.solver_}, which keeps no sums. "
-                "Use solver='direct', or freeze first."
-            )
 
     def _sum(self, blocks: Any, targets: Any, weights: Any, one: Any) -> None:
         """Add pairs of a slice of the rows and their features, which may be overwritten."""
@@ -118,7 +135,20 @@ class Batches(KitchenSink):
         blocks = self._blocks(batch.rows).fresh()
         self._sum(blocks, batch.targets, batch.weights, batch.one)
         self._note(batch)
+        self._outdate()
+
+    def _outdate(self) -> None:
         self._pending = True
+        for name in _SETTLED:
+            self.__dict__.pop(name, None)
+
+    def __getattr__(self, name: str) -> Any:
+        """What a partial fit has not worked out yet, on first sight."""
+        if name in _SETTLED and self.__dict__.get("_pending"):
+            self._settle()
+            if name in self.__dict__:
+                return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _note(self, batch: Batch) -> None:
         """Rows that have gone into the sums (a classifier remembers some of them)."""
@@ -142,7 +172,7 @@ class Batches(KitchenSink):
                 "Freeze one estimator, copy it, and give the copies different rows."
             )
         self.moments_ = mine.merge(theirs)
-        self._pending = True
+        self._outdate()
         return self
 
     def _frozen_difference(self, other: Any) -> str | None:
@@ -154,15 +184,19 @@ class Batches(KitchenSink):
         return self.frozen_.difference(other.frozen_)
 
     def _settle(self) -> None:
-        if not self._pending or self.moments_ is None:
+        moments = self.__dict__.get("moments_")
+        if moments is not None and moments.weight == 0.0:
+            raise NotFittedError(
+                f"This {type(self).__name__} is frozen, and has no rows of positive weight yet: "
+                "call partial_fit."
+            )
+        if not self._pending or moments is None:
             return
-        if self.moments_.weight == 0.0:
-            raise NotFittedError("No rows yet: call partial_fit.")
         with threads(self.n_jobs):
-            fit = solve_moments(self.moments_, self._settings(None), self.frozen_.dtype)
-            fit.moments = self.moments_
+            fit = solve_moments(moments, self._settings(None), self.frozen_.dtype)
+            fit.moments = moments
+            self._pending = False
             self._keep(fit, None)
-        self._pending = False
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_") or self._pending
+        return self._pending or hasattr(self, "model_")

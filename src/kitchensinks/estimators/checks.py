@@ -14,6 +14,8 @@ from kitchensinks.constraints import Constraint
 from kitchensinks.fitting import check_solver
 from kitchensinks.losses import LOSSES, Loss
 from kitchensinks.rows.memory import memory_budget
+from kitchensinks.selection.leverage import require_dense
+from kitchensinks.selection.reweighted import check_selection
 from kitchensinks.transform import check_basis, check_dtype
 
 
@@ -28,6 +30,11 @@ def check_parameters(estimator: Any, loss: Loss) -> None:
     check_solver(estimator.solver, loss, estimator.alpha, constraint)
     if estimator.solver == "stochastic" and estimator.n_components == "auto":
         raise ValueError("solver='stochastic' cannot choose K: give n_components a number.")
+    if estimator.selection is not None:
+        check_selection(estimator.selection).check()
+        require_dense(check_basis(estimator.basis))
+        if estimator.n_components == "auto":
+            raise ValueError("selection chooses a set of K features: give n_components a number.")
     check_positive("tol", estimator.tol, ", the relative gap at which solvers stop")
     check_count("max_iter", estimator.max_iter)
     if estimator.dtype is not None:
@@ -71,6 +78,8 @@ def check_loss(loss: Any, task: str) -> Loss:
         raise ValueError("loss='multinomial': use loss='logistic', which is it for many classes.")
     if isinstance(loss, str) and loss in LOSSES:
         loss = LOSSES[loss]
+    if isinstance(loss, type) and issubclass(loss, Loss):
+        raise ValueError(f"loss={loss.__name__}: need an instance, such as {loss.__name__}().")
     if not isinstance(loss, Loss):
         raise ValueError(f"loss={loss!r}: need one of {names}.")
     if task not in loss.tasks:

@@ -14,10 +14,10 @@ from kitchensinks.calibration import Calibration
 from kitchensinks.constraints import Constraint
 from kitchensinks.estimators.base import Batch
 from kitchensinks.estimators.batches import Batches
-from kitchensinks.fitting import Fit
+from kitchensinks.fitting import Fit, Settings
 from kitchensinks.losses import Array, get_loss
-from kitchensinks.rows import densify
 from kitchensinks.rows.keys import RowSample
+from kitchensinks.selection.reweighted import Reweighted
 
 # Rows, and entries of them, that are remembered to calibrate probabilities.
 _REMEMBERED, _REMEMBERED_ENTRIES = 2000, 2**21
@@ -42,6 +42,8 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         a constraint "auto" means 0.
     constraint : None, ``ks.SupBall(C)``: |α_k| ≤ C/K on features divided by their bound, as in the
         kitchen-sinks paper; ``ks.L2Ball(R)``: Σc² ≤ R² on raw features, as in the thesis.
+    selection : None, or ``ks.Reweighted()``: take the K draws from a larger pool by their leverage
+        on the rows (dense bases).
     standardize : zero mean, unit variance per column.
     fit_intercept : whether there is a b; without it the fit is that of the papers.
     class_weight : None, "balanced" or a dict from class to weight.
@@ -91,6 +93,7 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         loss: Any = "squared",
         alpha: float | str = "auto",
         constraint: Constraint | None = None,
+        selection: Reweighted | None = None,
         standardize: bool = True,
         fit_intercept: bool = True,
         class_weight: Any = None,
@@ -109,6 +112,7 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
             loss,
             alpha,
             constraint,
+            selection,
             standardize,
             fit_intercept,
             dtype,
@@ -180,6 +184,8 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
             raise ValueError("requires y to be passed, but the target y is None")
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
+        if y.dtype == object and any(label is None for label in y):
+            raise ValueError("y has labels that are None: drop these rows, or name the class.")
         check_classification_targets(y)
         return np.asarray(y)
 
@@ -270,22 +276,25 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         elif self._sample is not None and len(self._sample.rows):
             self._calibrate_on_sample(fit, self._sample)
 
-    def _after_stochastic(self) -> None:
-        # Worked out anew from the last rows when probabilities are asked for.
-        self.calibration_ = None
-
     def _calibrate_on_sample(self, fit: Fit, sample: RowSample) -> None:
         """Leave-one-out scores of the rows remembered; in a ball, which has none, their scores."""
         targets, one = sample.notes[:, :-1], sample.notes[:, -1]
         scores = self.model_.scores(sample.rows)
         if fit.left_out is not None:
-            features = densify(self.frozen_.features(sample.rows))
+            features = self.frozen_.features(sample.rows)
             scores = fit.left_out(features, targets, sample.weights, one)
         self.calibration_ = Calibration.fit(scores, targets > 0, sample.weights)
 
-    def _calibrate_on_stream(self) -> None:
-        """Scores that the last rows had before their own step."""
-        if hasattr(self, "_stochastic") and self._stochastic.recent:
+    def _keep_stochastic(self, settings: Settings) -> None:
+        super()._keep_stochastic(settings)
+        self.calibration_ = None
+
+    def _settle(self) -> None:
+        """After stochastic steps: calibrate on scores that the last rows had before their own."""
+        super()._settle()
+        if not hasattr(self, "_stochastic") or not self._needs_calibration():
+            return
+        if self.calibration_ is None and self._stochastic.recent:
             scores, targets, weights = self._stochastic.seen_before()
             self.calibration_ = Calibration.fit(scores, targets > 0, weights)
 
@@ -316,8 +325,6 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         if self.loss_.name == "logistic":
             chance = expit(scores[:, 0])
             return np.column_stack([1.0 - chance, chance])
-        if self.calibration_ is None:
-            self._calibrate_on_stream()
         if self.calibration_ is None:
             raise ValueError(
                 "There were too few rows to calibrate probabilities: use decision_function, or "

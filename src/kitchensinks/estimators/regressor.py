@@ -62,7 +62,14 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
     def _validate_targets(self, y: Any) -> np.ndarray:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        try:
+            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+            raise ValueError(
+                f"y: {error}. Need numbers; for labels use KitchenSinkClassifier."
+            ) from None
         if y.ndim > 2:
             raise ValueError(f"y has shape {y.shape}: need (rows,) or (rows, outputs).")
         return np.asarray(y)
@@ -105,10 +112,8 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
 
     def _frozen_difference(self, other: Any) -> str | None:
         difference = super()._frozen_difference(other)
-        if difference is not None:
-            return difference
         same = self._unit == other._unit and np.array_equal(self._centre, other._centre)
-        return None if same else "unit, centre or number of the targets"
+        return difference if same or difference else "unit, centre or number of the targets"
 
     def _after_fit(self, fit: Fit, batch: Batch | None) -> None:
         self._posterior = None

@@ -10,7 +10,7 @@ from scipy.linalg import cholesky, solve_triangular
 from kitchensinks.features import FeatureBlocks
 from kitchensinks.fitting.space import GRAM_COPIES, HELD_OUT, Settings
 from kitchensinks.losses import Array
-from kitchensinks.moments import Moments, NormalEquations
+from kitchensinks.moments import Moments, NormalEquations, mirror
 from kitchensinks.rows.keys import hold_out
 from kitchensinks.solvers.path import RidgePath, alpha_grid
 
@@ -34,6 +34,14 @@ class Growth:
     tried: tuple[int, ...] = ()
     n_components: int = 0
     reason: str = ""
+
+    def __repr__(self) -> str:
+        last = len(self.counts)
+        tried = (
+            f", tried {self.tried}: K = {self.n_components}, {self.reason}" if self.tried else ""
+        )
+        error = float(self.squared_errors[(self.n_components or last) - 1])
+        return f"Growth(K = 1 to {last}, squared error {error:.4g}{tried})"
 
 
 class Prefixes:
@@ -60,8 +68,8 @@ class Prefixes:
         """Σw(y − u)²/Σw of every number of columns and output, from the sums over other rows."""
         apart = held.about(self.equations.mean)
         weight, level = apart.weight, self.equations.target
-        gram = np.tril(apart.gram) / weight
-        gram += np.tril(gram, -1).T
+        gram = apart.gram / weight
+        mirror(gram)
         inner = self._whiten(self._whiten(gram).T)
         cross = self._whiten((apart.cross - np.outer(apart.first, level)) / weight)
         squares = (apart.squares - 2.0 * level * apart.targets) / weight + level**2
@@ -131,8 +139,8 @@ def grow(
 ) -> tuple[Growth, Moments]:
     """Double K until the held-out squared error stops falling, reusing the sums of smaller K.
 
-    A fifth of the rows is held out; the ridge strength at each K is chosen on the others by
-    generalised cross-validation. Doubling adds the products of the new features with all
+    A fifth of the rows is held out; the ridge strength at each K is the one with the least error
+    on them. Doubling adds the products of the new features with all
     others; those among the old ones stay. The K with the least held-out error is kept, and the
     sums over all rows for it; the curve has every K up to the largest tried, with its ridge.
     """
@@ -226,21 +234,22 @@ def _extend(
 
 
 def _held_out_error(parts: dict[bool, Moments], settings: Settings) -> tuple[float, float]:
-    """The best ridge on the fitted rows, and its error on the held-out ones, from sums alone."""
+    """The ridge on the fitted rows with the least error on the held-out ones, from sums alone."""
     equations = parts[False].normal_equations(settings.fit_intercept)
     path = RidgePath(equations, settings.fit_intercept)
+    held = parts[True].about(equations.mean)
+    weight, level = held.weight, equations.target
+    gram = held.gram / weight
+    mirror(gram)
+    cross = (held.cross - np.outer(held.first, level)) / weight
+    squares = (held.squares - 2.0 * level * held.targets) / weight + level**2
     alphas = alpha_grid(float(np.trace(equations.gram)))
-    best = float(alphas[np.argmin(path.generalised_error(alphas).mean(axis=1))])
-    weights = path.weights(best)
-    held = parts[True].normal_equations(False)
-    # Without an intercept the sums are about zero, and the squares are Σwy²/Σw.
-    intercept = equations.intercept(weights)
-    mean = parts[True].shift + parts[True].first / parts[True].weight
-    level = parts[True].targets / parts[True].weight
-    error = held.squares - 2.0 * np.sum(weights * held.cross, axis=0)
-    error += np.sum(weights * (held.gram @ weights), axis=0)
-    error += intercept**2 - 2.0 * intercept * (level - mean @ weights)
-    return best, float(np.mean(error))
+    errors = []
+    for alpha in alphas:
+        weights = path.weights(float(alpha))
+        explained = np.sum(weights * (2.0 * cross - gram @ weights), axis=0)
+        errors.append(float(np.mean(squares - explained)))
+    return float(alphas[np.argmin(errors)]), float(np.min(errors))
 
 
 def _scaled(moments: Moments, count: int, basis: Any) -> Moments:

@@ -95,6 +95,8 @@ class Space:
     dtype: np.dtype[Any]
     shift: Array
     span: Span | None = None
+    # Whether `walk` keeps its blocks.
+    cached: bool = True
 
     def lift(self, weights: Array, intercept: Array) -> tuple[Array, Array]:
         """Weights of the features themselves."""
@@ -147,7 +149,8 @@ def space_of(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -
         return densify(blocks.pick(places))
 
     shift = blocks.pilot() if settings.fit_intercept else np.zeros(blocks.n_columns)
-    return Space(walk, fresh, pick, blocks.n_rows, blocks.n_columns, blocks.frozen.dtype, shift)
+    n_rows, n_columns, dtype = blocks.n_rows, blocks.n_columns, blocks.frozen.dtype
+    return Space(walk, fresh, pick, n_rows, n_columns, dtype, shift, cached=blocks.cached)
 
 
 def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -> Space:
@@ -189,7 +192,8 @@ def shares_of(weights: Array | None, n_rows: int) -> Array:
 def sum_moments(
     space: Space, targets: Array, weights: Array | None, settings: Settings, keep: bool = False
 ) -> Moments:
-    """All the sums of one pass. `keep`: passes follow, so let the features be kept."""
+    """All the sums of one pass. `keep`: passes follow, so let the features be kept if they can."""
+    keep = keep and space.cached
     moments = Moments.zeros(space.shift, targets.shape[1])
     for rows, features in space.walk() if keep else space.fresh():
         moments.add(

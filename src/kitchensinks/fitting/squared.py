@@ -19,8 +19,10 @@ from kitchensinks.fitting.space import (
 )
 from kitchensinks.losses import Array
 from kitchensinks.moments import Moments, NormalEquations
+from kitchensinks.rows import densify
 from kitchensinks.solvers import Solution, solve_squared
 from kitchensinks.solvers.path import RidgePath, alpha_grid, freedom_left
+from kitchensinks.solvers.problem import NEGLIGIBLE
 
 
 def fit_squared(
@@ -110,7 +112,8 @@ def _eigen_fit(
     if settings.constraint is None:
 
         def left_out(features: Any, targets: Array, weights: Any, one: Any) -> Array:
-            return path.left_out(features, targets, weights, np.array([alpha]), one)[:, 0]
+            dense = densify(features)
+            return path.left_out(dense, targets, weights, np.array([alpha]), one)[:, 0]
 
         fit.left_out = left_out
     return fit
@@ -147,7 +150,7 @@ def cholesky_fit(
         gap=gap,
         iterations=1,
         passes=1,
-        converged=gap <= settings.tol * max(objective, 1e-12 * float(equations.squares.sum())),
+        converged=gap <= settings.tol * max(objective, NEGLIGIBLE * float(equations.squares.sum())),
         solver="direct (Cholesky)",
     )
     reciprocal, _ = dpocon(factor, one_norm, uplo="L")
@@ -174,7 +177,7 @@ def _left_out(
     """As RidgePath.left_out, for one α, from the Cholesky factor of G + αI."""
 
     def left_out(features: Any, targets: Array, weights: Any, one: Any) -> Array:
-        centred = (features - equations.mean).astype(np.float64)
+        centred = (densify(features) - equations.mean).astype(np.float64)
         half = solve_triangular(factor, centred.T, lower=True, check_finite=False)
         leverage = np.einsum("ij,ij->j", half, half)[:, None] + fit_intercept
         left = freedom_left(leverage, equations.weight, weights, one)

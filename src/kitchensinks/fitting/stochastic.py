@@ -27,6 +27,9 @@ class Stochastic:
 
     frozen: Frozen
     state: StochasticState
+    # Rows so far and their weight: a batch counts by its mean weight beside theirs.
+    count: int = 0
+    weight: float = 0.0
     recent: deque[tuple[Array, Array, Array]] = field(
         default_factory=lambda: deque(maxlen=-(-CALIBRATION_ROWS // BATCH))
     )
@@ -67,12 +70,15 @@ class Stochastic:
 
     def _step(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
         own = np.ones(len(targets)) if weights is None else weights
+        total = float(own.sum())
+        self.count, self.weight = self.count + len(own), self.weight + total
         scores = stochastic_step(
             self.state,
             self._walker(rows),
             settings.loss,
             targets,
-            own / own.sum(),
+            own / total,
+            (total / len(own)) / (self.weight / self.count),
             self.alpha_of(settings),
             settings.fit_intercept,
             settings.constraint,

@@ -18,7 +18,7 @@ def memory_budget(value: Any = None) -> float:
     if value is None:
         return FREE_SHARE * free_memory()
     if isinstance(value, str):
-        match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?B)?\s*", value.upper())
+        match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([KMGT]?B)?\s*", value.upper())
         size = float(match[1]) * _UNITS[match[2] or ""] if match else 0.0
     else:
         good = isinstance(value, int | float) and not isinstance(value, bool)

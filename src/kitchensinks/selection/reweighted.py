@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -25,6 +25,22 @@ _MOST_ENTRIES, _FEWEST_ROWS = 2**24, 100
 _STREAM = 2**32
 
 
+class Selected(NamedTuple):
+    """Which of the first `pool` draws were taken, (N,), and their factors, (N,) or None."""
+
+    pool: int
+    indices: NDArray[np.int64]
+    factors: Floats | None
+
+    def draw(self, basis: Basis, seed: int, n_inputs: int, dtype: DTypeLike) -> Draw:
+        """The draws that were taken, made again from the seed."""
+        return Pool(basis, seed, n_inputs, self.pool).choose(self.indices, self.factors, dtype)
+
+    def equals(self, other: "Selected") -> bool:
+        pairs: Any = zip(self, other, strict=True)
+        return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+
+
 class Reweighted(BaseEstimator):
     """N of M = pool·N candidates, resampled by their ridge leverage on L rows: thesis, Algorithm 1.
 
@@ -34,8 +50,9 @@ class Reweighted(BaseEstimator):
     (``correction=False``) the features belong to another kernel, which gives directions of small
     eigenvalue more weight. Cosine and sine of one frequency are scored and taken together.
 
-    Give it as ``selection=`` to ``ks.RandomFeatures``. It works for every dense basis. What is
-    chosen depends on all of N, so the first 10 features of 20 are not the 10-feature selection.
+    Give it as ``selection=`` to ``ks.RandomFeatures`` or to an estimator. It works for every dense
+    basis. What is chosen depends on all of N, so the first 10 features of 20 are not the
+    10-feature selection.
 
     Parameters
     ----------
@@ -107,17 +124,30 @@ class Reweighted(BaseEstimator):
         dtype: DTypeLike,
         rows: Any,
         weights: Floats | None = None,
-        scaler: Scaler | None = None,
     ) -> Draw:
         """N draws of a resolved basis, chosen for these rows (n, d) of weights (n,).
-
-        Rows may be sparse; the few that are looked at go through the scaler first.
 
         >>> import kitchensinks as ks
         >>> rows = np.random.default_rng(0).normal(size=(200, 3))
         >>> chosen = Reweighted(pool=10).draw(ks.Fourier(gamma=0.5), 0, 30, np.float64, rows)
         >>> chosen.features(rows).shape
         (200, 30)
+        """
+        selected = self.select(basis, seed, n_components, rows, weights)
+        return selected.draw(basis, seed, rows.shape[1], dtype)
+
+    def select(
+        self,
+        basis: Basis,
+        seed: int,
+        n_components: int,
+        rows: Any,
+        weights: Floats | None = None,
+        scaler: Scaler | None = None,
+    ) -> Selected:
+        """Which N draws to take for these rows (n, d) of weights (n,).
+
+        Rows may be sparse; the few that are looked at go through the scaler first.
         """
         self.check()
         basis.require_resolved()
@@ -135,7 +165,7 @@ class Reweighted(BaseEstimator):
         chances = probabilities(operator.scores(float(mu)))
         chosen = resample(chances, words.uniform(n_components))
         factors = 1.0 / np.sqrt(len(chances) * chances[chosen]) if self.correction else None
-        return pool.choose(chosen, factors, dtype)
+        return Selected(pool.n_components, chosen, factors)
 
     def sample(self, rows: Any, weights: Floats | None, seed: int) -> tuple[Any, Floats]:
         """L different rows of positive weight, by their keys, and the weights of their copies."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from kitchensinks.losses import Array
-from kitchensinks.solvers.problem import Callback, Solution
+from kitchensinks.solvers.problem import NEGLIGIBLE, Callback, Solution
 
 Operator = Callable[[Array], Array]
 
@@ -40,7 +40,7 @@ def conjugate_gradients(
     infinite unless r = 0.
     """
     weights = np.zeros_like(cross) if start is None else start.copy()
-    floor = 1e-12 * squares + np.finfo(float).tiny
+    floor = NEGLIGIBLE * squares + np.finfo(float).tiny
     iteration, before = 0, np.inf
     while True:
         residual = cross.copy()
@@ -49,7 +49,7 @@ def conjugate_gradients(
         shaped = precondition(residual)
         state = _State(weights, residual, shaped, cross, squares, alpha)
         objective, gap, fall = state.measure()
-        finished = _finished(objective + floor, gap, fall, tol, close)
+        finished = _finished(np.maximum(objective, floor), gap, fall, tol, close)
         if callback is not None:
             callback(iteration, float(objective.sum()), float(gap.sum()))
         # Restarts that no longer lower the residual have met the rounding of the products.
@@ -63,7 +63,7 @@ def conjugate_gradients(
             objective, gap, fall = state.measure()
             if callback is not None:
                 callback(iteration, float(objective.sum()), float(gap.sum()))
-            if _finished(objective + floor, gap, fall, 0.5 * tol, close).all():
+            if _finished(np.maximum(objective, floor), gap, fall, 0.5 * tol, close).all():
                 break
         weights = state.weights
     return Solution(

@@ -71,8 +71,9 @@ def solve_nonsmooth(
 
     # Newton needs a Gram: without one ADMM goes on alone.
     newton_follows = isinstance(factored, FactoredGram)
-    first_phase = ADMM_ITERATIONS * problem.targets.shape[1] if newton_follows else max_iter
-    iteration, last = 0, min(max_iter, first_phase)
+    iteration, last = 0, max_iter
+    if newton_follows:
+        last = min(-(-max_iter // 2), ADMM_ITERATIONS * problem.targets.shape[1])
     while True:
         checking = iteration % CHECK_EVERY == 0 or iteration == last
         state.move_scores(checking)

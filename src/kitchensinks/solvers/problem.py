@@ -27,6 +27,8 @@ Callback = Callable[[int, float, float], None]
 
 # Rows multiplied at a time: they stay in cache between Z·β and Z'·a, and float32 sums stay short.
 SLICE_ROWS = 1024
+# Below this share of the loss at score zero an objective decides nothing.
+NEGLIGIBLE = 1e-4
 # exp(-40) is below rounding: where a loss is never zero, intercepts stop this far past a target.
 FARTHEST_MARGIN = 40.0
 
@@ -182,7 +184,7 @@ class Problem:
         Where the objective is below 1e-4 of the loss at score zero (the rows are interpolated, or
         all but), tol is taken of that instead: what is left decides nothing.
         """
-        return gap <= tol * max(abs(objective), 1e-4 * self.scale)
+        return gap <= tol * max(abs(objective), NEGLIGIBLE * self.scale)
 
     def dual_columns(self, rows: slice, dual: Array) -> Array:
         """w∘a, in two halves by sign where the certificate may have to rescale them apart."""

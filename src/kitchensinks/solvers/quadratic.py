@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 
 from kitchensinks.constraints import Constraint, L2Ball, SupBall, penalty_conjugate
 from kitchensinks.losses import Array
-from kitchensinks.solvers.problem import Problem, Solution
+from kitchensinks.solvers.problem import NEGLIGIBLE, Problem, Solution
 
 
 class FactoredGram:
@@ -75,6 +75,22 @@ class FactoredGram:
                     hessian, linear[:, column], constraint.radius, accuracy
                 )
         return weights if constraint is None else constraint.project(weights)
+
+
+def minimise_quadratic(
+    hessian: Array, linear: Array, alpha: float, constraint: Constraint | None, accuracy: float
+) -> Array:
+    """argmin of ½ β'Hβ - linear·β + alpha·‖β‖² in the ball, for one H used once; linear (K,)."""
+    if isinstance(constraint, L2Ball):
+        one = np.ones(1)
+        return FactoredGram(hessian).solve(one, linear[:, None], alpha, constraint)[:, 0]
+    shifted = hessian.copy()
+    floor = 1e-14 * float(np.trace(hessian)) + np.finfo(float).tiny
+    shifted[np.diag_indices_from(shifted)] += 2.0 * alpha + floor
+    if constraint is not None:
+        return _box_minimiser(shifted, linear, constraint.radius, accuracy)
+    factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
+    return np.asarray(cho_solve(factor, linear, check_finite=False))
 
 
 def factored_gram(problem: Problem) -> FactoredGram:
@@ -210,6 +226,6 @@ def solve_squared(
         gap=gap,
         iterations=1,
         passes=0,
-        converged=gap <= tol * max(objective, 1e-12 * float(target_variance.sum())),
+        converged=gap <= tol * max(objective, NEGLIGIBLE * float(target_variance.sum())),
         solver="direct",
     )

@@ -5,7 +5,9 @@ whose inverse is free once G is factored. A ridge alone takes L-BFGS steps that 
 inverse (Nocedal and Wright, algorithm 7.4). A ball takes spectral projected-gradient steps (Birgin,
 Martínez and Raydan 2000): the exact minimiser in the ball of the quadratic model with c measured
 along the last step. Either way an iteration is one traversal of the rows, for scores, slopes and
-gradient together, and one more where the full step is too long.
+gradient together, and one more where the full step is too long. Where that does not converge soon
+(squared hinge on rows that separate, tight balls, hardly any ridge), Newton steps follow, each with
+the weighted Gram of its own point.
 """
 
 from collections import deque
@@ -16,7 +18,7 @@ import numpy as np
 from kitchensinks.losses import Array
 from kitchensinks.solvers.implicit import DiagonalGram
 from kitchensinks.solvers.problem import Callback, Problem, Solution, best_shift
-from kitchensinks.solvers.quadratic import FactoredGram, factored_gram
+from kitchensinks.solvers.quadratic import FactoredGram, factored_gram, minimise_quadratic
 
 # Pairs of (step, change of gradient) that L-BFGS remembers.
 MEMORY = 20
@@ -28,6 +30,8 @@ RECENT = 5
 ENOUGH = 1e-4
 # A step inside a ball is worked out to this part of the gap.
 INNER_ACCURACY = 1e-3
+# A Newton step's Hessian gets this part of the Gram's metric: rows may have no curvature.
+DAMPING = 1e-7
 # The Hessian of the multinomial loss couples the classes: its diagonal alone is too small.
 COUPLING = 2.0
 
@@ -57,6 +61,8 @@ class _Steps(Protocol):
 
     solver: str
     recent: int
+    #: Newton follows after so many iterations
+    patience: int
 
     def propose(self, point: _Point, gap: float) -> _Step: ...
 
@@ -101,6 +107,12 @@ def solve_smooth(
         converged = problem.close_enough(objective, gap, tol)
         if converged or iteration == max_iter:
             break
+        # The Hessian of a loss that couples outputs has K·outputs rows: too many.
+        newton = problem.loss.separable and iteration == steps.patience
+        if newton and isinstance(factored, FactoredGram):
+            steps = _NewtonSteps(problem, factored, steps.solver)
+            point = best
+            recent = deque([point.objective], maxlen=1)
         step = steps.propose(point, gap)
         if not problem.bounded and problem.close_enough(objective, -0.5 * step.promise.sum(), tol):
             converged = True
@@ -118,6 +130,9 @@ def solve_smooth(
             best = point
 
     shift = best_shift(problem, best.scores)
+    if not problem.loss.separable:
+        # Adding a number to the scores of all classes changes nothing: their intercepts sum to 0.
+        shift = shift - float(np.mean(best.level - problem.mean @ best.weights + shift))
     objective = float(problem.objective(best.weights, best.scores + shift).sum())
     return Solution(
         weights=best.weights,
@@ -194,6 +209,7 @@ class _RidgeSteps:
 
     solver = "l-bfgs"
     recent = 1
+    patience = 100
 
     def __init__(self, problem: Problem, factored: FactoredGram | DiagonalGram) -> None:
         self.problem = problem
@@ -235,6 +251,7 @@ class _BallSteps:
 
     solver = "spectral projected gradient"
     recent = RECENT
+    patience = 40
 
     def __init__(self, problem: Problem, factored: FactoredGram | DiagonalGram) -> None:
         self.problem = problem
@@ -265,6 +282,55 @@ class _BallSteps:
         measured = np.divide(bend, size, out=usual.copy(), where=size > 0.0)
         trust = self.factored.trust
         self.curvature = np.clip(measured, usual / trust, usual * trust)
+
+
+class _NewtonSteps:
+    """Exact minimisers in the ball of the second-order model at the point, output by output.
+
+    With h = w·loss''(u) and z̄ its weighted mean of the rows, the model in (β, score of z̄) has the
+    Hessians Σ h (z - z̄)(z - z̄)' and Σ h, and no cross term.
+    """
+
+    recent = 1
+    patience = -1
+
+    def __init__(self, problem: Problem, factored: FactoredGram, before: str) -> None:
+        self.problem, self.factored = problem, factored
+        self.solver = f"{before}, then newton"
+
+    def propose(self, point: _Point, gap: float) -> _Step:
+        problem = self.problem
+        weights, level = np.empty_like(point.weights), np.zeros_like(point.level)
+        curvature = problem.loss.curvature(problem.targets, point.scores)
+        usual = _mean_curvature(problem, point.scores)
+        for output in range(len(level)):
+            bend = problem.row_weights * curvature[:, output]
+            hessian, image = problem.design.band(bend, problem.mean, bend[:, None])
+            total = float(bend.sum()) + DAMPING * float(usual[output])
+            # What z̄ is beyond the mean of all rows.
+            beyond = np.zeros(len(weights))
+            if problem.fit_intercept:
+                beyond = (image[:, 0] - bend.sum() * problem.mean) / total
+                hessian -= total * np.outer(beyond, beyond)
+            hessian += DAMPING * usual[output] * self.factored.gram
+            gradient = point.gradient[:, output] - beyond * point.pull[output]
+            own = point.weights[:, output]
+            target = minimise_quadratic(
+                hessian,
+                hessian @ own - gradient,
+                problem.alpha,
+                problem.constraint,
+                INNER_ACCURACY * gap,
+            )
+            weights[:, output] = target - own
+            if problem.fit_intercept:
+                level[output] = -point.pull[output] / total - beyond @ weights[:, output]
+        ridge = problem.alpha * ((point.weights + weights) ** 2 - point.weights**2)
+        slope = np.vstack([point.gradient * weights + ridge, point.pull * level])
+        return _Step(weights, level, np.minimum(problem.column_sum(slope), 0.0))
+
+    def learn(self, old: _Point, new: _Point) -> None:
+        """Nothing is carried over: the next Hessian is formed anew."""
 
 
 def _refuse_separation(problem: Problem, scores: Array) -> None:

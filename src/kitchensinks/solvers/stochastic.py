@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from kitchensinks.constraints import Constraint
 from kitchensinks.losses import Array, Loss
@@ -52,13 +51,15 @@ def stochastic_step(
     loss: Loss,
     targets: Array,
     shares: Array,
+    emphasis: float,
     alpha: float,
     fit_intercept: bool,
     constraint: Constraint | None = None,
 ) -> Array:
     """One step on one batch of rows, in place; returns the batch's scores before the step.
 
-    `parts()` walks the features of the batch twice; targets (n, outputs); shares (n,) sum to one.
+    `parts()` walks the features of the batch twice; targets (n, outputs); shares (n,) sum to one;
+    the batch counts `emphasis` times as much as the others.
     The step is that of the proximal point, (I/step + c·K)⁻¹·slope in the space of the batch, K its
     n × n matrix of inner products with largest eigenvalue λ: stable at step = 20/(c·λ), so that
     weak directions move twenty times as far as a plain gradient could take them. c is the bound
@@ -81,11 +82,8 @@ def stochastic_step(
         curvature = 2.0 * float(np.max(shares @ loss.curvature(targets, scores)))
     else:
         curvature = KINK * max(1.0, state.steps / STEADY_STEPS) ** 0.5
-    step = REACH / max(curvature * _largest(inner), np.finfo(float).tiny)
-    system = step * curvature * inner
-    system[np.diag_indices_from(system)] += 1.0
-    factor = cho_factor(system, overwrite_a=True, check_finite=False)
-    pull = step * root * cho_solve(factor, root * slope, check_finite=False)
+    step = emphasis * REACH / max(curvature * _largest(inner), np.finfo(float).tiny)
+    pull = step * root * _proximal(step * curvature * inner, root * slope)
     shrink = 1.0 / (1.0 + 2.0 * alpha * step)
     for columns, features in parts():
         move = features.T @ pull.astype(features.dtype)
@@ -112,3 +110,25 @@ def _largest(matrix: Array) -> float:
         vector /= size
     # Power iteration comes from below; the Frobenius norm is above.
     return min(1.1 * float(np.linalg.norm(matrix @ vector)), float(np.linalg.norm(matrix)))
+
+
+def _proximal(matrix: Array, right: Array) -> Array:
+    """(I + matrix)⁻¹·right, all columns at once, by conjugate gradients.
+
+    The condition number is at most 1 + REACH for a batch of usual weight: a dozen products suffice.
+    """
+    found, residual = np.zeros_like(right), right.copy()
+    direction, size = residual.copy(), np.sum(residual**2, axis=0)
+    wanted = 1e-6 * size
+    for _ in range(40):
+        if (size <= wanted).all():
+            break
+        image = direction + matrix @ direction
+        bend = np.sum(direction * image, axis=0)
+        length = np.divide(size, bend, out=np.zeros_like(size), where=bend > 0.0)
+        found += length * direction
+        residual -= length * image
+        smaller = np.sum(residual**2, axis=0)
+        keep = np.divide(smaller, size, out=np.zeros_like(size), where=size > 0.0)
+        direction, size = residual + keep * direction, smaller
+    return found

@@ -1,0 +1,189 @@
+"""Bad input: an error that names the argument and says what is needed."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+import kitchensinks as ks
+from kitchensinks.losses import Hinge, Huber
+
+X, Y = load_breast_cancer(return_X_y=True)
+X, Y = X[:80], Y[:80]
+XR, YR = load_diabetes(return_X_y=True)
+XR, YR = XR[:80], YR[:80]
+
+
+def spoiled(values, value):
+    values = values.astype(float).copy()
+    values[3] = value
+    return values
+
+
+PARAMETERS = [
+    ({"alpha": -1.0}, ValueError, r"alpha=-1.0: need a finite number of 0 or more, or 'auto'"),
+    ({"alpha": np.nan}, ValueError, r"alpha=nan: need a finite number"),
+    ({"alpha": np.inf}, ValueError, r"alpha=inf: need a finite number"),
+    ({"alpha": "x"}, ValueError, r"alpha='x': need a finite number of 0 or more, or 'auto'"),
+    ({"alpha": None}, ValueError, r"alpha=None: need"),
+    ({"alpha": True}, ValueError, r"alpha=True: need"),
+    ({"constraint": "box"}, TypeError, r"constraint='box': need ks.SupBall\(C\), ks.L2Ball\(R\)"),
+    ({"constraint": 3.0}, TypeError, r"constraint=3.0: need"),
+    ({"n_components": 0}, ValueError, r"n_components=0: need a whole number of 1 or more"),
+    ({"n_components": 2.5}, TypeError, r"n_components=2.5.*need a whole number"),
+    ({"n_components": "many"}, ValueError, r"n_components='many'.*or 'auto'"),
+    ({"memory_budget": "lots"}, ValueError, r"memory_budget='lots': need a number of bytes"),
+    ({"memory_budget": -1}, ValueError, r"memory_budget=-1: need"),
+    ({"memory_budget": "1.2.3GB"}, ValueError, r"memory_budget='1.2.3GB': need"),
+    ({"tol": 0.0}, ValueError, r"tol=0.0: need a positive finite number"),
+    ({"tol": "small"}, ValueError, r"tol='small': need a positive"),
+    ({"max_iter": 0}, ValueError, r"max_iter=0: need"),
+    ({"n_jobs": 0}, ValueError, r"n_jobs=0: need a whole number of threads"),
+    ({"n_jobs": 1.5}, ValueError, r"n_jobs=1.5: need"),
+    ({"solver": "newton"}, ValueError, r"solver='newton': need one of auto, direct"),
+    ({"solver": "conjugate"}, ValueError, r"solver='conjugate' needs a number for alpha"),
+    ({"solver": "stochastic", "n_components": "auto"}, ValueError, r"give n_components a number"),
+    ({"solver": "stochastic", "basis": ks.Binning()}, ValueError, r"solver='stochastic' needs a b"),
+    ({"dtype": "float16"}, ValueError, r"dtype='float16': need"),
+    ({"basis": "fourier"}, TypeError, r"basis='fourier'.*need a basis"),
+    ({"basis": ks.Fourier(gamma=-1.0)}, ValueError, r"gamma=-1.0: need"),
+    ({"random_state": -1}, ValueError, r"random_state=-1: need"),
+    ({"loss": "hubert"}, ValueError, r"loss='hubert': need one of squared,"),
+    ({"loss": 3}, ValueError, r"loss=3: need one of"),
+    ({"loss": "multinomial"}, ValueError, r"use loss='logistic'"),
+]
+
+
+@pytest.mark.parametrize(("options", "kind", "message"), PARAMETERS, ids=str)
+def test_parameters(options, kind, message):
+    for model, rows, targets in (
+        (ks.KitchenSinkClassifier(**options), X, Y),
+        (ks.KitchenSinkRegressor(**options), XR, YR),
+    ):
+        with pytest.raises(kind, match=message):
+            model.fit(rows, targets)
+
+
+def test_solvers_are_never_changed_in_silence():
+    for solver in ("direct", "conjugate"):
+        model = ks.KitchenSinkClassifier(loss="hinge", solver=solver, alpha=1e-3)
+        with pytest.raises(ValueError, match=f"solver='{solver}' is for loss='squared'"):
+            model.fit(X, Y)
+
+
+def test_losses_of_another_task():
+    for loss in ("huber", "quantile", Huber(1.0)):
+        with pytest.raises(ValueError, match=r"does not fit classification: need one of squared"):
+            ks.KitchenSinkClassifier(loss=loss).fit(X, Y)
+    for loss in ("hinge", "logistic", "exponential", "squared_hinge", Hinge()):
+        with pytest.raises(ValueError, match=r"does not fit regression: need one of squared, hub"):
+            ks.KitchenSinkRegressor(loss=loss).fit(XR, YR)
+
+
+@pytest.mark.parametrize("radius", [0.0, -1.0, np.nan, np.inf, "x", True])
+def test_radius(radius):
+    for ball in (ks.SupBall, ks.L2Ball):
+        with pytest.raises(ValueError, match=r"radius=.*need a positive finite number"):
+            ball(radius)
+
+
+def test_targets():
+    classifier, regressor = ks.KitchenSinkClassifier(), ks.KitchenSinkRegressor()
+    with pytest.raises(ValueError, match=r"y has one class only.*needs two or more"):
+        classifier.fit(X, np.ones(80))
+    for value, words in ((np.nan, "NaN"), (np.inf, "infinity")):
+        for model, rows, targets in ((classifier, X, Y), (regressor, XR, YR)):
+            with pytest.raises(ValueError, match=f"(?i)y contains {words}"):
+                model.fit(rows, spoiled(targets, value))
+    for model, rows, targets in ((classifier, X, Y), (regressor, XR, YR)):
+        with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[80, 79\]"):
+            model.fit(rows, targets[:-1])
+        with pytest.raises(ValueError, match="y"):
+            model.fit(rows, None)
+    with pytest.raises(ValueError, match="Unknown label type"):
+        classifier.fit(XR, YR + 0.5)
+    with pytest.raises(ValueError, match=r"y has shape|dim"):
+        regressor.fit(XR, np.zeros((80, 2, 2)))
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.full(80, -1.0), r"sample_weight has negative entries \(the least is -1\)"),
+        (np.zeros(80), r"sample_weight is zero for every row"),
+        (np.ones(79), r"sample_weight"),
+        (np.full(80, np.nan), r"sample_weight contains NaN"),
+        (np.ones((80, 2)), r"1D array"),
+    ],
+)
+def test_weights(weights, message):
+    for model, rows, targets in (
+        (ks.KitchenSinkClassifier(n_components=5), X, Y),
+        (ks.KitchenSinkRegressor(n_components=5, loss="huber"), XR, YR),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(rows, targets, sample_weight=weights)
+        with pytest.raises(ValueError, match=message):
+            model.freeze(rows, targets, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "message"),
+    [
+        ("even", r"class_weight='even': need 'balanced', a dict or None"),
+        ({0: -1.0}, r"need finite weights of 0 or more"),
+        ({5: 1.0}, r"class_weight names \[5\], which are not classes of y: \[0, 1\]"),
+        ([1.0, 2.0], r"need 'balanced', a dict or None"),
+        ({0: 0.0, 1: 0.0}, r"class_weight leaves every row a weight of zero"),
+    ],
+)
+def test_class_weights(class_weight, message):
+    with pytest.raises(ValueError, match=message):
+        ks.KitchenSinkClassifier(n_components=5, class_weight=class_weight).fit(X, Y)
+
+
+def test_rows():
+    model = ks.KitchenSinkClassifier(n_components=5)
+    for wrap in (np.asarray, sparse.csr_array):
+        with pytest.raises(ValueError, match=r"NaN.*Fill in or drop"):
+            model.fit(wrap(spoiled(X, np.nan)), Y)
+        with pytest.raises(ValueError, match=r"entry of size 1e\+200.*need finite numbers below"):
+            model.fit(wrap(spoiled(X, 1e200)), Y)
+    model.fit(X, Y)
+    with pytest.raises(ValueError, match=r"29 features.*same columns"):
+        model.predict(X[:, 1:])
+    with pytest.raises(ValueError, match=r"NaN"):
+        model.predict(spoiled(X, np.nan))
+    narrow = ks.KitchenSinkClassifier(n_components=5, standardize=False, dtype="float32")
+    with pytest.raises(ValueError, match=r"entry of size 1e\+30.*float32"):
+        narrow.fit(spoiled(X, 1e30), Y)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_no_minimiser(loss):
+    """Rows that the features separate, with neither ridge nor ball."""
+    rows = np.array([[-2.0], [-1.0], [1.0], [2.0]] * 5) + np.linspace(0, 0.1, 20)[:, None]
+    targets = np.array([0, 0, 1, 1] * 5)
+    for n_components in (10, 50):
+        model = ks.KitchenSinkClassifier(n_components=n_components, loss=loss, alpha=0.0)
+        with pytest.raises(ValueError, match=r"alpha=0 and constraint=None.*no minimiser exists"):
+            model.fit(rows, targets)
+    three = np.arange(20) % 4
+    with pytest.raises(ValueError, match=r"no minimiser exists"):
+        ks.KitchenSinkClassifier(n_components=50, loss=loss, alpha=0.0).fit(rows, three)
+    for constraint in (ks.SupBall(1.0), ks.L2Ball(1.0)):
+        ks.KitchenSinkClassifier(n_components=10, loss=loss, constraint=constraint).fit(
+            rows, targets
+        )
+
+
+def test_before_fitting():
+    from sklearn.exceptions import NotFittedError
+
+    for model in (ks.KitchenSinkClassifier(), ks.KitchenSinkRegressor()):
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+    with pytest.raises(NotFittedError):
+        ks.KitchenSinkClassifier().predict_proba(X)
+    with pytest.raises(NotFittedError):
+        ks.KitchenSinkClassifier().k_path(X, Y)

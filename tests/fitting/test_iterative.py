@@ -1,0 +1,269 @@
+"""Fits without a Gram: conjugate gradients, many sparse columns, stochastic gradients."""
+
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge
+
+import kitchensinks as ks
+
+ROWS, VALUES = load_diabetes(return_X_y=True)
+CANCER = load_breast_cancer(return_X_y=True)
+CLASSIFIERS = ["squared", "hinge", "squared_hinge", "logistic", "exponential"]
+
+
+# Conjugate gradients.
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("n_components", [40, 600])
+@pytest.mark.parametrize("alpha", [1e-2, 1e-7])
+def test_conjugate_gradients_are_the_direct_solution(alpha, n_components, intercept):
+    weights = np.random.default_rng(0).integers(0, 3, len(VALUES)).astype(float)
+    targets = np.column_stack([VALUES, 1e-4 * VALUES[::-1]])
+    options = {"n_components": n_components, "alpha": alpha, "fit_intercept": intercept}
+    options |= {"random_state": 0, "tol": 1e-8}
+    direct = ks.KitchenSinkRegressor(**options).fit(ROWS, targets, sample_weight=weights)
+    model = ks.KitchenSinkRegressor(solver="conjugate", **options)
+    model.fit(ROWS, targets, sample_weight=weights)
+    assert model.solver_ == "conjugate gradients"
+    assert model.converged_
+    assert model.objective_ == pytest.approx(direct.objective_, rel=1e-6)
+    assert model.objective_ - direct.objective_ <= model.gap_ + 1e-9 * direct.objective_
+    error = np.abs(model.predict(ROWS) - direct.predict(ROWS)).max(axis=0)
+    assert (error < 1e-3 * targets.std(axis=0)).all()
+    assert model.effective_dimension_ == pytest.approx(direct.effective_dimension_, rel=0.05)
+
+
+def test_auto_takes_conjugate_gradients_where_the_rule_says(monkeypatch):
+    from kitchensinks.fitting import conjugate
+
+    monkeypatch.setattr(conjugate, "CONJUGATE_COLUMNS", 20)
+    monkeypatch.setattr(conjugate, "CONJUGATE_ROWS", 5)
+    X, y = CANCER
+    model = ks.KitchenSinkClassifier(n_components=30, alpha=1e-4, random_state=0).fit(X, y)
+    assert model.solver_ == "conjugate gradients"
+    direct = ks.KitchenSinkClassifier(
+        n_components=30, alpha=1e-4, random_state=0, solver="direct"
+    ).fit(X, y)
+    assert direct.solver_ == "direct (Cholesky)"
+    np.testing.assert_allclose(model.predict_proba(X), direct.predict_proba(X), atol=0.02)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"loss": "logistic", "alpha": 1e-8},
+        {"loss": "hinge", "alpha": 1e-8},
+        {"loss": "exponential", "constraint": ks.SupBall(50.0)},
+    ],
+    ids=str,
+)
+def test_solvers_that_stop_early_say_so(options):
+    X, y = CANCER
+    model = ks.KitchenSinkClassifier(n_components=50, max_iter=1, random_state=0, **options)
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations.*above tol=0.001"):
+        model.fit(X, y)
+    assert not model.converged_
+    assert model.gap_ > 1e-3 * model.objective_
+
+
+# Many sparse columns.
+
+
+def binned(loss, **options):
+    """Six thousand rows, a few thousand columns."""
+    options = {"alpha": 1e-3, "random_state": 0, "tol": 1e-3, "max_iter": 2000, **options}
+    kind = ks.KitchenSinkRegressor if loss in ("huber", "quantile") else ks.KitchenSinkClassifier
+    X, y = make_classification(6000, 5, n_informative=4, n_redundant=0, random_state=0)
+    return kind(ks.Binning(gamma=0.5), 15, loss, **options), X, y
+
+
+def dense_counterpart(monkeypatch, model, X, y):
+    from kitchensinks.fitting import space
+
+    monkeypatch.setattr(space, "DENSE_COLUMNS", 10**9)
+    from sklearn.base import clone
+
+    return clone(model).set_params(tol=3e-4).fit(X, y)
+
+
+@pytest.mark.parametrize("constraint", [None, ks.SupBall(20.0), ks.L2Ball(0.8)], ids=str)
+@pytest.mark.parametrize("loss", [*CLASSIFIERS, "huber", "quantile"])
+def test_every_loss_and_ball_on_many_sparse_columns(loss, constraint, monkeypatch):
+    options = {} if constraint is None else {"alpha": "auto"}
+    # ADMM alone, without the Newton steps that need a Gram, is slow in a sup-norm ball.
+    slow = loss in ("hinge", "quantile") and isinstance(constraint, ks.SupBall)
+    if slow and loss == "hinge":
+        constraint = ks.SupBall(2.0)
+    model, X, y = binned(loss, constraint=constraint, tol=5e-2 if slow else 1e-3, **options)
+    X, y = X[:400], y[:400].astype(float)
+    monkeypatch.setattr("kitchensinks.fitting.space.SPAN_ROWS", 0)
+    monkeypatch.setattr("kitchensinks.fitting.space.DENSE_COLUMNS", 30)
+    model.set_params(n_components=5, basis=ks.Binning(gamma=0.2)).fit(X, y)
+    assert "(sparse)" in model.solver_
+    assert model.converged_
+    dense = dense_counterpart(monkeypatch, model, X, y)
+    assert "(sparse)" not in dense.solver_
+    assert model.objective_ <= dense.objective_ * (1 + 1.1 * model.tol) + 1e-9
+    assert model.objective_ - model.gap_ <= dense.objective_ * (1 + 1e-6)
+    if constraint is None and loss != "quantile":
+        difference = np.abs(model.model_.scores(X) - dense.model_.scores(X)).mean()
+        assert difference < 0.05
+
+
+def test_ridge_on_many_sparse_columns():
+    model, X, y = binned("squared", alpha=1e-4, tol=1e-8)
+    model.fit(X, y)
+    features = model.frozen_.features(X)
+    assert features.shape[1] > 2000
+    peer = Ridge(1e-4 * len(y), fit_intercept=True, solver="sparse_cg", tol=1e-10)
+    peer.fit(features, 2.0 * y - 1.0)
+    np.testing.assert_allclose(model.decision_function(X), peer.predict(features), atol=2e-3)
+    chosen, X, y = binned("squared", alpha="auto")
+    chosen.fit(X[::2], y[::2])
+    assert chosen.alpha_ == chosen.alphas_[np.argmin(chosen.alpha_errors_)]
+    assert chosen.score(X[1::2], y[1::2]) > 0.85
+    chance = chosen.predict_proba(X[1::2])
+    assert np.mean((chance[:, 1] - y[1::2]) ** 2) < 0.1
+
+
+def test_a_million_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 30))
+    y = X[:, 0] + 0.1 * rng.normal(size=6000)
+    model = ks.KitchenSinkRegressor(ks.Binning(gamma=0.4), 250, alpha=1e-3, random_state=0)
+    model.fit(X, y)
+    assert model.model_.weights.shape[0] > 10**6
+    assert model.converged_
+
+
+# Stochastic gradients.
+
+
+@pytest.mark.parametrize("constraint", [None, ks.L2Ball(3.0), ks.SupBall(80.0)], ids=str)
+@pytest.mark.parametrize("loss", CLASSIFIERS)
+def test_stochastic_gradients_learn_classes(loss, constraint):
+    X, y = CANCER
+    model = ks.KitchenSinkClassifier(
+        n_components=100, loss=loss, constraint=constraint, solver="stochastic", random_state=0
+    ).fit(X[::2], y[::2])
+    assert model.solver_ == "stochastic gradients"
+    assert model.gap_ == np.inf
+    assert model.score(X[1::2], y[1::2]) > 0.93
+    assert np.mean((model.predict_proba(X[1::2])[:, 1] - y[1::2]) ** 2) < 0.08
+    raw = model.model_.weights * model.model_.draw.scale
+    if isinstance(constraint, ks.L2Ball):
+        assert np.linalg.norm(raw) <= 3.0 * (1 + 1e-9)
+    if isinstance(constraint, ks.SupBall):
+        assert model.alpha_sup_norm_ <= 0.8 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "quantile"])
+def test_stochastic_gradients_learn_values(loss):
+    model = ks.KitchenSinkRegressor(
+        n_components=30, loss=loss, alpha=1e-5, solver="stochastic", random_state=0
+    ).fit(ROWS[::2], VALUES[::2])
+    assert model.score(ROWS[1::2], VALUES[1::2]) > (0.1 if loss == "quantile" else 0.3)
+
+
+def test_a_draw_that_is_not_held_gives_the_same_fit(monkeypatch):
+    """Features made anew part by part, in every solver and in predictions."""
+    from kitchensinks import features
+
+    X, y = CANCER
+    for options in (
+        {"solver": "stochastic", "max_iter": 3},
+        {"alpha": 1e-3},
+        {"loss": "logistic", "alpha": 1e-3},
+        {"basis": ks.Fourier(form="paired"), "alpha": 1e-3},
+        {"basis": ks.Union([ks.Fourier(form="paired"), ks.ReLU()]), "alpha": 1e-3},
+    ):
+        options = {"n_components": 600, "random_state": 0, **options}
+        held = ks.KitchenSinkClassifier(**options).fit(X, y)
+        with monkeypatch.context() as patch:
+            patch.setattr(features, "HELD_DRAW", 30 * 8 * 500)
+            parted = ks.KitchenSinkClassifier(**options).fit(X, y)
+            assert not parted.frozen_.held
+            assert len(list(parted.frozen_.parts())) > 1
+            np.testing.assert_allclose(
+                parted.decision_function(X), held.decision_function(X), atol=1e-7
+            )
+
+
+def test_memory_that_does_not_suffice_is_said():
+    X, y = CANCER
+    model = ks.KitchenSinkClassifier(n_components=400, memory_budget="2MB", random_state=0)
+    with pytest.warns(UserWarning, match="more than the memory budget.*stochastic gradients"):
+        model.fit(X, y)
+    assert model.solver_ == "stochastic gradients"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(solver="direct").fit(X, y)
+    assert model.solver_.startswith("direct")
+
+
+LARGE = """
+import pickle, resource, sys
+import numpy as np
+import kitchensinks as ks
+K, d, n = (int(word) for word in sys.argv[1:])
+rng = np.random.default_rng(0)
+X = rng.normal(size=(n, d)).astype(np.float32)
+y = np.sign(X[:, 0])
+ks.KitchenSinkClassifier(n_components=50, solver="stochastic", max_iter=1).fit(X[:20], y[:20])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+model = ks.KitchenSinkClassifier(
+    ks.Fourier(gamma=1.0 / d), n_components=K, solver="stochastic", max_iter=2, random_state=0
+).fit(X, y)
+model.partial_fit(X[:50], y[:50])
+score = model.score(X[:50], y[:50])
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print((after - before) * 1024, len(pickle.dumps(model)), score)
+"""
+
+
+def large(n_components, n_inputs, n_rows):
+    """Bytes beyond the input, bytes of the pickle, and share of right classes, in a new process."""
+    numbers = subprocess.run(
+        [sys.executable, "-c", LARGE, str(n_components), str(n_inputs), str(n_rows)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ).stdout.split()
+    return int(numbers[0]), int(numbers[1]), float(numbers[2])
+
+
+def test_many_features_are_not_stored():
+    memory, size, score = large(40_000, 440, 100)
+    # The matrix of directions would be 70 MB, the Gram 13 GB.
+    assert memory < 400e6
+    assert size < 6 * 8 * 40_000
+    assert score > 0.9
+
+
+@pytest.mark.slow
+def test_four_hundred_thousand_features_over_440_inputs():
+    memory, size, score = large(400_000, 440, 300)
+    assert memory < 1.5e9
+    assert size < 6 * 8 * 400_000
+    assert score > 0.9
+
+
+def test_a_pickle_holds_the_seed_and_not_the_draw():
+    X, y = np.random.default_rng(0).normal(size=(300, 500)), np.arange(300.0)
+    model = ks.KitchenSinkRegressor(n_components=2000, alpha=1e-3, random_state=0).fit(X, y)
+    model.predict(X)
+    small = pickle.dumps(model.model_)
+    assert len(small) < 8 * (2000 + 3 * 500) + 5000
+    again = pickle.loads(small)
+    np.testing.assert_array_equal(again.scores(X), model.model_.scores(X))
