@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.bases import Basis, Draw
+from kitchensinks.moments import Moments
 from kitchensinks.rows import block_slices
 from kitchensinks.rows.keys import RowSample
 from kitchensinks.selection.reweighted import Reweighted, Selected
@@ -22,7 +23,8 @@ _SMALLEST_BLOCK = 64
 _PILOT_ROWS = 256
 # Rows, and entries of them, that a data-dependent law is learned from.
 _SAMPLE_ROWS, _SAMPLE_ENTRIES = 2000, 2**24
-_SPREAD_ENTRIES = 2**22
+# Entries of rows that are looked at together where that is all there is to do: they stay in cache.
+_SPREAD_ENTRIES = 2**18
 # Features of a batch that are made at a time, walking over the draw.
 _WALKED_ENTRIES = 2**25
 # A draw larger than this many bytes is made anew, part by part, each time it is used.
@@ -268,6 +270,28 @@ class FeatureBlocks:
         features = self.pick(slice(None, step * _PILOT_ROWS, step))
         mean = features.mean(axis=0) if self.sparse else features.mean(axis=0, dtype=np.float64)
         return np.asarray(mean, dtype=np.float64).ravel()
+
+    def scaled(self) -> Iterator[Any]:
+        """Blocks of rows as the draw takes them."""
+        for part in block_slices(self.n_rows, self.block_rows):
+            yield self.frozen.scaled(self.rows[part])
+
+    @property
+    def summable(self) -> bool:
+        """Whether the basis has a faster way to sums of products than by its features."""
+        return type(self.frozen.basis).products is not Basis.products and self.frozen.held
+
+    def sums(self, targets: Any) -> Moments:
+        """Sums over all rows, of equal weight, where they are `summable`."""
+        moments = Moments.zeros(np.zeros(self.n_columns), targets.shape[1])
+        done = 0
+        for rows in self.scaled():
+            own = targets[done : done + rows.shape[0]]
+            products = self.frozen.draw.products(rows, own)
+            assert products is not None
+            moments.add_products(*products, own)
+            done += rows.shape[0]
+        return moments
 
     def fresh(self) -> Iterator[tuple[slice, Any]]:
         """Blocks of newly made features."""

@@ -1,12 +1,14 @@
 """A fitted model: scaler, draw and outer weights; it predicts and does nothing else."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.bases import Draw
+from kitchensinks.bases.base import Scorer
 from kitchensinks.features import Frozen
 from kitchensinks.rows import block_slices
 from kitchensinks.standardise import Scaler
@@ -39,17 +41,31 @@ class Model:
 
     def scores(self, rows: Any) -> NDArray[np.float64]:
         """f(x) for every row and output, shape (n, outputs), in blocks: no n × K array."""
+        frozen, (unit, weights) = self.frozen, self._narrow
+        width = len(self.weights) if frozen.held else _BLOCK_ENTRIES // _BATCH
+        if frozen.basis.sparse:
+            width = 16 * frozen.n_components
         out = np.empty((rows.shape[0], len(self.intercept)))
-        width = len(self.weights) if self.frozen.held else _BLOCK_ENTRIES // _BATCH
-        if self.frozen.basis.sparse:
-            width = 16 * self.frozen.n_components
-        # Weights of any size pass through float32: only their ratio matters there.
-        unit = np.abs(self.weights).max(axis=0, initial=0.0)
-        unit = np.where(unit > 0.0, unit, 1.0)
-        weights = (self.weights / unit).astype(self.frozen.dtype)
         for part in block_slices(rows.shape[0], max(64, _BLOCK_ENTRIES // max(1, width))):
-            scores = np.zeros((part.stop - part.start, len(self.intercept)))
-            for columns, features in self.frozen.walk(rows[part]):
-                scores += features @ weights[columns]
+            if frozen.held:
+                scores = self._scorer(frozen.scaled(rows[part]))
+            else:
+                scores = np.zeros((part.stop - part.start, len(self.intercept)))
+                for columns, features in frozen.walk(rows[part]):
+                    scores += features @ weights[columns]
             out[part] = scores * unit + self.intercept
         return out
+
+    @cached_property
+    def _narrow(self) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Units of the outputs, and weights in them: only their ratios have to fit into float32."""
+        unit = np.abs(self.weights).max(axis=0, initial=0.0)
+        unit = np.where(unit > 0.0, unit, 1.0)
+        return unit, (self.weights / unit).astype(self.frozen.dtype)
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        return self.frozen.draw.scorer(self._narrow[1])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name[0] != "_"}

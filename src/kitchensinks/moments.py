@@ -107,6 +107,21 @@ class Moments:
             product = new.T @ features[:, :done]
             self.gram[done:, :done] += unit * product if unit != 1.0 else product
 
+    def add_products(
+        self, gram: NDArray[Any], first: Floats, cross: Floats, targets: Floats
+    ) -> None:
+        """Add a block of rows of equal weight whose products, about zero, are there already."""
+        if self.shift.any():
+            raise ValueError("Products are about zero: need sums without a shift.")
+        self.weight += len(targets)
+        self.count += len(targets)
+        self.copies += len(targets)
+        self.first += first
+        self.gram += gram
+        self.cross += cross
+        self.targets = self.targets + targets.sum(axis=0)
+        self.squares = self.squares + (targets * targets).sum(axis=0)
+
     def merge(self, other: "Moments") -> "Moments":
         """The sums of both parts, about the shift of the first."""
         other = other.about(self.shift)

@@ -133,3 +133,39 @@ def test_orthogonal_directions_beat_independent_ones_for_the_gaussian_kernel():
             [np.linalg.norm(mean_product(basis, rows, seed) - kernel) for seed in range(8)]
         )
     assert errors["orthogonal"] < 0.8 * errors["gaussian"]
+
+
+@every_basis
+@pytest.mark.parametrize("n_rows", [1, 20])
+def test_scores_are_features_times_weights(basis, n_rows):
+    rows = np.random.default_rng(1).normal(size=(n_rows, 4))
+    draw = basis.draw(3, 4, 70).tabulate([rows])
+    weights = np.random.default_rng(2).normal(size=(draw.n_columns, 2))
+    expected = draw.scaled_features(rows) @ weights
+    scale = np.abs(expected).max() + 1e-3
+    np.testing.assert_allclose(draw.scorer(weights)(rows), expected, atol=1e-10 * scale)
+
+
+@every_basis
+def test_faster_sums_are_the_sums_of_the_features(basis):
+    """Whatever a basis says of groups and products must hold of its features."""
+    rows = np.round(np.random.default_rng(1).normal(size=(150, 4)), 1)
+    rows[:, 3] = rows[:, 3] > 0
+    targets = np.random.default_rng(2).normal(size=(150, 2))
+    draw = basis.draw(3, 4, 200).tabulate([rows])
+    features = draw.scaled_features(rows)
+    products = draw.products(rows, targets)
+    if products is not None:
+        expected = np.tril(features.T @ features)
+        np.testing.assert_allclose(np.tril(products.gram), expected, atol=1e-12)
+        np.testing.assert_allclose(products.first, features.sum(axis=0), atol=1e-12)
+        np.testing.assert_allclose(products.cross, features.T @ targets, atol=1e-12)
+    groups = draw.groups([rows[:70], rows[70:]])
+    if groups is not None:
+        same = (features[:, :, None] == features[:, None, :]).all(axis=0)
+        # Different columns may hold the same values: those are not looked for.
+        assert same[groups[:, None] == groups].all()
+        column = draw.theta["column"]
+        constant = np.ptp(features, axis=0) == 0.0
+        alike = (column[:, None] == column) | (constant[:, None] & constant)
+        np.testing.assert_array_equal(groups[:, None] == groups, same & alike)

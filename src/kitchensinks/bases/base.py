@@ -4,7 +4,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -171,6 +171,22 @@ class Basis(BaseEstimator):
         """θ with the columns that either has learned, each from blocks of its own."""
         return theta
 
+    def groups(self, theta: Theta, blocks: Iterable[Any]) -> NDArray[np.int64] | None:
+        """A label for each draw: equal ones are the same function on all these rows.
+
+        None where that is not known to happen.
+        """
+        return None
+
+    def products(self, theta: Theta, rows: Any, targets: Floats) -> "Products | None":
+        """Sums over rows (n, d) of equal weight and their targets (n, outputs), made faster than
+        from the features; None where features have to be made."""
+        return None
+
+    def scorer(self, theta: Theta, weights: NDArray[Any]) -> "Scorer":
+        """The function rows ↦ φ(x)·weights; weights (columns, outputs)."""
+        return lambda rows: self.features(theta, rows) @ weights
+
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
         """Number of columns of each draw, shape (n_draws,)."""
         return np.full(n_draws, self.features_per_draw, dtype=np.int64)
@@ -179,6 +195,18 @@ class Basis(BaseEstimator):
         """A name for each column, for `get_feature_names_out`."""
         prefix = type(self).__name__.lower()
         return [f"{prefix}{k}" for k in range(int(self.columns(theta, n_draws).sum()))]
+
+
+# Rows in the dtype of the draw to scores (n, outputs).
+Scorer = Callable[[Any], NDArray[Any]]
+
+
+class Products(NamedTuple):
+    """Σφφ' (lower triangle), Σφ and Σφy' over some rows."""
+
+    gram: NDArray[Any]
+    first: Floats
+    cross: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +253,31 @@ class Draw:
         if self.factors is not None:
             features *= np.repeat(self.factors, np.diff(self.offsets)).astype(features.dtype)
         return features
+
+    def groups(self, blocks: Iterable[Any]) -> NDArray[np.int64] | None:
+        """A label for each draw: equal ones are the same function on all these rows, or None."""
+        return self.basis.groups(self.theta, (self._prepared(rows) for rows in blocks))
+
+    def products(self, rows: Any, targets: Floats) -> Products | None:
+        """Sums over rows of equal weight, scaled, where the basis has a faster way to them."""
+        products = self.basis.products(self.theta, self._prepared(rows), targets)
+        if products is None:
+            return None
+        scales = self._column_scales()
+        gram = products.gram * np.outer(scales, scales)
+        return Products(gram, scales * products.first, scales[:, None] * products.cross)
+
+    def scorer(self, weights: NDArray[Any]) -> Scorer:
+        """The function rows ↦ scaled features·weights; weights (columns, outputs)."""
+        scaled = (self._column_scales()[:, None] * weights).astype(weights.dtype)
+        scores = self.basis.scorer(self.theta, scaled)
+        return lambda rows: scores(self._prepared(rows))
+
+    def _column_scales(self) -> Floats:
+        """What each feature is multiplied with: its factor and the scale."""
+        if self.factors is None:
+            return np.full(self.n_columns, self.scale)
+        return np.asarray(self.scale * np.repeat(self.factors, np.diff(self.offsets)))
 
     def scaled_features(self, rows: Any) -> Any:
         """φ(x; θ_k)·scale, so that inner products approximate the kernel."""

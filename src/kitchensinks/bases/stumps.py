@@ -1,19 +1,82 @@
 """Random decision stumps."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from kitchensinks.bases.base import Basis, Theta, check_choice, check_positive
+from kitchensinks.bases.base import (
+    Basis,
+    Products,
+    Scorer,
+    Theta,
+    check_choice,
+    check_positive,
+)
 from kitchensinks.numerics.distances import cityblock
+from kitchensinks.numerics.signs import (
+    interval_sums,
+    look_up,
+    look_up_plain,
+    stump_products,
+    stump_signs,
+)
 from kitchensinks.numerics.words import Words
 
 Floats = NDArray[np.float64]
 
+# Below this many rows NumPy has looked them up before the threads have started.
+_FEW_ROWS = 4
 # A column's own law is kept as this many quantiles.
 LEVELS = 1024
+
+
+class _Sorted(NamedTuple):
+    """Stumps in the order of their columns and thresholds.
+
+    order (K,) sorts them; columns are those in use, each with its sorted thresholds
+    offsets[c]:offsets[c + 1] and its intervals, one more, from starts[c] on. place (K,) is the
+    number of a stump's column among them, intervals (K,) the interval that begins at it.
+    """
+
+    order: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    thresholds: NDArray[Any]
+    place: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, theta: Theta) -> "_Sorted":
+        order = np.lexsort((theta["threshold"], theta["column"]))
+        columns, place, counts = np.unique(
+            theta["column"][order], return_inverse=True, return_counts=True
+        )
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        return cls(order, columns, offsets, theta["threshold"][order], place)
+
+    @property
+    def n_intervals(self) -> int:
+        return len(self.order) + len(self.columns)
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        return np.asarray(self.offsets[:-1] + np.arange(len(self.columns)))
+
+    @property
+    def intervals(self) -> NDArray[np.int64]:
+        return np.asarray(np.arange(len(self.order)) + self.place + 1)
+
+    def add(self, rows: Any, targets: Any, counts: Any, sums: Any) -> None:
+        """Add rows and their targets to the intervals that they lie in."""
+        interval_sums(rows, self.columns, self.offsets, self.thresholds, targets, counts, sums)
+
+    def from_threshold(self, sums: Any) -> Any:
+        """Sums over the intervals of the column from each stump's threshold on, sorted."""
+        total = np.cumsum(sums, axis=0)
+        ends = self.offsets[1:] + np.arange(len(self.columns))
+        return total[ends][self.place] - total[self.intervals - 1]
 
 
 class Stumps(Basis):
@@ -99,11 +162,57 @@ class Stumps(Basis):
         return table
 
     def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
-        reached = np.asarray(rows)[:, theta["column"]] >= theta["threshold"]
-        features = reached.astype(rows.dtype)
-        features *= 2
-        features -= 1
-        return np.asarray(features)
+        features = np.empty((len(rows), len(theta["column"])), dtype=rows.dtype)
+        stump_signs(rows, theta["column"], theta["threshold"], features)
+        return features
+
+    def groups(self, theta: Theta, blocks: Iterable[Any]) -> NDArray[np.int64]:
+        """Stumps of one column are the same function where no value lies between them."""
+        table = _Sorted.of(theta)
+        counts = np.zeros(table.n_intervals, dtype=np.int64)
+        for rows in blocks:
+            table.add(rows, np.empty((len(rows), 0)), counts, np.empty((len(counts), 0)))
+        new_column = np.diff(table.place, prepend=-1) != 0
+        labels = np.cumsum(new_column | (counts[table.intervals - 1] > 0)) + 1
+        # All rows reach a stump, or none does: constants, whatever their columns.
+        reached = table.from_threshold(counts)
+        labels[reached == counts.sum() // len(table.columns)] = 0
+        labels[reached == 0] = 1
+        groups = np.empty_like(labels)
+        groups[table.order] = labels
+        return groups
+
+    def products(self, theta: Theta, rows: Any, targets: Floats) -> Products:
+        """By counting bits, and by sums over the intervals between thresholds."""
+        table = _Sorted.of(theta)
+        counts = np.zeros(table.n_intervals, dtype=np.int64)
+        sums = np.zeros((table.n_intervals, targets.shape[1]))
+        table.add(rows, targets, counts, sums)
+        both = np.column_stack([counts, sums])
+        unsorted = np.empty((len(table.order), both.shape[1]))
+        total = np.concatenate([[len(rows)], targets.sum(axis=0)])
+        unsorted[table.order] = 2.0 * table.from_threshold(both) - total
+        gram = stump_products(rows, theta["column"], theta["threshold"])
+        return Products(gram, unsorted[:, 0], unsorted[:, 1:])
+
+    def scorer(self, theta: Theta, weights: Floats) -> Scorer:
+        """By a table for each column: the score of every interval between its thresholds."""
+        table = _Sorted.of(theta)
+        steps = np.zeros((table.n_intervals, weights.shape[1]))
+        steps[table.intervals] = 2.0 * weights[table.order]
+        tables = np.cumsum(steps, axis=0)
+        # Every column starts at minus the sum of its weights, not where the one before it ended.
+        ends = table.starts + np.diff(table.offsets)
+        middle = 0.5 * (tables[table.starts] + tables[ends])
+        tables -= np.repeat(middle, ends - table.starts + 1, axis=0)
+
+        def scores(rows: Any) -> Floats:
+            out = np.zeros((len(rows), weights.shape[1]))
+            look = look_up_plain if len(rows) < _FEW_ROWS else look_up
+            look(rows, table.columns, table.offsets, table.thresholds, tables, out)
+            return out
+
+        return scores
 
     def distribution(self, rows: Floats) -> Floats:
         """F(x_i), the chance that a threshold of column i is at most x_i, for every entry."""

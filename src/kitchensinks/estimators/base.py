@@ -17,6 +17,7 @@ from kitchensinks.features import FeatureBlocks, Frozen
 from kitchensinks.fitting import (
     FIRST_COMPONENTS,
     Fit,
+    Groups,
     Growth,
     Settings,
     Stochastic,
@@ -27,6 +28,7 @@ from kitchensinks.fitting import (
 )
 from kitchensinks.losses import Array, Loss
 from kitchensinks.model import Model
+from kitchensinks.moments import Moments
 from kitchensinks.rows import advice, check_size
 from kitchensinks.rows.keys import row_keys
 from kitchensinks.rows.memory import memory_budget
@@ -44,6 +46,7 @@ _PRIVATE = {
     "_n_rows",
     "_sample",
     "_posterior",
+    "_condensed",
     "_unit",
     "_centre",
 }
@@ -298,7 +301,7 @@ class KitchenSink(BaseEstimator):
         self.condition_number_ = fit.condition
         self.effective_dimension_ = fit.freedom
         self.gram_noise_ = fit.noise
-        self.moments_ = fit.moments
+        self._keep_moments(fit.moments, fit.groups)
         # Few rows: sums are made of them if more come in.
         self._few = None
         if batch is not None:
@@ -348,12 +351,16 @@ class KitchenSink(BaseEstimator):
         self.converged_ = False
         self.n_iter_ = max(1, state.steps)
         self.alpha_ = self._stochastic.alpha_of(settings) / self._alpha_unit()
-        self.alphas_ = self.alpha_errors_ = self.moments_ = None
+        self.alphas_ = self.alpha_errors_ = None
+        self._keep_moments(None, None)
         self.condition_number_ = self.effective_dimension_ = np.nan
         self.gram_noise_ = 0.0
         self._set_model(state.mean_weights, state.mean_intercept)
 
     # What a subclass adds.
+
+    def _keep_moments(self, moments: Moments | None, groups: Groups | None) -> None:
+        raise NotImplementedError
 
     def _needs_calibration(self) -> bool:
         return False

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from kitchensinks.estimators.base import Batch, KitchenSink
 from kitchensinks.estimators.checks import threads
 from kitchensinks.features import BLOCK_ROWS
-from kitchensinks.fitting import Stochastic, solve_moments, takes_stochastic
+from kitchensinks.fitting import Groups, Stochastic, solve_moments, takes_stochastic
 from kitchensinks.moments import Moments
 from kitchensinks.rows import block_slices
 from kitchensinks.transform import check_basis
@@ -142,8 +142,20 @@ class Batches(KitchenSink):
         for name in _SETTLED:
             self.__dict__.pop(name, None)
 
+    def _keep_moments(self, moments: Moments | None, groups: Groups | None) -> None:
+        """Sums of features that coincided are spread out again when they are asked for."""
+        self.__dict__.pop("moments_", None)
+        if moments is None or groups is None:
+            self.moments_ = moments
+        else:
+            self._condensed = (moments, groups)
+
     def __getattr__(self, name: str) -> Any:
-        """What a partial fit has not worked out yet, on first sight."""
+        """What a fit has not worked out yet, on first sight."""
+        if name == "moments_" and "_condensed" in self.__dict__:
+            moments, groups = self.__dict__.pop("_condensed")
+            self.moments_ = groups.expand_moments(moments)
+            return self.moments_
         if name in _SETTLED and self.__dict__.get("_pending"):
             self._settle()
             if name in self.__dict__:

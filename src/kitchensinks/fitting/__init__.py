@@ -5,6 +5,7 @@ from typing import Any
 
 from kitchensinks.constraints import Constraint
 from kitchensinks.features import FeatureBlocks
+from kitchensinks.fitting.condense import Groups, condense, expand
 from kitchensinks.fitting.conjugate import fit_conjugate, prefers_conjugate
 from kitchensinks.fitting.convex import fit_convex
 from kitchensinks.fitting.growth import FIRST_COMPONENTS, Growth, grow, prefix_errors
@@ -31,6 +32,7 @@ __all__ = [
     "FIRST_COMPONENTS",
     "SPAN_ROWS",
     "Fit",
+    "Groups",
     "Growth",
     "Settings",
     "Stochastic",
@@ -91,6 +93,8 @@ def fit_weights(
     taken where what the rest would hold, mostly six arrays of the size of the Gram, is more than
     the memory budget):
 
+    0. features that coincide on all rows (stumps on a 0/1 column) are fitted once, with their
+       multiplicity: the same problem, then as below;
     1. fewer rows than features (up to 5000 rows for sparse ones), and no sup-norm ball: work in
        the span of the rows, then as below;
     2. more than 2000 sparse columns: the solvers of `fit_sparse`, without a Gram;
@@ -99,6 +103,10 @@ def fit_weights(
     4. smooth losses: L-BFGS, or spectral projected gradients in a ball, in the Gram's metric;
     5. hinge and quantile: the method of multipliers in the Gram's metric.
     """
+    if moments is None and (fewer := condense(blocks, settings)) is not None:
+        different, groups = fewer
+        fit = fit_weights(different, targets, weights, settings, calibrate)
+        return expand(fit, groups)
     squared = settings.loss.name == "squared"
     if not takes_span(blocks, settings):
         if many_sparse(blocks) and settings.solver != "direct":

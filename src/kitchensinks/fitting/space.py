@@ -75,6 +75,8 @@ class Fit:
     # rows that were held out, (places, scores).
     left_out: LeftOut | None = None
     held_out: tuple[np.ndarray, Array] | None = None
+    # Set where features coincided: `moments` are then those of the different ones.
+    groups: Any = None
     # Set where the fit took place in the span of fewer rows than features.
     span: Span | None = None
 
@@ -97,6 +99,8 @@ class Space:
     span: Span | None = None
     # Whether `walk` keeps its blocks.
     cached: bool = True
+    # Sums over all rows, of equal weight, where there is a faster way than by their features.
+    sums: Callable[[Array], Moments] | None = None
 
     def lift(self, weights: Array, intercept: Array) -> tuple[Array, Array]:
         """Weights of the features themselves."""
@@ -150,7 +154,10 @@ def space_of(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -
 
     shift = blocks.pilot() if settings.fit_intercept else np.zeros(blocks.n_columns)
     n_rows, n_columns, dtype = blocks.n_rows, blocks.n_columns, blocks.frozen.dtype
-    return Space(walk, fresh, pick, n_rows, n_columns, dtype, shift, cached=blocks.cached)
+    sums = blocks.sums if blocks.summable else None
+    return Space(
+        walk, fresh, pick, n_rows, n_columns, dtype, shift, cached=blocks.cached, sums=sums
+    )
 
 
 def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -> Space:
@@ -193,6 +200,8 @@ def sum_moments(
     space: Space, targets: Array, weights: Array | None, settings: Settings, keep: bool = False
 ) -> Moments:
     """All the sums of one pass. `keep`: passes follow, so let the features be kept if they can."""
+    if space.sums is not None and weights is None:
+        return space.sums(targets)
     keep = keep and space.cached
     moments = Moments.zeros(space.shift, targets.shape[1])
     for rows, features in space.walk() if keep else space.fresh():

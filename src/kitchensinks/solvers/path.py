@@ -95,10 +95,9 @@ class RidgePath:
         shrunk = self.shrunk(alphas)
         centred = features - self.equations.mean.astype(dtype)
         rotated = centred @ self.factored.vectors.astype(dtype)
-        scores = np.empty((len(features), len(alphas), targets.shape[1]))
-        for number in range(len(alphas)):
-            fit = shrunk[:, number, None] * self.rotated
-            scores[:, number] = rotated @ fit.astype(dtype) + self.equations.target
+        fits = (shrunk[:, :, None] * self.rotated[:, None, :]).reshape(len(shrunk), -1)
+        scores = (rotated @ fits.astype(dtype)).astype(np.float64)
+        scores = scores.reshape(len(features), len(alphas), -1) + self.equations.target
         np.square(rotated, out=rotated)
         leverage = (rotated @ shrunk.astype(dtype)).astype(np.float64) + self.fit_intercept
         left = freedom_left(leverage, self.equations.weight, weights, one)

@@ -1,0 +1,95 @@
+"""Features that are the same function on all rows, fitted once with their multiplicity.
+
+If c_m of the K features coincide on the rows, the ridge spreads their joint weight evenly over
+them: with ψ_m = √c_m·φ_m for each different feature, Σ_k β_k² = Σ_m γ_m² and the scores are the
+same where β_k = γ_m/√c_m. So the problem in γ is the problem in β, with fewer columns (all stumps
+on a 0/1 column are one function or constant).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.constraints import SupBall
+from kitchensinks.features import FeatureBlocks
+from kitchensinks.fitting.space import Fit, Settings, takes_span
+from kitchensinks.losses import Array
+from kitchensinks.moments import Moments
+from kitchensinks.selection.reweighted import Selected
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """labels (K,): the group of each feature; first, counts (m,): a member of each, its size."""
+
+    labels: NDArray[np.int64]
+    first: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @property
+    def roots(self) -> Array:
+        """√c of each feature's group, (K,)."""
+        return np.asarray(np.sqrt(self.counts)[self.labels])
+
+    def expand_weights(self, weights: Array) -> Array:
+        """β from γ."""
+        return weights[self.labels] / self.roots[:, None]
+
+    def expand_moments(self, moments: Moments) -> Moments:
+        """Sums over all K features from those over the different ones."""
+        scales = 1.0 / self.roots
+        # Only the lower triangle is there: read each pair from the side that is.
+        high = np.maximum.outer(self.labels, self.labels)
+        low = np.minimum.outer(self.labels, self.labels)
+        gram = moments.gram[high, low] * np.outer(scales, scales)
+        return replace(
+            moments,
+            shift=moments.shift[self.labels] * scales,
+            first=moments.first[self.labels] * scales,
+            gram=np.asfortranarray(np.tril(gram)),
+            cross=moments.cross[self.labels] * scales[:, None],
+        )
+
+
+def condense(blocks: FeatureBlocks, settings: Settings) -> tuple[FeatureBlocks, Groups] | None:
+    """The different features alone, or None where none coincide or the problem would be another.
+
+    A sup-norm ball bounds each weight by itself, and features in the span of few rows are few
+    already.
+    """
+    frozen = blocks.frozen
+    if isinstance(settings.constraint, SupBall) or takes_span(blocks, settings):
+        return None
+    if frozen.selected is not None or not frozen.held:
+        return None
+    labels = frozen.draw.groups(blocks.scaled())
+    if labels is None:
+        return None
+    _, first, inverse, counts = np.unique(
+        labels, return_index=True, return_inverse=True, return_counts=True
+    )
+    if len(first) == len(labels):
+        return None
+    settings.progress(f"{len(first)} of {len(labels)} features are different on these rows")
+    # Scaled by 1/√m where all features are by 1/√K.
+    factors = np.sqrt(counts * (len(first) / len(labels)))
+    selected = Selected(len(labels), first, factors)
+    fewer = replace(frozen, n_components=len(first), selected=selected)
+    return replace(blocks, frozen=fewer), Groups(inverse, first, counts)
+
+
+def expand(fit: Fit, groups: Groups) -> Fit:
+    """The fit of all K features from that of the different ones."""
+    within = fit.left_out
+    if within is not None:
+        roots = np.sqrt(groups.counts)
+
+        def left_out(features: Any, *rest: Any) -> Array:
+            return within(features[:, groups.first] * roots.astype(features.dtype), *rest)
+
+        fit.left_out = left_out
+    fit.weights = groups.expand_weights(fit.weights)
+    fit.groups = groups
+    return fit

@@ -1,0 +1,174 @@
+"""Features of ±1: packed 64 to a word, multiplied by counting bits, looked up in tables."""
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+# Stumps of a tile of the product, and their words that are counted before the next ones: two such
+# tiles, 16 kB each, stay in the first-level cache.
+_TILE, _WORDS = 16, 128
+
+
+@intrinsic
+def popcount(typingctx: Any, word: Any) -> Any:
+    """How many bits of a 64-bit word are set, in one instruction."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@numba.njit(parallel=True, cache=True)
+def _differences(words: Any, out: Any) -> None:
+    """Add to out[i, j], i ≥ j, the bits in which words[i] and words[j] differ; words (K, words)."""
+    n_columns, n_words = words.shape
+    n_tiles = (n_columns + _TILE - 1) // _TILE
+    for task in numba.prange(n_tiles * (n_tiles + 1) // 2):
+        row = int((np.sqrt(8.0 * task + 1.0) - 1.0) / 2.0)
+        while row * (row + 1) // 2 > task:
+            row -= 1
+        while (row + 1) * (row + 2) // 2 <= task:
+            row += 1
+        column = task - row * (row + 1) // 2
+        top, bottom = row * _TILE, min((row + 1) * _TILE, n_columns)
+        left, right = column * _TILE, min((column + 1) * _TILE, n_columns)
+        for start in range(0, n_words, _WORDS):
+            stop = min(start + _WORDS, n_words)
+            for i in range(top, bottom):
+                one = words[i, start:stop]
+                for j in range(left, right):
+                    two = words[j, start:stop]
+                    count = np.uint64(0)
+                    for w in range(stop - start):
+                        count += popcount(one[w] ^ two[w])
+                    out[i, j] += count
+
+
+@numba.njit(parallel=True, cache=True)
+def pack_stumps(values: Any, column: Any, threshold: Any, words: Any) -> None:
+    """Bit i of words[k] is set where values[column[k], i] ≥ threshold[k]; values (d, n)."""
+    n_rows = values.shape[1]
+    for k in numba.prange(len(column)):
+        own, least = values[column[k]], threshold[k]
+        for w in range(words.shape[1]):
+            word = np.uint64(0)
+            for i in range(64 * w, min(64 * (w + 1), n_rows)):
+                word |= np.uint64(own[i] >= least) << np.uint64(i - 64 * w)
+            words[k, w] = word
+
+
+def stump_products(
+    rows: NDArray[Any], column: NDArray[np.int64], threshold: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Σ over the rows of φ_i·φ_j for stumps φ (column, threshold), exact; lower triangle.
+
+    Two of them differ where the exclusive or of their words has a bit, so that the sum is
+    n − 2·(bits that differ).
+    """
+    words = np.empty((len(column), -(-len(rows) // 64)), dtype=np.uint64)
+    pack_stumps(np.ascontiguousarray(rows.T), column, threshold, words)
+    differ = np.zeros((len(column), len(column)), dtype=np.uint64)
+    _differences(words, differ)
+    return np.asarray(len(rows) - 2 * differ.view(np.int64))
+
+
+def stump_products_plain(
+    rows: NDArray[Any], column: NDArray[np.int64], threshold: NDArray[Any]
+) -> NDArray[np.int64]:
+    """The same in NumPy, both triangles."""
+    signs = np.where(rows[:, column] >= threshold, 1, -1)
+    return np.asarray(signs.T @ signs)
+
+
+@numba.njit(parallel=True, cache=True)
+def stump_signs(rows: Any, column: Any, threshold: Any, out: Any) -> None:
+    """+1 where rows[i, column[k]] ≥ threshold[k], else −1; out (n, K)."""
+    one = out.dtype.type(1.0)
+    for i in numba.prange(rows.shape[0]):
+        for k in range(len(column)):
+            out[i, k] = one if rows[i, column[k]] >= threshold[k] else -one
+
+
+def stump_signs_plain(
+    rows: NDArray[Any], column: NDArray[np.int64], threshold: NDArray[Any], out: NDArray[Any]
+) -> None:
+    """The same in NumPy."""
+    out[...] = np.where(rows[:, column] >= threshold, 1.0, -1.0)
+
+
+@numba.njit(cache=True)
+def _reached(thresholds: Any, low: Any, high: Any, value: Any) -> Any:
+    """low + the number of the sorted thresholds[low:high] that are at most the value."""
+    while low < high:
+        middle = (low + high) >> 1
+        if thresholds[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@numba.njit(parallel=True, cache=True)
+def interval_sums(
+    rows: Any, columns: Any, offsets: Any, thresholds: Any, targets: Any, counts: Any, sums: Any
+) -> None:
+    """Rows, and sums of their targets (n, outputs), in every interval between thresholds.
+
+    The sorted thresholds of columns[c] are thresholds[offsets[c]:offsets[c + 1]]; its intervals,
+    one more than thresholds, start at offsets[c] + c in counts and sums, which are added to.
+    """
+    for c in numba.prange(len(columns)):
+        for i in range(rows.shape[0]):
+            place = c + _reached(thresholds, offsets[c], offsets[c + 1], rows[i, columns[c]])
+            counts[place] += 1
+            for j in range(targets.shape[1]):
+                sums[place, j] += targets[i, j]
+
+
+def interval_sums_plain(
+    rows: NDArray[Any],
+    columns: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    thresholds: NDArray[Any],
+    targets: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    sums: NDArray[np.float64],
+) -> None:
+    """The same in NumPy."""
+    for c, column in enumerate(columns):
+        own = thresholds[offsets[c] : offsets[c + 1]]
+        place = offsets[c] + c + np.searchsorted(own, rows[:, column], side="right")
+        np.add.at(counts, place, 1)
+        np.add.at(sums, place, targets)
+
+
+@numba.njit(parallel=True, cache=True)
+def look_up(rows: Any, columns: Any, offsets: Any, thresholds: Any, tables: Any, out: Any) -> None:
+    """out (n, outputs) += the entry of each column's table at the interval that its value is in.
+
+    Intervals are those of `interval_sums`; tables (intervals, outputs).
+    """
+    for i in numba.prange(rows.shape[0]):
+        for c in range(len(columns)):
+            place = c + _reached(thresholds, offsets[c], offsets[c + 1], rows[i, columns[c]])
+            for j in range(out.shape[1]):
+                out[i, j] += tables[place, j]
+
+
+def look_up_plain(
+    rows: NDArray[Any],
+    columns: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    thresholds: NDArray[Any],
+    tables: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """The same in NumPy."""
+    for c, column in enumerate(columns):
+        own = thresholds[offsets[c] : offsets[c + 1]]
+        out += tables[offsets[c] + c + np.searchsorted(own, rows[:, column], side="right")]
