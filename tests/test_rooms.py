@@ -33,6 +33,7 @@ ROOMS = [
     "estimators",
     "streaming",
     "persistence",
+    "export",
     "decomposition",
     "depth",
     "theory",

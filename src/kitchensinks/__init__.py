@@ -21,6 +21,7 @@ _HOMES = {
     "kitchensinks.constraints": ("L2Ball", "SupBall"),
     "kitchensinks.selection": ("Reweighted",),
     "kitchensinks.persistence": ("load", "save"),
+    "kitchensinks.export": ("to_onnx",),
     "kitchensinks.transform": ("RandomFeatures",),
     "kitchensinks.estimators": ("KitchenSinkClassifier", "KitchenSinkRegressor"),
     "kitchensinks.decomposition": ("KitchenSinkPCA", "MaxoutHash", "distance_profile"),
