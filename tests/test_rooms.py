@@ -14,6 +14,7 @@ PACKAGE = Path(ks.__file__).parent
 # Each room imports only from itself and from the rooms before it, so this list is the flow.
 ROOMS = [
     "numerics",
+    "archive",
     "rows",
     "standardise",
     "bases",
