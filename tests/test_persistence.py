@@ -246,11 +246,11 @@ def test_the_header_is_read_without_the_arrays(saved):
     assert header["n_inputs"] == CANCER[0].shape[1]
 
 
-def test_what_is_said_of_the_table_comes_back(tmp_path):
+def test_notes_come_back(tmp_path):
     model = ks.KitchenSinkClassifier(n_components=20, random_state=0).fit(*CANCER)
-    table = {"target": "måling", "columns": [{"name": "a", "kind": "number"}]}
-    ks.save(model, tmp_path / "model.sinks", table=table)
-    assert open_model(tmp_path / "model.sinks").table == table
+    notes = {"target": "måling", "columns": [{"name": "a", "kind": "number"}]}
+    ks.save(model, tmp_path / "model.sinks", notes=notes)
+    assert open_model(tmp_path / "model.sinks").notes == notes
 
 
 @pytest.mark.parametrize("how", [pickle, joblib], ids=lambda how: how.__name__)

@@ -40,18 +40,17 @@ _NONSENSE = (
 
 
 class Saved(NamedTuple):
-    """A model file: the estimator, and what `save` was given about the table it was fitted on."""
+    """A model file: the estimator, and the notes that `save` was given with it."""
 
     estimator: Any
-    table: Any
+    notes: Any
     header: dict[str, Any]
 
 
-def save(estimator: Any, path: str | os.PathLike[str], table: Any = None) -> None:
+def save(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> None:
     """Write a fitted estimator to `path`, atomically: no half file is ever left there.
 
-    `table`: anything that JSON can hold about the rows of the fit, such as the names and kinds of
-    their columns; `open_model` gives it back.
+    `notes`: anything that JSON can hold, such as the name of the target; `open_model` gives it back.
 
     >>> import tempfile, kitchensinks as ks
     >>> from sklearn.datasets import load_diabetes
@@ -69,8 +68,8 @@ def save(estimator: Any, path: str | os.PathLike[str], table: Any = None) -> Non
     check_is_fitted(estimator)
     arrays: dict[str, np.ndarray] = {}
     header = _describe(estimator, arrays)
-    if table is not None:
-        header["table"] = table
+    if notes is not None:
+        header["notes"] = notes
     write_archive(Path(path), header, arrays)
 
 
@@ -85,8 +84,8 @@ def open_model(path: str | os.PathLike[str]) -> Saved:
     >>> import tempfile, kitchensinks as ks
     >>> model = ks.KitchenSinkRegressor(n_components=5).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ks.save(model, f"{folder}/model.sinks", table={"target": "height"})
-    ...     open_model(f"{folder}/model.sinks").table
+    ...     ks.save(model, f"{folder}/model.sinks", notes={"target": "height"})
+    ...     open_model(f"{folder}/model.sinks").notes
     {'target': 'height'}
     """
     path = Path(path)
@@ -100,7 +99,7 @@ def open_model(path: str | os.PathLike[str]) -> Saved:
         raise ModelFileError(
             f"{path} makes no sense ({error}): it was damaged or not written by kitchensinks."
         ) from error
-    return Saved(estimator, header.get("table"), header)
+    return Saved(estimator, header.get("notes"), header)
 
 
 def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
