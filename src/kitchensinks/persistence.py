@@ -22,6 +22,7 @@ from kitchensinks.calibration import Calibration
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.features import Frozen
 from kitchensinks.model import Model
+from kitchensinks.rows.columns import Columns
 from kitchensinks.standardise import Scaler
 from kitchensinks.transform import check_dtype
 
@@ -130,6 +131,9 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         _save_bins(frozen.bins, "bins", arrays)
     if hasattr(estimator, "feature_names_in_"):
         header["columns"] = [str(name) for name in estimator.feature_names_in_]
+    if estimator.columns_ is not None:
+        header["table"], own = estimator.columns_.describe()
+        arrays.update(own)
     if isinstance(estimator, KitchenSinkClassifier):
         arrays["classes"] = _storable(estimator.classes_)
         calibration = estimator.calibration_
@@ -170,6 +174,8 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     estimator.moments_ = estimator._few = None
     for name, value in header["facts"].items():
         setattr(estimator, name, value)
+    recipe = header.get("table")
+    estimator.columns_ = None if recipe is None else Columns.restore(recipe, arrays)
     if "columns" in header:
         estimator.feature_names_in_ = np.array(header["columns"], dtype=object)
     if isinstance(estimator, KitchenSinkClassifier):

@@ -28,8 +28,11 @@ from kitchensinks.fitting import (
 from kitchensinks.losses import Array, Loss
 from kitchensinks.model import Model
 from kitchensinks.rows import advice, check_size
+from kitchensinks.rows.columns import Columns
 from kitchensinks.rows.keys import row_keys
 from kitchensinks.rows.memory import memory_budget
+from kitchensinks.rows.tables import Table
+from kitchensinks.rows.view import Rows
 from kitchensinks.transform import check_basis, check_dtype, seed_of
 
 _FLOATS = [np.float64, np.float32]
@@ -46,7 +49,7 @@ _PRIVATE = {
     "_unit",
     "_centre",
 }
-_KEPT = {"n_features_in_", "feature_names_in_"}
+_KEPT = {"n_features_in_", "feature_names_in_", "columns_"}
 
 
 class Batch(NamedTuple):
@@ -71,6 +74,7 @@ class KitchenSink(BaseEstimator):
     """What classifier and regressor share."""
 
     _task: str
+    columns_: Columns | None
 
     def __init__(
         self,
@@ -189,10 +193,36 @@ class KitchenSink(BaseEstimator):
         return X, y, weights
 
     def _validate_rows(self, X: Any, reset: bool = False) -> Any:
+        if isinstance(X, Table | Rows):
+            return self._validate_table(X, reset)
+        if reset:
+            self.columns_ = None
         with advice():
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
         if self.standardize and X.dtype == np.float64:
             check_size(X, np.float64)
+        return X
+
+    def _validate_table(self, X: Table | Rows, reset: bool) -> Rows:
+        """Rows that are read block by block, and checked as they are read."""
+        if reset:
+            X = X if isinstance(X, Rows) else Rows(X, Columns.learn(X))
+            self.columns_ = X.columns
+            self.n_features_in_ = X.shape[1]
+            self.feature_names_in_ = np.array(X.columns.outputs, dtype=object)
+            return X
+        if isinstance(X, Table):
+            columns = getattr(self, "columns_", None)
+            if columns is None:
+                raise ValueError(
+                    "This model was fitted to arrays, and knows no column names: give it arrays."
+                )
+            return Rows(X, columns)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"{X.table.label} gives {X.shape[1]} columns of numbers; the model was fitted to "
+                f"{self.n_features_in_}. Make the rows with the model's own columns_."
+            )
         return X
 
     def _freeze(self, batch: Batch, stream: bool) -> None:
