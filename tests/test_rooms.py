@@ -35,6 +35,7 @@ ROOMS = [
     "streaming",
     "persistence",
     "export",
+    "choose",
     "decomposition",
     "depth",
     "theory",
@@ -43,6 +44,7 @@ ROOMS = [
     "experiments",
     "demo",
     "cli",
+    "__main__",
 ]
 # The papers' bounds stand alone.
 ALONE = {"theory"}

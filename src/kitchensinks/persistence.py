@@ -51,7 +51,7 @@ class Saved(NamedTuple):
 def save(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> None:
     """Write a fitted estimator to `path`, atomically: no half file is ever left there.
 
-    `notes`: anything that JSON can hold, such as the name of the target; `open_model` gives it back.
+    `notes`: anything that JSON can hold, such as the target's name; `open_model` gives it back.
 
     >>> import tempfile, kitchensinks as ks
     >>> from sklearn.datasets import load_diabetes

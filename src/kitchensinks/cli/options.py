@@ -48,6 +48,21 @@ def components(text: str | None) -> int | str | None:
         raise ValueError(f"--components {text!r}: need a whole number, or auto.") from None
 
 
+def whole_numbers(name: str, text: str) -> list[int]:
+    """Positive whole numbers with commas between them, in rising order.
+
+    >>> whole_numbers("--components", "300,100")
+    [100, 300]
+    """
+    try:
+        numbers = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        numbers = [0]
+    if numbers[0] < 1:
+        raise ValueError(f"{name} {text!r}: need whole numbers with commas, such as 100,300,1000.")
+    return numbers
+
+
 def constraint(text: str | None) -> Any:
     """A ball for the weights: sup:C or l2:R.
 

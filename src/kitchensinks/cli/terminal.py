@@ -138,16 +138,16 @@ def run(
 ) -> None:
     """Do the work of a verb; an error becomes one line on the error stream and an exit code."""
     terminal = Terminal(as_json, quiet)
-    shown = warnings.showwarning
 
-    def show(message: Any, category: Any, *rest: Any) -> None:
+    def show(message: Any, *rest: Any) -> None:
         terminal.note(f"Note: {_one_line(message)}")
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("once")
             warnings.simplefilter("ignore", DeprecationWarning)
-            warnings.showwarning = shown if debug else show
+            if not debug:
+                warnings.showwarning = show
             facts = work(terminal)
         if facts is not None:
             terminal.result(facts)

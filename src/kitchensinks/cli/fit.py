@@ -1,0 +1,220 @@
+"""`sinks fit`: from a file of rows to a model file."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.choose import BASES, Choice, Trial, choose_basis, components_of
+from kitchensinks.cli.options import writable
+from kitchensinks.cli.scoring import scorer
+from kitchensinks.cli.targets import read_target
+from kitchensinks.cli.terminal import Terminal
+from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
+from kitchensinks.persistence import save
+from kitchensinks.rows import block_slices
+from kitchensinks.rows.columns import Columns
+from kitchensinks.rows.keys import hold_out, lowest_keys, row_keys
+from kitchensinks.rows.tables import Table, nearest, open_table
+from kitchensinks.rows.view import Rows
+
+# Rows, and entries of them, that the bases are tried on.
+_SAMPLE_ROWS, _SAMPLE_ENTRIES = 32_000, 2**24
+_BLOCK_ROWS = 8192
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What `sinks fit` was asked for."""
+
+    data: str
+    target: str
+    out: Path
+    task: str = "auto"
+    basis: str = "auto"
+    components: int | str | None = None
+    loss: str = "squared"
+    alpha: float | str = "auto"
+    constraint: Any = None
+    validation: float = 0.2
+    memory: str | None = None
+    threads: int | None = None
+    checkpoint: Path | None = None
+    seed: int = 0
+    budget: float = 60.0
+    drop: list[str] = field(default_factory=list)
+    skip_bad_rows: bool = False
+
+
+class WatchedRows(Rows):
+    """Rows that say how far they have been read: `seen(done, total)`."""
+
+    def __init__(self, table: Table, columns: Columns, seen: Callable[[int, int], None]) -> None:
+        super().__init__(table, columns)
+        self.seen = seen
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        block = super().__getitem__(key)
+        if isinstance(key, slice):
+            self.seen(len(self) if key.stop is None else min(key.stop, len(self)), len(self))
+        return block
+
+
+def fit(options: FitOptions, terminal: Terminal) -> dict[str, Any]:
+    """Read, choose, validate, fit, write; returns the facts."""
+    writable(options.out)
+    check_options(options)
+    table = open_table(options.data, options.skip_bad_rows)
+    targets, weights, task = read_target(table, options.target, options.task)
+    columns = Columns.learn(table, [options.target, *options.drop], options.seed)
+    rows = Rows(table, columns)
+    terminal.note(
+        f"{table.label}: {len(rows):,} rows, {len(columns.inputs)} columns as {rows.shape[1]} "
+        f"numbers; {task} of {options.target!r}."
+    )
+    for text in oddities(table, targets, weights):
+        terminal.note(text)
+    held = None
+    if options.validation > 0:
+        held = hold_out(row_keys(rows, options.seed), weights, options.validation)
+    kept = np.ones(len(rows)) if weights is None else weights
+    if held is not None:
+        kept = np.where(held, 0.0, kept)
+    if task == "classification" and len(np.unique(targets[kept > 0])) < 2:
+        raise ValueError(
+            "Only one class is left beside the rows held out: give --validation 0, or more rows."
+        )
+    choice = choose(options, rows, targets, task, kept, terminal)
+    model = estimator(options, task, choice)
+    validation = None
+    if held is not None:
+        validation = _validate(model, table, rows, targets, weights, held, terminal)
+    start = time.monotonic()
+    with terminal.progress("Fitting all rows") as seen:
+        model.fit(WatchedRows(table, columns, seen), targets, weights)
+    seconds = time.monotonic() - start
+    facts = {
+        "model": str(options.out),
+        "data": options.data,
+        "target": options.target,
+        "task": task,
+        "basis": choice.name,
+        "components": model.n_components_,
+        "alpha": float(model.alpha_),
+        "loss": model.loss_.name,
+        "solver": model.solver_,
+        "rows": len(rows),
+        "bad_rows": table.bad_rows.count,
+        "columns": len(columns.inputs),
+        "inputs": rows.shape[1],
+        "validation": validation,
+        "choice": {"reason": choice.reason, "trials": [asdict(trial) for trial in choice.trials]},
+        "seconds": seconds,
+        "rows_per_second": len(rows) / seconds,
+    }
+    notes = {name: facts[name] for name in ("target", "task", "basis", "rows", "validation")}
+    save(model, options.out, notes=notes)
+    _report(facts, terminal)
+    return facts
+
+
+def check_options(options: FitOptions) -> None:
+    """What can be said before any row is read."""
+    if options.basis not in (*BASES, "auto"):
+        known = [*BASES, "auto"]
+        raise ValueError(f"--basis {options.basis!r} is not known{nearest(options.basis, known)}")
+    if not 0 <= options.validation < 1:
+        raise ValueError(f"--validation {options.validation}: need a share from 0 to below 1.")
+
+
+def oddities(table: Table, targets: np.ndarray, weights: Any) -> list[str]:
+    """What a reader of the table should know."""
+    notes = []
+    if weights is not None:
+        missing = int((weights == 0).sum())
+        notes.append(f"The target is missing in {missing:,} of {len(targets):,} rows: left out.")
+    if table.bad_rows.count:
+        notes.append(f"{table.bad_rows}.")
+    return notes
+
+
+def choose(
+    options: FitOptions,
+    rows: Rows,
+    targets: np.ndarray,
+    task: str,
+    kept: np.ndarray,
+    terminal: Terminal,
+) -> Choice:
+    """The basis asked for, or the one that does best on a sample of the rows of weight above 0."""
+    if options.basis != "auto":
+        return Choice(options.basis, BASES[options.basis](), "It was asked for.", ())
+    most = min(_SAMPLE_ROWS, max(1000, _SAMPLE_ENTRIES // rows.shape[1]))
+    places = np.flatnonzero(kept > 0)
+    if len(places) > most:
+        keys = row_keys(rows, options.seed)
+        places = np.flatnonzero(lowest_keys(keys, kept, most) & (kept > 0))[:most]
+    terminal.note(f"Trying {len(BASES)} bases on {len(places):,} rows:")
+
+    def say(trial: Trial) -> None:
+        terminal.note(
+            f"  {trial.name:10s} K = {trial.n_components:5d} on {trial.n_rows:6,d} rows: error "
+            f"{100 * trial.error:6.2f} ± {100 * trial.standard_error:.2f} %  {trial.seconds:.1f} s"
+        )
+
+    choice = choose_basis(
+        rows[places], targets[places], task, options.budget, options.seed, progress=say
+    )
+    terminal.note(f"Chosen: {choice.reason}")
+    return choice
+
+
+def estimator(options: FitOptions, task: str, choice: Choice) -> Any:
+    """The estimator that the options describe, not yet fitted."""
+    count = options.components
+    if count is None or (count == "auto" and choice.basis.sparse):
+        count = components_of(choice.basis)
+    kind = KitchenSinkRegressor if task == "regression" else KitchenSinkClassifier
+    return kind(
+        choice.basis,
+        n_components=count,
+        loss=options.loss,
+        alpha=options.alpha,
+        constraint=options.constraint,
+        memory_budget=options.memory,
+        n_jobs=options.threads,
+        random_state=options.seed,
+    )
+
+
+def _validate(
+    model: Any,
+    table: Table,
+    rows: Rows,
+    targets: np.ndarray,
+    weights: Any,
+    held: np.ndarray,
+    terminal: Terminal,
+) -> dict[str, Any]:
+    """Fit without the rows held out, and score them."""
+    counted = np.ones(len(rows)) if weights is None else weights
+    with terminal.progress("Fitting without the held-out rows") as seen:
+        model.fit(WatchedRows(table, rows.columns, seen), targets, np.where(held, 0.0, counted))
+    score, add = scorer(model)
+    for part in block_slices(len(rows), _BLOCK_ROWS):
+        mine = held[part] & (counted[part] > 0)
+        if mine.any():
+            add(rows[part][mine], targets[part][mine])
+    terminal.note(f"Held out: {score.text()}.")
+    return dict(score.facts())
+
+
+def _report(facts: dict[str, Any], terminal: Terminal) -> None:
+    terminal.show(
+        f"{facts['model']}: {facts['basis']}, K = {facts['components']}, alpha "
+        f"{facts['alpha']:.3g}, {facts['loss']} loss; {facts['rows']:,} rows in "
+        f"{facts['seconds']:.1f} s, {facts['rows_per_second']:,.0f} rows/s."
+    )
