@@ -94,9 +94,9 @@ def compare(options: CompareOptions, terminal: Terminal) -> dict[str, Any]:
     )
     entries = []
     contestants = _contestants(task, int((~held).sum()), options)
-    with terminal.progress("Comparing") as seen:
+    with terminal.progress("Comparing") as meter:
         for number, (name, count, make) in enumerate(contestants):
-            seen(number, len(contestants))
+            meter.seen(number, len(contestants))
             entries.append(_try(name, count, make, X, y, held, task))
     rows_of = sorted(entries, key=lambda entry: entry.error)
     what = "error, %" if task == "classification" else "1 − R², %"

@@ -57,10 +57,10 @@ class WatchedRows(Rows):
         self.seen = seen
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        block = super().__getitem__(key)
+        # Whoever asks for a block is done with those before it.
         if isinstance(key, slice):
-            self.seen(len(self) if key.stop is None else min(key.stop, len(self)), len(self))
-        return block
+            self.seen(key.start or 0, len(self))
+        return super().__getitem__(key)
 
 
 def fit(options: FitOptions, terminal: Terminal) -> dict[str, Any]:
@@ -93,8 +93,7 @@ def fit(options: FitOptions, terminal: Terminal) -> dict[str, Any]:
     if held is not None:
         validation = _validate(model, table, rows, targets, weights, held, terminal)
     start = time.monotonic()
-    with terminal.progress("Fitting all rows") as seen:
-        model.fit(WatchedRows(table, columns, seen), targets, weights)
+    _fit(model, "Fitting all rows", table, columns, targets, weights, terminal)
     seconds = time.monotonic() - start
     facts = {
         "model": str(options.out),
@@ -190,6 +189,23 @@ def estimator(options: FitOptions, task: str, choice: Choice) -> Any:
     )
 
 
+def _fit(
+    model: Any,
+    title: str,
+    table: Table,
+    columns: Columns,
+    targets: np.ndarray,
+    weights: Any,
+    terminal: Terminal,
+) -> None:
+    with terminal.progress(title) as meter:
+        model._listener = meter.phase
+        try:
+            model.fit(WatchedRows(table, columns, meter.seen), targets, weights)
+        finally:
+            model._listener = None
+
+
 def _validate(
     model: Any,
     table: Table,
@@ -201,8 +217,9 @@ def _validate(
 ) -> dict[str, Any]:
     """Fit without the rows held out, and score them."""
     counted = np.ones(len(rows)) if weights is None else weights
-    with terminal.progress("Fitting without the held-out rows") as seen:
-        model.fit(WatchedRows(table, rows.columns, seen), targets, np.where(held, 0.0, counted))
+    kept = np.where(held, 0.0, counted)
+    title = "Fitting without the held-out rows"
+    _fit(model, title, table, rows.columns, targets, kept, terminal)
     score, add = scorer(model)
     for part in block_slices(len(rows), _BLOCK_ROWS):
         mine = held[part] & (counted[part] > 0)

@@ -47,12 +47,12 @@ def predict(
         atomic(out) as temporary,
         writer(temporary, out.name, answers.schema) as write,
         with_threads(threads),
-        terminal.progress("Predicting") as seen,
+        terminal.progress("Predicting") as meter,
     ):
         for batch in table.batches(answers.needed()):
             write(answers.of(batch, table.label, done))
             done += batch.num_rows
-            seen(done, table.n_rows)
+            meter.seen(done, table.n_rows)
     seconds = time.monotonic() - start
     if table.bad_rows.count:
         terminal.note(f"{table.bad_rows}.")
@@ -85,7 +85,7 @@ def score(
     truths, weights = known_targets(table, name)
     truths = _comparable(model, truths, name)
     total, add = scorer(model)
-    with with_threads(threads), terminal.progress("Scoring") as seen:
+    with with_threads(threads), terminal.progress("Scoring") as meter:
         done = 0
         while done < len(rows):
             stop = min(done + _BLOCK_ROWS, len(rows))
@@ -95,7 +95,7 @@ def score(
                 block, own = block[known], own[known]
             add(block, own)
             done = stop
-            seen(done, len(rows))
+            meter.seen(done, len(rows))
     for text in _notes(table, weights):
         terminal.note(text)
     terminal.show(f"{model_path} on {table.label}: {total.text()}.")

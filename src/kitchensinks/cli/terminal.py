@@ -23,8 +23,6 @@ _BAD_INPUT = (
 )
 BAD_INPUT, FAILURE = 2, 1
 
-Advance = Callable[[int, int], None]
-
 
 class Terminal:
     """Where a verb writes.
@@ -69,63 +67,93 @@ class Terminal:
             print(json.dumps(facts, indent=1, allow_nan=False, default=_plain), flush=True)
 
     @contextmanager
-    def progress(self, title: str) -> Iterator[Advance]:
-        """A bar with the time left: call what this gives with (done, total)."""
+    def progress(self, title: str) -> Iterator["Meter"]:
+        """A bar with the time left; where the error stream is no terminal, a line now and then."""
         if self.quiet:
-            yield lambda done, total: None
-        elif sys.stderr.isatty():
-            with self._bar(title) as advance:
-                yield advance
+            yield Meter(title)
+        elif not sys.stderr.isatty():
+            yield Lines(title)
         else:
-            yield _Lines(title)
+            from rich.console import Console
+            from rich.progress import Progress
 
-    @contextmanager
-    def _bar(self, title: str) -> Iterator[Advance]:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            Progress,
-            TaskProgressColumn,
-            TextColumn,
-            TimeRemainingColumn,
-        )
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-        )
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(title, total=None)
-
-            def advance(done: int, total: int) -> None:
-                if bar.tasks[0].completed > done:
-                    bar.reset(task, description=title)
-                bar.update(task, completed=done, total=total)
-
-            yield advance
+            console = Console(stderr=True)
+            with Progress(*_bar_columns(), console=console, transient=True) as progress:
+                yield Bar(title, progress)
 
 
-class _Lines:
-    """Progress as a line of text now and then."""
+class Meter:
+    """How far some work is; this one tells nobody."""
 
     def __init__(self, title: str) -> None:
         self.title = title
-        self.begun = self.last = time.monotonic()
+        self.begun = time.monotonic()
         self.before = 0
 
-    def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
+    def seen(self, done: int, total: int) -> None:
+        """So many rows of the total are done; fewer than before begin a new pass over them."""
         if done < self.before:
-            self.begun = now
+            self.begun = time.monotonic()
         self.before = done
-        if now - self.last >= _LINE_EVERY and 0 < done < total:
+        self._tell(done, total)
+
+    def phase(self, text: str) -> None:
+        """What the work is at."""
+
+    def _tell(self, done: int, total: int) -> None:
+        pass
+
+
+class Lines(Meter):
+    """A line of text now and then."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        self.last, self.text = self.begun, ""
+
+    def phase(self, text: str) -> None:
+        self.text = f", {text}"
+        self._line(self.text)
+
+    def _tell(self, done: int, total: int) -> None:
+        if 0 < done < total:
+            left = (time.monotonic() - self.begun) * (total - done) / done
+            self._line(f"{self.text}: {100 * done / total:.0f} %, {left:.0f} s left")
+
+    def _line(self, text: str) -> None:
+        now = time.monotonic()
+        if now - self.last >= _LINE_EVERY:
             self.last = now
-            left = (now - self.begun) * (total - done) / done
-            share = 100 * done / total
-            print(f"{self.title}: {share:.0f} %, {left:.0f} s left", file=sys.stderr, flush=True)
+            print(f"{self.title}{text}", file=sys.stderr, flush=True)
+
+
+class Bar(Meter):
+    """A bar of rich's."""
+
+    def __init__(self, title: str, progress: Any) -> None:
+        super().__init__(title)
+        self.progress = progress
+        self.task = progress.add_task(title, total=None, text="")
+
+    def phase(self, text: str) -> None:
+        self.progress.update(self.task, text=text)
+
+    def _tell(self, done: int, total: int) -> None:
+        if done == 0:
+            self.progress.reset(self.task)
+        self.progress.update(self.task, completed=done, total=total)
+
+
+def _bar_columns() -> tuple[Any, ...]:
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    return (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left  {task.fields[text]}"),
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -138,17 +166,13 @@ def run(
 ) -> None:
     """Do the work of a verb; an error becomes one line on the error stream and an exit code."""
     terminal = Terminal(as_json, quiet)
-
-    def show(message: Any, *rest: Any) -> None:
-        terminal.note(f"Note: {_one_line(message)}")
-
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("once")
             warnings.simplefilter("ignore", DeprecationWarning)
-            if not debug:
-                warnings.showwarning = show
             facts = work(terminal)
+        for warning in warned:
+            terminal.note(f"Note: {_one_line(warning.message)}")
         if facts is not None:
             terminal.result(facts)
     except KeyboardInterrupt as error:

@@ -2,6 +2,7 @@
 
 import functools
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -275,7 +276,12 @@ class KitchenSink(BaseEstimator):
             progress=self._progress,
         )
 
+    # Whom progress is told to, beside the screen.
+    _listener: Callable[[str], None] | None = None
+
     def _progress(self, text: str) -> None:
+        if self._listener is not None:
+            self._listener(text)
         if self.verbose:
             print(f"[kitchensinks] {text}", flush=True)
 
