@@ -21,6 +21,7 @@ ROOMS = [
     "losses",
     "constraints",
     "moments",
+    "checkpoint",
     "solvers",
     "selection",
     "fitting",

@@ -20,6 +20,7 @@ _HOMES = {
     ),
     "kitchensinks.constraints": ("L2Ball", "SupBall"),
     "kitchensinks.selection": ("Reweighted",),
+    "kitchensinks.checkpoint": ("Checkpoint",),
     "kitchensinks.persistence": ("load", "save"),
     "kitchensinks.rows.columns": ("Columns",),
     "kitchensinks.rows.tables": ("open_table",),
