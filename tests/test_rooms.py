@@ -22,6 +22,7 @@ ROOMS = [
     "losses",
     "constraints",
     "moments",
+    "checkpoint",
     "solvers",
     "selection",
     "fitting",

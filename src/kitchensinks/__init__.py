@@ -20,6 +20,7 @@ _HOMES = {
     ),
     "kitchensinks.constraints": ("L2Ball", "SupBall"),
     "kitchensinks.selection": ("Reweighted",),
+    "kitchensinks.checkpoint": ("Checkpoint",),
     "kitchensinks.persistence": ("load", "save"),
     "kitchensinks.export": ("to_onnx",),
     "kitchensinks.rows.columns": ("Columns",),

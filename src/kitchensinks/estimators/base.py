@@ -12,8 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.estimators.checks import check_loss, check_parameters, threads
+from kitchensinks.estimators.resume import Resume, resuming
 from kitchensinks.features import FeatureBlocks, Frozen
 from kitchensinks.fitting import (
     FIRST_COMPONENTS,
@@ -76,6 +78,7 @@ class KitchenSink(BaseEstimator):
 
     _task: str
     columns_: Columns | None
+    _resume: Resume | None = None
 
     def __init__(
         self,
@@ -119,10 +122,17 @@ class KitchenSink(BaseEstimator):
 
     # -- fitting -------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit to rows X (n, d) and targets y; weights count as copies of a row."""
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, checkpoint: Checkpoint | None = None
+    ) -> Any:
+        """Fit to rows X (n, d) and targets y; weights count as copies of a row.
+
+        X may be ``ks.Rows`` of a table, which are read block by block. With a
+        ``ks.Checkpoint(folder)`` the sums over the rows are saved as they grow: after a crash the
+        same call goes on from there, and the direct solver ends with the same bits.
+        """
         batch = self._first_batch(X, y, sample_weight)
-        with threads(self.n_jobs):
+        with resuming(self, batch, checkpoint):
             self._freeze(batch, stream=False)
             settings = self._settings(batch.rows, batch.one)
             moments = None
@@ -233,7 +243,7 @@ class KitchenSink(BaseEstimator):
             batch.rows,
             batch.weights,
             check_basis(self.basis),
-            seed_of(self.random_state),
+            seed_of(self.random_state) if self._resume is None else self._resume.seed,
             n_components,
             self._working_dtype(batch.rows, stream),
             bool(self.standardize),
@@ -254,7 +264,9 @@ class KitchenSink(BaseEstimator):
         return np.float64 if small and X.dtype == np.float64 else np.float32
 
     def _blocks(self, X: Any) -> FeatureBlocks:
-        return FeatureBlocks(X, self.frozen_, memory_budget(self.memory_budget))
+        resume = self._resume
+        budget = memory_budget(self.memory_budget) if resume is None else resume.memory
+        return FeatureBlocks(X, self.frozen_, budget)
 
     def _settings(self, X: Any, one: Array | None = None) -> Settings:
         alpha: float | str = self.alpha
@@ -274,6 +286,7 @@ class KitchenSink(BaseEstimator):
             keys=functools.cache(lambda: row_keys(X, self.seed_)),
             one=one,
             progress=self._progress,
+            checkpoint=None if self._resume is None else self._resume.checkpoint,
         )
 
     # Whom progress is told to, beside the screen.

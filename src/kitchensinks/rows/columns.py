@@ -76,6 +76,11 @@ class Columns:
         return [name for encoder in self.encoders for name in encoder.outputs()]
 
     @property
+    def unscaled(self) -> np.ndarray:
+        """Which columns of numbers are 0 or 1 or parts of text, and have a scale of their own."""
+        return np.array([mark for encoder in self.encoders for mark in encoder.unscaled()])
+
+    @property
     def width(self) -> int:
         return sum(encoder.width for encoder in self.encoders)
 

@@ -24,6 +24,7 @@ class Encoder:
     flagged: bool
 
     kind = "values"
+    measured = False
 
     @property
     def width(self) -> int:
@@ -32,6 +33,10 @@ class Encoder:
     def outputs(self) -> list[str]:
         flag = [f"{self.name} is missing"] if self.flagged else []
         return [*self._names(), *flag]
+
+    def unscaled(self) -> list[bool]:
+        """Of each output: whether its scale is its own. Amounts are measured by their spread."""
+        return [not self.measured] * len(self._names()) + [True] * self.flagged
 
     def _names(self) -> list[str]:
         raise NotImplementedError
@@ -71,6 +76,7 @@ class Number(Encoder):
     written: bool = False
 
     kind = "numbers"
+    measured = True
 
     @classmethod
     def learn(cls, name: str, values: Any) -> "Number":
@@ -147,6 +153,7 @@ class Date(Encoder):
     fills: tuple[float, ...]
 
     kind = "dates"
+    measured = True
 
     @classmethod
     def learn(cls, name: str, values: Any, format_: str) -> "Date":

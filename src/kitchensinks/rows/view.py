@@ -38,6 +38,7 @@ class Rows:
         self.table, self.columns = table, columns
         self.shape = (table.n_rows, columns.width)
         self.dtype = columns.dtype
+        self.unscaled = columns.unscaled
         self._stream: Iterator[tuple[int, Any]] = iter(())
         self._first, self._block = 0, np.empty((0, self.shape[1]), self.dtype)
 
