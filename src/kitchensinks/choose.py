@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kitchensinks.bases import Basis, Binning, Fourier, Maxout, ReLU, Sigmoid, Stumps
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.rows.keys import hold_out, row_keys
+from kitchensinks.standardise import Scaler, Spread
 
 # The bases that can be asked for by name, in the order in which they are tried.
 BASES: Mapping[str, Callable[[], Basis]] = {
@@ -30,8 +31,9 @@ COMPONENTS = 2000
 DENSE_FOR_A_GRID = 8
 # The share of the sample that is held out.
 HELD_OUT = 0.25
-# A basis stays in while its error is within so many standard errors of the best one's.
-_STAYS = 2.0
+# A basis stays in while its error is within so many standard errors of the best one's: features
+# that look at few things need many rows and a large K to come into their own.
+_STAYS = 3.0
 
 
 @dataclass(frozen=True)
@@ -75,14 +77,16 @@ def choose_basis(
     budget: float = 60.0,
     seed: int = 0,
     names: tuple[str, ...] = tuple(BASES),
+    unscaled: np.ndarray | None = None,
     progress: Callable[[Trial], None] = lambda trial: None,
 ) -> Choice:
     """The basis with the least held-out error on rows (n, d) held in memory.
 
     Rounds of growing samples and K: the first tries every basis, and each later one those within
-    two standard errors of the best (of the difference, row by row, on the same held-out rows),
+    three standard errors of the best (of the difference, row by row, on the same held-out rows),
     while the time that a fit is expected to take is left of `budget` seconds. A quarter of the
-    different rows is held out, the same in every round.
+    different rows is held out, the same in every round. `unscaled` (d,): columns that are centred
+    and not scaled, as `Rows` has them.
 
     >>> import kitchensinks as ks
     >>> X, y = ks.datasets.make_annulus(400, random_state=0)
@@ -97,6 +101,7 @@ def choose_basis(
     fitted = np.flatnonzero(~held)
     # By their keys, so that a round holds the rows of the one before it.
     fitted = fitted[np.argsort(row_keys(rows[fitted], seed + 1), kind="stable")]
+    rows = standardised(rows, ~held, unscaled)
     trials: list[Trial] = []
     losses: dict[str, np.ndarray] = {}
     running, cut_short = list(names), False
@@ -124,6 +129,17 @@ def choose_basis(
     return Choice(best, BASES[best](), _reason(best, losses, trials, cut_short), tuple(trials))
 
 
+def standardised(
+    rows: np.ndarray, fitted: np.ndarray, unscaled: np.ndarray | None = None
+) -> np.ndarray:
+    """All rows (n, d), measured by those that are fitted (n,): as the estimators would do it.
+
+    >>> standardised(np.array([[0.0], [2.0], [5.0]]), np.array([True, True, False])).tolist()
+    [[-1.0], [1.0], [4.0]]
+    """
+    return Scaler.over(Spread.of(rows[fitted]), unscaled).apply(rows, np.float64)
+
+
 def _held_out_losses(
     basis: Basis,
     n_components: int,
@@ -136,7 +152,7 @@ def _held_out_losses(
 ) -> np.ndarray:
     """The loss of every held-out row: 0 or 1, or the squared error over the variance."""
     kind = KitchenSinkRegressor if task == "regression" else KitchenSinkClassifier
-    model = kind(basis, n_components, random_state=seed)
+    model = kind(basis, n_components, standardize=False, random_state=seed)
     known = targets[held]
     if task == "classification" and len(np.unique(targets[fitted])) < 2:
         return (known != targets[fitted][0]).astype(np.float64)

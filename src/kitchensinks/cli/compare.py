@@ -18,12 +18,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from kitchensinks.choose import BASES, components_of
+from kitchensinks.choose import BASES, components_of, standardised
 from kitchensinks.cli.fit import oddities
 from kitchensinks.cli.options import writable
 from kitchensinks.cli.targets import read_target
@@ -86,6 +84,7 @@ def compare(options: CompareOptions, terminal: Terminal) -> dict[str, Any]:
     places = np.flatnonzero(chosen)[: options.rows]
     X, y = rows[places], targets[places]
     held = hold_out(row_keys(X, options.seed + 1), None, options.validation)
+    X = standardised(X, ~held, rows.unscaled)
     if task == "classification" and len(np.unique(y[~held])) < 2:
         raise ValueError("Only one class is left beside the rows held out: give more rows.")
     terminal.note(
@@ -129,18 +128,18 @@ def _contestants(
             count = components_of(basis(), width)
 
             def make(basis: Any = basis, count: int = count) -> Any:
-                return own(basis(), count, random_state=options.seed)
+                return own(basis(), count, standardize=False, random_state=options.seed)
 
             found.append((name, count, make))
     alphas = np.logspace(-3, 4, 15)
     linear = RidgeCV(alphas) if number else RidgeClassifierCV(alphas)
-    found.append(("linear ridge", None, lambda: make_pipeline(StandardScaler(), linear)))
+    found.append(("linear ridge", None, lambda: linear))
     if n_rows <= _KERNEL_ROWS:
         search = GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0, 100.0]}, cv=3)
         if number:
             search = GridSearchCV(KernelRidge(kernel="rbf"), {"alpha": np.logspace(-4, 1, 6)}, cv=3)
         kernel = "kernel ridge" if number else "kernel SVM"
-        found.append((kernel, None, lambda: make_pipeline(StandardScaler(), search)))
+        found.append((kernel, None, lambda: search))
     stump = DecisionTreeRegressor(max_depth=1) if number else DecisionTreeClassifier(max_depth=1)
     boost = AdaBoostRegressor if number else AdaBoostClassifier
     found.append(

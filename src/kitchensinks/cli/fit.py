@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.choose import BASES, Choice, Trial, choose_basis, components_of
 from kitchensinks.cli.options import writable
 from kitchensinks.cli.scoring import scorer
 from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Terminal
+from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.persistence import save
 from kitchensinks.rows import block_slices
@@ -20,6 +22,7 @@ from kitchensinks.rows.columns import Columns
 from kitchensinks.rows.keys import hold_out, lowest_keys, row_keys
 from kitchensinks.rows.tables import Table, nearest, open_table
 from kitchensinks.rows.view import Rows
+from kitchensinks.transform import seed_of
 
 # Rows, and entries of them, that the bases are tried on.
 _SAMPLE_ROWS, _SAMPLE_ENTRIES = 32_000, 2**24
@@ -63,10 +66,47 @@ class WatchedRows(Rows):
         return super().__getitem__(key)
 
 
+@dataclass(frozen=True)
+class Source:
+    """The table of a fit, as numbers and targets; weights: None, or 0 where those are missing."""
+
+    table: Table
+    rows: Rows
+    targets: np.ndarray
+    weights: Any
+    task: str
+
+    def kept(self, held: Any) -> np.ndarray:
+        """Weights without the rows held out."""
+        weights = np.ones(len(self.rows)) if self.weights is None else self.weights
+        return weights if held is None else np.where(held, 0.0, weights)
+
+    def hold_out(self, options: FitOptions) -> np.ndarray | None:
+        """Which rows are held out, by their content; None for none."""
+        if options.validation == 0:
+            return None
+        held = hold_out(row_keys(self.rows, options.seed), self.weights, options.validation)
+        left = self.targets[self.kept(held) > 0]
+        if not held.any() or (self.task == "classification" and len(np.unique(left)) < 2):
+            raise ValueError(
+                "There are too few different rows to hold some out: give --validation 0, or more "
+                "rows."
+            )
+        return held
+
+
 def fit(options: FitOptions, terminal: Terminal) -> dict[str, Any]:
     """Read, choose, validate, fit, write; returns the facts."""
     writable(options.out)
     check_options(options)
+    work = Work(options.checkpoint)
+    try:
+        return _fit_file(options, work, terminal)
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(str(error) or work.advice()) from None
+
+
+def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, Any]:
     table = open_table(options.data, options.skip_bad_rows)
     targets, weights, task = read_target(table, options.target, options.task)
     columns = Columns.learn(table, [options.target, *options.drop], options.seed)
@@ -77,23 +117,15 @@ def fit(options: FitOptions, terminal: Terminal) -> dict[str, Any]:
     )
     for text in oddities(table, targets, weights):
         terminal.note(text)
-    held = None
-    if options.validation > 0:
-        held = hold_out(row_keys(rows, options.seed), weights, options.validation)
-    kept = np.ones(len(rows)) if weights is None else weights
-    if held is not None:
-        kept = np.where(held, 0.0, kept)
-    if task == "classification" and len(np.unique(targets[kept > 0])) < 2:
-        raise ValueError(
-            "Only one class is left beside the rows held out: give --validation 0, or more rows."
-        )
-    choice = choose(options, rows, targets, task, kept, terminal)
+    source = Source(table, rows, targets, weights, task)
+    held = source.hold_out(options)
+    choice = choose(options, source, held, work, terminal)
     model = estimator(options, task, choice)
     validation = None
     if held is not None:
-        validation = _validate(model, table, rows, targets, weights, held, terminal)
+        validation = _validate(model, source, held, work, terminal)
     start = time.monotonic()
-    _fit(model, "Fitting all rows", table, columns, targets, weights, terminal)
+    _fit(model, "Fitting all rows", source, weights, work.checkpoint("all-rows"), terminal)
     seconds = time.monotonic() - start
     facts = {
         "model": str(options.out),
@@ -116,6 +148,7 @@ def fit(options: FitOptions, terminal: Terminal) -> dict[str, Any]:
     }
     notes = {name: facts[name] for name in ("target", "task", "basis", "rows", "validation")}
     save(model, options.out, notes=notes)
+    work.clear()
     _report(facts, terminal)
     return facts
 
@@ -127,6 +160,7 @@ def check_options(options: FitOptions) -> None:
         raise ValueError(f"--basis {options.basis!r} is not known{nearest(options.basis, known)}")
     if not 0 <= options.validation < 1:
         raise ValueError(f"--validation {options.validation}: need a share from 0 to below 1.")
+    seed_of(options.seed)
 
 
 def oddities(table: Table, targets: np.ndarray, weights: Any) -> list[str]:
@@ -141,16 +175,17 @@ def oddities(table: Table, targets: np.ndarray, weights: Any) -> list[str]:
 
 
 def choose(
-    options: FitOptions,
-    rows: Rows,
-    targets: np.ndarray,
-    task: str,
-    kept: np.ndarray,
-    terminal: Terminal,
+    options: FitOptions, source: Source, held: Any, work: Work, terminal: Terminal
 ) -> Choice:
-    """The basis asked for, or the one that does best on a sample of the rows of weight above 0."""
+    """The basis asked for, or the one that does best on a sample of the rows not held out."""
     if options.basis != "auto":
         return Choice(options.basis, BASES[options.basis](), "It was asked for.", ())
+    identity = {**source.rows.fingerprint(), "target": options.target, "task": source.task}
+    known = work.known_choice(identity)
+    if known is not None:
+        terminal.note(f"Chosen before the stop: {known.reason}")
+        return known
+    rows, kept = source.rows, source.kept(held)
     most = min(_SAMPLE_ROWS, max(1000, _SAMPLE_ENTRIES // rows.shape[1]))
     places = np.flatnonzero(kept > 0)
     if len(places) > most:
@@ -165,9 +200,16 @@ def choose(
         )
 
     choice = choose_basis(
-        rows[places], targets[places], task, options.budget, options.seed, progress=say
+        rows[places],
+        source.targets[places],
+        source.task,
+        options.budget,
+        options.seed,
+        unscaled=rows.unscaled,
+        progress=say,
     )
     terminal.note(f"Chosen: {choice.reason}")
+    work.keep_choice(choice, identity)
     return choice
 
 
@@ -192,39 +234,32 @@ def estimator(options: FitOptions, task: str, choice: Choice) -> Any:
 def _fit(
     model: Any,
     title: str,
-    table: Table,
-    columns: Columns,
-    targets: np.ndarray,
+    source: Source,
     weights: Any,
+    checkpoint: Checkpoint | None,
     terminal: Terminal,
 ) -> None:
     with terminal.progress(title) as meter:
         model._listener = meter.phase
+        watched = WatchedRows(source.table, source.rows.columns, meter.seen)
         try:
-            model.fit(WatchedRows(table, columns, meter.seen), targets, weights)
+            model.fit(watched, source.targets, weights, checkpoint=checkpoint)
         finally:
             model._listener = None
 
 
 def _validate(
-    model: Any,
-    table: Table,
-    rows: Rows,
-    targets: np.ndarray,
-    weights: Any,
-    held: np.ndarray,
-    terminal: Terminal,
+    model: Any, source: Source, held: np.ndarray, work: Work, terminal: Terminal
 ) -> dict[str, Any]:
     """Fit without the rows held out, and score them."""
-    counted = np.ones(len(rows)) if weights is None else weights
-    kept = np.where(held, 0.0, counted)
     title = "Fitting without the held-out rows"
-    _fit(model, title, table, rows.columns, targets, kept, terminal)
+    _fit(model, title, source, source.kept(held), work.checkpoint("held-out"), terminal)
     score, add = scorer(model)
-    for part in block_slices(len(rows), _BLOCK_ROWS):
-        mine = held[part] & (counted[part] > 0)
+    counted = source.kept(None) > 0
+    for part in block_slices(len(source.rows), _BLOCK_ROWS):
+        mine = held[part] & counted[part]
         if mine.any():
-            add(rows[part][mine], targets[part][mine])
+            add(source.rows[part][mine], source.targets[part][mine])
     terminal.note(f"Held out: {score.text()}.")
     return dict(score.facts())
 
