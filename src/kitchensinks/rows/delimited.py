@@ -2,7 +2,6 @@
 
 import csv
 import io
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ from kitchensinks.rows.tables import arrow, check_schema
 
 # The types are those of the first bytes, and of as many at a few places further on.
 _LOOK_BYTES, _LOOKS = 2**20, 8
-# Rows that are parsed together to find the bad one among them.
-_GROUP = 256
+_Row = tuple[int, bytes, str | None]
 
 
 class DelimitedTable(TextTable):
@@ -82,10 +80,15 @@ class DelimitedTable(TextTable):
 
     def _infer(self, data: bytes) -> Any:
         """Types of a piece of the file by what pyarrow sees in it, row by bad row left out."""
-        try:
-            return self._convert(data, self.names, None)[0].schema.types if data.strip() else None
-        except arrow().ArrowException:
+        pa = arrow()
+        if not data.strip():
             return None
+        try:
+            table, _ = self._convert(data, self.names, None)
+        except pa.ArrowException:
+            return None
+        # Bytes that are no text are a mistake in a text column, not a column of bytes.
+        return [pa.string() if pa.types.is_binary(kind) else kind for kind in table.schema.types]
 
     def _widen(self, types: list[Any]) -> None:
         pa = arrow()
@@ -151,7 +154,7 @@ class DelimitedTable(TextTable):
         self.schema = pa.schema(list(zip(self.names, joined, strict=True)))
         return self._parse(data, names)
 
-    def _split(self, chunk: Chunk) -> Iterator[tuple[int, bytes, str | None]]:
+    def _split(self, chunk: Chunk) -> Iterator[_Row]:
         """Rows by their first line: a row goes on while a quote is open."""
         kept, first = b"", chunk.line
         for number, data in enumerate(chunk.data.splitlines(keepends=True), chunk.line):
@@ -163,15 +166,19 @@ class DelimitedTable(TextTable):
         if kept.strip():
             yield first, kept, None
 
-    def _records(self, chunk: Chunk) -> Iterator[tuple[int, bytes, str | None]]:
-        rows = self._split(chunk)
-        while group := list(itertools.islice(rows, _GROUP)):
-            if self._parse(b"".join(data for _, data, _ in group), self.names) is not None:
-                yield from group
-                continue
-            for line, data, _ in group:
-                good = self._parse(data, self.names) is not None
-                yield line, data, None if good else self._complaint(data)
+    def _records(self, chunk: Chunk) -> Iterator[_Row]:
+        yield from self._sift(list(self._split(chunk)))
+
+    def _sift(self, rows: list[_Row]) -> Iterator[_Row]:
+        """Halve the rows until those that are bad stand alone."""
+        if self._parse(b"".join(data for _, data, _ in rows), self.names) is not None:
+            yield from rows
+        elif len(rows) == 1:
+            line, data, _ = rows[0]
+            yield line, data, self._complaint(data)
+        else:
+            yield from self._sift(rows[: len(rows) // 2])
+            yield from self._sift(rows[len(rows) // 2 :])
 
     def _complaint(self, data: bytes) -> str:
         """What is wrong with one row."""

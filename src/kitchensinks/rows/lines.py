@@ -3,6 +3,7 @@
 import gzip
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -61,36 +62,37 @@ class TextTable(Table):
 
     # Chunks and their index.
 
-    def _open(self) -> Any:
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
         opener: Any = open if self.seekable else gzip.open
-        return opener(self._path, "rb")
+        try:
+            with opener(self._path, "rb") as file:
+                yield file
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{self.label}: the compressed file is damaged ({error}).") from None
 
     def _chunks(self, offset: int, line: int) -> Iterator[Chunk]:
         """The rest of the file in chunks that end where a row ends."""
-        kept = b""
-        try:
-            with self._open() as file:
-                file.seek(offset)
-                while True:
-                    data = file.read(CHUNK_BYTES)
-                    if not data:
+        kept, size = b"", CHUNK_BYTES
+        with self._open() as file:
+            file.seek(offset)
+            # Filled up to a whole chunk, so that where it ends depends on where it begins.
+            while data := file.read(size - len(kept)):
+                kept += data
+                end = row_end(kept)
+                if end == 0:
+                    size += CHUNK_BYTES
+                    if size > _MOST_CHUNKS * CHUNK_BYTES:
                         break
-                    kept += data
-                    end = row_end(kept)
-                    if end == 0:
-                        if len(kept) > _MOST_CHUNKS * CHUNK_BYTES:
-                            raise ValueError(
-                                f"{self.label}, line {line}: a row or a quoted value begins here "
-                                f"and has not ended {len(kept)} bytes later. Close the quote."
-                            )
-                        continue
-                    yield Chunk(offset, line, kept[:end])
-                    offset, line = offset + end, line + kept.count(b"\n", 0, end)
-                    kept = kept[end:]
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                    continue
+                yield Chunk(offset, line, kept[:end])
+                offset, line = offset + end, line + kept.count(b"\n", 0, end)
+                kept, size = kept[end:], CHUNK_BYTES
+        if kept.count(b'"') % 2:
             raise ValueError(
-                f"{self.label}, line {line}: the compressed file is damaged ({error})."
-            ) from None
+                f"{self.label}, line {line}: a quote is opened and not closed in the next "
+                f"{len(kept)} bytes. Close it, or double it if it is part of the value."
+            )
         if kept.strip():
             yield Chunk(offset, line, kept)
 
