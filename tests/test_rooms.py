@@ -14,6 +14,7 @@ PACKAGE = Path(ks.__file__).parent
 # Each room imports only from itself and from the rooms before it, so this list is the flow.
 ROOMS = [
     "numerics",
+    "archive",
     "rows",
     "standardise",
     "bases",
@@ -22,6 +23,7 @@ ROOMS = [
     "features",
     "losses",
     "constraints",
+    "checkpoint",
     "solvers",
     "fitting",
     "calibration",
@@ -33,6 +35,8 @@ ROOMS = [
     "estimators",
     "streaming",
     "persistence",
+    "export",
+    "choose",
     "decomposition",
     "depth",
     "theory",
@@ -41,6 +45,7 @@ ROOMS = [
     "experiments",
     "demo",
     "cli",
+    "__main__",
 ]
 # The papers' bounds stand alone.
 ALONE = {"theory"}

@@ -20,7 +20,7 @@ from kitchensinks.standardise import Scaler, Spread
 BLOCK_ROWS = 8192
 _SMALLEST_BLOCK = 64
 # Rows that say where the mean of the features is, roughly.
-_PILOT_ROWS = 256
+_PILOT_RUNS, _PILOT_RUN = 8, 32
 # Rows, and entries of them, that a data-dependent law is learned from.
 _SAMPLE_ROWS, _SAMPLE_ENTRIES = 2000, 2**24
 # Entries of rows that are looked at together where that is all there is to do: they stay in cache.
@@ -64,16 +64,11 @@ class Frozen:
     ) -> "Frozen":
         """Scaler from all rows, law and selection from a sample of them, bins from all of them."""
         n_inputs = rows.shape[1]
-        scaler = None
-        if standardize:
-            spread = Spread(0.0, np.zeros(n_inputs), np.zeros(n_inputs))
-            for part in block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // n_inputs)):
-                own = None if weights is None else weights[part]
-                spread = spread.merge(Spread.of(rows[part], own))
-            scaler = Scaler.over(spread)
-        if basis.unresolved() is not None:
-            limit = min(_SAMPLE_ROWS, max(100, _SAMPLE_ENTRIES // n_inputs))
-            sample = RowSample.of(rows, weights, limit, seed)
+        scaler, asked = None, basis.unresolved() is not None
+        spread, sample = _look(rows, weights, seed, standardize, asked)
+        if spread is not None:
+            scaler = Scaler.over(spread, getattr(rows, "unscaled", None))
+        if sample is not None:
             shown = sample.rows if scaler is None else scaler.apply(sample.rows, np.float64)
             basis = basis.resolve(shown, sample.weights / sample.weights.max())
         else:
@@ -186,6 +181,26 @@ def _alike(mine: Any, theirs: Any) -> bool:
     return theirs is None if mine is None else theirs is not None and bool(mine.equals(theirs))
 
 
+def _look(
+    rows: Any, weights: Any, seed: int, standardize: bool, asked: bool
+) -> tuple[Spread | None, RowSample | None]:
+    """Mean and spread, and the sample that a law is learned from, in one walk over the rows."""
+    n_inputs = rows.shape[1]
+    limit = min(_SAMPLE_ROWS, max(100, _SAMPLE_ENTRIES // n_inputs))
+    spread, sample = None, None
+    if not (standardize or asked):
+        return spread, sample
+    for part in block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // n_inputs)):
+        block, own = rows[part], None if weights is None else weights[part]
+        if standardize:
+            seen = Spread.of(block, own)
+            spread = seen if spread is None else spread.merge(seen)
+        if asked:
+            chosen = RowSample.of(block, own, limit, seed)
+            sample = chosen if sample is None else sample.merge(chosen)
+    return spread, sample
+
+
 def _same(mine: Any, theirs: Any) -> bool:
     """Whether two parameters are equal: arrays, nested bases and functions by what they hold."""
     if isinstance(mine, Basis):
@@ -210,7 +225,7 @@ def _contents(function: Any) -> tuple[Any, ...]:
 
 @dataclass
 class FeatureBlocks:
-    """Blocks (slice of rows, features) of rows held in memory.
+    """Blocks (slice of rows, features) of rows, from memory or from a file.
 
     Every walk makes the features anew, unless all of them fit into half of `memory_budget` bytes:
     then `walk` keeps them after the first time. A block that `fresh` yields may be overwritten by
@@ -266,8 +281,10 @@ class FeatureBlocks:
 
     def pilot(self) -> Any:
         """The rough mean of the features: sums about it keep their digits."""
-        step = max(1, self.n_rows // _PILOT_ROWS)
-        features = self.pick(slice(None, step * _PILOT_ROWS, step))
+        # Runs of neighbours: a file need not be read to its end for them.
+        starts = np.linspace(0, max(0, self.n_rows - _PILOT_RUN), _PILOT_RUNS).astype(np.int64)
+        places = np.unique(starts[:, None] + np.arange(min(_PILOT_RUN, self.n_rows)))
+        features = self.pick(places)
         mean = features.mean(axis=0) if self.sparse else features.mean(axis=0, dtype=np.float64)
         return np.asarray(mean, dtype=np.float64).ravel()
 
@@ -293,10 +310,11 @@ class FeatureBlocks:
             done += rows.shape[0]
         return moments
 
-    def fresh(self) -> Iterator[tuple[slice, Any]]:
-        """Blocks of newly made features."""
+    def fresh(self, start: int = 0) -> Iterator[tuple[slice, Any]]:
+        """Blocks of newly made features, from the block that begins at row `start` on."""
         for part in block_slices(self.n_rows, self.block_rows):
-            yield part, self.of(self.rows[part])
+            if part.start >= start:
+                yield part, self.of(self.rows[part])
 
     def walk(self) -> Iterator[tuple[slice, Any]]:
         """Blocks of features, kept in memory after the first walk where they fit."""

@@ -10,6 +10,7 @@ from scipy.linalg.blas import dsyrk, ssyrk
 from kitchensinks.numerics.elementwise import affine
 
 Floats = NDArray[np.float64]
+_ARRAYS = ("shift", "first", "gram", "cross", "targets", "squares")
 
 
 @dataclass
@@ -121,6 +122,18 @@ class Moments:
         self.cross += cross
         self.targets = self.targets + targets.sum(axis=0)
         self.squares = self.squares + (targets * targets).sum(axis=0)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All the sums as arrays, for a checkpoint."""
+        counts = np.array([self.weight, self.count, self.copies])
+        return {**{name: getattr(self, name) for name in _ARRAYS}, "counts": counts}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Take over sums that `state` gave."""
+        for name in _ARRAYS:
+            setattr(self, name, np.array(state[name]))
+        weight, count, copies = state["counts"].tolist()
+        self.weight, self.count, self.copies = weight, int(count), copies
 
     def merge(self, other: "Moments") -> "Moments":
         """The sums of both parts, about the shift of the first."""

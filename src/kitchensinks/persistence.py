@@ -4,38 +4,55 @@ A file holds the parameters, the seed and a digest of the draw in place of the d
 the outer weights. Loading draws the features again, and refuses where they are not the same.
 """
 
-import hashlib
-import io
 import itertools
-import json
 import os
-import tempfile
-import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import kitchensinks
 from kitchensinks import bases, constraints, losses
+from kitchensinks.archive import ModelFileError, digest, read_archive, write_archive
 from kitchensinks.bases import Basis, Draw, Union
 from kitchensinks.bases.binning import Binning, BinTable
 from kitchensinks.calibration import Calibration
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.features import Frozen
 from kitchensinks.model import Model
+from kitchensinks.rows.columns import Columns
 from kitchensinks.selection.reweighted import Reweighted, Selected
 from kitchensinks.standardise import Scaler
+from kitchensinks.transform import check_dtype
 
-FORMAT = 1
 _ESTIMATORS = {cls.__name__: cls for cls in (KitchenSinkClassifier, KitchenSinkRegressor)}
 _PLAIN = (str, int, float, bool, type(None))
+# What a header of wrong values makes of the code that reads it.
+_NONSENSE = (
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    MemoryError,
+)
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+class Saved(NamedTuple):
+    """A model file: the estimator, and the notes that `save` was given with it."""
+
+    estimator: Any
+    notes: Any
+    header: dict[str, Any]
+
+
+def save(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> None:
     """Write a fitted estimator to `path`, atomically: no half file is ever left there.
+
+    `notes`: anything that JSON can hold, such as the target's name; `open_model` gives it back.
 
     >>> import tempfile, kitchensinks as ks
     >>> from sklearn.datasets import load_diabetes
@@ -53,16 +70,38 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     check_is_fitted(estimator)
     arrays: dict[str, np.ndarray] = {}
     header = _describe(estimator, arrays)
-    contents = {f"{name}.npy": _to_bytes(array) for name, array in arrays.items()}
-    header["checksums"] = {name: _digest(data) for name, data in contents.items()}
-    contents["model.json"] = json.dumps(header, indent=1).encode()
-    _write(Path(path), contents)
+    if notes is not None:
+        header["notes"] = notes
+    write_archive(Path(path), header, arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read an estimator that `save` wrote; it predicts as it did, and can be refitted."""
-    header, arrays = _read(Path(path))
-    return _rebuild(header, arrays)
+    return open_model(path).estimator
+
+
+def open_model(path: str | os.PathLike[str]) -> Saved:
+    """Read all that a model file holds, or an error where it is damaged or makes no sense.
+
+    >>> import tempfile, kitchensinks as ks
+    >>> model = ks.KitchenSinkRegressor(n_components=5).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ks.save(model, f"{folder}/model.sinks", notes={"target": "height"})
+    ...     open_model(f"{folder}/model.sinks").notes
+    {'target': 'height'}
+    """
+    path = Path(path)
+    header, arrays = read_archive(path)
+    try:
+        estimator = _rebuild(header, arrays)
+        _check_shapes(estimator)
+    except ModelFileError:
+        raise
+    except _NONSENSE as error:
+        raise ModelFileError(
+            f"{path} makes no sense ({error}): it was damaged or not written by kitchensinks."
+        ) from error
+    return Saved(estimator, header.get("notes"), header)
 
 
 def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -73,7 +112,6 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         arrays["mean"], arrays["scale"] = model.scaler.mean, model.scaler.scale
     frozen = model.frozen
     header: dict[str, Any] = {
-        "format": FORMAT,
         "version": kitchensinks.__version__,
         "kind": type(estimator).__name__,
         "parameters": _parameters(estimator, arrays),
@@ -99,6 +137,9 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
             arrays["factors"] = frozen.selected.factors
     if hasattr(estimator, "feature_names_in_"):
         header["columns"] = [str(name) for name in estimator.feature_names_in_]
+    if estimator.columns_ is not None:
+        header["table"], own = estimator.columns_.describe()
+        arrays.update(own)
     if isinstance(estimator, KitchenSinkClassifier):
         arrays["classes"] = _storable(estimator.classes_)
         calibration = estimator.calibration_
@@ -121,10 +162,10 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
         int(header["seed"]),
         int(header["n_inputs"]),
         int(header["n_components"]),
-        np.dtype(header["dtype"]),
+        np.dtype(check_dtype(header["dtype"])),
     )
     if draw_digest(frozen) != header["draw"]:
-        raise ValueError(
+        raise ModelFileError(
             f"This version of kitchensinks ({kitchensinks.__version__}) draws other features than "
             f"version {header['version']}, which wrote the file. Load it with that version, or fit "
             "again."
@@ -142,6 +183,8 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     estimator.moments_ = estimator._few = None
     for name, value in header["facts"].items():
         setattr(estimator, name, value)
+    recipe = header.get("table")
+    estimator.columns_ = None if recipe is None else Columns.restore(recipe, arrays)
     if "columns" in header:
         estimator.feature_names_in_ = np.array(header["columns"], dtype=object)
     if isinstance(estimator, KitchenSinkClassifier):
@@ -167,7 +210,7 @@ def draw_digest(recipe: Frozen) -> str:
     dense = features.toarray() if recipe.basis.sparse else features
     # Scaled so that rounding in the last digits of a feature does not reach the digest.
     text = np.array2string(np.round(dense, 6) + 0.0, threshold=10**6, precision=6)
-    return _digest(text.encode())
+    return digest(text.encode())
 
 
 def _parameters(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -240,7 +283,7 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 def _known(module: Any, names: Any, name: str) -> Any:
     if name not in names:
-        raise ValueError(f"The model file names {name!r}, which this version does not know.")
+        raise ModelFileError(f"The model file names {name!r}, which this version does not know.")
     return getattr(module, name)
 
 
@@ -283,50 +326,23 @@ def _storable(array: np.ndarray) -> np.ndarray:
     return plain
 
 
-def _to_bytes(array: np.ndarray) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
-    return buffer.getvalue()
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _write(path: Path, contents: dict[str, bytes]) -> None:
-    """All files into one archive beside `path`, then renamed into place."""
-    folder = path.parent
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{folder} is not a folder: {path} cannot be written there.")
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
-            for name, data in contents.items():
-                # A fixed date: the same model gives the same file.
-                archive.writestr(zipfile.ZipInfo(name), data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Header and arrays of a model file, with every checksum compared."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            header = json.loads(archive.read("model.json"))
-            if header["format"] > FORMAT:
-                raise ValueError(
-                    f"{path} is of format {header['format']}, and this version of kitchensinks "
-                    f"({kitchensinks.__version__}) reads up to {FORMAT}: install a newer one."
-                )
-            arrays = {}
-            for name, checksum in header["checksums"].items():
-                data = archive.read(name)
-                if _digest(data) != checksum:
-                    raise ValueError(f"{path} is damaged: {name} does not match its checksum.")
-                arrays[name.removesuffix(".npy")] = np.load(io.BytesIO(data), allow_pickle=False)
-    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError, EOFError) as error:
-        raise ValueError(f"{path} is not a complete model file ({error}).") from error
-    return header, arrays
+def _check_shapes(estimator: Any) -> None:
+    """Weights, scaler and intercept that belong to each other; an error where they do not."""
+    model: Model = estimator.model_
+    frozen, scaler = model.frozen, model.scaler
+    outputs = 1 if model.weights.ndim != 2 else model.weights.shape[1]
+    wanted = {
+        "weights": (model.weights, (frozen.n_columns, outputs)),
+        "intercept": (model.intercept, (outputs,)),
+    }
+    if scaler is not None:
+        wanted["mean"] = (scaler.mean, (frozen.n_inputs,))
+        wanted["scale"] = (scaler.scale, (frozen.n_inputs,))
+    if isinstance(estimator, KitchenSinkClassifier):
+        count = 2 if outputs == 1 else outputs
+        wanted["classes"] = (estimator.classes_, (count,))
+    for name, (array, shape) in wanted.items():
+        if array.shape != shape:
+            raise ValueError(f"{name} of shape {array.shape} where {shape} is needed")
+        if name != "classes" and not (array.dtype.kind == "f" and np.isfinite(array).all()):
+            raise ValueError(f"{name} is not made of finite numbers")

@@ -54,13 +54,18 @@ class Scaler:
     scale: Floats
 
     @classmethod
-    def over(cls, spread: Spread) -> "Scaler":
-        """Zero mean and unit variance. A constant column is centred and not scaled."""
+    def over(cls, spread: Spread, unscaled: NDArray[np.bool_] | None = None) -> "Scaler":
+        """Zero mean and unit variance. A constant column is centred and not scaled.
+
+        Nor are the `unscaled` ones: a rare category as 0 and 1 must not weigh more than others.
+        """
         variance = spread.squares / max(spread.weight, np.finfo(float).tiny)
         # A column that varies by rounding alone is constant.
         noise = (10 * np.finfo(float).eps * np.abs(spread.mean)) ** 2
-        constant = (variance <= noise) | (variance <= np.finfo(float).tiny)
-        return cls(spread.mean, np.where(constant, 1.0, np.sqrt(variance)))
+        kept = (variance <= noise) | (variance <= np.finfo(float).tiny)
+        if unscaled is not None:
+            kept |= unscaled
+        return cls(spread.mean, np.where(kept, 1.0, np.sqrt(variance)))
 
     def apply(self, rows: Any, dtype: Any) -> NDArray[Any]:
         """Standardised rows of the given dtype; the difference is taken in float64."""

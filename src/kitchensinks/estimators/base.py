@@ -2,6 +2,7 @@
 
 import functools
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,8 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.estimators.checks import check_loss, check_parameters, threads
+from kitchensinks.estimators.resume import Resume, resuming
 from kitchensinks.features import FeatureBlocks, Frozen
 from kitchensinks.fitting import (
     FIRST_COMPONENTS,
@@ -30,8 +33,11 @@ from kitchensinks.losses import Array, Loss
 from kitchensinks.model import Model
 from kitchensinks.moments import Moments
 from kitchensinks.rows import advice, check_size
+from kitchensinks.rows.columns import Columns
 from kitchensinks.rows.keys import row_keys
 from kitchensinks.rows.memory import memory_budget
+from kitchensinks.rows.tables import Table
+from kitchensinks.rows.view import Rows
 from kitchensinks.selection.reweighted import Reweighted
 from kitchensinks.transform import check_basis, check_dtype, seed_of
 
@@ -50,7 +56,7 @@ _PRIVATE = {
     "_unit",
     "_centre",
 }
-_KEPT = {"n_features_in_", "feature_names_in_"}
+_KEPT = {"n_features_in_", "feature_names_in_", "columns_"}
 
 
 class Batch(NamedTuple):
@@ -75,6 +81,8 @@ class KitchenSink(BaseEstimator):
     """What classifier and regressor share."""
 
     _task: str
+    columns_: Columns | None
+    _resume: Resume | None = None
 
     def __init__(
         self,
@@ -120,10 +128,17 @@ class KitchenSink(BaseEstimator):
 
     # -- fitting -------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit to rows X (n, d) and targets y; weights count as copies of a row."""
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, checkpoint: Checkpoint | None = None
+    ) -> Any:
+        """Fit to rows X (n, d) and targets y; weights count as copies of a row.
+
+        X may be ``ks.Rows`` of a table, which are read block by block. With a
+        ``ks.Checkpoint(folder)`` the sums over the rows are saved as they grow: after a crash the
+        same call goes on from there, and the direct solver ends with the same bits.
+        """
         batch = self._first_batch(X, y, sample_weight)
-        with threads(self.n_jobs):
+        with resuming(self, batch, checkpoint):
             self._freeze(batch, stream=False)
             settings = self._settings(batch.rows, batch.one)
             moments = None
@@ -195,10 +210,36 @@ class KitchenSink(BaseEstimator):
         return X, y, weights
 
     def _validate_rows(self, X: Any, reset: bool = False) -> Any:
+        if isinstance(X, Table | Rows):
+            return self._validate_table(X, reset)
+        if reset:
+            self.columns_ = None
         with advice():
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
         if self.standardize and X.dtype == np.float64:
             check_size(X, np.float64)
+        return X
+
+    def _validate_table(self, X: Table | Rows, reset: bool) -> Rows:
+        """Rows that are read block by block, and checked as they are read."""
+        if reset:
+            X = X if isinstance(X, Rows) else Rows(X, Columns.learn(X))
+            self.columns_ = X.columns
+            self.n_features_in_ = X.shape[1]
+            self.feature_names_in_ = np.array(X.columns.outputs, dtype=object)
+            return X
+        if isinstance(X, Table):
+            columns = getattr(self, "columns_", None)
+            if columns is None:
+                raise ValueError(
+                    "This model was fitted to arrays, and knows no column names: give it arrays."
+                )
+            return Rows(X, columns)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"{X.table.label} gives {X.shape[1]} columns of numbers; the model was fitted to "
+                f"{self.n_features_in_}. Make the rows with the model's own columns_."
+            )
         return X
 
     def _freeze(self, batch: Batch, stream: bool) -> None:
@@ -208,7 +249,7 @@ class KitchenSink(BaseEstimator):
             batch.rows,
             batch.weights,
             check_basis(self.basis),
-            seed_of(self.random_state),
+            seed_of(self.random_state) if self._resume is None else self._resume.seed,
             n_components,
             self._working_dtype(batch.rows, stream),
             bool(self.standardize),
@@ -230,7 +271,9 @@ class KitchenSink(BaseEstimator):
         return np.float64 if small and X.dtype == np.float64 else np.float32
 
     def _blocks(self, X: Any) -> FeatureBlocks:
-        return FeatureBlocks(X, self.frozen_, memory_budget(self.memory_budget))
+        resume = self._resume
+        budget = memory_budget(self.memory_budget) if resume is None else resume.memory
+        return FeatureBlocks(X, self.frozen_, budget)
 
     def _settings(self, X: Any, one: Array | None = None) -> Settings:
         alpha: float | str = self.alpha
@@ -250,9 +293,15 @@ class KitchenSink(BaseEstimator):
             keys=functools.cache(lambda: row_keys(X, self.seed_)),
             one=one,
             progress=self._progress,
+            checkpoint=None if self._resume is None else self._resume.checkpoint,
         )
 
+    # Whom progress is told to, beside the screen.
+    _listener: Callable[[str], None] | None = None
+
     def _progress(self, text: str) -> None:
+        if self._listener is not None:
+            self._listener(text)
         if self.verbose:
             print(f"[kitchensinks] {text}", flush=True)
 

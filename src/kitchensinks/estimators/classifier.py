@@ -307,7 +307,9 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest score."""
-        scores = self._scores(X)
+        return self._winners(self._scores(X))
+
+    def _winners(self, scores: Array) -> np.ndarray:
         place = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
         return self.classes_[place]
 
@@ -319,7 +321,9 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         not seen: exact leave-one-out scores for squared loss, held-out rows for the others,
         scores before each step for stochastic fits.
         """
-        scores = self._scores(X)
+        return self._probabilities(self._scores(X))
+
+    def _probabilities(self, scores: Array) -> Array:
         if self.loss_.name == "multinomial":
             return np.asarray(softmax(scores, axis=1))
         if self.loss_.name == "logistic":

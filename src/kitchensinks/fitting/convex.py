@@ -71,9 +71,10 @@ def _problem(
     settings: Settings,
     alpha: float,
     moments: Moments | None = None,
+    phase: str = "sums",
 ) -> tuple[Problem, FactoredGram, float]:
     if moments is None:
-        moments = sum_moments(space, targets, weights, settings, keep=True)
+        moments = sum_moments(space, targets, weights, settings, keep=True, phase=phase)
     equations = moments.normal_equations(settings.fit_intercept)
     problem = Problem(
         Design(space.walk, space.n_rows, space.n_columns, space.dtype),
@@ -119,7 +120,9 @@ def _choose_alpha(
     split = Split.of(settings, weights)
     if split is None:
         raise too_few(settings, space.n_rows)
-    problem, factored, noise = _problem(space, targets, split.fitted, settings, 0.0)
+    problem, factored, noise = _problem(
+        space, targets, split.fitted, settings, 0.0, phase="sums-without-held-out"
+    )
     rough = replace(settings, tol=max(settings.tol, _ROUGH), progress=lambda text: None)
     trace = float(factored.values.sum()) or 1.0
 

@@ -222,7 +222,12 @@ def _extend(
             new.shift[:done] = old.shift
             new.weight, new.count, new.copies = old.weight, old.count, old.copies
             new.targets, new.squares = old.targets, old.squares
-    for rows, features in blocks.fresh():
+    source = blocks.fresh()
+    if settings.checkpoint is not None:
+        source = settings.checkpoint.over(
+            f"growth-{blocks.frozen.n_components}", blocks.fresh, *_saved(sums)
+        )
+    for rows, features in source:
         features /= features.dtype.type(blocks.frozen.scale)
         for part in (False, True):
             mine = held[rows] == part
@@ -231,6 +236,21 @@ def _extend(
                 one = None if settings.one is None else settings.one[rows][mine]
                 sums[part].add_columns(features[mine], targets[rows][mine], own, done, one)
     return sums
+
+
+def _saved(sums: dict[bool, Moments]) -> tuple[Any, Any]:
+    """How the sums of both parts are put into a checkpoint, and taken from it."""
+
+    def state() -> dict[str, Any]:
+        states = {part: moments.state() for part, moments in sums.items()}
+        return {f"{int(part)} {name}": a for part, own in states.items() for name, a in own.items()}
+
+    def restore(saved: dict[str, Any]) -> None:
+        for part, moments in sums.items():
+            own = {name[2:]: array for name, array in saved.items() if name[0] == str(int(part))}
+            moments.restore(own)
+
+    return state, restore
 
 
 def _held_out_error(parts: dict[bool, Moments], settings: Settings) -> tuple[float, float]:

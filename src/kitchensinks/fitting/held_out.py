@@ -72,7 +72,7 @@ def held_out_scores(
         n_rows=len(features),
     )
     one = None if settings.one is None else settings.one[split.places]
-    quiet = replace(settings, one=one, progress=lambda text: None)
+    quiet = replace(settings, one=one, progress=lambda text: None, checkpoint=None)
     fitted, intercept = solve(small, targets[split.places], split.fitted, quiet)
     scores = features[split.held] @ fitted + intercept
     return split.places[split.held], np.asarray(scores, dtype=np.float64)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.features import BLOCK_ROWS, FeatureBlocks
 from kitchensinks.losses import Array, Loss
@@ -17,7 +18,7 @@ from kitchensinks.rows import block_slices, densify
 from kitchensinks.solvers import Solution
 from kitchensinks.solvers.dual import Span
 
-Walk = Callable[[], Iterator[tuple[slice, Any]]]
+Walk = Callable[..., Iterator[tuple[slice, Any]]]
 
 # Sparse features with no more columns than this are filled in and solved as dense ones.
 DENSE_COLUMNS = 2000
@@ -48,6 +49,8 @@ class Settings:
     # Weight of one copy of each row, where that is not 1: the weight of its class.
     one: Array | None = None
     progress: Callable[[str], None] = field(default=lambda text: None)
+    # Where sums over the rows are kept between runs.
+    checkpoint: Checkpoint | None = None
 
 
 # Scores that rows of features get from the fit without one copy of each row itself:
@@ -86,7 +89,8 @@ class Space:
     """Where the weights are sought: all features, or the span of the rows where it is smaller.
 
     `walk` yields blocks that may be kept between passes and must not be changed; `fresh` yields
-    blocks that the caller may overwrite; `pick` gives the features of the rows named.
+    blocks that the caller may overwrite, from the row given on; `pick` gives the features of the
+    rows named.
     """
 
     walk: Walk
@@ -145,7 +149,7 @@ def space_of(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -
     if blocks.sparse:
 
         def fill(source: Walk) -> Walk:
-            return lambda: ((rows, block.toarray()) for rows, block in source())
+            return lambda *start: ((rows, block.toarray()) for rows, block in source(*start))
 
         walk, fresh = fill(blocks.walk), fill(blocks.fresh)
 
@@ -197,14 +201,25 @@ def shares_of(weights: Array | None, n_rows: int) -> Array:
 
 
 def sum_moments(
-    space: Space, targets: Array, weights: Array | None, settings: Settings, keep: bool = False
+    space: Space,
+    targets: Array,
+    weights: Array | None,
+    settings: Settings,
+    keep: bool = False,
+    phase: str = "sums",
 ) -> Moments:
-    """All the sums of one pass. `keep`: passes follow, so let the features be kept if they can."""
-    if space.sums is not None and weights is None:
+    """All the sums of one pass. `keep`: passes follow, so let the features be kept if they can.
+
+    `phase`: the name of the pass in a checkpoint. Few rows in their span need none.
+    """
+    if space.sums is not None and weights is None and settings.checkpoint is None:
         return space.sums(targets)
     keep = keep and space.cached
     moments = Moments.zeros(space.shift, targets.shape[1])
-    for rows, features in space.walk() if keep else space.fresh():
+    blocks = space.walk() if keep else space.fresh()
+    if settings.checkpoint is not None and space.span is None:
+        blocks = settings.checkpoint.over(phase, space.fresh, moments.state, moments.restore)
+    for rows, features in blocks:
         moments.add(
             features.copy() if keep else features,
             targets[rows],

@@ -71,7 +71,7 @@ def solve_moments(
         alphas = grid[grid >= noise] if (grid >= noise).any() else grid[-1:]
         if space is not None and targets is not None:
             settings.progress("leave-one-out over the ridge path")
-            errors = path.leave_one_out(space.fresh(), targets, weights, alphas, settings.one)
+            errors = _leave_one_out(path, space, targets, weights, alphas, settings)
         else:
             errors = path.generalised_error(alphas)
         spread = np.where(equations.squares > 0, equations.squares, 1.0)
@@ -89,6 +89,27 @@ def solve_moments(
         solved = _eigen_fit(equations, alpha, settings, path)
     solved.noise = noise
     return solved
+
+
+def _leave_one_out(
+    path: RidgePath,
+    space: Space,
+    targets: Array,
+    weights: Array | None,
+    alphas: Array,
+    settings: Settings,
+) -> Array:
+    """The second look at the rows, which a checkpoint can stop and take up again."""
+    total = np.zeros((len(alphas), targets.shape[1]))
+    blocks = space.fresh()
+    if settings.checkpoint is not None and space.span is None:
+        blocks = settings.checkpoint.over(
+            "leave-one-out",
+            space.fresh,
+            lambda: {"total": total},
+            lambda state: np.copyto(total, state["total"]),
+        )
+    return path.leave_one_out(blocks, targets, weights, alphas, settings.one, total)
 
 
 def _eigen_fit(

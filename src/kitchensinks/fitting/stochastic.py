@@ -1,6 +1,7 @@
 """Fits by stochastic gradients: whole data sets in epochs, or streams batch by batch."""
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ from kitchensinks.features import Frozen
 from kitchensinks.fitting.space import CALIBRATION_ROWS, Settings
 from kitchensinks.losses import Array
 from kitchensinks.rows import block_slices
+from kitchensinks.rows.view import Rows
 from kitchensinks.solvers.stochastic import StochasticState, stochastic_step
 
 # Rows of one step. A whole fit passes over the rows this often, and takes at least these steps.
@@ -17,8 +19,32 @@ BATCH = 512
 EPOCHS, FEWEST_STEPS = 10, 200
 # The ridge where none is given: a stochastic fit cannot choose one.
 DEFAULT_ALPHA = 1e-6
+# Rows of a file that are held, and shuffled, at a time.
+_STRETCH = 2**16
 # Features of a batch are kept between the two walks of a step up to this many bytes.
 _KEPT = 2**27
+
+
+def _shuffled(rows: Any, places: np.ndarray, random: Any) -> Iterator[tuple[np.ndarray, Any]]:
+    """Batches of the rows at `places` in a random order: (places, rows).
+
+    Rows of a file are shuffled within stretches, which come in a random order themselves:
+    every row on its own would be found by reading all of them.
+    """
+    if not isinstance(rows, Rows):
+        order = random.permutation(places)
+        for part in block_slices(len(order), BATCH):
+            chosen = np.sort(order[part])
+            yield chosen, rows[chosen]
+        return
+    stretches = list(block_slices(len(places), _STRETCH))
+    for number in random.permutation(len(stretches)):
+        own = places[stretches[number]]
+        held = rows[own[0] : own[-1] + 1]
+        order = random.permutation(len(own))
+        for part in block_slices(len(order), BATCH):
+            chosen = np.sort(own[order[part]])
+            yield chosen, held[chosen - own[0]]
 
 
 @dataclass
@@ -54,11 +80,9 @@ class Stochastic:
         n_batches = -(-len(places) // BATCH)
         epochs = min(settings.max_iter, max(EPOCHS, FEWEST_STEPS // n_batches))
         for epoch in range(epochs):
-            order = random.permutation(places)
-            for part in block_slices(len(order), BATCH):
-                chosen = np.sort(order[part])
+            for chosen, block in _shuffled(rows, places, random):
                 own = None if weights is None else weights[chosen]
-                self._step(rows[chosen], targets[chosen], own, settings)
+                self._step(block, targets[chosen], own, settings)
             settings.progress(f"epoch {epoch + 1} of {epochs}")
 
     def add(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:

@@ -111,9 +111,14 @@ class RidgePath:
         weights: Array | None,
         alphas: Array,
         one: Array | None = None,
+        total: Array | None = None,
     ) -> Array:
-        """Leave-one-out Σw·e²/Σw for each α and output, in one pass over blocks of features."""
-        total = np.zeros((len(alphas), targets.shape[1]))
+        """Leave-one-out Σw·e²/Σw for each α and output, in one pass over blocks of features.
+
+        `total` (alphas, outputs): Σw·e² of the rows before these, added to in place.
+        """
+        if total is None:
+            total = np.zeros((len(alphas), targets.shape[1]))
         for rows, features in blocks:
             own = None if weights is None else weights[rows]
             single = None if one is None else one[rows]

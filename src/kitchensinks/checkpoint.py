@@ -1,0 +1,230 @@
+"""Fits that survive: sums and position on disk, so that a fit goes on where it was stopped.
+
+A pass over the rows adds to sums block by block, in order. Their state after a block, with the
+number of rows done, is all that the rest of the pass needs; saved and taken up again, it ends in
+the same bits as a pass without a stop, if the blocks and the threads are the same. Both are
+therefore part of the checkpoint.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import kitchensinks
+
+State = dict[str, NDArray[Any]]
+_FACTS = "fit.json"
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, after the state has been saved; the message says how to go on."""
+
+
+class Checkpoint:
+    """A folder where a fit keeps its sums, saved every so many seconds.
+
+    Give it to `fit`. After a crash the same call goes on from the last state saved; a folder that
+    belongs to other rows, parameters or another version is refused. `clear` empties it once the
+    model is safe.
+
+    >>> import tempfile, numpy as np, kitchensinks as ks
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> model = ks.KitchenSinkRegressor(n_components=20, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     once = model.fit(X, X[:, 0], checkpoint=ks.Checkpoint(folder)).model_.weights
+    ...     again = model.fit(X, X[:, 0], checkpoint=ks.Checkpoint(folder)).model_.weights
+    >>> bool((once == again).all())
+    True
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], every: float = 30.0) -> None:
+        good = isinstance(every, int | float) and not isinstance(every, bool) and every >= 0
+        if not good:
+            raise ValueError(f"every={every!r}: need a number of seconds of 0 or more.")
+        self.folder, self.every = Path(folder), float(every)
+        self._saved_at = time.monotonic()
+        self._stopping = False
+
+    # -- whose fit this is ---------------------------------------------------------------
+
+    def begin(self, identity: dict[str, str], settled: dict[str, float]) -> dict[str, float]:
+        """Compare with the fit that the folder belongs to, or make it the folder of this one.
+
+        `identity` must be the same; `settled` are choices that a fit that goes on takes over:
+        returns those in force.
+        """
+        identity = {"version of kitchensinks": kitchensinks.__version__, **identity}
+        path = self.folder / _FACTS
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OSError(f"The checkpoint folder {self.folder} cannot be made: {error}.") from None
+        if not path.exists():
+            self._write(_FACTS, json.dumps({"identity": identity, "settled": settled}).encode(), {})
+            return settled
+        header, _ = self._read(_FACTS)
+        self._compare(header["identity"], identity)
+        return dict(header["settled"])
+
+    def _compare(self, theirs: dict[str, str], mine: dict[str, str]) -> None:
+        keys = [key for key in {**mine, **theirs} if mine.get(key) != theirs.get(key)]
+        if keys:
+            told = "; ".join(
+                f"{key} was {theirs.get(key, 'absent')}, now {mine.get(key, 'absent')}"
+                for key in keys[:5]
+            )
+            raise ValueError(
+                f"The checkpoint in {self.folder} is of another fit: {told}. Use another folder, "
+                "or delete this one to begin anew."
+            )
+
+    def clear(self) -> None:
+        """Delete what has been saved: the fit is done and its model is safe."""
+        if self.folder.is_dir():
+            for path in [self.folder / _FACTS, *self.folder.glob("*.sums")]:
+                path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self.folder.rmdir()
+
+    # -- passes over the rows ------------------------------------------------------------
+
+    def over(
+        self,
+        phase: str,
+        blocks: Callable[[int], Iterator[tuple[slice, Any]]],
+        state: Callable[[], State],
+        restore: Callable[[State], None],
+    ) -> Iterator[tuple[slice, Any]]:
+        """Blocks from where the phase has got to; the state is saved when a block is done with.
+
+        `blocks(start)` yields pairs of a slice of the rows and anything, from a row on. What was
+        saved is given to `restore` before the first block.
+        """
+        position = 0
+        if (self.folder / f"{phase}.sums").exists():
+            header, arrays = self._read(f"{phase}.sums")
+            position = int(header["position"])
+            restore(arrays)
+        done = position
+        with self._patience():
+            for rows, block in blocks(position):
+                yield rows, block
+                done = rows.stop
+                if self._stopping:
+                    self._save(phase, done, state())
+                    raise Interrupted(
+                        f"Stopped after {done} rows; the checkpoint in {self.folder} is complete. "
+                        "Run the same again to go on from there."
+                    )
+                if time.monotonic() - self._saved_at >= self.every:
+                    self._save(phase, done, state())
+        if done > position:
+            self._save(phase, done, state())
+
+    @contextlib.contextmanager
+    def _patience(self) -> Iterator[None]:
+        """Let the first Ctrl-C wait until a block is done with; a second one does not wait."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.getsignal(signal.SIGINT)
+
+        def wait(number: int, frame: Any) -> None:
+            if self._stopping:
+                raise KeyboardInterrupt
+            self._stopping = True
+
+        signal.signal(signal.SIGINT, wait)
+        try:
+            yield
+        finally:
+            self._stopping = False
+            signal.signal(signal.SIGINT, before)
+
+    def _save(self, phase: str, position: int, arrays: State) -> None:
+        header = json.dumps({"position": position}).encode()
+        self._write(f"{phase}.sums", header, arrays)
+        self._saved_at = time.monotonic()
+
+    # -- files ---------------------------------------------------------------------------
+
+    def _write(self, name: str, header: bytes, arrays: State) -> None:
+        """Header, arrays and checksum into a new file, which takes the name when it is on disk."""
+        facts = json.loads(header)
+        views = {key: _flat(array) for key, array in arrays.items()}
+        facts["arrays"] = {
+            key: [array.dtype.str, list(array.shape), _order(array)]
+            for key, array in arrays.items()
+        }
+        head = json.dumps(facts).encode()
+        checksum = hashlib.sha256(head)
+        for view in views.values():
+            checksum.update(view)
+        path, temporary = self.folder / name, self.folder / f".{name}.new"
+        try:
+            with temporary.open("wb") as file:
+                file.write(checksum.hexdigest().encode() + b"\n" + head + b"\n")
+                for view in views.values():
+                    file.write(view)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+            _sync_folder(self.folder)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            kept = "The last good checkpoint is kept" if path.exists() else "Nothing was saved"
+            raise OSError(
+                error.errno,
+                f"The checkpoint in {self.folder} cannot be written ({error.strerror or error}). "
+                f"{kept}: make room and run the same again",
+            ) from error
+
+    def _read(self, name: str) -> tuple[dict[str, Any], State]:
+        path = self.folder / name
+        data = path.read_bytes()
+        checksum, _, rest = data.partition(b"\n")
+        head, _, body = rest.partition(b"\n")
+        found = hashlib.sha256(head)
+        found.update(body)
+        if found.hexdigest().encode() != checksum:
+            raise ValueError(
+                f"{path} is damaged: it does not match its checksum. Delete the folder to begin "
+                "anew."
+            )
+        header, arrays, done = json.loads(head), {}, 0
+        for key, (dtype, shape, order) in header["arrays"].items():
+            count = int(np.prod(shape, dtype=np.int64))
+            flat = np.frombuffer(body, dtype=dtype, count=count, offset=done)
+            arrays[key] = flat.reshape(shape, order=order)
+            done += flat.nbytes
+        return header, arrays
+
+
+def _order(array: NDArray[Any]) -> str:
+    return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+
+
+def _flat(array: NDArray[Any]) -> memoryview:
+    """The bytes of an array, in the order in which they lie in memory."""
+    return array.ravel(order="K" if _order(array) == "F" else "C").data.cast("B")
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,1 @@
+"""The `sinks` command: the library's own calls from a terminal."""

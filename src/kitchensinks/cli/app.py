@@ -1,0 +1,299 @@
+"""The verbs of `sinks` and their options. Nothing heavy is imported before a verb runs."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kitchensinks.cli.terminal import Terminal, run
+
+app = typer.Typer(
+    name="sinks",
+    help="Learning with random features, from a terminal: fit, predict, score, compare.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on the standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Data = Annotated[
+    str, typer.Argument(help="Parquet, CSV, TSV (also .gz), .npy or svmlight: file or folder.")
+]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `sinks fit` wrote.")]
+Target = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
+Task = Annotated[str, typer.Option(help="auto, classification or regression.")]
+Seed = Annotated[int, typer.Option(help="Names the draw, and the rows held out.")]
+Threads = Annotated[int | None, typer.Option(help="Threads to use; all if not given.")]
+Drop = Annotated[list[str] | None, typer.Option(help="A column to leave out; repeat for more.")]
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be read; count them.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def front_door(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        import kitchensinks
+
+        typer.echo(f"kitchensinks {kitchensinks.__version__}")
+        raise typer.Exit
+
+
+@app.command(
+    epilog="Example: sinks fit train.parquet --target income --out model.sinks",
+)
+def fit(
+    data: Data,
+    target: Target,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
+    task: Task = "auto",
+    basis: Annotated[
+        str,
+        typer.Option(
+            help="fourier, laplacian, stumps, binning, sigmoid, relu, maxout, or auto: all are "
+            "tried on a sample, and the least held-out error decides."
+        ),
+    ] = "auto",
+    components: Annotated[
+        str | None,
+        typer.Option(help="K, the number of random features, or auto. [default: 2000]"),
+    ] = None,
+    loss: Annotated[
+        str,
+        typer.Option(
+            help="squared, hinge, squared_hinge, logistic or exponential; for numbers squared, "
+            "huber or quantile."
+        ),
+    ] = "squared",
+    alpha: Annotated[str, typer.Option(help="Ridge strength, or auto.")] = "auto",
+    constraint: Annotated[
+        str | None, typer.Option(help="sup:C or l2:R, a ball for the weights.")
+    ] = None,
+    validation: Annotated[
+        float, typer.Option(help="Share of the rows held out for the score; 0: none.")
+    ] = 0.2,
+    memory: Annotated[
+        str | None, typer.Option(help="Such as 2GB. [default: a quarter of the free memory]")
+    ] = None,
+    threads: Threads = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A folder to save the work in, to go on from there.")
+    ] = None,
+    seed: Seed = 0,
+    budget: Annotated[str, typer.Option(help="Time to choose the basis in, such as 2m.")] = "60s",
+    drop: Drop = None,
+    skip_bad_rows: SkipBad = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Fit a model to a file or folder of rows, and write it."""
+
+    def work(terminal: Terminal) -> dict[str, Any]:
+        from kitchensinks.cli import options
+        from kitchensinks.cli.fit import FitOptions
+        from kitchensinks.cli.fit import fit as fit_file
+
+        return fit_file(
+            FitOptions(
+                data=data,
+                target=target,
+                out=out,
+                task=task,
+                basis=basis,
+                components=options.components(components),
+                loss=loss,
+                alpha=options.number_or_auto("--alpha", alpha),
+                constraint=options.constraint(constraint),
+                validation=validation,
+                memory=memory,
+                threads=threads,
+                checkpoint=checkpoint,
+                seed=seed,
+                budget=options.seconds(budget),
+                drop=drop or [],
+                skip_bad_rows=skip_bad_rows,
+            ),
+            terminal,
+        )
+
+    run(work, as_json, quiet, debug)
+
+
+@app.command(epilog="Example: sinks predict model.sinks new.csv --id customer --out scores.csv")
+def predict(
+    model: ModelFile,
+    data: Data,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="What to write: .csv, .csv.gz or .parquet.")
+    ],
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="A column of the data to keep beside the answers.")
+    ] = None,
+    threads: Threads = None,
+    skip_bad_rows: SkipBad = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Predict every row of a file; labels come with their probabilities."""
+
+    def work(terminal: Terminal) -> dict[str, Any]:
+        from kitchensinks.cli.predict import predict as predict_file
+
+        return predict_file(model, data, out, id_column, threads, skip_bad_rows, terminal)
+
+    run(work, as_json, quiet, debug)
+
+
+@app.command(epilog="Example: sinks score model.sinks test.csv")
+def score(
+    model: ModelFile,
+    data: Data,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", help="The column of truths, if not that of the fit."),
+    ] = None,
+    threads: Threads = None,
+    skip_bad_rows: SkipBad = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Error and log loss of a classifier, RMSE and R² of a regressor, on a file of rows."""
+
+    def work(terminal: Terminal) -> dict[str, Any]:
+        from kitchensinks.cli.predict import score as score_file
+
+        return score_file(model, data, target, threads, skip_bad_rows, terminal)
+
+    run(work, as_json, quiet, debug)
+
+
+@app.command(epilog="Example: sinks info model.sinks")
+def info(
+    model: ModelFile, as_json: Json = False, quiet: Quiet = False, debug: Debug = False
+) -> None:
+    """What a model file holds, without loading its weights."""
+
+    def work(terminal: Terminal) -> dict[str, Any]:
+        from kitchensinks.cli.describe import info as describe_file
+
+        return describe_file(model, terminal)
+
+    run(work, as_json, quiet, debug)
+
+
+@app.command(epilog="Example: sinks export model.sinks --onnx model.onnx")
+def export(
+    model: ModelFile,
+    onnx: Annotated[Path, typer.Option("--onnx", help="The ONNX file to write.")],
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write a model as ONNX, checked against the model before it is kept."""
+
+    def work(terminal: Terminal) -> dict[str, Any]:
+        from kitchensinks.cli.describe import export as export_file
+
+        return export_file(model, onnx, terminal)
+
+    run(work, as_json, quiet, debug)
+
+
+@app.command(epilog="Example: sinks compare train.csv --target income --out compare.png")
+def compare(
+    data: Data,
+    target: Target,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A picture of the table: .png, .svg, .pdf.")
+    ] = None,
+    task: Task = "auto",
+    components: Annotated[
+        str, typer.Option(help="The K to try, with commas between them.")
+    ] = "100,300,1000",
+    rows: Annotated[int, typer.Option(help="Take a sample of at most so many rows.")] = 20_000,
+    validation: Annotated[float, typer.Option(help="Share of the rows held out.")] = 0.25,
+    seed: Seed = 0,
+    drop: Drop = None,
+    skip_bad_rows: SkipBad = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Every basis beside linear, kernel and boosted models: error against K and seconds."""
+
+    def work(terminal: Terminal) -> dict[str, Any]:
+        from kitchensinks.cli.compare import CompareOptions
+        from kitchensinks.cli.compare import compare as compare_models
+        from kitchensinks.cli.options import whole_numbers
+
+        asked = CompareOptions(
+            data=data,
+            target=target,
+            out=out,
+            task=task,
+            components=whole_numbers("--components", components),
+            rows=rows,
+            validation=validation,
+            seed=seed,
+            drop=drop or [],
+            skip_bad_rows=skip_bad_rows,
+        )
+        return compare_models(asked, terminal)
+
+    run(work, as_json, quiet, debug)
+
+
+@app.command(epilog="Example: sinks datasets wine --out wine, then sinks fit wine/train.csv …")
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="A set to write; none lists them all.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A folder for train.csv and test.csv.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """List the data sets known by name, or write one as CSV files."""
+
+    def work(terminal: Terminal) -> dict[str, Any]:
+        from kitchensinks.cli.describe import list_datasets, write_dataset
+
+        if name is None:
+            return list_datasets(terminal)
+        return write_dataset(name, out, terminal)
+
+    run(work, as_json, quiet, debug)
+
+
+@app.command(epilog="Example: sinks demo --quick --out demo")
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="A folder for the pictures.")] = Path(
+        "demo"
+    ),
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and features.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Fit every basis on small data sets: a table, and two pictures."""
+
+    def work(terminal: Terminal) -> None:
+        from kitchensinks.demo import main as show
+
+        code = show(["--out", str(out), *(["--quick"] if quick else [])])
+        if code:
+            raise SystemExit(code)
+
+    run(work, False, False, debug)
+
+
+def main() -> None:
+    """The entry point."""
+    app()

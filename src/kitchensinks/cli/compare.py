@@ -1,0 +1,227 @@
+"""`sinks compare`: every basis beside the models that people use instead."""
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import RidgeClassifierCV, RidgeCV
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from kitchensinks.choose import BASES, components_of, standardised
+from kitchensinks.cli.fit import oddities
+from kitchensinks.cli.options import writable
+from kitchensinks.cli.targets import read_target
+from kitchensinks.cli.terminal import Terminal
+from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
+from kitchensinks.rows.columns import Columns
+from kitchensinks.rows.keys import hold_out, lowest_keys, row_keys
+from kitchensinks.rows.tables import open_table
+from kitchensinks.rows.view import Rows
+
+# Exact kernel machines take time that grows with the square of the rows, and more.
+_KERNEL_ROWS = 5000
+_STUMPS = 200
+PICTURES = (".png", ".svg", ".pdf")
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """What `sinks compare` was asked for."""
+
+    data: str
+    target: str
+    out: Path | None = None
+    task: str = "auto"
+    components: list[int] = field(default_factory=lambda: [100, 300, 1000])
+    rows: int = 20_000
+    validation: float = 0.25
+    seed: int = 0
+    drop: list[str] = field(default_factory=list)
+    skip_bad_rows: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One fitted model: the share of wrong held-out rows, or 1 − R² on them."""
+
+    name: str
+    components: int | None
+    error: float
+    standard_error: float
+    seconds: float
+
+
+def compare(options: CompareOptions, terminal: Terminal) -> dict[str, Any]:
+    """Fit and score them all on a sample of the table; returns the facts."""
+    if options.out is not None:
+        writable(options.out, PICTURES)
+        _need_matplotlib()
+    if not 0 < options.validation < 1:
+        raise ValueError(f"--validation {options.validation}: need a share between 0 and 1.")
+    table = open_table(options.data, options.skip_bad_rows)
+    targets, weights, task = read_target(table, options.target, options.task)
+    rows = Rows(table, Columns.learn(table, [options.target, *options.drop], options.seed))
+    for text in oddities(table, targets, weights):
+        terminal.note(text)
+    keys = row_keys(rows, options.seed)
+    chosen = lowest_keys(keys, weights, options.rows)
+    if weights is not None:
+        chosen &= weights > 0
+    places = np.flatnonzero(chosen)[: options.rows]
+    X, y = rows[places], targets[places]
+    held = hold_out(row_keys(X, options.seed + 1), None, options.validation)
+    X = standardised(X, ~held, rows.unscaled)
+    if task == "classification" and len(np.unique(y[~held])) < 2:
+        raise ValueError("Only one class is left beside the rows held out: give more rows.")
+    terminal.note(
+        f"{len(X):,} of {len(rows):,} rows, {int(held.sum()):,} of them held out; {task} of "
+        f"{options.target!r}, {X.shape[1]} numbers a row."
+    )
+    entries = []
+    contestants = _contestants(task, int((~held).sum()), options)
+    with terminal.progress("Comparing") as meter:
+        for number, (name, count, make) in enumerate(contestants):
+            meter.seen(number, len(contestants))
+            entries.append(_try(name, count, make, X, y, held, task))
+    rows_of = sorted(entries, key=lambda entry: entry.error)
+    what = "error, %" if task == "classification" else "1 − R², %"
+    terminal.table(
+        f"{options.target} of {options.data}",
+        ["model", "K", what, "±", "seconds"],
+        [_cells(entry) for entry in rows_of],
+    )
+    if options.out is not None:
+        _draw(entries, options, task)
+        terminal.show(f"Wrote {options.out}.")
+    return {
+        "task": task,
+        "rows": len(X),
+        "held_out": int(held.sum()),
+        "picture": None if options.out is None else str(options.out),
+        "entries": [asdict(entry) for entry in rows_of],
+    }
+
+
+def _contestants(
+    task: str, n_rows: int, options: CompareOptions
+) -> list[tuple[str, int | None, Callable[[], Any]]]:
+    """Name, K and what makes the model."""
+    number = task == "regression"
+    own = KitchenSinkRegressor if number else KitchenSinkClassifier
+    found: list[tuple[str, int | None, Callable[[], Any]]] = []
+    for name, basis in BASES.items():
+        for width in options.components:
+            count = components_of(basis(), width)
+
+            def make(basis: Any = basis, count: int = count) -> Any:
+                return own(basis(), count, standardize=False, random_state=options.seed)
+
+            found.append((name, count, make))
+    alphas = np.logspace(-3, 4, 15)
+    linear = RidgeCV(alphas) if number else RidgeClassifierCV(alphas)
+    found.append(("linear ridge", None, lambda: linear))
+    if n_rows <= _KERNEL_ROWS:
+        search = GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0, 100.0]}, cv=3)
+        if number:
+            search = GridSearchCV(KernelRidge(kernel="rbf"), {"alpha": np.logspace(-4, 1, 6)}, cv=3)
+        kernel = "kernel ridge" if number else "kernel SVM"
+        found.append((kernel, None, lambda: search))
+    stump = DecisionTreeRegressor(max_depth=1) if number else DecisionTreeClassifier(max_depth=1)
+    boost = AdaBoostRegressor if number else AdaBoostClassifier
+    found.append(
+        (
+            "AdaBoost stumps",
+            None,
+            lambda: boost(stump, n_estimators=_STUMPS, random_state=options.seed),
+        )
+    )
+    trees = HistGradientBoostingRegressor if number else HistGradientBoostingClassifier
+    found.append(("gradient boosting", None, lambda: trees(random_state=options.seed)))
+    return found
+
+
+def _try(
+    name: str,
+    count: int | None,
+    make: Callable[[], Any],
+    X: np.ndarray,
+    y: np.ndarray,
+    held: np.ndarray,
+    task: str,
+) -> Entry:
+    start = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        answers = make().fit(X[~held], y[~held]).predict(X[held])
+    seconds = time.monotonic() - start
+    if task == "classification":
+        losses = np.asarray(answers != y[held], dtype=np.float64)
+    else:
+        losses = (answers - y[held]) ** 2 / (float(np.var(y[held])) or 1.0)
+    spread = float(losses.std() / np.sqrt(len(losses)))
+    return Entry(name, count, float(losses.mean()), spread, seconds)
+
+
+def _cells(entry: Entry) -> list[str]:
+    return [
+        entry.name,
+        "" if entry.components is None else str(entry.components),
+        f"{100 * entry.error:.2f}",
+        f"{100 * entry.standard_error:.2f}",
+        f"{entry.seconds:.2f}",
+    ]
+
+
+def _need_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            'A picture needs matplotlib: pip install "kitchensinks[plot]", or leave out --out.'
+        ) from error
+
+
+def _draw(entries: list[Entry], options: CompareOptions, task: str) -> None:
+    """Error against K, and against seconds."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from kitchensinks.cli.predict import atomic
+
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    by_count, by_time = figure.subplots(1, 2, sharey=True)
+    for name in BASES:
+        own = [entry for entry in entries if entry.name == name]
+        errors = [100 * entry.error for entry in own]
+        by_count.plot([entry.components for entry in own], errors, marker="o", label=name)
+        by_time.plot([entry.seconds for entry in own], errors, marker="o", label=name)
+    marks = iter("sDv^P")
+    for entry in entries:
+        if entry.components is None:
+            colour = f"{0.15 + 0.15 * len(by_time.collections):.2f}"
+            by_count.axhline(100 * entry.error, color=colour, linestyle="--", linewidth=1)
+            by_time.scatter(
+                entry.seconds, 100 * entry.error, marker=next(marks), color=colour, label=entry.name
+            )
+    by_count.set(xscale="log", xlabel="K (grids for binning)", title=options.target)
+    by_count.set_ylabel("held-out error, %" if task == "classification" else "1 − R², %")
+    by_time.set(xscale="log", xlabel="seconds to fit and predict")
+    by_time.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    assert options.out is not None
+    with atomic(options.out) as temporary:
+        figure.savefig(temporary, format=options.out.suffix[1:].lower(), dpi=150)

@@ -1,0 +1,272 @@
+"""`sinks fit`: from a file of rows to a model file."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.checkpoint import Checkpoint
+from kitchensinks.choose import BASES, Choice, Trial, choose_basis, components_of
+from kitchensinks.cli.options import writable
+from kitchensinks.cli.scoring import scorer
+from kitchensinks.cli.targets import read_target
+from kitchensinks.cli.terminal import Terminal
+from kitchensinks.cli.work import Work
+from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
+from kitchensinks.persistence import save
+from kitchensinks.rows import block_slices
+from kitchensinks.rows.columns import Columns
+from kitchensinks.rows.keys import hold_out, lowest_keys, row_keys
+from kitchensinks.rows.tables import Table, nearest, open_table
+from kitchensinks.rows.view import Rows
+from kitchensinks.transform import seed_of
+
+# Rows, and entries of them, that the bases are tried on.
+_SAMPLE_ROWS, _SAMPLE_ENTRIES = 32_000, 2**24
+_BLOCK_ROWS = 8192
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What `sinks fit` was asked for."""
+
+    data: str
+    target: str
+    out: Path
+    task: str = "auto"
+    basis: str = "auto"
+    components: int | str | None = None
+    loss: str = "squared"
+    alpha: float | str = "auto"
+    constraint: Any = None
+    validation: float = 0.2
+    memory: str | None = None
+    threads: int | None = None
+    checkpoint: Path | None = None
+    seed: int = 0
+    budget: float = 60.0
+    drop: list[str] = field(default_factory=list)
+    skip_bad_rows: bool = False
+
+
+class WatchedRows(Rows):
+    """Rows that say how far they have been read: `seen(done, total)`."""
+
+    def __init__(self, table: Table, columns: Columns, seen: Callable[[int, int], None]) -> None:
+        super().__init__(table, columns)
+        self.seen = seen
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        # Whoever asks for a block is done with those before it.
+        if isinstance(key, slice):
+            self.seen(key.start or 0, len(self))
+        return super().__getitem__(key)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The table of a fit, as numbers and targets; weights: None, or 0 where those are missing."""
+
+    table: Table
+    rows: Rows
+    targets: np.ndarray
+    weights: Any
+    task: str
+
+    def kept(self, held: Any) -> np.ndarray:
+        """Weights without the rows held out."""
+        weights = np.ones(len(self.rows)) if self.weights is None else self.weights
+        return weights if held is None else np.where(held, 0.0, weights)
+
+    def hold_out(self, options: FitOptions) -> np.ndarray | None:
+        """Which rows are held out, by their content; None for none."""
+        if options.validation == 0:
+            return None
+        held = hold_out(row_keys(self.rows, options.seed), self.weights, options.validation)
+        left = self.targets[self.kept(held) > 0]
+        if not held.any() or (self.task == "classification" and len(np.unique(left)) < 2):
+            raise ValueError(
+                "There are too few different rows to hold some out: give --validation 0, or more "
+                "rows."
+            )
+        return held
+
+
+def fit(options: FitOptions, terminal: Terminal) -> dict[str, Any]:
+    """Read, choose, validate, fit, write; returns the facts."""
+    writable(options.out)
+    check_options(options)
+    work = Work(options.checkpoint)
+    try:
+        return _fit_file(options, work, terminal)
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(str(error) or work.advice()) from None
+
+
+def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, Any]:
+    table = open_table(options.data, options.skip_bad_rows)
+    targets, weights, task = read_target(table, options.target, options.task)
+    columns = Columns.learn(table, [options.target, *options.drop], options.seed)
+    rows = Rows(table, columns)
+    terminal.note(
+        f"{table.label}: {len(rows):,} rows, {len(columns.inputs)} columns as {rows.shape[1]} "
+        f"numbers; {task} of {options.target!r}."
+    )
+    for text in oddities(table, targets, weights):
+        terminal.note(text)
+    source = Source(table, rows, targets, weights, task)
+    held = source.hold_out(options)
+    choice = choose(options, source, held, work, terminal)
+    model = estimator(options, task, choice)
+    validation = None
+    if held is not None:
+        validation = _validate(model, source, held, work, terminal)
+    start = time.monotonic()
+    _fit(model, "Fitting all rows", source, weights, work.checkpoint("all-rows"), terminal)
+    seconds = time.monotonic() - start
+    facts = {
+        "model": str(options.out),
+        "data": options.data,
+        "target": options.target,
+        "task": task,
+        "basis": choice.name,
+        "components": model.n_components_,
+        "alpha": float(model.alpha_),
+        "loss": model.loss_.name,
+        "solver": model.solver_,
+        "rows": len(rows),
+        "bad_rows": table.bad_rows.count,
+        "columns": len(columns.inputs),
+        "inputs": rows.shape[1],
+        "validation": validation,
+        "choice": {"reason": choice.reason, "trials": [asdict(trial) for trial in choice.trials]},
+        "seconds": seconds,
+        "rows_per_second": len(rows) / seconds,
+    }
+    notes = {name: facts[name] for name in ("target", "task", "basis", "rows", "validation")}
+    save(model, options.out, notes=notes)
+    work.clear()
+    _report(facts, terminal)
+    return facts
+
+
+def check_options(options: FitOptions) -> None:
+    """What can be said before any row is read."""
+    if options.basis not in (*BASES, "auto"):
+        known = [*BASES, "auto"]
+        raise ValueError(f"--basis {options.basis!r} is not known{nearest(options.basis, known)}")
+    if not 0 <= options.validation < 1:
+        raise ValueError(f"--validation {options.validation}: need a share from 0 to below 1.")
+    seed_of(options.seed)
+
+
+def oddities(table: Table, targets: np.ndarray, weights: Any) -> list[str]:
+    """What a reader of the table should know."""
+    notes = []
+    if weights is not None:
+        missing = int((weights == 0).sum())
+        notes.append(f"The target is missing in {missing:,} of {len(targets):,} rows: left out.")
+    if table.bad_rows.count:
+        notes.append(f"{table.bad_rows}.")
+    return notes
+
+
+def choose(
+    options: FitOptions, source: Source, held: Any, work: Work, terminal: Terminal
+) -> Choice:
+    """The basis asked for, or the one that does best on a sample of the rows not held out."""
+    if options.basis != "auto":
+        return Choice(options.basis, BASES[options.basis](), "It was asked for.", ())
+    identity = {**source.rows.fingerprint(), "target": options.target, "task": source.task}
+    known = work.known_choice(identity)
+    if known is not None:
+        terminal.note(f"Chosen before the stop: {known.reason}")
+        return known
+    rows, kept = source.rows, source.kept(held)
+    most = min(_SAMPLE_ROWS, max(1000, _SAMPLE_ENTRIES // rows.shape[1]))
+    places = np.flatnonzero(kept > 0)
+    if len(places) > most:
+        keys = row_keys(rows, options.seed)
+        places = np.flatnonzero(lowest_keys(keys, kept, most) & (kept > 0))[:most]
+    terminal.note(f"Trying {len(BASES)} bases on {len(places):,} rows:")
+
+    def say(trial: Trial) -> None:
+        terminal.note(
+            f"  {trial.name:10s} K = {trial.n_components:5d} on {trial.n_rows:6,d} rows: error "
+            f"{100 * trial.error:6.2f} ± {100 * trial.standard_error:.2f} %  {trial.seconds:.1f} s"
+        )
+
+    choice = choose_basis(
+        rows[places],
+        source.targets[places],
+        source.task,
+        options.budget,
+        options.seed,
+        unscaled=rows.unscaled,
+        progress=say,
+    )
+    terminal.note(f"Chosen: {choice.reason}")
+    work.keep_choice(choice, identity)
+    return choice
+
+
+def estimator(options: FitOptions, task: str, choice: Choice) -> Any:
+    """The estimator that the options describe, not yet fitted."""
+    count = options.components
+    if count is None or (count == "auto" and choice.basis.sparse):
+        count = components_of(choice.basis)
+    kind = KitchenSinkRegressor if task == "regression" else KitchenSinkClassifier
+    return kind(
+        choice.basis,
+        n_components=count,
+        loss=options.loss,
+        alpha=options.alpha,
+        constraint=options.constraint,
+        memory_budget=options.memory,
+        n_jobs=options.threads,
+        random_state=options.seed,
+    )
+
+
+def _fit(
+    model: Any,
+    title: str,
+    source: Source,
+    weights: Any,
+    checkpoint: Checkpoint | None,
+    terminal: Terminal,
+) -> None:
+    with terminal.progress(title) as meter:
+        model._listener = meter.phase
+        watched = WatchedRows(source.table, source.rows.columns, meter.seen)
+        try:
+            model.fit(watched, source.targets, weights, checkpoint=checkpoint)
+        finally:
+            model._listener = None
+
+
+def _validate(
+    model: Any, source: Source, held: np.ndarray, work: Work, terminal: Terminal
+) -> dict[str, Any]:
+    """Fit without the rows held out, and score them."""
+    title = "Fitting without the held-out rows"
+    _fit(model, title, source, source.kept(held), work.checkpoint("held-out"), terminal)
+    score, add = scorer(model)
+    counted = source.kept(None) > 0
+    for part in block_slices(len(source.rows), _BLOCK_ROWS):
+        mine = held[part] & counted[part]
+        if mine.any():
+            add(source.rows[part][mine], source.targets[part][mine])
+    terminal.note(f"Held out: {score.text()}.")
+    return dict(score.facts())
+
+
+def _report(facts: dict[str, Any], terminal: Terminal) -> None:
+    terminal.show(
+        f"{facts['model']}: {facts['basis']}, K = {facts['components']}, alpha "
+        f"{facts['alpha']:.3g}, {facts['loss']} loss; {facts['rows']:,} rows in "
+        f"{facts['seconds']:.1f} s, {facts['rows_per_second']:,.0f} rows/s."
+    )

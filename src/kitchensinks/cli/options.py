@@ -1,0 +1,103 @@
+"""Options as they are typed, and what they stand for."""
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def seconds(text: str) -> float:
+    """A time such as 60s, 2m or 1h.
+
+    >>> seconds("90s"), seconds("1.5m")
+    (90.0, 90.0)
+    """
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([a-z]*)\s*", text.lower())
+    try:
+        if match:
+            return float(match[1]) * _SECONDS[match[2]]
+    except (KeyError, ValueError):
+        pass
+    raise ValueError(f"{text!r} is no time: need a number of seconds, such as 60s, 2m or 1h.")
+
+
+def number_or_auto(name: str, text: str) -> float | str:
+    """A number, or the word auto."""
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name} {text!r}: need a number, or auto.") from None
+
+
+def components(text: str | None) -> int | str | None:
+    """K as a whole number, "auto", or None where it was not given.
+
+    >>> components("2000"), components("auto"), components(None)
+    (2000, 'auto', None)
+    """
+    if text is None or text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"--components {text!r}: need a whole number, or auto.") from None
+
+
+def whole_numbers(name: str, text: str) -> list[int]:
+    """Positive whole numbers with commas between them, in rising order.
+
+    >>> whole_numbers("--components", "300,100")
+    [100, 300]
+    """
+    try:
+        numbers = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        numbers = [0]
+    if numbers[0] < 1:
+        raise ValueError(f"{name} {text!r}: need whole numbers with commas, such as 100,300,1000.")
+    return numbers
+
+
+def constraint(text: str | None) -> Any:
+    """A ball for the weights: sup:C or l2:R.
+
+    >>> constraint("sup:10")
+    SupBall(radius=10.0)
+    """
+    from kitchensinks.constraints import L2Ball, SupBall
+
+    if text is None:
+        return None
+    kind, _, radius = text.partition(":")
+    balls = {"sup": SupBall, "l2": L2Ball}
+    try:
+        return balls[kind.lower()](float(radius))
+    except (KeyError, ValueError):
+        raise ValueError(
+            f"--constraint {text!r}: need sup:C or l2:R with a positive number, such as sup:100."
+        ) from None
+
+
+def writable(path: Path, endings: tuple[str, ...] = ()) -> Path:
+    """The path, if a file can be written there: found out before the long work starts."""
+    if endings and not path.name.lower().endswith(endings):
+        raise ValueError(f"{path} ends in none of {', '.join(endings)}: need one of them.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: need the name of a file.")
+    folder = path.parent
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is not a folder: make it first, or write elsewhere.")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = error.strerror or "it cannot be written"
+        raise PermissionError(f"{folder}: {reason}. Write elsewhere.") from None
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(f"{path} is there and may not be replaced: write elsewhere.")
+    return path

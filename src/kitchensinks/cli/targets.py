@@ -1,0 +1,77 @@
+"""The target column: what kind of task it makes, and whether there is anything to learn."""
+
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.rows.tables import Table
+from kitchensinks.rows.view import known_targets
+
+TASKS = ("auto", "classification", "regression")
+# Whole numbers of more different values than this are a quantity, not labels.
+_MOST_LABELS = 20
+# Text of more different values than this, and of more than a tenth of the rows, is no label.
+_MOST_CLASSES = 1000
+
+
+def read_target(table: Table, name: str, task: str) -> tuple[np.ndarray, Any, str]:
+    """Values, weights (0 where the target is missing; None where it never is), and the task."""
+    table.check_names([name])
+    values, weights = known_targets(table, name)
+    task = task_of(values, task, name)
+    known = values if weights is None else values[weights > 0]
+    different = np.unique(known)
+    if len(different) < 2:
+        raise ValueError(
+            f"The target {name!r} has one value only, {different.tolist()[0]!r}: there is nothing "
+            "to learn. Name another column with --target."
+        )
+    if task == "regression":
+        numbers = values.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"The target {name!r} has infinite values: replace them.")
+        return numbers, weights, task
+    if len(different) > max(_MOST_CLASSES, len(known) // 10):
+        raise ValueError(
+            f"The target {name!r} has {len(different)} different values in {len(known)} rows, too "
+            "many to be classes. Name another column with --target, or give --task regression."
+        )
+    return values, weights, task
+
+
+def task_of(values: np.ndarray, task: str, name: str) -> str:
+    """Classification for text, truth values and few whole numbers; regression for other numbers.
+
+    >>> task_of(np.array(["no", "yes"]), "auto", "y"), task_of(np.array([0.5, 2.0]), "auto", "y")
+    ('classification', 'regression')
+    """
+    if task not in TASKS:
+        raise ValueError(f"--task {task!r}: need one of {', '.join(TASKS)}.")
+    number = values.dtype.kind in "fiu"
+    if task == "regression" and not number:
+        raise ValueError(
+            f"The target {name!r} holds {'text' if values.dtype.kind == 'U' else 'truth values'}, "
+            f"such as {values.tolist()[0]!r}: regression needs numbers. Give --task classification."
+        )
+    if task != "auto":
+        return task
+    if not number:
+        return "classification"
+    whole = bool(np.isfinite(values).all()) and bool((values == np.round(values)).all())
+    return "classification" if whole and len(np.unique(values)) <= _MOST_LABELS else "regression"
+
+
+def like_classes(values: np.ndarray, classes: np.ndarray, name: str) -> np.ndarray:
+    """Labels of another table in the dtype of the model's classes, so that they can be compared."""
+    if classes.dtype.kind == "U" and values.dtype.kind != "U":
+        whole = values.dtype.kind == "f" and bool((values == np.round(values)).all())
+        return (values.astype(np.int64) if whole else values).astype(str)
+    if classes.dtype.kind != "U" and values.dtype.kind == "U":
+        try:
+            return values.astype(np.float64)
+        except ValueError:
+            raise ValueError(
+                f"Column {name!r} holds text, such as {values.tolist()[0]!r}; the model's classes "
+                f"are numbers, such as {classes.tolist()[0]!r}. Name the column with --target."
+            ) from None
+    return values

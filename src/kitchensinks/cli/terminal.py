@@ -1,0 +1,201 @@
+"""What a verb says: results on the standard output, progress and notes on the error stream."""
+
+import json
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+# Seconds between two lines of progress where the error stream is no terminal.
+_LINE_EVERY = 10.0
+# What is wrong with what came in; anything else is a failure of ours or of the machine.
+_BAD_INPUT = (
+    ValueError,
+    TypeError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+    ImportError,
+)
+BAD_INPUT, FAILURE = 2, 1
+
+
+class Terminal:
+    """Where a verb writes.
+
+    `as_json`: the standard output has one JSON object and nothing else; `quiet`: no notes and no
+    progress, errors alone on the error stream.
+    """
+
+    def __init__(self, as_json: bool = False, quiet: bool = False) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+
+    def note(self, text: str) -> None:
+        """One line on the error stream."""
+        if not self.quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    def show(self, text: str = "") -> None:
+        """A line of the result."""
+        if not self.as_json:
+            print(text, flush=True)
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A table of the result: the first column is text, the others are numbers."""
+        if self.as_json:
+            return
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(title=title, title_justify="left", header_style="bold")
+        for number, column in enumerate(columns):
+            table.add_column(column, justify="right" if number else "left", no_wrap=True)
+        for row in rows:
+            table.add_row(*row)
+        # Wide enough for the table where the output is no terminal, which has no width.
+        console = Console() if sys.stdout.isatty() else Console(width=200)
+        console.print(table)
+
+    def result(self, facts: dict[str, Any]) -> None:
+        """The facts of the verb, for machines."""
+        if self.as_json:
+            print(json.dumps(facts, indent=1, allow_nan=False, default=_plain), flush=True)
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator["Meter"]:
+        """A bar with the time left; where the error stream is no terminal, a line now and then."""
+        if self.quiet:
+            yield Meter(title)
+        elif not sys.stderr.isatty():
+            yield Lines(title)
+        else:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            console = Console(stderr=True)
+            with Progress(*_bar_columns(), console=console, transient=True) as progress:
+                yield Bar(title, progress)
+
+
+class Meter:
+    """How far some work is; this one tells nobody."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.begun = time.monotonic()
+        self.before = 0
+
+    def seen(self, done: int, total: int) -> None:
+        """So many rows of the total are done; fewer than before begin a new pass over them."""
+        if done < self.before:
+            self.begun = time.monotonic()
+        self.before = done
+        self._tell(done, total)
+
+    def phase(self, text: str) -> None:
+        """What the work is at."""
+
+    def _tell(self, done: int, total: int) -> None:
+        pass
+
+
+class Lines(Meter):
+    """A line of text now and then."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        self.last, self.text = self.begun, ""
+
+    def phase(self, text: str) -> None:
+        self.text = f", {text}"
+        self._line(self.text)
+
+    def _tell(self, done: int, total: int) -> None:
+        if 0 < done < total:
+            left = (time.monotonic() - self.begun) * (total - done) / done
+            self._line(f"{self.text}: {100 * done / total:.0f} %, {left:.0f} s left")
+
+    def _line(self, text: str) -> None:
+        now = time.monotonic()
+        if now - self.last >= _LINE_EVERY:
+            self.last = now
+            print(f"{self.title}{text}", file=sys.stderr, flush=True)
+
+
+class Bar(Meter):
+    """A bar of rich's."""
+
+    def __init__(self, title: str, progress: Any) -> None:
+        super().__init__(title)
+        self.progress = progress
+        self.task = progress.add_task(title, total=None, text="")
+
+    def phase(self, text: str) -> None:
+        self.progress.update(self.task, text=text)
+
+    def _tell(self, done: int, total: int) -> None:
+        if done == 0:
+            self.progress.reset(self.task)
+        self.progress.update(self.task, completed=done, total=total)
+
+
+def _bar_columns() -> tuple[Any, ...]:
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    return (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left  {task.fields[text]}"),
+    )
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays as JSON has them."""
+    return value.tolist()
+
+
+def run(
+    work: Callable[[Terminal], dict[str, Any] | None], as_json: bool, quiet: bool, debug: bool
+) -> None:
+    """Do the work of a verb; an error becomes one line on the error stream and an exit code."""
+    terminal = Terminal(as_json, quiet)
+    try:
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("once")
+            warnings.simplefilter("ignore", DeprecationWarning)
+            facts = work(terminal)
+        for warning in warned:
+            terminal.note(f"Note: {_one_line(warning.message)}")
+        if facts is not None:
+            terminal.result(facts)
+    except KeyboardInterrupt as error:
+        _stop(str(error) or "Stopped. Nothing was written.", FAILURE, debug)
+    except BrokenPipeError:
+        # Whoever read the output has seen enough of it.
+        sys.stderr.close()
+        raise SystemExit(FAILURE) from None
+    except _BAD_INPUT as error:
+        _stop(f"Error: {_one_line(error)}", BAD_INPUT, debug)
+    except Exception as error:
+        text = f"Error: {type(error).__name__}: {_one_line(error)}"
+        _stop(f"{text} Run again with --debug to see where.", FAILURE, debug)
+
+
+def _stop(text: str, code: int, debug: bool) -> None:
+    if debug:
+        traceback.print_exc()
+    print(text, file=sys.stderr, flush=True)
+    raise SystemExit(code)
+
+
+def _one_line(error: Any) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}."
+    return " ".join(str(error).split())

@@ -1,0 +1,104 @@
+"""A fit that can go on after a crash: what it is a fit of, and what it must keep as it was."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_info
+
+from kitchensinks.bases import Basis
+from kitchensinks.checkpoint import Checkpoint
+from kitchensinks.estimators.checks import threads
+from kitchensinks.rows import densify
+from kitchensinks.rows.memory import memory_budget
+from kitchensinks.rows.view import Rows
+from kitchensinks.transform import seed_of
+
+# Parameters that a fit may go on with others of: they change how, and not what, is computed.
+_FREE = {"memory_budget", "n_jobs", "verbose", "random_state"}
+# Rows of an array, spread over it, that tell it from others.
+_SHOWN = 2000
+
+
+@dataclass(frozen=True)
+class Resume:
+    """A checkpoint with the seed and the memory budget of the fit that it belongs to."""
+
+    checkpoint: Checkpoint
+    seed: int
+    memory: float
+
+
+@contextmanager
+def resuming(estimator: Any, batch: Any, checkpoint: Checkpoint | None) -> Iterator[None]:
+    """Threads as the estimator says; with a checkpoint, threads, blocks and seed as they were."""
+    if checkpoint is None:
+        with threads(estimator.n_jobs):
+            yield
+        return
+    with threads(estimator.n_jobs):
+        count = max([pool["num_threads"] for pool in threadpool_info()], default=1)
+    settled = checkpoint.begin(
+        _identity(estimator, batch),
+        {
+            "seed": seed_of(estimator.random_state),
+            "memory": memory_budget(estimator.memory_budget),
+            "threads": count,
+        },
+    )
+    estimator._resume = Resume(checkpoint, int(settled["seed"]), float(settled["memory"]))
+    try:
+        with threads(int(settled["threads"])):
+            yield
+    finally:
+        del estimator._resume
+
+
+def _identity(estimator: Any, batch: Any) -> dict[str, str]:
+    """What must be the same for sums to be those of the same fit."""
+    facts = {"estimator": type(estimator).__name__}
+    for name, value in sorted(estimator.get_params(deep=False).items()):
+        if name not in _FREE:
+            facts[name] = _plain(value)
+    if isinstance(estimator.random_state, int | np.integer):
+        facts["random_state"] = str(int(estimator.random_state))
+    for name, value in _rows_identity(batch.rows).items():
+        facts[f"data ({name})"] = value
+    facts["targets"] = _digest(np.asarray(batch.targets))
+    facts["weights"] = "none" if batch.weights is None else _digest(batch.weights)
+    return facts
+
+
+def _rows_identity(rows: Any) -> dict[str, str]:
+    if isinstance(rows, Rows):
+        return rows.fingerprint()
+    places = np.unique(np.linspace(0, rows.shape[0] - 1, _SHOWN).astype(np.int64))
+    return {
+        "shape": " × ".join(map(str, rows.shape)),
+        "dtype": str(rows.dtype),
+        "sparse": str(sparse.issparse(rows)),
+        "content": _digest(densify(rows[places])),
+    }
+
+
+def _plain(value: Any) -> str:
+    """A parameter as text that is the same in every process."""
+    if isinstance(value, Basis):
+        own = value.get_params(deep=False)
+        return f"{type(value).__name__}({', '.join(f'{k}={_plain(v)}' for k, v in own.items())})"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_plain, value))}]"
+    if isinstance(value, np.ndarray):
+        return f"array of shape {value.shape}, {_digest(value)}"
+    code = getattr(value, "__code__", None)
+    if code is not None:
+        return f"{value.__qualname__} {hashlib.sha256(code.co_code).hexdigest()[:16]}"
+    return str(value)
+
+
+def _digest(array: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()[:16]

@@ -1,0 +1,254 @@
+"""Whatever is wrong is said in one line, with exit code 2, before anything is lost."""
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+from kitchensinks.cli import fit as fit_module
+from tests.cli.conftest import pyarrow, rows_of, write
+
+
+@pytest.fixture
+def refused(sinks):
+    """Run the command, which must refuse: its one line of complaint."""
+
+    def run(*arguments, code=2):
+        found, _, said = sinks(*arguments)
+        complaints = [line for line in said.splitlines() if line.startswith("Error:")]
+        assert found == code, said
+        assert len(complaints) == 1, said
+        assert "Traceback" not in said
+        return complaints[0]
+
+    return run
+
+
+@pytest.fixture
+def train(tmp_path):
+    return write(rows_of(60), tmp_path / "train.csv")
+
+
+def fit(path, target, folder, *more):
+    out = folder / "model.sinks"
+    return ["fit", path, "--target", target, "--out", out, "--basis", "fourier", *more]
+
+
+def test_a_missing_file(refused, tmp_path):
+    said = refused(*fit(tmp_path / "none.csv", "kind", tmp_path))
+    assert "none.csv does not exist" in said
+
+
+def test_an_empty_file(refused, tmp_path):
+    (tmp_path / "empty.csv").touch()
+    assert "is empty" in refused(*fit(tmp_path / "empty.csv", "kind", tmp_path))
+
+
+def test_a_header_without_rows(refused, tmp_path):
+    (tmp_path / "header.csv").write_text("a,b\n")
+    assert "header.csv" in refused(*fit(tmp_path / "header.csv", "a", tmp_path))
+
+
+def test_a_folder_of_mixed_schemas(refused, tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    write(rows_of(9), folder / "a.parquet")
+    write(rows_of(9).drop_columns(["colour"]), folder / "b.parquet")
+    said = refused(*fit(folder, "kind", tmp_path))
+    assert "colour" in said
+    assert "b.parquet" in said
+
+
+@pytest.mark.parametrize(
+    "line", [b"1,2,red\n", b"1,2,re\xffd,3,0.5,dear\n"], ids=["ragged", "byte"]
+)
+def test_a_row_that_cannot_be_read_is_named_or_skipped(line, refused, sinks, train, tmp_path):
+    lines = train.read_bytes().splitlines(keepends=True)
+    train.write_bytes(b"".join([*lines[:30], line, *lines[30:]]))
+    said = refused(*fit(train, "kind", tmp_path))
+    assert "line 31" in said
+    assert "--skip-bad-rows" in said or "skip_bad_rows" in said
+    arguments = fit(train, "kind", tmp_path, "--skip-bad-rows", "--components", "20")
+    code, out, err = sinks(*arguments, "--json")
+    assert code == 0, err
+    assert json.loads(out)["bad_rows"] == 1
+    assert "1 bad row skipped (line 31)" in err
+
+
+def test_a_target_that_does_not_exist_gets_the_nearest_name(refused, train, tmp_path):
+    assert "did you mean 'kind'?" in refused(*fit(train, "kid", tmp_path))
+    assert "did you mean 'price'?" in refused(*fit(train, "PRICE", tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (["same"] * 40, "one value only, 'same'"),
+        ([3.5] * 40, "one value only, 3.5"),
+        ([None] * 40, "missing in every row"),
+        ([float("inf")] + [0.5] * 39, "infinite"),
+        ([f"name {k}" for k in range(1200)], "too many to be classes"),
+    ],
+    ids=["one class", "one number", "missing", "infinite", "names"],
+)
+def test_a_target_with_nothing_to_learn(values, words, refused, tmp_path):
+    kind = pyarrow.float64() if values[0] is None else None
+    table = pyarrow.table(
+        {"x": np.arange(float(len(values))), "y": pyarrow.array(values, type=kind)}
+    )
+    path = write(table, tmp_path / "table.parquet")
+    assert words in refused(*fit(path, "y", tmp_path))
+
+
+def test_a_target_of_text_is_no_number(refused, train, tmp_path):
+    said = refused(*fit(train, "kind", tmp_path, "--task", "regression"))
+    assert "regression needs numbers" in said
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--basis", "furrier"),
+        ("--constraint", "ball:3"),
+        ("--constraint", "sup:-1"),
+        ("--components", "many"),
+        ("--components", "-5"),
+        ("--alpha", "small"),
+        ("--budget", "soon"),
+        ("--validation", "1.5"),
+        ("--task", "guess"),
+        ("--loss", "cubic"),
+        ("--memory", "plenty"),
+        ("--threads", "0"),
+        ("--seed", "-1"),
+        ("--drop", "nothing"),
+    ],
+)
+def test_an_option_that_makes_no_sense(option, value, refused, train, tmp_path):
+    said = refused(*fit(train, "kind", tmp_path, "--drop", "price", option, value))
+    assert value in said
+
+
+@pytest.mark.parametrize("verb", ["predict", "score", "info", "export"])
+@pytest.mark.parametrize("harm", ["cut", "bytes", "newer", "folder", "none"])
+def test_a_model_file_that_cannot_be_read(verb, harm, refused, workshop, tmp_path):
+    path = tmp_path / "model.sinks"
+    whole = (workshop / "kind.sinks").read_bytes()
+    if harm == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif harm == "bytes":
+        with zipfile.ZipFile(workshop / "kind.sinks") as archive:
+            place = archive.getinfo("model.json").header_offset + 60
+        path.write_bytes(whole[:place] + b"\0\0" + whole[place + 2 :])
+    elif harm == "newer":
+        with zipfile.ZipFile(workshop / "kind.sinks") as old, zipfile.ZipFile(path, "w") as new:
+            for name in old.namelist():
+                data = old.read(name)
+                if name == "model.json":
+                    data = json.dumps({**json.loads(data), "format": 99}).encode()
+                new.writestr(name, data)
+    elif harm == "folder":
+        path.mkdir()
+    more = {
+        "predict": [workshop / "test.csv", "--out", tmp_path / "out.csv"],
+        "score": [workshop / "test.csv"],
+        "info": [],
+        "export": ["--onnx", tmp_path / "out.onnx"],
+    }[verb]
+    said = refused(verb, path, *more)
+    assert "model.sinks" in said
+    assert ("install a newer one" in said) == (harm == "newer")
+    assert {found.name for found in tmp_path.iterdir()} <= {"model.sinks"}
+
+
+@pytest.mark.parametrize("verb", ["fit", "predict", "export", "compare"])
+@pytest.mark.parametrize("place", ["missing", "folder", "forbidden"])
+def test_an_output_path_is_checked_before_the_work(verb, place, refused, workshop, tmp_path):
+    name = {"fit": "m.sinks", "predict": "out.csv", "export": "m.onnx", "compare": "a.png"}[verb]
+    path = {"missing": tmp_path / "none" / name, "folder": tmp_path / name}.get(place)
+    if place == "folder":
+        path.mkdir()
+    if path is None:
+        # Not even the superuser writes here.
+        path = pytest.importorskip("pathlib").Path("/proc") / name
+        if not path.parent.is_dir():
+            pytest.skip("no folder that cannot be written")
+    # The data does not exist either: it is the path that is complained about.
+    data, model = tmp_path / "no-data.csv", tmp_path / "no-model.sinks"
+    arguments = {
+        "fit": ["fit", data, "-t", "kind", "--out", path],
+        "predict": ["predict", model, data, "--out", path],
+        "export": ["export", model, "--onnx", path],
+        "compare": ["compare", data, "-t", "kind", "--out", path],
+    }[verb]
+    said = refused(*arguments)
+    assert str(path.parent) in said
+    assert "no-" not in said
+
+
+def test_columns_that_are_missing_or_of_another_kind(refused, workshop, tmp_path):
+    table = rows_of(20)
+    out = ["--out", tmp_path / "out.csv"]
+    renamed = write(
+        table.rename_columns(["id", "sise", "colour", "weight", "price", "kind"]),
+        tmp_path / "a.csv",
+    )
+    said = refused("predict", workshop / "kind.sinks", renamed, *out)
+    assert "no column 'size': did you mean 'sise'?" in said
+    text = table.set_column(1, "size", pyarrow.array(["large"] * 20))
+    other = write(text, tmp_path / "b.csv")
+    said = refused("predict", workshop / "kind.sinks", other, *out)
+    assert "'size'" in said
+    assert "numbers when the model was fitted" in said
+    assert "no column 'ID'" in refused(
+        "predict", workshop / "kind.sinks", workshop / "test.csv", *out, "--id", "ID"
+    )
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_an_ending_that_is_no_format(refused, workshop, tmp_path):
+    test = workshop / "test.csv"
+    said = refused("predict", workshop / "kind.sinks", test, "--out", tmp_path / "out.xlsx")
+    assert ".parquet" in said
+
+
+def test_a_model_of_arrays_has_no_columns(refused, workshop, tmp_path):
+    import kitchensinks as ks
+
+    model = ks.KitchenSinkRegressor(n_components=5).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    ks.save(model, tmp_path / "array.sinks")
+    said = refused("score", tmp_path / "array.sinks", workshop / "test.csv")
+    assert "ks.load" in said
+
+
+def test_a_failure_of_ours_has_another_code_and_its_place_on_request(
+    refused, sinks, train, tmp_path, monkeypatch
+):
+    def fail(*arguments, **options):
+        raise RuntimeError("the sink\noverflowed")
+
+    monkeypatch.setattr(fit_module, "save", fail)
+    arguments = fit(train, "kind", tmp_path, "--components", "10")
+    said = refused(*arguments, code=1)
+    assert "RuntimeError: the sink overflowed" in said
+    assert "--debug" in said
+    _, _, said = sinks(*arguments, "--debug")
+    assert "Traceback" in said
+    assert 'raise RuntimeError("the sink' in said
+
+
+def test_a_broken_write_leaves_the_old_file(refused, workshop, tmp_path, monkeypatch):
+    from kitchensinks.cli import predict
+
+    out = tmp_path / "answers.csv"
+    out.write_text("what was there before")
+
+    def fail(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(predict.Answers, "of", fail)
+    said = refused("predict", workshop / "kind.sinks", workshop / "test.csv", "--out", out, code=1)
+    assert "No space left" in said
+    assert out.read_text() == "what was there before"
+    assert list(tmp_path.iterdir()) == [out]

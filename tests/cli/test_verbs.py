@@ -1,0 +1,143 @@
+"""Every verb in a process of its own, in a terminal and into pipes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import COMMAND, environment, rows_of, run_in_terminal, run_plain, write
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+
+
+def arguments_of(verb, workshop, folder):
+    train, test, model = workshop / "train.csv", workshop / "test.csv", workshop / "kind.sinks"
+    fit = ["fit", train, "--target", "kind", "--drop", "price", "--budget", "1s"]
+    return {
+        "fit": [*fit, "--components", "50", "--out", folder / "new.sinks"],
+        "predict": ["predict", model, test, "--out", folder / "answers.csv", "--id", "id"],
+        "score": ["score", model, test],
+        "info": ["info", model],
+        "export": ["export", model, "--onnx", folder / "model.onnx"],
+        "compare": [
+            *("compare", train, "-t", "kind", "--drop", "price", "--rows", "120"),
+            *("--components", "20", "--out", folder / "a.png"),
+        ],
+        "datasets": ["datasets"],
+    }[verb]
+
+
+WORDS = {
+    "fit": ["rows/s", "K = 50", "Held out: error", "Chosen:"],
+    "predict": ["150 rows", "rows/s"],
+    "score": ["error", "log loss", "150 rows"],
+    "info": ["KitchenSinkClassifier", "colour", "Fourier(", "kind"],
+    "export": ["float64 rows"],
+    "compare": ["gradient boosting", "AdaBoost stumps", "linear ridge", "kernel SVM", "binning"],
+    "datasets": ["adult", "wine", "here"],
+}
+WRITES = {
+    "fit": "new.sinks",
+    "predict": "answers.csv",
+    "export": "model.onnx",
+    "compare": "a.png",
+}
+
+
+@pytest.mark.parametrize("verb", WORDS)
+def test_a_verb_in_a_terminal_and_into_pipes(verb, workshop, tmp_path):
+    if verb == "export":
+        pytest.importorskip("skl2onnx")
+    if verb == "compare":
+        pytest.importorskip("matplotlib")
+    folders = [tmp_path / "plain", tmp_path / "terminal"]
+    for folder in folders:
+        folder.mkdir()
+    with ThreadPoolExecutor() as both:
+        first = both.submit(run_plain, *arguments_of(verb, workshop, folders[0]))
+        second = both.submit(run_in_terminal, *arguments_of(verb, workshop, folders[1]))
+        plain, (code, screen) = first.result(), second.result()
+    assert plain.returncode == 0, plain.stderr
+    assert "\x1b" not in plain.stdout + plain.stderr
+    assert code == 0, screen
+    for word in WORDS[verb]:
+        assert word in plain.stdout + plain.stderr
+        assert word in screen
+    names = [WRITES[verb]] if verb in WRITES else []
+    for folder in folders:
+        assert [path.name for path in folder.iterdir()] == names
+
+
+def test_the_demo_in_a_terminal_and_into_pipes(tmp_path):
+    """Into pipes the whole of it is run by the tests of the demo itself."""
+    pytest.importorskip("matplotlib")
+    code, screen = run_in_terminal("demo", "--quick", "--out", tmp_path / "demo")
+    assert code == 0, screen
+    assert "Fourier gaussian" in screen
+    assert len(list((tmp_path / "demo").iterdir())) == 2
+    (tmp_path / "file").touch()
+    plain = run_plain("demo", "--out", tmp_path / "file")
+    assert plain.returncode == 2
+    assert "file" in plain.stderr
+    assert "Traceback" not in plain.stderr
+
+
+def test_help_loads_nothing_heavy_and_every_verb_shows_an_example():
+    code = (
+        "import sys\nfrom kitchensinks.cli.app import app\n"
+        "try: app(sys.argv[1:])\nexcept SystemExit: pass\n"
+        "print({'numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'pyarrow'} & set(sys.modules))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment(),
+    ).stdout
+    assert said.rstrip().endswith("set()")
+    for verb in [*WORDS, "demo"]:
+        assert verb in said
+
+
+@pytest.mark.parametrize("verb", [*WORDS, "demo"])
+def test_help_of_a_verb_shows_an_example(verb, sinks):
+    code, said, _ = sinks(verb, "--help")
+    assert code == 0
+    assert f"Example: sinks {verb}" in said
+
+
+def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(tmp_path):
+    path = write(rows_of(300_000), tmp_path / "many.parquet")
+    command = ["fit", path, "-t", "price", "--drop", "kind", "-o", tmp_path / "m.sinks"]
+    command += ["--basis", "fourier", "--components", "700", "--validation", "0"]
+    command += ["--checkpoint", tmp_path / "work"]
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, command)], stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    assert "300,000 rows" in process.stderr.readline()
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "work" / "all-rows" / "fit.json").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Run the same" in said
+    assert "Traceback" not in said
+    assert (tmp_path / "work").is_dir()
+    assert not (tmp_path / "m.sinks").exists()
+
+
+def test_what_a_pipe_gets_is_json_alone(workshop):
+    said = run_plain("score", workshop / "price.sinks", workshop / "test.csv", "--json")
+    facts = json.loads(said.stdout)
+    assert facts["rows"] == 150
+    assert 0.8 < facts["r2"] < 1
+    assert np.isfinite(facts["rmse_standard_error"])
