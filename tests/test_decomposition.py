@@ -123,17 +123,55 @@ def test_fourier_meets_exact_kernel_pca_as_features_grow():
     assert errors[1] < errors[0] / 2
 
 
+def rank_correlation_with_order(views, pool, n_features, projection):
+    basis = ks.Maxout(pool, projection=projection)
+    pca = ks.KitchenSinkPCA(basis, 2, n_features, standardize=False, random_state=0)
+    embedded = pca.fit_transform(views.astype(np.float32))
+    order = np.arange(len(views))
+    return [abs(spearmanr(component, order).statistic) for component in embedded.T]
+
+
 def test_maxout_components_order_the_views_of_a_face(data_folder):
     """Maxout paper, Figure 2: the first component follows the angle (0.944 to 0.949, 10 seeds)."""
     faces = ks.datasets.load("umist_faces", full_size=True, test_share=0)
     views = faces.X_train[faces.y_train == 20]
-    basis = ks.Maxout(12, projection="hadamard")
-    pca = ks.KitchenSinkPCA(basis, 2, 10_000, standardize=False, random_state=0)
-    embedded = pca.fit_transform(views)
-    order = np.arange(len(views))
     assert len(views) == 34
-    assert abs(spearmanr(embedded[:, 0], order).statistic) > 0.94
-    assert abs(spearmanr(embedded[:, 1], order).statistic) < 0.3
+    first, second = rank_correlation_with_order(views, 12, 10_000, "hadamard")
+    assert first > 0.94
+    assert second < 0.3
+
+
+def turning_ball(n_views, n_spots=40):
+    """Pictures of a ball with bright spots that turns by 60 degrees, 24 × 24 pixels, unit norm."""
+    spots = np.random.default_rng(0).normal(size=(n_spots, 3))
+    spots /= np.linalg.norm(spots, axis=1, keepdims=True)
+    angles = np.linspace(-np.pi / 6, np.pi / 6, n_views)[:, None]
+    across = np.cos(angles) * spots[:, 0] + np.sin(angles) * spots[:, 2]
+    toward = np.cos(angles) * spots[:, 2] - np.sin(angles) * spots[:, 0]
+    grid = np.linspace(-1.2, 1.2, 24)
+    wide = np.exp(-((grid - across[..., None]) ** 2) / 0.2)
+    high = np.exp(-((grid - spots[:, 1, None]) ** 2) / 0.2)
+    seen = np.maximum(toward, 0.0)
+    views = np.einsum("vs,vsa,sb->vba", seen, wide, high).reshape(n_views, -1)
+    return views / np.linalg.norm(views, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("projection", ["gaussian", "hadamard"])
+def test_maxout_components_order_the_views_of_a_turning_ball(projection):
+    """The same without the faces (0.981 with Gaussian directions)."""
+    first, second = rank_correlation_with_order(turning_ball(33), 12, 1000, projection)
+    assert first > 0.96
+    assert second < 0.3
+
+
+@pytest.mark.parametrize("n_rows", [40, 300], ids=["fewer rows", "more rows"])
+def test_signs_do_not_depend_on_the_order_of_rows(n_rows):
+    rows = rows_of(n_rows)
+    pca = ks.KitchenSinkPCA(ks.Fourier(gamma=0.1), 4, 100, random_state=0)
+    components = pca.fit(rows).components_
+    for seed in range(3):
+        shuffled = np.random.default_rng(seed).permutation(rows)
+        np.testing.assert_allclose(pca.fit(shuffled).components_, components, atol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ import kitchensinks as ks
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "bases.md", "theory.md"])
+@pytest.mark.parametrize(
+    "page", ["tutorial.md", "bases.md", "theory.md", "selection.md", "geometry.md", "depth.md"]
+)
 def test_examples_of_the_page_run(page):
     result = doctest.testfile(str(DOCS / page), module_relative=False, encoding="utf-8")
     assert result.attempted > 0
