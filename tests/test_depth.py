@@ -68,6 +68,18 @@ def test_depth_does_little_harm_where_it_does_not_pay():
     assert min(scores[1:]) > scores[0] - 0.06
 
 
+def test_scores_weigh_as_much_as_rows_in_any_unit():
+    X, y = load_diabetes(return_X_y=True)
+    targets = np.column_stack([y, y**2])
+    for unit in (1.0, 1e-3, 1e3):
+        rows = unit * X * np.arange(1, 11)
+        for standardize, variance in ((True, 10.0), (False, rows.var(axis=0).sum())):
+            model = ks.StackedSinksRegressor(
+                n_components=5, standardize=standardize, random_state=0
+            ).fit(rows, targets)
+            assert model.chains_[0].emphasis == pytest.approx(np.sqrt(variance / 2))
+
+
 def test_noise_stays_noise():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(600, 4)), rng.normal(size=600)

@@ -100,11 +100,16 @@ class _StackedSinks(BaseEstimator):
             weights = numeric_weights(_check_sample_weight(sample_weight, X), X.shape[0])
         self.seed_ = seed_of(self.random_state)
         share = _shares(X, weights, n_layers, self.seed_)
-        self.scaler_ = Scaler.over(spread_of(X, weights)) if self.standardize else None
+        spread = spread_of(X, weights)
+        self.scaler_ = Scaler.over(spread) if self.standardize else None
         rows = self._rows(X)
+        # In every layer the scores together vary as much as the columns of the rows together.
+        scale = 1.0 if self.scaler_ is None else self.scaler_.scale
+        variance = float((spread.squares / spread.weight / scale**2).sum())
+        emphasis = math.sqrt(variance / targets.shape[1])
         self.chains_: list[Chain] = []
         for start in range(n_layers):
-            chain = Chain(math.sqrt(X.shape[1] / targets.shape[1]))
+            chain = Chain(emphasis)
             for number in range(n_layers):
                 own = share == (start + number) % n_layers
                 layer = self._layer(start * n_layers + number)
@@ -145,14 +150,14 @@ class StackedSinksRegressor(RegressorMixin, _StackedSinks):
     The rule. The rows are cut into L shares by their content. Layer 1 is a ridge fit of random
     features to the targets of share 1 (``ks.KitchenSinkRegressor``, alpha by leave-one-out). Layer
     l sees the rows and, beside them, the score f_1 + … + f_(l−1), standardised and multiplied by
-    √(d/outputs), so that scores weigh as much as rows; it is fitted to the residual
-    y − f_1 − … − f_(l−1) of share l, which no layer before it has seen. L such chains, each with
-    the shares in the next rotation, are averaged, so every row serves every layer once. One layer
-    is ``ks.KitchenSinkRegressor``.
+    √(V/outputs) with V the summed variance of the columns (d, if rows are standardised), so that
+    scores weigh as much as rows; it is fitted to the residual y − f_1 − … − f_(l−1) of share l,
+    which no layer before it has seen. L such chains, each with the shares in the next rotation,
+    are averaged, so every row serves every layer once. One layer is ``ks.KitchenSinkRegressor``.
 
     Why shares and not out-of-fold scores of all rows: those of a row depend on the targets of all
-    others, a later layer decodes that, and its own leave-one-out error does not see it (docs,
-    depth: on halves of the diabetes data R² falls from 0.44 to as low as 0.21).
+    others, a later layer decodes that, and its own leave-one-out error does not see it (measured
+    in docs/depth.md).
 
     Parameters
     ----------
