@@ -61,9 +61,10 @@ def models(regression: bool, n_components: int, n_inputs: int, seed: int) -> dic
     Stacked = ks.StackedSinksRegressor if regression else ks.StackedSinksClassifier
     Sinks = ks.KitchenSinkRegressor if regression else ks.KitchenSinkClassifier
     own = {"n_components": n_components, "random_state": seed}
-    found = {f"{n} layers": Stacked(n_layers=n, **own) for n in (1, 2, 3)}
+    numbers = {"one layer": 1, "two": 2, "three": 3}
+    found = {name: Stacked(n_layers=n, **own) for name, n in numbers.items()}
     # Two layers in two chains have 4K weights.
-    found["1 layer, 4K"] = Stacked(n_layers=1, **{**own, "n_components": 4 * n_components})
+    found["one with 4K"] = Stacked(n_layers=1, **{**own, "n_components": 4 * n_components})
     found["random mixing"] = make_pipeline(
         StandardScaler(),
         ks.RandomFeatures(**own),
@@ -103,9 +104,9 @@ WORK: dict[str, tuple[Callable[[int], Data], bool, int, int]] = {
     "wine": (halves(datasets.load_wine), False, 500, 10),
     "digits": (halves(datasets.load_digits), False, 500, 3),
     "depth separation, 4,000 rows, R²": (separation(4000, 1), True, 500, 3),
-    "the same, three classes": (separation(4000, 2), False, 500, 3),
-    "depth separation, 20,000 rows, R²": (separation(20_000, 1), True, 500, 2),
-    "the same, three classes ": (separation(20_000, 2), False, 500, 2),
+    "4,000 rows, three classes": (separation(4000, 2), False, 500, 3),
+    "depth separation, 20,000 rows, R²": (separation(20_000, 1), True, 500, 3),
+    "20,000 rows, three classes": (separation(20_000, 2), False, 500, 3),
 }
 
 
@@ -127,7 +128,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     for data in dict.fromkeys(row["data"] for row in rows):
         own = {row["model"]: np.array(row["scores"]) for row in rows if row["data"] == data}
         cells = [cell(own[name]) if name in own else "" for name in names]
-        lines.append(f"| {data.strip()} | {' | '.join(cells)} |")
+        lines.append(f"| {data} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

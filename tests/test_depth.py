@@ -178,21 +178,25 @@ def test_sampled_units_keep_theorem_iii_13():
 
 
 def test_built_networks_keep_proposition_iii_15():
-    rng = np.random.default_rng(2)
-    functions = [random_sum(rng, 3, 2), random_sum(rng, 2, 2, variation=1.2), random_sum(rng, 2, 1)]
-    rows = ball(rng, 300, 3)
-    exact, radius = rows, 1.0
-    for function in functions:
-        exact = function(exact)
-        radius = max(radius, np.linalg.norm(exact, axis=1).max())
+    """f(x) = ||x₁| − |x₂||, so large that no network of zeros comes near it."""
+    folds = [[1.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 0.0]]
+    others = [[0.0, 1.0, 0.0, 0.0], [0.0, -1.0, 0.0, 0.0]]
+    functions = [
+        ReLUSum(np.ones((2, 2)), [folds, others]),
+        ReLUSum([1.0, 1.0], [[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]]),
+    ]
+    rows = ball(np.random.default_rng(2), 200, 3)
+    exact = np.abs(np.abs(rows[:, :1]) - np.abs(rows[:, 1:2]))
+    np.testing.assert_allclose(functions[1](functions[0](rows)), exact, atol=1e-12)
     accuracy = 0.1
     bound = ks.theory.relu_network(
         accuracy=accuracy,
         variations=[function.variation for function in functions],
-        widths=[2, 2, 1],
-        radius=radius,
-        slack=1.0,
+        widths=[2, 1],
+        radius=1.0,
+        slack=0.5,
     )
+    assert np.sqrt(np.mean(exact**2)) > 1.5 * bound.error
     squares = []
     for seed in range(5):
         network = ks.ReLUNetwork.sample(functions, bound.n_units, random_state=seed)
