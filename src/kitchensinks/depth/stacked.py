@@ -155,9 +155,9 @@ class StackedSinksRegressor(RegressorMixin, _StackedSinks):
     which no layer before it has seen. L such chains, each with the shares in the next rotation,
     are averaged, so every row serves every layer once. One layer is ``ks.KitchenSinkRegressor``.
 
-    Why shares and not out-of-fold scores of all rows: those of a row depend on the targets of all
-    others, a later layer decodes that, and its own leave-one-out error does not see it (measured
-    in docs/depth.md).
+    Why shares and not out-of-fold scores of all rows: those depend on the targets of the other
+    rows, so the leave-one-out error of the next layer would no longer be that of rows it has not
+    seen. With few noisy rows that does harm (measured in docs/depth.md).
 
     Parameters
     ----------
