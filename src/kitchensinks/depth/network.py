@@ -92,6 +92,11 @@ class ReLUSum:
         ω_i is drawn with probability |c||ω|/R_j and divided by its length; its outer weight is
         ±R_j/N. The mean is f, and the mean squared distance in L² of any law of inputs in a ball of
         radius r is at most R²(r² + 1)/N: ``ks.theory.maurey_error``, squared.
+
+        >>> absolute = ReLUSum(outer=[1.0, 1.0], inner=[[1.0, 0.0], [-1.0, 0.0]])
+        >>> drawn = absolute.sample(4, random_state=0)
+        >>> drawn.outer.tolist(), drawn.variation
+        ([[0.5, 0.5, 0.5, 0.5]], 2.0)
         """
         n_units = check_count("n_units", n_units)
         random = check_random_state(random_state)
