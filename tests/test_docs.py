@@ -11,7 +11,9 @@ import kitchensinks as ks
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "bases.md", "theory.md"])
+@pytest.mark.parametrize(
+    "page", ["tutorial.md", "bases.md", "theory.md", "selection.md", "geometry.md", "depth.md"]
+)
 def test_examples_of_the_page_run(page):
     result = doctest.testfile(str(DOCS / page), module_relative=False, encoding="utf-8")
     assert result.attempted > 0
@@ -35,3 +37,13 @@ def test_python_blocks_of_the_page_run(page):
     assert blocks
     for block in blocks:
         exec(block, {})
+
+
+def test_every_picture_is_drawn_shown_and_small():
+    script = (DOCS / "plot_pages.py").read_text("utf-8")
+    drawn = set(re.findall(r"^@picture\ndef (\w+)", script, re.MULTILINE))
+    pages = "".join(path.read_text("utf-8") for path in DOCS.glob("*.md"))
+    assert set(re.findall(r"\(pictures/(\w+)\.svg\)", pages)) == drawn
+    files = list((DOCS / "pictures").iterdir())
+    assert {path.stem for path in files} == drawn
+    assert sum(path.stat().st_size for path in files) < 300_000

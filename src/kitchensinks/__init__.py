@@ -29,6 +29,7 @@ _HOMES = {
     "kitchensinks.transform": ("RandomFeatures",),
     "kitchensinks.estimators": ("KitchenSinkClassifier", "KitchenSinkRegressor"),
     "kitchensinks.decomposition": ("KitchenSinkPCA", "MaxoutHash", "distance_profile"),
+    "kitchensinks.depth": ("ReLUNetwork", "StackedSinksClassifier", "StackedSinksRegressor"),
     "kitchensinks.streaming": ("StreamingRidgeCV", "StreamingRidgeClassifierCV"),
 }
 _MODULES = ("bases", "datasets", "losses", "selection", "theory")

@@ -179,7 +179,12 @@ def pack(letters: NDArray[Any], pool: int) -> Packed:
 
 
 def different_letters(codes: Packed, others: Packed) -> NDArray[np.int64]:
-    """Number of places where two packed codes differ, for every pair, shape (codes, others)."""
+    """Number of places where two packed codes differ, for every pair, shape (codes, others).
+
+    >>> codes = pack(np.array([[0, 1, 2, 3], [0, 1, 3, 0]]), 4)
+    >>> different_letters(codes, codes).tolist()
+    [[0, 2], [2, 0]]
+    """
     out = np.empty((len(codes), len(others)), dtype=np.int64)
     _different_letters(np.ascontiguousarray(codes), np.ascontiguousarray(others), out)
     return out

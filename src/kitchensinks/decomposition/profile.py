@@ -36,7 +36,7 @@ def distance_profile(
 
     For maxout features of unit rows with cosine ρ, ‖Φ(x) − Φ(z)‖² → 2K_q(1) − 2K_q(ρ): it rises
     as ‖x − z‖ itself while rows are near (K_q'(1) = κ_q(1) = 1), then saturates, the earlier the
-    larger q. (The paper's Theorem 1 has the slope σ(q) there; see the errata.)
+    larger q. (The kernel printed in the paper's Theorem 1 would make it rise as √‖x − z‖.)
 
     Source: maxout paper, section 5.1, Figure 1 (m = 1000, q = 8 and 32).
 

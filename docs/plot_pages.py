@@ -1,0 +1,104 @@
+"""Draw the pictures of the pages on selection, geometry and depth: `python docs/plot_pages.py`.
+
+One function draws one picture, saved under its name in docs/pictures.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from plot_bounds import COLOURS, STYLE, shorten
+from threadpoolctl import threadpool_limits
+
+import kitchensinks as ks
+from kitchensinks import selection
+
+FOLDER = Path(__file__).parent / "pictures"
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "depth.json"
+
+PICTURES: dict[str, Callable[[Figure], None]] = {}
+
+
+def picture(draw: Callable[[Figure], None]) -> Callable[[Figure], None]:
+    PICTURES[draw.__name__] = draw
+    return draw
+
+
+def annulus() -> tuple[Any, Any]:
+    """300 rows of the annulus and 2000 draws of a Gaussian Fourier basis."""
+    rows, _ = ks.datasets.make_annulus(300, random_state=0)
+    return rows, ks.Fourier(gamma=0.5).draw(seed=0, n_inputs=2, n_components=2000)
+
+
+@picture
+def selection_spectrum(figure: Figure) -> None:
+    rows, draw = annulus()
+    left, right = figure.subplots(1, 2)
+    values = selection.spectrum(draw.basis, rows)
+    selection.plot_spectrum(values[values > 1e-12 * values.max()], n_inputs=2, axes=left)
+    selection.plot_dimension(values, axes=right)
+
+
+@picture
+def selection_leverages(figure: Figure) -> None:
+    rows, draw = annulus()
+    left, right = figure.subplots(1, 2)
+    mu = selection.mu_of_dimension(selection.spectrum(draw.basis, rows), 20)
+    selection.plot_leverages(draw, rows, mu, axes=left)
+    selection.plot_components(draw, rows, axes=right)
+
+
+@picture
+def geometry_distances(figure: Figure) -> None:
+    axes = figure.subplots()
+    for pool, colour in zip((8, 32), COLOURS, strict=False):
+        profile = ks.distance_profile(pool)
+        before, after, exact = (part[::15] for part in profile)  # enough to see
+        axes.plot(before, after, ".", ms=2, color=colour, alpha=0.5)
+        axes.plot(before, exact, color=colour, label=f"q = {pool}")
+    axes.axline((0, 0), slope=1, color="k", lw=0.8, ls=":", label="equal")
+    axes.set(xlabel="distance before", ylabel="distance after", xlim=(0, 2), ylim=(0, 1.1))
+    axes.legend()
+
+
+@picture
+def depth_models(figure: Figure) -> None:
+    rows = json.loads(RESULTS.read_text("utf-8"))["rows"]
+    names = list(dict.fromkeys(row["model"] for row in rows))
+    labels = {
+        "regression": "mean squared error / variance",
+        "classification": "share of wrong labels",
+    }
+    for axes, (task, label) in zip(figure.subplots(1, 2), labels.items(), strict=True):
+        for name, colour in zip(names, [*COLOURS, "#777777"], strict=True):
+            own = [row for row in rows if (row["task"], row["model"]) == (task, name)]
+            nodes, errors = [row["nodes"] for row in own], [row["error"] for row in own]
+            axes.semilogx(nodes, errors, ".-", base=2, color=colour, label=name)
+        axes.set(xlabel="nodes", ylabel=label)
+    axes.legend()
+
+
+def save(name: str, folder: Path) -> Path:
+    """Equal bytes at every run of one Matplotlib."""
+    path = folder / f"{name}.svg"
+    with rc_context(STYLE):
+        figure = Figure(figsize=(7.5, 3.0), layout="constrained")
+        PICTURES[name](figure)
+        figure.savefig(path, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    path.write_text(shorten(path.read_text("utf-8")), "utf-8")
+    return path
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    with threadpool_limits(1):  # the matrices are small
+        for name in sys.argv[1:] or PICTURES:
+            print(save(name, FOLDER).relative_to(FOLDER.parent))
+
+
+if __name__ == "__main__":
+    main()
