@@ -94,14 +94,14 @@ def main() -> None:
             if not beside.is_dir():
                 sys.exit("Set KITCHENSINKS_DATA to the folder of the data sets, then run again.")
             os.environ["KITCHENSINKS_DATA"] = str(beside)
-        for work, (_, _, _, makers) in WORK.items():
-            if options.only and options.only not in work:
+        for name, work in WORK.items():
+            if options.only and options.only not in name:
                 continue
-            results["work"][work] = {}
-            repeats = 1 if "500,000" in work else options.repeats
-            for contestant in makers:
-                print(f"{work}: {contestant} ...", flush=True)
-                results["work"][work][contestant] = measure(work, contestant, repeats)
+            results["work"][name] = {}
+            for contestant in work.makers:
+                print(f"{name}: {contestant} ...", flush=True)
+                repeats = work.repeats or options.repeats
+                results["work"][name][contestant] = measure(name, contestant, repeats)
             results["machine"] = machine()
             RESULTS.parent.mkdir(exist_ok=True)
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")

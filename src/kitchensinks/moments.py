@@ -1,13 +1,13 @@
 """Mergeable sums of features and targets: all that a squared-loss fit needs of the rows."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk, ssyrk
 
-from kitchensinks.numerics.elementwise import affine
+from kitchensinks.numerics.elementwise import add_lower, affine
 
 Floats = NDArray[np.float64]
 _ARRAYS = ("shift", "first", "gram", "cross", "targets", "squares")
@@ -35,6 +35,11 @@ class Moments:
     cross: Floats
     targets: Floats
     squares: Floats
+    _product: NDArray[Any] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def close(self) -> None:
+        """Give back the memory of the last product: no block follows soon."""
+        self._product = None
 
     @classmethod
     def zeros(cls, shift: Floats, n_outputs: int) -> "Moments":
@@ -102,8 +107,12 @@ class Moments:
         if weights is not None:
             features *= np.sqrt(narrow)[:, None]
         syrk = ssyrk if dtype == np.float32 else dsyrk
-        product = syrk(1.0, new.T, lower=1)
-        self.gram[done:, done:] += product if unit == 1.0 else unit * product.astype(np.float64)
+        # The same memory for every block: fresh pages cost as much as a tenth of the product.
+        size = new.shape[1]
+        if self._product is None or self._product.dtype != dtype or len(self._product) != size:
+            self._product = np.empty((size, size), dtype=dtype, order="F")
+        syrk(1.0, new.T, beta=0.0, c=self._product, lower=1, overwrite_c=1)
+        add_lower(self.gram[done:, done:], self._product, unit)
         if done:
             product = new.T @ features[:, :done]
             self.gram[done:, :done] += unit * product if unit != 1.0 else product

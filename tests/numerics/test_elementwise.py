@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from kitchensinks.numerics.elementwise import affine, affine_plain, cosine, cosine_plain
+from kitchensinks.numerics.elementwise import (
+    add_lower,
+    add_lower_plain,
+    affine,
+    affine_plain,
+    cosine,
+    cosine_plain,
+)
 
 SHAPES = [(0, 3), (1, 1), (3, 0), (7, 5), (33, 130), (67, 513)]
 
@@ -39,3 +46,15 @@ def test_affine_agrees_with_its_plain_twin(shape, dtype):
     affine_plain(expected, 0.3, shift)
     affine(values, 0.3, shift)
     np.testing.assert_allclose(values, expected, rtol=1e-5, atol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("size", [3, 300])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_add_lower_agrees_with_its_plain_twin(size, dtype):
+    rng = np.random.default_rng(0)
+    part = np.asfortranarray(rng.normal(size=(size, size)).astype(dtype))
+    total = np.asfortranarray(np.tril(rng.normal(size=(size, size))))
+    expected = total.copy(order="F")
+    add_lower_plain(expected, part, 0.5)
+    add_lower(total, part, 0.5)
+    np.testing.assert_allclose(total, expected, rtol=1e-12)

@@ -1,6 +1,7 @@
 """Algorithm 1 as a scikit-learn estimator: draw, freeze, fit the outer weights."""
 
 import functools
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -348,7 +349,8 @@ class KitchenSink(BaseEstimator):
             errors = [self._in_loss_units(float(error)) for error in fit.alpha_errors.flat]
             self.alpha_errors_ = np.array(errors).reshape(fit.alpha_errors.shape)
         self.condition_number_ = fit.condition
-        self.effective_dimension_ = fit.freedom
+        if fit.moments is None or not math.isnan(fit.freedom):
+            self.effective_dimension_ = fit.freedom
         self.gram_noise_ = fit.noise
         self._keep_moments(fit.moments, fit.groups)
         # Few rows: sums are made of them if more come in.

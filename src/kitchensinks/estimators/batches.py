@@ -9,7 +9,13 @@ from sklearn.exceptions import NotFittedError
 from kitchensinks.estimators.base import Batch, KitchenSink
 from kitchensinks.estimators.checks import threads
 from kitchensinks.features import BLOCK_ROWS
-from kitchensinks.fitting import Groups, Stochastic, solve_moments, takes_stochastic
+from kitchensinks.fitting import (
+    Groups,
+    Stochastic,
+    effective_dimension,
+    solve_moments,
+    takes_stochastic,
+)
 from kitchensinks.moments import Moments
 from kitchensinks.rows import block_slices
 from kitchensinks.transform import check_basis
@@ -31,6 +37,12 @@ _SETTLED = (
     "gram_noise_",
     "calibration_",
 )
+# What takes time and few ask for: worked out from the sums on first sight.
+_LATER = {
+    "moments_": "_find_moments",
+    "effective_dimension_": "_find_effective_dimension",
+    "calibration_": "_find_calibration",
+}
 # The most sparse columns whose products are summed.
 _MOST_SPARSE = 20_000
 
@@ -130,6 +142,7 @@ class Batches(KitchenSink):
                 None if weights is None else weights[rows],
                 None if one is None else one[rows],
             )
+        self.moments_.close()
 
     def _add(self, batch: Batch) -> None:
         blocks = self._blocks(batch.rows).fresh()
@@ -152,15 +165,25 @@ class Batches(KitchenSink):
 
     def __getattr__(self, name: str) -> Any:
         """What a fit has not worked out yet, on first sight."""
-        if name == "moments_" and "_condensed" in self.__dict__:
-            moments, groups = self.__dict__.pop("_condensed")
-            self.moments_ = groups.expand_moments(moments)
-            return self.moments_
         if name in _SETTLED and self.__dict__.get("_pending"):
             self._settle()
             if name in self.__dict__:
                 return self.__dict__[name]
+        if name in _LATER and "model_" in self.__dict__:
+            with threads(self.n_jobs):
+                found = getattr(self, _LATER[name])()
+            setattr(self, name, found)
+            return found
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _find_moments(self) -> Moments:
+        moments, groups = self.__dict__.pop("_condensed")
+        return groups.expand_moments(moments)
+
+    def _find_effective_dimension(self) -> float:
+        assert self.moments_ is not None
+        equations = self.moments_.normal_equations(bool(self.fit_intercept))
+        return effective_dimension(equations.gram, self.alpha_ * self._alpha_unit())
 
     def _note(self, batch: Batch) -> None:
         """Rows that have gone into the sums (a classifier remembers some of them)."""

@@ -14,7 +14,7 @@ from kitchensinks.calibration import Calibration
 from kitchensinks.constraints import Constraint
 from kitchensinks.estimators.base import Batch
 from kitchensinks.estimators.batches import Batches
-from kitchensinks.fitting import Fit, Settings
+from kitchensinks.fitting import Fit, LeftOut, Settings, left_out_of
 from kitchensinks.losses import Array, get_loss
 from kitchensinks.rows.keys import RowSample
 from kitchensinks.selection.reweighted import Reweighted
@@ -200,7 +200,7 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         if len(self.classes_) > 2 and self.loss_.name == "logistic":
             self.loss_ = get_loss("multinomial")
         self._factors = self._class_factors(self._places(y), weights)
-        self._sample = self.calibration_ = None
+        self._sample = None
 
     def _places(self, y: np.ndarray) -> np.ndarray:
         """The number of each label's class."""
@@ -273,17 +273,27 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
             places, scores = fit.held_out
             own = None if batch.weights is None else batch.weights[places]
             self.calibration_ = Calibration.fit(scores, batch.targets[places] > 0, own)
-        elif self._sample is not None and len(self._sample.rows):
-            self._calibrate_on_sample(fit, self._sample)
+        elif fit.moments is None or fit.left_out is None:
+            self.calibration_ = self._calibrate_on_sample(fit.left_out)
 
-    def _calibrate_on_sample(self, fit: Fit, sample: RowSample) -> None:
+    def _find_calibration(self) -> Calibration | None:
+        if not self._needs_calibration() or self.moments_ is None:
+            return None
+        settings = self._settings(None)
+        return self._calibrate_on_sample(left_out_of(self.moments_, self.alpha_, settings))
+
+    def _calibrate_on_sample(self, left_out: LeftOut | None) -> Calibration | None:
         """Leave-one-out scores of the rows remembered; in a ball, which has none, their scores."""
+        sample = self._sample
+        if sample is None or not len(sample.rows):
+            return None
         targets, one = sample.notes[:, :-1], sample.notes[:, -1]
-        scores = self.model_.scores(sample.rows)
-        if fit.left_out is not None:
+        if left_out is None:
+            scores = self.model_.scores(sample.rows)
+        else:
             features = self.frozen_.features(sample.rows)
-            scores = fit.left_out(features, targets, sample.weights, one)
-        self.calibration_ = Calibration.fit(scores, targets > 0, sample.weights)
+            scores = left_out(features, targets, sample.weights, one)
+        return Calibration.fit(scores, targets > 0, sample.weights)
 
     def _keep_stochastic(self, settings: Settings) -> None:
         super()._keep_stochastic(settings)

@@ -13,6 +13,7 @@ from kitchensinks.fitting.held_out import held_out_scores
 from kitchensinks.fitting.space import (
     SPAN_ROWS,
     Fit,
+    LeftOut,
     Settings,
     Space,
     bytes_needed,
@@ -23,7 +24,12 @@ from kitchensinks.fitting.space import (
     takes_span,
 )
 from kitchensinks.fitting.sparse import fit_sparse
-from kitchensinks.fitting.squared import fit_squared, solve_moments
+from kitchensinks.fitting.squared import (
+    effective_dimension,
+    fit_squared,
+    left_out_of,
+    solve_moments,
+)
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.losses import Array, Loss
 from kitchensinks.moments import Moments
@@ -34,11 +40,14 @@ __all__ = [
     "Fit",
     "Groups",
     "Growth",
+    "LeftOut",
     "Settings",
     "Stochastic",
     "check_solver",
+    "effective_dimension",
     "fit_weights",
     "grow",
+    "left_out_of",
     "prefix_errors",
     "solve_moments",
     "takes_stochastic",

@@ -7,7 +7,7 @@ import numpy as np
 
 from kitchensinks.features import FeatureBlocks
 from kitchensinks.fitting.space import Fit, Settings, gram_noise, shares_of, warn_noise
-from kitchensinks.fitting.squared import cholesky_fit
+from kitchensinks.fitting.squared import cholesky_fit, effective_dimension
 from kitchensinks.losses import Array
 from kitchensinks.moments import Moments
 from kitchensinks.numerics.words import Words
@@ -74,7 +74,8 @@ def fit_conjugate(
     equations = replace(equations, weight=total, mean=mean, target=target)
     rough = cholesky_fit(equations, alpha, settings, solution.weights)
     if rough is not None:
-        fit.condition, fit.freedom, fit.left_out = rough.condition, rough.freedom, rough.left_out
+        fit.condition, fit.left_out = rough.condition, rough.left_out
+        fit.freedom = effective_dimension(equations.gram, alpha)
     return fit
 
 

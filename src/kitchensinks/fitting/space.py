@@ -227,6 +227,7 @@ def sum_moments(
             None if settings.one is None else settings.one[rows],
         )
         settings.progress(f"summed {rows.stop} of {len(targets)} rows")
+    moments.close()
     return moments
 
 

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky, eigvalsh, solve_triangular
 from scipy.linalg.lapack import dpocon, dpotrs, dtrtri
 
 from kitchensinks.fitting.space import (
@@ -47,6 +47,7 @@ def fit_squared(
     if within is not None:
         fit.left_out = lambda features, *rest: within(span.place(features)[0], *rest)
     fit.span = span
+    fit.freedom = float(np.sum(span.values / (span.values + fit.alpha)))
     fit.weights, fit.intercept = space.lift(fit.weights, fit.intercept)
     return fit
 
@@ -175,21 +176,42 @@ def cholesky_fit(
         solver="direct (Cholesky)",
     )
     reciprocal, _ = dpocon(factor, one_norm, uplo="L")
-    inverse, _ = dtrtri(factor, lower=1)
-    # Σ s/(s + α) = K − α·tr (G + αI)⁻¹, and that trace is ‖L⁻¹‖².
-    freedom = len(factor) - alpha * float(np.vdot(inverse, inverse))
     return Fit(
         weights,
         solution.intercept,
         alpha,
         solution,
         condition=1.0 / reciprocal if reciprocal > 0 else math.inf,
-        freedom=freedom,
         errors=errors,
         left_out=_left_out(
             factor, equations, weights if fitted is None else fitted, settings.fit_intercept
         ),
     )
+
+
+def effective_dimension(gram: Array, alpha: float) -> float:
+    """Σ s/(s + α) over the eigenvalues s of a Gram matrix, α ≥ 0.
+
+    By K − α·tr (G + αI)⁻¹, with ‖L⁻¹‖² for the trace: half the work of the eigenvalues.
+    """
+    shifted = np.array(gram, order="F")
+    diagonal = np.diag_indices_from(shifted)
+    rounding = len(gram) * np.finfo(float).eps * float(shifted[diagonal].max())
+    if alpha <= rounding:
+        return float(spectrum_facts(eigvalsh(gram), alpha, rounding)["freedom"])
+    shifted[diagonal] += alpha
+    factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+    inverse, _ = dtrtri(factor, lower=1, overwrite_c=1)
+    return len(gram) - alpha * float(np.vdot(inverse, inverse))
+
+
+def left_out_of(moments: Moments, alpha: float, settings: Settings) -> LeftOut | None:
+    """Leave-one-out scores of the fit that has these sums and this ridge."""
+    equations = moments.normal_equations(settings.fit_intercept)
+    fit = cholesky_fit(equations, alpha, settings) if alpha > 0.0 else None
+    if fit is None:
+        fit = _eigen_fit(equations, alpha, settings, RidgePath(equations, settings.fit_intercept))
+    return fit.left_out
 
 
 def _left_out(

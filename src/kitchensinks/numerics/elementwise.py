@@ -122,3 +122,23 @@ def affine_plain(values: NDArray[Any], scale: float, shift: NDArray[Any]) -> Non
     """The same in NumPy."""
     values *= values.dtype.type(scale)
     values -= shift.astype(values.dtype)
+
+
+@numba.njit(parallel=True, cache=True)
+def _add_lower(total: Any, part: Any, unit: Any) -> None:
+    for j in numba.prange(total.shape[1]):
+        for i in range(j, total.shape[0]):
+            total[i, j] += unit * part[i, j]
+
+
+def add_lower(total: NDArray[np.float64], part: NDArray[Any], unit: float) -> None:
+    """total += unit·part in float64, on and below the diagonal; both column by column in memory."""
+    if part.size < SMALL:
+        add_lower_plain(total, part, unit)
+    else:
+        _add_lower(total, part, float(unit))
+
+
+def add_lower_plain(total: NDArray[np.float64], part: NDArray[Any], unit: float) -> None:
+    """The same in NumPy."""
+    total += unit * np.tril(part).astype(np.float64)
