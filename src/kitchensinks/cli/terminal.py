@@ -113,16 +113,17 @@ class Lines(Meter):
 
     def phase(self, text: str) -> None:
         self.text = f", {text}"
-        self._line(self.text)
+        # Rows that are being read say more; this is for work without any.
+        self._line(self.text, 2 * _LINE_EVERY)
 
     def _tell(self, done: int, total: int) -> None:
         if 0 < done < total:
             left = (time.monotonic() - self.begun) * (total - done) / done
             self._line(f"{self.text}: {100 * done / total:.0f} %, {left:.0f} s left")
 
-    def _line(self, text: str) -> None:
+    def _line(self, text: str, after: float = _LINE_EVERY) -> None:
         now = time.monotonic()
-        if now - self.last >= _LINE_EVERY:
+        if now - self.last >= after:
             self.last = now
             print(f"{self.title}{text}", file=sys.stderr, flush=True)
 
