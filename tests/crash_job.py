@@ -58,16 +58,19 @@ def main():
     uninterrupted = np.load(weights)
     forget(folder)
     crashes = finished = resumed = 0
-    while crashes < n_crashes or finished == 0:
+    # Until there have been enough crashes, some of them in the middle of a pass.
+    while crashes < n_crashes or resumed < n_crashes // 4 or finished == 0:
         number = child(folder, source, options, f"{luck.randint(8, 30)}MB")
-        if crashes < n_crashes:
-            time.sleep(luck.uniform(0.0, 0.7 * seconds))
+        if crashes < 5 * n_crashes and (crashes < n_crashes or resumed < n_crashes // 4):
+            time.sleep(luck.uniform(0.0, seconds))
             os.kill(number, signal.SIGKILL)
         status = os.waitpid(number, 0)[1]
         if status == signal.SIGKILL:
             crashes += 1
             resumed += any((folder / "checkpoint").glob("*.sums"))
+            seconds *= 1.02  # should the first fit have had the machine for itself
             continue
+        seconds *= 0.9
         assert status == 0, f"a fit that went on failed: {status}"
         assert np.array_equal(np.load(weights), uninterrupted), "other weights"
         finished += 1

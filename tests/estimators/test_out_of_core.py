@@ -158,9 +158,10 @@ def test_mixed_tables_end_to_end(tmp_path):
     assert again.predict(other).tolist() == model.predict(other).tolist()
     with pytest.raises(ValueError, match="no column 'colour': did you mean 'color'"):
         again.predict(ks.open_table(frame.rename(columns={"colour": "color"})))
+    narrow = ks.open_table(frame[["size", "id"]])
+    rows = ks.Rows(narrow, ks.Columns.learn(narrow))
     with pytest.raises(ValueError, match="2 columns of numbers; the model was fitted to 4"):
-        narrow = ks.open_table(frame[["size", "id"]])
-        again.predict(ks.Rows(narrow, ks.Columns.learn(narrow)))
+        again.predict(rows)
 
 
 def test_a_model_of_arrays_knows_no_columns(files, data):
