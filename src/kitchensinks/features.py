@@ -21,7 +21,7 @@ _SMALLEST_BLOCK = 64
 _PILOT_RUNS, _PILOT_RUN = 8, 32
 # Rows, and entries of them, that a data-dependent law is learned from.
 _SAMPLE_ROWS, _SAMPLE_ENTRIES = 2000, 2**24
-_SPREAD_ENTRIES = 2**22
+_SPREAD_ENTRIES = 2**20
 # A draw larger than this many bytes is made anew, part by part, each time it is used.
 HELD_DRAW = 2**28
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 # A record batch has at most this many rows, and entries.
-BATCH_ROWS, BATCH_ENTRIES = 2**16, 2**22
+BATCH_ROWS, BATCH_ENTRIES = 2**16, 2**20
 # Bytes at either end of a file that go into its fingerprint.
 _ENDS = 2**16
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
