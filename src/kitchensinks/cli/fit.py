@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,12 @@ class Source:
     targets: np.ndarray
     weights: Any
     task: str
+    seed: int
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """A key for each row, from its content: one walk over the table."""
+        return row_keys(self.rows, self.seed)
 
     def kept(self, held: Any) -> np.ndarray:
         """Weights without the rows held out."""
@@ -85,7 +92,7 @@ class Source:
         """Which rows are held out, by their content; None for none."""
         if options.validation == 0:
             return None
-        held = hold_out(row_keys(self.rows, options.seed), self.weights, options.validation)
+        held = hold_out(self.keys, self.weights, options.validation)
         left = self.targets[self.kept(held) > 0]
         if not held.any() or (self.task == "classification" and len(np.unique(left)) < 2):
             raise ValueError(
@@ -117,7 +124,7 @@ def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, 
     )
     for text in oddities(table, targets, weights):
         terminal.note(text)
-    source = Source(table, rows, targets, weights, task)
+    source = Source(table, rows, targets, weights, task, options.seed)
     held = source.hold_out(options)
     choice = choose(options, source, held, work, terminal)
     model = estimator(options, task, choice)
@@ -189,8 +196,7 @@ def choose(
     most = min(_SAMPLE_ROWS, max(1000, _SAMPLE_ENTRIES // rows.shape[1]))
     places = np.flatnonzero(kept > 0)
     if len(places) > most:
-        keys = row_keys(rows, options.seed)
-        places = np.flatnonzero(lowest_keys(keys, kept, most) & (kept > 0))[:most]
+        places = np.flatnonzero(lowest_keys(source.keys, kept, most) & (kept > 0))[:most]
     terminal.note(f"Trying {len(BASES)} bases on {len(places):,} rows:")
 
     def say(trial: Trial) -> None:

@@ -184,6 +184,8 @@ def run(
         raise SystemExit(FAILURE) from None
     except _BAD_INPUT as error:
         _stop(f"Error: {_one_line(error)}", BAD_INPUT, debug)
+    except OSError as error:
+        _stop(f"Error: {_one_line(error)}", FAILURE, debug)
     except Exception as error:
         text = f"Error: {type(error).__name__}: {_one_line(error)}"
         _stop(f"{text} Run again with --debug to see where.", FAILURE, debug)
@@ -197,6 +199,6 @@ def _stop(text: str, code: int, debug: bool) -> None:
 
 
 def _one_line(error: Any) -> str:
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return " ".join(str(error).split())
