@@ -17,6 +17,8 @@ from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
+from kitchensinks.estimators.checks import check_loss, check_parameters
+from kitchensinks.estimators.checks import threads as with_threads
 from kitchensinks.persistence import save
 from kitchensinks.rows import block_slices
 from kitchensinks.rows.columns import Columns
@@ -116,6 +118,8 @@ def fit(options: FitOptions, terminal: Terminal) -> dict[str, Any]:
 def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, Any]:
     table = open_table(options.data, options.skip_bad_rows)
     targets, weights, task = read_target(table, options.target, options.task)
+    # Found out now, and not after a basis has been chosen.
+    check_parameters(estimator(options, task, _asked("fourier")), check_loss(options.loss, task))
     columns = Columns.learn(table, [options.target, *options.drop], options.seed)
     rows = Rows(table, columns)
     terminal.note(
@@ -134,30 +138,33 @@ def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, 
     start = time.monotonic()
     _fit(model, "Fitting all rows", source, weights, work.checkpoint("all-rows"), terminal)
     seconds = time.monotonic() - start
-    facts = {
-        "model": str(options.out),
-        "data": options.data,
-        "target": options.target,
-        "task": task,
-        "basis": choice.name,
-        "components": model.n_components_,
-        "alpha": float(model.alpha_),
-        "loss": model.loss_.name,
-        "solver": model.solver_,
-        "rows": len(rows),
-        "bad_rows": table.bad_rows.count,
-        "columns": len(columns.inputs),
-        "inputs": rows.shape[1],
-        "validation": validation,
-        "choice": {"reason": choice.reason, "trials": [asdict(trial) for trial in choice.trials]},
-        "seconds": seconds,
-        "rows_per_second": len(rows) / seconds,
-    }
+    facts = _facts(options, source, choice, model)
+    facts |= {"validation": validation, "seconds": seconds}
+    facts["rows_per_second"] = len(rows) / seconds
     notes = {name: facts[name] for name in ("target", "task", "basis", "rows", "validation")}
     save(model, options.out, notes=notes)
     work.clear()
     _report(facts, terminal)
     return facts
+
+
+def _facts(options: FitOptions, source: Source, choice: Choice, model: Any) -> dict[str, Any]:
+    return {
+        "model": str(options.out),
+        "data": options.data,
+        "target": options.target,
+        "task": source.task,
+        "basis": choice.name,
+        "components": model.n_components_,
+        "alpha": float(model.alpha_),
+        "loss": model.loss_.name,
+        "solver": model.solver_,
+        "rows": len(source.rows),
+        "bad_rows": source.table.bad_rows.count,
+        "columns": len(source.rows.columns.inputs),
+        "inputs": source.rows.shape[1],
+        "choice": {"reason": choice.reason, "trials": [asdict(trial) for trial in choice.trials]},
+    }
 
 
 def check_options(options: FitOptions) -> None:
@@ -186,7 +193,7 @@ def choose(
 ) -> Choice:
     """The basis asked for, or the one that does best on a sample of the rows not held out."""
     if options.basis != "auto":
-        return Choice(options.basis, BASES[options.basis](), "It was asked for.", ())
+        return _asked(options.basis)
     identity = {**source.rows.fingerprint(), "target": options.target, "task": source.task}
     known = work.known_choice(identity)
     if known is not None:
@@ -205,18 +212,23 @@ def choose(
             f"{100 * trial.error:6.2f} ± {100 * trial.standard_error:.2f} %  {trial.seconds:.1f} s"
         )
 
-    choice = choose_basis(
-        rows[places],
-        source.targets[places],
-        source.task,
-        options.budget,
-        options.seed,
-        unscaled=rows.unscaled,
-        progress=say,
-    )
+    with with_threads(options.threads):
+        choice = choose_basis(
+            rows[places],
+            source.targets[places],
+            source.task,
+            options.budget,
+            options.seed,
+            unscaled=rows.unscaled,
+            progress=say,
+        )
     terminal.note(f"Chosen: {choice.reason}")
     work.keep_choice(choice, identity)
     return choice
+
+
+def _asked(name: str) -> Choice:
+    return Choice(name, BASES[name](), "It was asked for.", ())
 
 
 def estimator(options: FitOptions, task: str, choice: Choice) -> Any:
