@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from kitchensinks.cli import main
 from kitchensinks.cli import terminal as module
 from kitchensinks.cli.terminal import Lines, Terminal, run
 
@@ -50,6 +51,15 @@ def test_a_bar_in_a_terminal(monkeypatch, capsys):
         for done in (0, 50, 100, 0, 100):
             meter.seen(done, 100)
     assert "Counting" in capsys.readouterr().err
+
+
+def test_a_missing_package_is_named_with_its_extra(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "typer", None)
+    monkeypatch.delitem(sys.modules, "kitchensinks.cli.app", raising=False)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert 'pip install "kitchensinks[cli]"' in capsys.readouterr().err
 
 
 def test_quiet_and_json_say_nothing_else(capsys):
