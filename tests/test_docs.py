@@ -29,7 +29,7 @@ def test_the_page_on_theory_names_every_function():
     assert functions <= named
 
 
-@pytest.mark.parametrize("page", ["fitting.md"])
+@pytest.mark.parametrize("page", ["fitting.md", "files.md"])
 def test_python_blocks_of_the_page_run(page):
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text("utf-8"), re.DOTALL)
     assert blocks

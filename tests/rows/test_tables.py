@@ -270,6 +270,20 @@ def test_a_folder_with_mixed_schemas_names_the_difference(tmp_path):
         open_table(tmp_path)
 
 
+def test_folders_named_by_a_value_are_a_column(tmp_path):
+    """As writers of partitioned tables leave them."""
+    frame = pd.DataFrame({"a": np.arange(6), "year": [2023, 2023, 2024, 2024, 2024, 2025]})
+    frame["city"] = ["Rio", "Rio", "New York", "Rio", "New York", "Rio"]
+    frame.to_parquet(tmp_path / "parts", partition_cols=["year", "city"])
+    table = open_table(tmp_path / "parts")
+    assert sorted(table.names) == ["a", "city", "year"]
+    found = whole(table).sort_values("a")
+    assert found.year.tolist() == frame.year.astype(str).tolist()
+    assert found.city.tolist() == frame.city.tolist()
+    # A walk over such a column alone reads no other.
+    assert sorted(whole(table, ["city"]).city) == sorted(frame.city)
+
+
 def test_a_column_that_is_not_there_suggests_the_nearest():
     table = open_table(pa.table({"income": [1], "age": [2]}))
     with pytest.raises(ValueError, match="no column 'incone': did you mean 'income'"):

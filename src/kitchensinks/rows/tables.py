@@ -132,7 +132,8 @@ def open_table(source: Any, skip_bad_rows: bool = False) -> Table:
     if not isinstance(source, str | os.PathLike):
         return MemoryTable(_to_arrow(source))
     paths = _expand(str(source))
-    tables = [_open_file(path, skip_bad_rows) for path in paths]
+    root = Path(source) if Path(source).is_dir() else None
+    tables = [_open_file(path, root or path.parent, skip_bad_rows) for path in paths]
     return tables[0] if len(tables) == 1 else Stack(str(source), tables)
 
 
@@ -161,7 +162,7 @@ def _is_data(path: Path, folder: Path) -> bool:
     return path.name.endswith((".parquet", ".pq", ".npy", *_DELIMITED, *_SVMLIGHT))
 
 
-def _open_file(path: Path, skip_bad_rows: bool) -> Table:
+def _open_file(path: Path, root: Path, skip_bad_rows: bool) -> Table:
     name = path.name.lower()
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty: need a file with rows.")
@@ -180,7 +181,7 @@ def _open_file(path: Path, skip_bad_rows: bool) -> Table:
     if mark == b"PAR1" or name.endswith((".parquet", ".pq")):
         from kitchensinks.rows.parquet import ParquetTable
 
-        return ParquetTable(path)
+        return ParquetTable(path, root)
     raise ValueError(f"{path} is of no known kind: need {_KINDS}.")
 
 
