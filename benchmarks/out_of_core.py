@@ -95,7 +95,8 @@ def main() -> None:
         runs.append(run)
         print(
             f"{run['rows']:>12,} rows: {run['seconds']:8.1f} s ({run['cpu_seconds']:.1f} s of "
-            f"processors), {run['rows'] / run['seconds']:,.0f} rows/s, peak {run['peak_bytes'] / 1e9:.2f} GB, error {run['relative_error']:.3f}",
+            f"processors), {run['rows'] / run['seconds']:,.0f} rows/s, "
+            f"peak {run['peak_bytes'] / 1e9:.2f} GB, error {run['relative_error']:.3f}",
             flush=True,
         )
     ratios = {}

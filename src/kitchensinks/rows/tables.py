@@ -297,19 +297,27 @@ class Stack(Table):
 
     def __init__(self, label: str, tables: list[Table]) -> None:
         self.label, self._tables = label, tables
-        first = tables[0]
-        for other in tables[1:]:
+        self._agree()
+
+    @property
+    def schema(self) -> Any:
+        return self._tables[0].schema
+
+    def _agree(self) -> None:
+        """Same names in any order, and same types; those of text files are made the same."""
+        first, *others = self._tables
+        for other in others:
+            other.check_names(first.names)
+            first.check_names(other.names)
+        # The first file takes the widest types, then gives them to all.
+        for other in 2 * others:
+            if hasattr(first, "widen"):
+                first.widen(other)
+        for other in others:
             self._match(first, other)
-        self.schema = first.schema
 
     @staticmethod
     def _match(first: Table, other: Table) -> None:
-        """Same names and types, in any order."""
-        other.check_names(first.names)
-        first.check_names(other.names)
-        widen = getattr(first, "widen", None)
-        if widen is not None:
-            widen(other)
         for name in first.names:
             mine, theirs = first.schema.field(name).type, other.schema.field(name).type
             if mine != theirs:
@@ -320,7 +328,10 @@ class Stack(Table):
 
     @cached_property
     def _ends(self) -> np.ndarray:
-        return np.cumsum([table.n_rows for table in self._tables])
+        ends = np.cumsum([table.n_rows for table in self._tables])
+        # Types of text files may have widened while their rows were counted.
+        self._agree()
+        return ends
 
     @property
     def n_rows(self) -> int:
