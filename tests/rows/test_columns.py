@@ -121,6 +121,35 @@ def test_columns_in_another_order_just_work(learned, frame):
     pd.testing.assert_frame_equal(numbers(learned, frame), numbers(learned, turned))
 
 
+def test_a_column_that_is_empty_this_time_is_missing(learned, frame, tmp_path):
+    frame.head(5).assign(size=np.nan, city=None, day=None).to_csv(tmp_path / "a.csv", index=False)
+    table = open_table(tmp_path / "a.csv")
+    learned.check(table)
+    out = dict(zip(learned.outputs, learned.apply(next(table.batches())).T, strict=True))
+    np.testing.assert_array_equal(out["size"], np.median(frame["size"]))
+    np.testing.assert_array_equal(out["city is missing"], 1.0)
+    assert np.isfinite(out["day days"]).all()
+
+
+def test_dates_of_every_type_are_the_same_numbers():
+    moments = pd.Series(pd.date_range("2023-03-04 05:06:07", periods=9, freq="31h"))
+    columns = {
+        "s": pa.array(moments.astype("datetime64[s]")),
+        "ns": pa.array(moments.astype("datetime64[ns]")),
+        "zone": pa.array(moments.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")),
+        "text": pa.array(moments.dt.strftime("%Y-%m-%d %H:%M:%S")),
+    }
+    found = []
+    for name, values in columns.items():
+        table = open_table(pa.table({name: values}))
+        learned = Columns.learn(table)
+        found.append(learned.apply(next(table.batches())))
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0])
+    table = open_table(pa.table({"day": pa.array(moments).cast(pa.date32())}))
+    assert Columns.learn(table).outputs[:2] == ["day days", "day day"]
+
+
 def test_missing_renamed_and_changed_columns_are_named(learned, frame):
     with pytest.raises(ValueError, match="no column 'size': did you mean 'sizes'"):
         learned.check(open_table(frame.rename(columns={"size": "sizes"})))

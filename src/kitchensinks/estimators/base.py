@@ -221,7 +221,8 @@ class KitchenSink(BaseEstimator):
             self.columns_ = X.columns
             self.n_features_in_ = X.shape[1]
             # The names are those of columns_: blocks of the rows are arrays without names.
-            self.__dict__.pop("feature_names_in_", None)
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
             return X
         if isinstance(X, Table):
             columns = getattr(self, "columns_", None)
