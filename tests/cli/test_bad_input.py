@@ -2,12 +2,14 @@
 
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
 
 from kitchensinks.cli import fit as fit_module
-from tests.cli.conftest import pyarrow, rows_of, write
+from tests.cli.conftest import rows_of, write
 
 
 @pytest.fixture
@@ -173,7 +175,7 @@ def test_an_output_path_is_checked_before_the_work(verb, place, refused, worksho
         path.mkdir()
     if path is None:
         # Not even the superuser writes here.
-        path = pytest.importorskip("pathlib").Path("/proc") / name
+        path = Path("/proc") / name
         if not path.parent.is_dir():
             pytest.skip("no folder that cannot be written")
     # The data does not exist either: it is the path that is complained about.
