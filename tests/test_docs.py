@@ -31,7 +31,16 @@ def test_the_page_on_theory_names_every_function():
     assert functions <= named
 
 
-@pytest.mark.parametrize("page", ["fitting.md"])
+def test_the_page_on_the_command_names_every_verb():
+    typer = pytest.importorskip("typer")
+    from kitchensinks.cli.app import app
+
+    page = (DOCS / "command.md").read_text("utf-8")
+    for verb in typer.main.get_command(app).commands:
+        assert f"sinks {verb}" in page
+
+
+@pytest.mark.parametrize("page", ["fitting.md", "files.md"])
 def test_python_blocks_of_the_page_run(page):
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text("utf-8"), re.DOTALL)
     assert blocks

@@ -43,6 +43,10 @@ def test_a_file_answers_as_the_regressor(basis, dtype, tmp_path):
     far = X + np.where(np.arange(X.shape[1]) == 1, 1e4, 0.0)
     model.fit(far, both)
     ks.to_onnx(model, tmp_path / "model.onnx")
+    names = [
+        one.name for one in onnxruntime.InferenceSession(tmp_path / "model.onnx").get_outputs()
+    ]
+    assert names == ["prediction"]
     (prediction,) = run(tmp_path / "model.onnx", far)
     assert np.all(np.abs(prediction - model.predict(far)) <= 1e-4 * np.std(both, axis=0))
 

@@ -1,6 +1,6 @@
 """`python -m kitchensinks` is the `sinks` command."""
 
-from kitchensinks.cli.app import main
+from kitchensinks.cli import main
 
 if __name__ == "__main__":
     main()

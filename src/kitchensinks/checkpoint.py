@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import kitchensinks
 
 State = dict[str, NDArray[Any]]
-_FACTS = "fit.json"
+_FACTS = "identity"
 
 
 class Interrupted(KeyboardInterrupt):

@@ -341,6 +341,9 @@ def _check_shapes(estimator: Any) -> None:
     if isinstance(estimator, KitchenSinkClassifier):
         count = 2 if outputs == 1 else outputs
         wanted["classes"] = (estimator.classes_, (count,))
+    columns = estimator.columns_
+    if columns is not None and columns.width != frozen.n_inputs:
+        raise ValueError(f"columns of {columns.width} numbers where {frozen.n_inputs} are needed")
     for name, (array, shape) in wanted.items():
         if array.shape != shape:
             raise ValueError(f"{name} of shape {array.shape} where {shape} is needed")

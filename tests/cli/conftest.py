@@ -6,12 +6,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
-
-pytest.importorskip("typer")
-pytest.importorskip("rich")
-pyarrow = pytest.importorskip("pyarrow")
-pytest.importorskip("skrub")
 
 COMMAND = [sys.executable, "-m", "kitchensinks"]
 

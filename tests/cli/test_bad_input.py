@@ -2,12 +2,14 @@
 
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
 
 from kitchensinks.cli import fit as fit_module
-from tests.cli.conftest import pyarrow, rows_of, write
+from tests.cli.conftest import rows_of, write
 
 
 @pytest.fixture
@@ -125,7 +127,9 @@ def test_a_target_of_text_is_no_number(refused, train, tmp_path):
         ("--drop", "nothing"),
     ],
 )
-def test_an_option_that_makes_no_sense(option, value, refused, train, tmp_path):
+def test_an_option_that_makes_no_sense(option, value, refused, train, tmp_path, monkeypatch):
+    # It is found out before any basis is tried.
+    monkeypatch.setattr(fit_module, "choose", None)
     said = refused(*fit(train, "kind", tmp_path, "--drop", "price", option, value))
     assert value in said
 
@@ -171,7 +175,7 @@ def test_an_output_path_is_checked_before_the_work(verb, place, refused, worksho
         path.mkdir()
     if path is None:
         # Not even the superuser writes here.
-        path = pytest.importorskip("pathlib").Path("/proc") / name
+        path = Path("/proc") / name
         if not path.parent.is_dir():
             pytest.skip("no folder that cannot be written")
     # The data does not exist either: it is the path that is complained about.
@@ -235,7 +239,7 @@ def test_a_failure_of_ours_has_another_code_and_its_place_on_request(
     assert "--debug" in said
     _, _, said = sinks(*arguments, "--debug")
     assert "Traceback" in said
-    assert 'raise RuntimeError("the sink' in said
+    assert "in fail\n" in said
 
 
 def test_a_broken_write_leaves_the_old_file(refused, workshop, tmp_path, monkeypatch):

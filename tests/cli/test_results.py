@@ -4,12 +4,13 @@ import gzip
 import json
 
 import numpy as np
+import pyarrow
 import pytest
 
 import kitchensinks as ks
 from kitchensinks.cli import fit as fit_module
 from kitchensinks.persistence import open_model
-from tests.cli.conftest import pyarrow, rows_of, write
+from tests.cli.conftest import rows_of, write
 
 
 def read(path):

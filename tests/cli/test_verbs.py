@@ -74,18 +74,25 @@ def test_a_verb_in_a_terminal_and_into_pipes(verb, workshop, tmp_path):
         assert [path.name for path in folder.iterdir()] == names
 
 
-def test_the_demo_in_a_terminal_and_into_pipes(tmp_path):
-    """Into pipes the whole of it is run by the tests of the demo itself."""
+def test_the_demo_refuses_a_folder_in_a_terminal_and_into_pipes(tmp_path):
     pytest.importorskip("matplotlib")
-    code, screen = run_in_terminal("demo", "--quick", "--out", tmp_path / "demo")
-    assert code == 0, screen
-    assert "Fourier gaussian" in screen
-    assert len(list((tmp_path / "demo").iterdir())) == 2
     (tmp_path / "file").touch()
     plain = run_plain("demo", "--out", tmp_path / "file")
-    assert plain.returncode == 2
-    assert "file" in plain.stderr
-    assert "Traceback" not in plain.stderr
+    code, screen = run_in_terminal("demo", "--out", tmp_path / "file")
+    assert plain.returncode == code == 2
+    for said in (plain.stderr, screen):
+        assert "file" in said
+        assert "Traceback" not in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", [run_plain, run_in_terminal])
+def test_the_whole_demo(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    said = str(run("demo", "--quick", "--out", tmp_path / "demo"))
+    assert "Fourier gaussian" in said
+    assert "seconds in all" in said
+    assert len(list((tmp_path / "demo").iterdir())) == 2
 
 
 def test_help_loads_nothing_heavy_and_every_verb_shows_an_example():

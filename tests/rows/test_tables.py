@@ -160,12 +160,37 @@ def test_words_for_nothing_are_missing(tmp_path):
     assert batch.to_pydict() == {"a": [1, None, None], "b": ["x", None, "y"]}
 
 
+def test_a_column_without_values_has_no_type_until_one_comes(tmp_path, monkeypatch):
+    path = write(tmp_path / "a.csv", "a,b\n1,\n2,\n")
+    table = open_table(path)
+    assert table.n_rows == 2
+    assert table.schema.field("b").type == pa.null()
+    assert next(table.batches()).column("b").null_count == 2
+    monkeypatch.setattr(delimited, "_LOOK_BYTES", 10)
+    path = write(tmp_path / "b.csv", "a,b\n" + "1,\n" * 100 + "1,late\n" + "1,\n" * 1000)
+    table = open_table(path)
+    assert table.n_rows == 1101
+    assert table.schema.field("b").type == pa.string()
+    assert whole(table, ["b"], 99).b.dropna().to_dict() == {1: "late"}
+
+
 def test_files_of_one_table_share_the_wider_type(tmp_path):
     write(tmp_path / "1.csv", "a\n1\n2\n")
     write(tmp_path / "2.csv", "a\n1.5\n")
     table = open_table(str(tmp_path / "*.csv"))
     assert table.schema.field("a").type == pa.float64()
     assert [batch.column(0).to_pylist() for batch in table.batches()] == [[1.0, 2.0], [1.5]]
+
+
+def test_types_that_widen_late_widen_in_every_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "_LOOK_BYTES", 16)
+    for name in "135":
+        write(tmp_path / f"{name}.csv", "a\n" + "1\n" * 50)
+    write(tmp_path / "4.csv", "a\n" + "1\n" * 50 + "2.5\n" + "1\n" * 500)
+    table = open_table(str(tmp_path / "*.csv"))
+    assert table.n_rows == 701
+    assert {str(batch.schema.field("a").type) for batch in table.batches()} == {"double"}
+    assert whole(table).a.sum() == 702.5
 
 
 def test_dos_lines_a_mark_and_no_last_line_break(tmp_path):
@@ -268,6 +293,20 @@ def test_a_folder_with_mixed_schemas_names_the_difference(tmp_path):
     pd.DataFrame({"a": [1], "c": [2.0]}).to_parquet(tmp_path / "2.parquet")
     with pytest.raises(ValueError, match=r"2\.parquet has no column 'b'"):
         open_table(tmp_path)
+
+
+def test_folders_named_by_a_value_are_a_column(tmp_path):
+    """As writers of partitioned tables leave them."""
+    frame = pd.DataFrame({"a": np.arange(6), "year": [2023, 2023, 2024, 2024, 2024, 2025]})
+    frame["city"] = ["Rio", "Rio", "New York", "Rio", "New York", "Rio"]
+    frame.to_parquet(tmp_path / "parts", partition_cols=["year", "city"])
+    table = open_table(tmp_path / "parts")
+    assert sorted(table.names) == ["a", "city", "year"]
+    found = whole(table).sort_values("a")
+    assert found.year.tolist() == frame.year.astype(str).tolist()
+    assert found.city.tolist() == frame.city.tolist()
+    # A walk over such a column alone reads no other.
+    assert sorted(whole(table, ["city"]).city) == sorted(frame.city)
 
 
 def test_a_column_that_is_not_there_suggests_the_nearest():

@@ -292,8 +292,3 @@ def demo(
             raise SystemExit(code)
 
     run(work, False, False, debug)
-
-
-def main() -> None:
-    """The entry point."""
-    app()

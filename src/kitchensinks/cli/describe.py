@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kitchensinks.archive import read_header
+from kitchensinks.archive import ModelFileError, read_header
 from kitchensinks.cli.options import writable
 from kitchensinks.cli.terminal import Terminal
 
@@ -14,12 +14,24 @@ def info(path: Path, terminal: Terminal) -> dict[str, Any]:
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist: need a model that `sinks fit` wrote.")
     header = read_header(path)
+    try:
+        facts = _facts(path, header)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ModelFileError(
+            f"{path} makes no sense ({error!r}): it was damaged or not written by kitchensinks."
+        ) from error
+    for name, value in facts.items():
+        terminal.show(f"{name:12s}{_told(value)}")
+    return facts
+
+
+def _facts(path: Path, header: dict[str, Any]) -> dict[str, Any]:
     notes = header.get("notes") or {}
     columns = [
         {"name": column["name"], "kind": column["kind"]}
         for column in (header.get("table") or {}).get("columns", [])
     ]
-    facts = {
+    return {
         "model": str(path),
         "bytes": path.stat().st_size,
         "format": header["format"],
@@ -39,15 +51,16 @@ def info(path: Path, terminal: Terminal) -> dict[str, Any]:
         "validation": notes.get("validation"),
         "columns": columns,
     }
-    for name, value in facts.items():
-        if name == "columns":
-            terminal.show(f"{'columns':12s}{', '.join(c['name'] for c in columns) or '-'}")
-        elif isinstance(value, dict):
-            told = (f"{key} {number:.5g}" for key, number in value.items() if number is not None)
-            terminal.show(f"{name:12s}{', '.join(told)}")
-        elif value is not None:
-            terminal.show(f"{name:12s}{value}")
-    return facts
+
+
+def _told(value: Any) -> str:
+    """A fact as text."""
+    if isinstance(value, dict):
+        known = ((key, number) for key, number in value.items() if number is not None)
+        return ", ".join(f"{key} {number:.5g}" for key, number in known)
+    if isinstance(value, list):
+        return ", ".join(f"{column['name']} ({column['kind']})" for column in value)
+    return "-" if value is None else str(value)
 
 
 def _in_words(basis: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
+from kitchensinks.estimators.checks import check_loss, check_parameters
+from kitchensinks.estimators.checks import threads as with_threads
 from kitchensinks.persistence import save
 from kitchensinks.rows import block_slices
 from kitchensinks.rows.columns import Columns
@@ -75,6 +78,12 @@ class Source:
     targets: np.ndarray
     weights: Any
     task: str
+    seed: int
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """A key for each row, from its content: one walk over the table."""
+        return row_keys(self.rows, self.seed)
 
     def kept(self, held: Any) -> np.ndarray:
         """Weights without the rows held out."""
@@ -85,7 +94,7 @@ class Source:
         """Which rows are held out, by their content; None for none."""
         if options.validation == 0:
             return None
-        held = hold_out(row_keys(self.rows, options.seed), self.weights, options.validation)
+        held = hold_out(self.keys, self.weights, options.validation)
         left = self.targets[self.kept(held) > 0]
         if not held.any() or (self.task == "classification" and len(np.unique(left)) < 2):
             raise ValueError(
@@ -109,6 +118,8 @@ def fit(options: FitOptions, terminal: Terminal) -> dict[str, Any]:
 def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, Any]:
     table = open_table(options.data, options.skip_bad_rows)
     targets, weights, task = read_target(table, options.target, options.task)
+    # Found out now, and not after a basis has been chosen.
+    check_parameters(estimator(options, task, _asked("fourier")), check_loss(options.loss, task))
     columns = Columns.learn(table, [options.target, *options.drop], options.seed)
     rows = Rows(table, columns)
     terminal.note(
@@ -117,7 +128,7 @@ def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, 
     )
     for text in oddities(table, targets, weights):
         terminal.note(text)
-    source = Source(table, rows, targets, weights, task)
+    source = Source(table, rows, targets, weights, task, options.seed)
     held = source.hold_out(options)
     choice = choose(options, source, held, work, terminal)
     model = estimator(options, task, choice)
@@ -127,30 +138,33 @@ def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, 
     start = time.monotonic()
     _fit(model, "Fitting all rows", source, weights, work.checkpoint("all-rows"), terminal)
     seconds = time.monotonic() - start
-    facts = {
-        "model": str(options.out),
-        "data": options.data,
-        "target": options.target,
-        "task": task,
-        "basis": choice.name,
-        "components": model.n_components_,
-        "alpha": float(model.alpha_),
-        "loss": model.loss_.name,
-        "solver": model.solver_,
-        "rows": len(rows),
-        "bad_rows": table.bad_rows.count,
-        "columns": len(columns.inputs),
-        "inputs": rows.shape[1],
-        "validation": validation,
-        "choice": {"reason": choice.reason, "trials": [asdict(trial) for trial in choice.trials]},
-        "seconds": seconds,
-        "rows_per_second": len(rows) / seconds,
-    }
+    facts = _facts(options, source, choice, model)
+    facts |= {"validation": validation, "seconds": seconds}
+    facts["rows_per_second"] = len(rows) / seconds
     notes = {name: facts[name] for name in ("target", "task", "basis", "rows", "validation")}
     save(model, options.out, notes=notes)
     work.clear()
     _report(facts, terminal)
     return facts
+
+
+def _facts(options: FitOptions, source: Source, choice: Choice, model: Any) -> dict[str, Any]:
+    return {
+        "model": str(options.out),
+        "data": options.data,
+        "target": options.target,
+        "task": source.task,
+        "basis": choice.name,
+        "components": model.n_components_,
+        "alpha": float(model.alpha_),
+        "loss": model.loss_.name,
+        "solver": model.solver_,
+        "rows": len(source.rows),
+        "bad_rows": source.table.bad_rows.count,
+        "columns": len(source.rows.columns.inputs),
+        "inputs": source.rows.shape[1],
+        "choice": {"reason": choice.reason, "trials": [asdict(trial) for trial in choice.trials]},
+    }
 
 
 def check_options(options: FitOptions) -> None:
@@ -179,7 +193,7 @@ def choose(
 ) -> Choice:
     """The basis asked for, or the one that does best on a sample of the rows not held out."""
     if options.basis != "auto":
-        return Choice(options.basis, BASES[options.basis](), "It was asked for.", ())
+        return _asked(options.basis)
     identity = {**source.rows.fingerprint(), "target": options.target, "task": source.task}
     known = work.known_choice(identity)
     if known is not None:
@@ -189,8 +203,7 @@ def choose(
     most = min(_SAMPLE_ROWS, max(1000, _SAMPLE_ENTRIES // rows.shape[1]))
     places = np.flatnonzero(kept > 0)
     if len(places) > most:
-        keys = row_keys(rows, options.seed)
-        places = np.flatnonzero(lowest_keys(keys, kept, most) & (kept > 0))[:most]
+        places = np.flatnonzero(lowest_keys(source.keys, kept, most) & (kept > 0))[:most]
     terminal.note(f"Trying {len(BASES)} bases on {len(places):,} rows:")
 
     def say(trial: Trial) -> None:
@@ -199,18 +212,23 @@ def choose(
             f"{100 * trial.error:6.2f} ± {100 * trial.standard_error:.2f} %  {trial.seconds:.1f} s"
         )
 
-    choice = choose_basis(
-        rows[places],
-        source.targets[places],
-        source.task,
-        options.budget,
-        options.seed,
-        unscaled=rows.unscaled,
-        progress=say,
-    )
+    with with_threads(options.threads):
+        choice = choose_basis(
+            rows[places],
+            source.targets[places],
+            source.task,
+            options.budget,
+            options.seed,
+            unscaled=rows.unscaled,
+            progress=say,
+        )
     terminal.note(f"Chosen: {choice.reason}")
     work.keep_choice(choice, identity)
     return choice
+
+
+def _asked(name: str) -> Choice:
+    return Choice(name, BASES[name](), "It was asked for.", ())
 
 
 def estimator(options: FitOptions, task: str, choice: Choice) -> Any:

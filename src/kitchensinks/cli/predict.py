@@ -17,7 +17,7 @@ from kitchensinks.cli.terminal import Terminal
 from kitchensinks.estimators import KitchenSinkClassifier
 from kitchensinks.estimators.checks import threads as with_threads
 from kitchensinks.persistence import Saved, open_model
-from kitchensinks.rows.tables import MemoryTable, Table, arrow, open_table
+from kitchensinks.rows.tables import Table, arrow, open_table
 from kitchensinks.rows.view import Rows, known_targets
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -38,10 +38,9 @@ def predict(
     saved = table_model(model_path)
     model = saved.estimator
     table = open_table(data, skip_bad_rows)
-    model.columns_.check(table)
     if id_column is not None:
         table.check_names([id_column])
-    answers = Answers(model, table.schema.field(id_column) if id_column else None)
+    answers = Answers(model, table, id_column)
     start, done = time.monotonic(), 0
     with (
         atomic(out) as temporary,
@@ -50,7 +49,7 @@ def predict(
         terminal.progress("Predicting") as meter,
     ):
         for batch in table.batches(answers.needed()):
-            write(answers.of(batch, table.label, done))
+            write(answers.of(batch, done))
             done += batch.num_rows
             meter.seen(done, table.n_rows)
     seconds = time.monotonic() - start
@@ -136,11 +135,11 @@ def table_model(path: Path) -> Saved:
 class Answers:
     """Record batches of predictions: the id, then the prediction, then a chance for each class."""
 
-    def __init__(self, model: Any, id_field: Any) -> None:
+    def __init__(self, model: Any, table: Table, id_name: str | None) -> None:
         pa = arrow()
-        self.model = model
-        self.id_name = None if id_field is None else id_field.name
-        fields = [] if id_field is None else [id_field]
+        self.model, self.id_name = model, id_name
+        self.rows = Rows(table, model.columns_)
+        fields = [] if id_name is None else [table.schema.field(id_name)]
         if isinstance(model, KitchenSinkClassifier):
             # From text or numbers to Arrow's type for them.
             fields.append(pa.field("prediction", pa.array(model.classes_.tolist()).type))
@@ -160,12 +159,11 @@ class Answers:
         more = [] if self.id_name is None or self.id_name in inputs else [self.id_name]
         return [*inputs, *more]
 
-    def of(self, batch: Any, label: str, first: int) -> Any:
+    def of(self, batch: Any, first: int) -> Any:
         """Answers to a batch of the table that starts at row `first`."""
         pa = arrow()
-        part = MemoryTable(pa.Table.from_batches([batch]))
-        part.label = f"{label}, from row {first + 1:,} on" if first else label
-        scores = self.model.model_.scores(Rows(part, self.model.columns_))
+        numbers = self.rows._numbers(batch, first + np.arange(batch.num_rows))
+        scores = self.model.model_.scores(numbers)
         columns: list[Any] = []
         if self.id_name is not None:
             columns.append(batch.column(self.id_name))

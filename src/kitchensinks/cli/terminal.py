@@ -113,16 +113,17 @@ class Lines(Meter):
 
     def phase(self, text: str) -> None:
         self.text = f", {text}"
-        self._line(self.text)
+        # Rows that are being read say more; this is for work without any.
+        self._line(self.text, 2 * _LINE_EVERY)
 
     def _tell(self, done: int, total: int) -> None:
         if 0 < done < total:
             left = (time.monotonic() - self.begun) * (total - done) / done
             self._line(f"{self.text}: {100 * done / total:.0f} %, {left:.0f} s left")
 
-    def _line(self, text: str) -> None:
+    def _line(self, text: str, after: float = _LINE_EVERY) -> None:
         now = time.monotonic()
-        if now - self.last >= _LINE_EVERY:
+        if now - self.last >= after:
             self.last = now
             print(f"{self.title}{text}", file=sys.stderr, flush=True)
 
@@ -183,6 +184,8 @@ def run(
         raise SystemExit(FAILURE) from None
     except _BAD_INPUT as error:
         _stop(f"Error: {_one_line(error)}", BAD_INPUT, debug)
+    except OSError as error:
+        _stop(f"Error: {_one_line(error)}", FAILURE, debug)
     except Exception as error:
         text = f"Error: {type(error).__name__}: {_one_line(error)}"
         _stop(f"{text} Run again with --debug to see where.", FAILURE, debug)
@@ -196,6 +199,6 @@ def _stop(text: str, code: int, debug: bool) -> None:
 
 
 def _one_line(error: Any) -> str:
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return " ".join(str(error).split())

@@ -227,7 +227,9 @@ class KitchenSink(BaseEstimator):
             X = X if isinstance(X, Rows) else Rows(X, Columns.learn(X))
             self.columns_ = X.columns
             self.n_features_in_ = X.shape[1]
-            self.feature_names_in_ = np.array(X.columns.outputs, dtype=object)
+            # The names are those of columns_: blocks of the rows are arrays without names.
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
             return X
         if isinstance(X, Table):
             columns = getattr(self, "columns_", None)

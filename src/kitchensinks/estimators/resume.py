@@ -41,13 +41,14 @@ def resuming(estimator: Any, batch: Any, checkpoint: Checkpoint | None) -> Itera
             yield
         return
     with threads(estimator.n_jobs):
-        count = max([pool["num_threads"] for pool in threadpool_info()], default=1)
+        # Products are split by the threads of BLAS, and rounded by the split.
+        pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
     settled = checkpoint.begin(
         _identity(estimator, batch),
         {
             "seed": seed_of(estimator.random_state),
             "memory": memory_budget(estimator.memory_budget),
-            "threads": count,
+            "threads": max(pools, default=1),
         },
     )
     estimator._resume = Resume(checkpoint, int(settled["seed"]), float(settled["memory"]))

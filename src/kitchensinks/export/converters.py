@@ -124,7 +124,7 @@ def _convert(estimator: Any, notes: dict[str, str]) -> bytes:
     model = skl2onnx.convert_sklearn(
         estimator,
         initial_types=[("rows", rows)],
-        final_types=None,
+        final_types=None if classifier else [("prediction", None)],
         options={id(estimator): {"zipmap": False}} if classifier else None,
         target_opset=_OPSET,
     )

@@ -150,28 +150,18 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
     shifts = np.random.Philox(key=[seed, 0]).random_raw(_RUNS) % np.uint64(n_rows // _RUNS - size)
     starts = np.arange(_RUNS) * (n_rows // _RUNS) + shifts.astype(np.int64)
     parts: list[Any] = []
-    if table.seekable:
-        for start in starts:
-            parts += _run(table.batches(names, int(start)), int(start), int(start), size)
-    else:
-        done = 0
-        for batch in table.batches(names):
-            for start in starts:
-                low, high = max(start - done, 0), min(start + size - done, batch.num_rows)
-                if low < high:
-                    parts.append(batch.slice(low, high - low))
+    # A file that can be entered anywhere is read from the start of each run; others are walked.
+    for runs in starts[:, None] if table.seekable else [starts]:
+        done = int(runs[0]) if table.seekable else 0
+        for batch in table.batches(names, done):
+            places = np.arange(done, done + batch.num_rows)
+            run = np.searchsorted(runs, places, side="right") - 1
+            # A copy: a slice would keep the whole batch in memory.
+            parts.append(batch.take(np.flatnonzero((run >= 0) & (places < runs[run] + size))))
             done += batch.num_rows
+            if done >= runs[-1] + size:
+                break
     return pa.Table.from_batches(parts)
-
-
-def _run(batches: Any, done: int, start: int, size: int) -> list[Any]:
-    parts, left = [], size
-    for batch in batches:
-        parts.append(batch.slice(0, left))
-        left -= parts[-1].num_rows
-        if left == 0:
-            break
-    return parts
 
 
 def _plain_kind(table: Table, name: str) -> str:

@@ -33,9 +33,6 @@ class DelimitedTable(TextTable):
             types = self._infer(look)
             if types is not None:
                 self._widen(types)
-        # A column with no value in sight takes any text.
-        types = [pa.string() if pa.types.is_null(kind) else kind for kind in self.schema.types]
-        self.schema = pa.schema(list(zip(names, types, strict=True)))
 
     def _header(self, line: bytes) -> list[str]:
         try:
@@ -130,11 +127,20 @@ class DelimitedTable(TextTable):
         pa = arrow()
         if not data.strip():
             return self.schema.empty_table().select(names)
+        # A column with no value in sight takes any text.
+        empty = [name for name in names if pa.types.is_null(self.schema.field(name).type)]
         types = dict(zip(self.names, self.schema.types, strict=True))
+        types.update(dict.fromkeys(empty, pa.string()))
         try:
             table, ragged = self._convert(data, names, types)
         except pa.ArrowException:
             return self._parse_wider(data, names)
+        for name in empty:
+            place = names.index(name)
+            if table.column(place).null_count == table.num_rows:
+                table = table.set_column(place, name, pa.nulls(table.num_rows))
+            else:
+                self._retype(name, pa.string())
         return None if ragged else table
 
     def _parse_wider(self, data: bytes, names: list[str]) -> Any:
@@ -144,15 +150,21 @@ class DelimitedTable(TextTable):
             table, ragged = self._convert(data, self.names, None)
         except pa.ArrowException:
             return None
-        kinds = zip(self.schema.types, table.schema.types, strict=True)
-        joined = [
-            theirs if pa.types.is_integer(mine) and pa.types.is_floating(theirs) else mine
-            for mine, theirs in kinds
+        found = zip(self.names, self.schema.types, table.schema.types, strict=True)
+        wider = [
+            name
+            for name, mine, theirs in found
+            if pa.types.is_integer(mine) and pa.types.is_floating(theirs)
         ]
-        if ragged or joined == self.schema.types:
+        if ragged or not wider:
             return None
-        self.schema = pa.schema(list(zip(self.names, joined, strict=True)))
+        for name in wider:
+            self._retype(name, pa.float64())
         return self._parse(data, names)
+
+    def _retype(self, name: str, kind: Any) -> None:
+        place = self.names.index(name)
+        self.schema = self.schema.set(place, arrow().field(name, kind))
 
     def _split(self, chunk: Chunk) -> Iterator[_Row]:
         """Rows by their first line: a row goes on while a quote is open."""

@@ -48,6 +48,9 @@ class TextTable(Table):
 
     # What a format declares.
 
+    def _chunk_bytes(self) -> int:
+        return CHUNK_BYTES
+
     def _first_row(self) -> tuple[int, int]:
         """Offset and line of the first row of data."""
         return 0, 1
@@ -73,7 +76,7 @@ class TextTable(Table):
 
     def _chunks(self, offset: int, line: int) -> Iterator[Chunk]:
         """The rest of the file in chunks that end where a row ends."""
-        kept, size = b"", CHUNK_BYTES
+        kept, size = b"", self._chunk_bytes()
         with self._open() as file:
             file.seek(offset)
             # Filled up to a whole chunk, so that where it ends depends on where it begins.
@@ -81,13 +84,13 @@ class TextTable(Table):
                 kept += data
                 end = row_end(kept)
                 if end == 0:
-                    size += CHUNK_BYTES
+                    size += self._chunk_bytes()
                     if size > _MOST_CHUNKS * CHUNK_BYTES:
                         break
                     continue
                 yield Chunk(offset, line, kept[:end])
                 offset, line = offset + end, line + kept.count(b"\n", 0, end)
-                kept, size = kept[end:], CHUNK_BYTES
+                kept, size = kept[end:], self._chunk_bytes()
         if kept.count(b'"') % 2:
             raise ValueError(
                 f"{self.label}, line {line}: a quote is opened and not closed in the next "

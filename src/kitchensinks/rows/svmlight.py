@@ -14,6 +14,8 @@ from kitchensinks.rows.tables import arrow
 
 # Wider rows belong in a sparse matrix, not in a table.
 _MOST_COLUMNS = 20_000
+# A chunk has at most so many bytes for each column.
+_CHUNK_ENTRIES = 2**28
 _LINE = re.compile(rb"\s*[^\s:,]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
 _INDEX = re.compile(rb"\s(\d+):")
 
@@ -32,6 +34,11 @@ class SvmlightTable(TextTable):
             )
         names = ["target", *map(str, range(low, high + 1))]
         self.schema = pa.schema([(name, pa.float64()) for name in names])
+
+    def _chunk_bytes(self) -> int:
+        # Text of sparse rows is much shorter than the rows filled in.
+        width = len(self.names) if hasattr(self, "schema") else 1
+        return max(2**14, min(super()._chunk_bytes(), _CHUNK_ENTRIES // width))
 
     @cached_property
     def _range(self) -> tuple[int, int]:
@@ -58,13 +65,10 @@ class SvmlightTable(TextTable):
             )
         except ValueError:
             return None
-        dense, wanted = rows.tocsc(), []
-        for name in names:
-            if name == "target":
-                wanted.append(pa.array(target))
-            else:
-                wanted.append(pa.array(dense[:, [int(name) - low]].toarray().ravel()))
-        return pa.table(wanted, names=names)
+        places = {name: int(name) - low for name in names if name != "target"}
+        dense = rows.tocsc()[:, list(places.values())].toarray(order="F")
+        columns = dict(zip(places, dense.T, strict=True)) | {"target": target}
+        return pa.table([pa.array(columns[name]) for name in names], names=names)
 
     def _records(self, chunk: Chunk) -> Iterator[tuple[int, bytes, str | None]]:
         for line, data, _ in self._split(chunk):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 # A record batch has at most this many rows, and entries.
-BATCH_ROWS, BATCH_ENTRIES = 2**16, 2**22
+BATCH_ROWS, BATCH_ENTRIES = 2**16, 2**20
 # Bytes at either end of a file that go into its fingerprint.
 _ENDS = 2**16
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -132,7 +132,8 @@ def open_table(source: Any, skip_bad_rows: bool = False) -> Table:
     if not isinstance(source, str | os.PathLike):
         return MemoryTable(_to_arrow(source))
     paths = _expand(str(source))
-    tables = [_open_file(path, skip_bad_rows) for path in paths]
+    root = Path(source) if Path(source).is_dir() else None
+    tables = [_open_file(path, root or path.parent, skip_bad_rows) for path in paths]
     return tables[0] if len(tables) == 1 else Stack(str(source), tables)
 
 
@@ -161,7 +162,7 @@ def _is_data(path: Path, folder: Path) -> bool:
     return path.name.endswith((".parquet", ".pq", ".npy", *_DELIMITED, *_SVMLIGHT))
 
 
-def _open_file(path: Path, skip_bad_rows: bool) -> Table:
+def _open_file(path: Path, root: Path, skip_bad_rows: bool) -> Table:
     name = path.name.lower()
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty: need a file with rows.")
@@ -180,7 +181,7 @@ def _open_file(path: Path, skip_bad_rows: bool) -> Table:
     if mark == b"PAR1" or name.endswith((".parquet", ".pq")):
         from kitchensinks.rows.parquet import ParquetTable
 
-        return ParquetTable(path)
+        return ParquetTable(path, root)
     raise ValueError(f"{path} is of no known kind: need {_KINDS}.")
 
 
@@ -296,19 +297,27 @@ class Stack(Table):
 
     def __init__(self, label: str, tables: list[Table]) -> None:
         self.label, self._tables = label, tables
-        first = tables[0]
-        for other in tables[1:]:
+        self._agree()
+
+    @property
+    def schema(self) -> Any:
+        return self._tables[0].schema
+
+    def _agree(self) -> None:
+        """Same names in any order, and same types; those of text files are made the same."""
+        first, *others = self._tables
+        for other in others:
+            other.check_names(first.names)
+            first.check_names(other.names)
+        # The first file takes the widest types, then gives them to all.
+        for other in 2 * others:
+            if hasattr(first, "widen"):
+                first.widen(other)
+        for other in others:
             self._match(first, other)
-        self.schema = first.schema
 
     @staticmethod
     def _match(first: Table, other: Table) -> None:
-        """Same names and types, in any order."""
-        other.check_names(first.names)
-        first.check_names(other.names)
-        widen = getattr(first, "widen", None)
-        if widen is not None:
-            widen(other)
         for name in first.names:
             mine, theirs = first.schema.field(name).type, other.schema.field(name).type
             if mine != theirs:
@@ -319,7 +328,10 @@ class Stack(Table):
 
     @cached_property
     def _ends(self) -> np.ndarray:
-        return np.cumsum([table.n_rows for table in self._tables])
+        ends = np.cumsum([table.n_rows for table in self._tables])
+        # Types of text files may have widened while their rows were counted.
+        self._agree()
+        return ends
 
     @property
     def n_rows(self) -> int:
