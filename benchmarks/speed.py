@@ -1,0 +1,191 @@
+"""How close a fit is to the machine's limit, how fast it predicts, and how it grows.
+
+`python -m benchmarks.speed` runs everything and writes results/speed.json; `--table` prints what
+is there. Rates of the products are measured in the same process, just before the fit.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor
+from scipy.linalg.blas import sgemm, ssyrk
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.linear_model import RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import kitchensinks as ks
+from benchmarks.__main__ import machine
+from kitchensinks import datasets
+
+RESULTS = Path(__file__).parent / "results" / "speed.json"
+
+
+def seconds(function: Callable[[], Any], repeats: int = 3) -> list[float]:
+    """Times of some runs after one to warm up, sorted."""
+    function()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return sorted(times)
+
+
+def rates(n_inputs: int, count: int) -> dict[str, float]:
+    """Operations a second of the products that no direct fit can do without, at its own shapes."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(8192, n_inputs)).astype(np.float32)
+    directions = rng.normal(size=(count, n_inputs)).astype(np.float32)
+    features = rng.normal(size=(8192, count)).astype(np.float32)
+    gram = (features.T @ features).astype(np.float64) + 1e4 * np.eye(count)
+    out = np.empty((count, count), dtype=np.float32, order="F")
+
+    def rank_update() -> None:
+        ssyrk(1.0, features.T, beta=0.0, c=out, lower=1, overwrite_c=1)
+
+    return {
+        "gemm": 2
+        * 8192
+        * n_inputs
+        * count
+        / seconds(lambda: sgemm(1.0, directions.T, rows.T, trans_a=True), 5)[0],
+        "syrk": 8192 * count**2 / seconds(rank_update, 5)[0],
+        "cholesky": count**3 / 3 / seconds(lambda: cho_factor(gram, lower=True))[0],
+    }
+
+
+def floor(name: str, count: int, limit: int | None = None, repeats: int = 3) -> dict[str, Any]:
+    """Time of a squared fit over 2ndK, nK² and K³/3 operations at the rates just measured."""
+    data = datasets.load(name, download=False)
+    X, y = np.ascontiguousarray(data.X_train[:limit], dtype=np.float32), data.y_train[:limit]
+    n_rows, n_inputs = X.shape
+    rate = rates(n_inputs, count)
+    least = (
+        2 * n_rows * n_inputs * count / rate["gemm"]
+        + n_rows * count**2 / rate["syrk"]
+        + count**3 / 3 / rate["cholesky"]
+    )
+    model = ks.KitchenSinkClassifier(
+        ks.Fourier(), count, alpha=1e-6, dtype="float32", random_state=0, solver="direct"
+    )
+    times = seconds(lambda: model.fit(X, y), repeats)
+    return {
+        "rows": n_rows,
+        "K": count,
+        "gigaflops": {key: value / 1e9 for key, value in rate.items()},
+        "floor_seconds": least,
+        "fit_seconds": statistics.median(times),
+        "fit_range": [times[0], times[-1]],
+        "share_of_floor": least / statistics.median(times),
+    }
+
+
+def prediction(n_rows: int = 100_000, n_inputs: int = 784, count: int = 5000) -> dict[str, Any]:
+    """Ours, dense and structured, against transform and predict in float32."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, n_inputs)).astype(np.float32)
+    y = X[:, 0] > 0
+    few = slice(0, 6000)
+    peer = make_pipeline(
+        StandardScaler(),
+        RBFSampler(gamma=1 / n_inputs, n_components=count, random_state=0),
+        RidgeClassifier(),
+    ).fit(X[few], y[few])
+    runs: dict[str, Any] = {"RBFSampler + RidgeClassifier float32": peer}
+    for projection in ("gaussian", "hadamard"):
+        runs[f"kitchensinks, {projection}"] = ks.KitchenSinkClassifier(
+            ks.Fourier(projection=projection), count, alpha=1e-4, dtype="float32", random_state=0
+        ).fit(X[few], y[few])
+    found = {}
+    for name, model in runs.items():
+        times = seconds(lambda model=model: model.predict(X))
+        found[name] = {"seconds": statistics.median(times), "range": [times[0], times[-1]]}
+    slow = found["RBFSampler + RidgeClassifier float32"]["seconds"]
+    return {name: {**row, "ratio": slow / row["seconds"]} for name, row in found.items()}
+
+
+def latency() -> dict[str, Any]:
+    """One row at a time, K = 2000, d = 100: medians in microseconds."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 100)).astype(np.float32)
+    y = X[:, 0] > 0
+    model = ks.KitchenSinkClassifier(
+        ks.Fourier(), 2000, alpha=1e-4, dtype="float32", random_state=0
+    ).fit(X, y)
+    peer = make_pipeline(
+        StandardScaler(), RBFSampler(n_components=2000, random_state=0), RidgeClassifier()
+    ).fit(X, y)
+    row = X[:1]
+    calls = {
+        "model_.scores": lambda: model.model_.scores(row),
+        "predict": lambda: model.predict(row),
+        "scikit-learn's pipeline": lambda: peer.predict(row),
+    }
+    return {name: 1e6 * statistics.median(seconds(call, 1000)) for name, call in calls.items()}
+
+
+def growth() -> dict[str, Any]:
+    """Log-log slopes of the fit's time in n, d and K, with their standard errors."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400_000, 50)).astype(np.float32)
+    y = X[:, 0] > 0
+    wide = rng.normal(size=(20_000, 1600)).astype(np.float32)
+
+    def fit(rows: np.ndarray, count: int) -> float:
+        model = ks.KitchenSinkClassifier(
+            ks.Fourier(gamma=0.01), count, alpha=1e-4, dtype="float32", random_state=0
+        )
+        return seconds(lambda: model.fit(rows, y[: len(rows)]), 3)[0]
+
+    sweeps = {
+        "rows": [(n, fit(X[:n], 1000)) for n in (25_000, 50_000, 100_000, 200_000, 400_000)],
+        "inputs": [(d, fit(np.ascontiguousarray(wide[:, :d]), 500)) for d in (200, 400, 800, 1600)],
+        "features": [(k, fit(X[:50_000], k)) for k in (500, 1000, 2000, 4000)],
+    }
+    found = {}
+    for name, points in sweeps.items():
+        size, spent = np.log(np.array(points)).T
+        design = np.column_stack([size, np.ones_like(size)])
+        (slope, _), residual, *_ = np.linalg.lstsq(design, spent)
+        variance = float(residual[0]) / (len(size) - 2) if len(residual) else 0.0
+        error = float(np.sqrt(variance / np.sum((size - size.mean()) ** 2)))
+        found[name] = {"points": points, "slope": float(slope), "standard_error": error}
+    return found
+
+
+PARTS: dict[str, Callable[[], Any]] = {
+    "floor, adult, K = 2000": lambda: floor("adult-onehot", 2000),
+    "floor, mnist, K = 5000": lambda: floor("mnist", 5000, repeats=1),
+    "prediction": prediction,
+    "latency": latency,
+    "growth": growth,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", help="run the parts whose name contains this; keep the others")
+    parser.add_argument("--table", action="store_true", help="only print what is there")
+    options = parser.parse_args()
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if not options.table:
+        for name, part in PARTS.items():
+            if options.only and options.only not in name:
+                continue
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            results[name] = part()
+            results["machine"] = machine()
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    print(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
