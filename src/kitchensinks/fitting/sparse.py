@@ -20,6 +20,8 @@ from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
 
 # Ridge strengths tried: a row of features has length one.
 _ALPHAS = 10.0 ** np.arange(-1.0, -7.0, -0.5)
+# Bins that are looked up at a time.
+_FOUND = 2**24
 # Relative gap that is close enough to compare ridge strengths.
 _ROUGH = 1e-2
 
@@ -74,9 +76,9 @@ def sparse_features(blocks: FeatureBlocks) -> SparseFeatures | BinnedFeatures:
         return SparseFeatures(gathered(blocks))
     kind = np.int32 if draw.n_columns < 2**31 else np.int64
     columns = np.empty((draw.n_components, blocks.n_rows), dtype=kind)
-    for part in block_slices(blocks.n_rows, blocks.block_rows):
+    for part in block_slices(blocks.n_rows, max(blocks.block_rows, _FOUND // draw.n_components)):
         rows = densify(blocks.frozen.scaled(blocks.rows[part]))
-        columns[:, part] = draw.basis.find(draw.theta, rows.astype(draw.dtype, copy=False)).T
+        columns[:, part] = draw.basis.find(draw.theta, rows.astype(draw.dtype, copy=False))
     return BinnedFeatures(columns, draw.n_columns, draw.scale)
 
 
