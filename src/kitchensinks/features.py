@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -56,13 +56,7 @@ class Frozen:
     ) -> "Frozen":
         """Scaler from all rows, law from a sample of them, bins from all of them."""
         n_inputs = rows.shape[1]
-        scaler = None
-        if standardize:
-            spread = Spread(0.0, np.zeros(n_inputs), np.zeros(n_inputs))
-            for part in block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // n_inputs)):
-                own = None if weights is None else weights[part]
-                spread = spread.merge(Spread.of(rows[part], own))
-            scaler = Scaler.over(spread)
+        scaler = Scaler.over(spread_of(rows, weights)) if standardize else None
         if basis.unresolved() is not None:
             limit = min(_SAMPLE_ROWS, max(100, _SAMPLE_ENTRIES // n_inputs))
             sample = RowSample.of(rows, weights, limit, seed)
@@ -71,14 +65,18 @@ class Frozen:
         else:
             basis.check()
         frozen = cls(scaler, basis, seed, n_inputs, n_components, np.dtype(dtype))
-        if not basis.sparse:
-            return frozen
-        draw = basis.draw(seed, n_inputs, n_components, frozen.dtype)
+        return frozen.tabulated(rows, weights)
+
+    def tabulated(self, rows: Any, weights: Any = None) -> "Frozen":
+        """This, with the bins that rows of positive weight occupy, where the basis is sparse."""
+        if not self.basis.sparse:
+            return self
+        draw = self.basis.draw(self.seed, self.n_inputs, self.n_components, self.dtype)
         bins = draw.tabulate(
-            frozen.scaled(rows[part] if weights is None else rows[part][weights[part] > 0])
-            for part in block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // n_inputs))
+            self.scaled(rows[part] if weights is None else rows[part][weights[part] > 0])
+            for part in block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // self.n_inputs))
         )
-        return cls(scaler, basis, seed, n_inputs, n_components, frozen.dtype, bins)
+        return replace(self, bins=bins)
 
     @property
     def held(self) -> bool:
@@ -160,6 +158,16 @@ class Frozen:
             if names != others.basis.names(others.theta, others.n_components):
                 return "bins"
         return None
+
+
+def spread_of(rows: Any, weights: Any) -> Spread:
+    """Mean and spread of every column, in blocks of bounded size."""
+    n_inputs = rows.shape[1]
+    spread = Spread(0.0, np.zeros(n_inputs), np.zeros(n_inputs))
+    for part in block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // n_inputs)):
+        own = None if weights is None else weights[part]
+        spread = spread.merge(Spread.of(rows[part], own))
+    return spread
 
 
 def _same(mine: Any, theirs: Any) -> bool:

@@ -11,7 +11,7 @@ from kitchensinks.features import FeatureBlocks
 from kitchensinks.fitting.conjugate import reporter
 from kitchensinks.fitting.held_out import Split, least_held_out, too_few
 from kitchensinks.fitting.space import Fit, Settings, gathered, shares_of
-from kitchensinks.losses import Array
+from kitchensinks.losses import LOSSES, Array
 from kitchensinks.numerics.bins import sum_into_bins, sum_of_bins
 from kitchensinks.rows import block_slices, densify
 from kitchensinks.solvers import Design, Problem, Solution, solve_nonsmooth, solve_smooth
@@ -24,6 +24,7 @@ _ALPHAS = 10.0 ** np.arange(-1.0, -7.0, -0.5)
 _FOUND = 2**24
 # Relative gap that is close enough to compare ridge strengths.
 _ROUGH = 1e-2
+_ROUGH_STEPS = 12
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,43 @@ def fit_sparse(
             raise too_few(settings, blocks.n_rows)
     solution = _solve(design, targets, weights, settings, float(alpha), None)
     return Fit(solution.weights, solution.intercept, float(alpha), solution, **facts)
+
+
+def held_out_errors(
+    blocks: FeatureBlocks,
+    targets: Array,
+    weights: Array,
+    alphas: list[float],
+    error: Callable[[Array], float],
+) -> list[float]:
+    """error(scores of all rows) of rough squared-loss fits, strong ridge to weak, until it rises.
+
+    weights (n,): zero for rows that are held out.
+    """
+    design = SparseDesign(sparse_features(blocks), blocks.n_rows, blocks.n_columns)
+    errors: list[float] = []
+    start = None
+    for alpha in alphas:
+        solution = _solve(design, targets, weights, _rough(alpha), alpha, start)
+        start = solution.weights
+        errors.append(error(design.scores(start) + solution.intercept))
+        if errors[-1] > min(errors):
+            break
+    return errors
+
+
+def _rough(alpha: float) -> Settings:
+    return Settings(
+        loss=LOSSES["squared"],
+        alpha=alpha,
+        constraint=None,
+        fit_intercept=True,
+        tol=_ROUGH,
+        max_iter=_ROUGH_STEPS,
+        solver="auto",
+        seed=0,
+        keys=lambda: np.empty(0, dtype=np.uint64),
+    )
 
 
 def _solve(

@@ -1,0 +1,307 @@
+"""Learn the law, and choose map, basis, bandwidth and ridge on held-out training rows.
+
+Five stages: a map of the columns for each kernel, by the leave-one-out error of short runs on the
+same batches; the scales, by a longer run; basis, bandwidth factor and ridge, by fits on at most
+40,000 rows and the error on rows that none of this has seen; the factor once more on all rows,
+where there are more; the number of components, by what the last fit may cost.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import pdist
+
+from kitchensinks.adapt.record import Adapt, Adaptation, Trial
+from kitchensinks.adapt.scales import Law, learn_scales
+from kitchensinks.adapt.trials import Rows, dense_errors, sparse_errors
+from kitchensinks.bases import Basis, Binning, Fourier
+from kitchensinks.features import Frozen, spread_of
+from kitchensinks.losses import Array
+from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
+from kitchensinks.numerics.words import Words
+from kitchensinks.rows import densify
+from kitchensinks.standardise import Warp, indicators, warp
+
+Floats = NDArray[np.float64]
+
+# Rows that everything but the last fit looks at, and entries of them.
+_POOL, _POOL_ENTRIES = 45_000, 2**24
+_HELD, _HELD_SHARE = 5000, 0.2
+# Short runs that compare maps.
+_SHORT_STEPS, _SHORT_BATCH = 30, 256
+# Columns beyond which batches are halved and fewer maps tried.
+_WIDE = 200
+_MAPS: dict[str, tuple[int, bool]] = {
+    "standard": (LINEAR, False),
+    "squash": (SQUASH, False),
+    "quantile": (QUANTILE, False),
+    "mix": (MIX, False),
+    "common": (LINEAR, True),
+}
+_TRIED = {
+    ("laplacian", False): ("squash", "standard", "mix", "quantile", "common"),
+    ("laplacian", True): ("squash", "common"),
+    ("gaussian", False): ("standard", "squash", "common"),
+    ("gaussian", True): ("standard", "common"),
+}
+# A kernel whose leave-one-out error is this much above the other's is not looked at any more.
+_HOPELESS = 1.15
+# Features of a trial: rows times grids, and rows times columns.
+_TRIAL_GRIDS, _TRIAL_COLUMNS = 4e6, 1e7
+# Nominal speed: features a second of dense fits are 10⁸ entries; a bin of the last fit of a
+# sparse one costs as much as 16 of them, an entry of a Gram as much as 1/300.
+_SPEED = 1e8
+_BIN_COST, _GRAM_COST = 16.0, 1.0 / 300.0
+MOST_GRIDS, MOST_COLUMNS = 1000, 6000
+# The best bandwidth factor grows with about this power of the number of rows.
+_GROWTH = 0.33
+
+
+@dataclass
+class Task:
+    """Rows (n, d), targets (n, outputs) and weights, with a pool of them in memory."""
+
+    source: Any
+    targets: Array
+    weights: Array | None
+    seed: int
+    settings: Adapt
+    progress: Callable[[str], None]
+    trials: list[Trial] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        n_rows, self.n_inputs = self.source.shape
+        counted = np.arange(n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
+        self.counted = len(counted)
+        self.wide = self.n_inputs > _WIDE
+        order = counted[Words(self.seed, 0, stream=7).permutation(len(counted))]
+        size = min(len(order), _POOL, max(2000, _POOL_ENTRIES // self.n_inputs))
+        held = min(_HELD, math.ceil(_HELD_SHARE * size))
+        self.held, self.rest = order[:held], order[held:]
+        self.places = order[:size]
+        self.spread = spread_of(self.source, self.weights)
+        self.pool = densify(self.source[self.places]).astype(np.float64, copy=False)
+        self.level = np.average(self.targets[self.places], axis=0, weights=self.own)
+        centred = self.targets[self.places] - self.level
+        self.unit = float(np.average(np.sum(centred**2, axis=1), weights=self.own))
+        self.learned = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
+        self.hot = indicators(self.spread, self.pool)
+        self.data = Rows(
+            self.pool,
+            self.targets[self.places] - self.level,
+            self.own,
+            np.arange(held, size),
+            np.arange(held),
+            self.unit,
+        )
+
+    @property
+    def own(self) -> Array | None:
+        return None if self.weights is None else self.weights[self.places]
+
+    def note(self, stage: str, what: str, rows: int, error: float) -> None:
+        self.trials.append(Trial(stage, what, rows, error))
+        self.progress(f"{stage}: {what}, error {error:.4f}")
+
+    def batches(self, rows: NDArray[np.float32]) -> Callable[[int, int], Any]:
+        """Batches of the mapped pool without its held-out rows: (step, size) -> rows, targets."""
+        own = self.own
+        chance = None
+        if own is not None:
+            chance = own[len(self.held) :] / own[len(self.held) :].sum()
+
+        def batch(step: int, size: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+            random = np.random.Generator(np.random.Philox(key=[self.seed, 2**32 + step]))
+            # No more than half of the rows, so that every batch is another one.
+            size = min(size, max(2, len(rows) // 2))
+            if chance is None:
+                chosen = random.choice(len(rows), size, replace=False)
+            else:
+                chosen = random.choice(len(rows), size, p=chance)
+            targets = self.learned[chosen]
+            return rows[chosen], targets - targets.mean(axis=0)
+
+        return batch
+
+
+@dataclass(frozen=True)
+class Found:
+    """A map with learned scales in its factors, and what made it."""
+
+    kernel: str
+    map: str
+    warp: Warp
+    law: Law
+
+    def basis(self, sparse: bool) -> Basis:
+        return Binning(gamma=1.0) if sparse else Fourier(kernel=self.kernel, gamma=1.0)
+
+
+def learn(task: Task, kernel: str, name: str, steps: int, batch: int) -> Found:
+    """Scales of one kernel on one map of the columns."""
+    kind, common = _MAPS[name]
+    mapped = warp(task.spread, task.pool, kind, common)
+    rows = mapped.apply(task.pool[len(task.held) :], np.float32)
+    few = rows[: 300 if task.wide else 500]
+    distance = pdist(few, "cityblock" if kernel == "laplacian" else "euclidean")
+    typical = float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
+    start = np.full(task.n_inputs, 1.0 / typical)
+    law = learn_scales(task.batches(rows), start, [batch] * steps, kernel, task.hot)
+    return Found(kernel, name, mapped.times(law.scales), law)
+
+
+def best_map(task: Task, kernel: str) -> tuple[float, str]:
+    """The map whose short run ends with the least leave-one-out error, over the same batches."""
+    scores = []
+    for name in _TRIED[kernel, task.wide]:
+        found = learn(task, kernel, name, _SHORT_STEPS, _SHORT_BATCH)
+        error = float(np.mean(found.law.errors[-_SHORT_STEPS // 3 :]))
+        task.note("map", f"{kernel}, {name}", _SHORT_BATCH, error)
+        scores.append((error, name))
+    return min(scores)
+
+
+def best_factor(
+    try_factor: Callable[[float], tuple[float, float]], first: float, ratio: float, most: int
+) -> tuple[float, float, float]:
+    """(error, factor, ridge) of the best bandwidth factor, by steps of a ratio while it falls."""
+    tried = {0: try_factor(first)}
+    direction = 1
+    while len(tried) < most:
+        best = min(tried, key=lambda k: tried[k][0])
+        if best + direction in tried:
+            direction = -direction
+            if best + direction in tried:
+                break
+        tried[best + direction] = try_factor(first * ratio ** (best + direction))
+    best = min(tried, key=lambda k: tried[k][0])
+    error, ridge = tried[best]
+    return error, first * ratio**best, ridge
+
+
+def try_sparse(task: Task, found: Found) -> tuple[float, float, float]:
+    """Binning on the pool: held-out error, factor, ridge."""
+    size = len(task.data.fitted)
+    count = int(np.clip(_TRIAL_GRIDS / size, 8, 200))
+
+    def one(factor: float) -> tuple[float, float]:
+        error, ridge = sparse_errors(task.data, found.warp.times(factor), count, task.seed)
+        task.note("basis", f"{count} grids, factor {factor:.3g}, ridge {ridge:g}", size, error)
+        return error, ridge
+
+    return best_factor(one, max(1.0, (size / task.settings.batch) ** 0.38), 2.0, 4)
+
+
+def try_dense(task: Task, found: Found, limit: float) -> tuple[float, float, float]:
+    """Fourier on the pool: held-out error, factor, ridge. Given up where it is far above `limit`."""
+    size = len(task.data.fitted)
+    count = int(np.clip(_TRIAL_COLUMNS / size, 256, 1000))
+
+    def one(factor: float) -> tuple[float, float]:
+        basis = found.basis(sparse=False)
+        error, ridge = dense_errors(task.data, basis, found.warp.times(factor), count, task.seed)
+        name = f"{count} {found.kernel} features, factor {factor:.3g}, ridge {ridge:.2g}"
+        task.note("basis", name, size, error)
+        return error, ridge
+
+    first = one(1.2)
+    if first[0] > _HOPELESS * limit:
+        return first[0], 1.2, first[1]
+    return best_factor(lambda factor: first if factor == 1.2 else one(factor), 1.2, 1.6, 4)
+
+
+def on_all_rows(task: Task, found: Found, factor: float, ridge: float) -> float:
+    """The bandwidth factor for all rows, by a few grids."""
+    data = Rows(
+        task.source,
+        task.targets - task.level,
+        task.weights,
+        task.rest,
+        task.held,
+        task.unit,
+    )
+    size = len(task.rest)
+    count = int(np.clip(_TRIAL_GRIDS / size, 4, 200))
+
+    def one(factor: float) -> tuple[float, float]:
+        error, _ = sparse_errors(data, found.warp.times(factor), count, task.seed, (ridge,))
+        task.note("rows", f"{count} grids, factor {factor:.3g}, ridge {ridge:g}", size, error)
+        return error, ridge
+
+    grown = factor * (size / len(task.data.fitted)) ** _GROWTH
+    return best_factor(one, grown, 1.6, 3)[1]
+
+
+def components(task: Task, sparse: bool) -> tuple[int, str]:
+    """How many the last fit may have, and why."""
+    outputs = task.targets.shape[1]
+    entries = task.settings.seconds * _SPEED
+    if sparse:
+        cost = task.counted * (_BIN_COST * (1 + 0.5 * (outputs - 1)) + task.n_inputs / 4)
+        count, most = int(entries / cost), MOST_GRIDS
+    else:
+        # n·K entries and n·K²/300 for their Gram.
+        half = 1.0 / (2.0 * _GRAM_COST)
+        count = int(math.sqrt(half**2 + entries / (task.counted * _GRAM_COST)) - half)
+        most = MOST_COLUMNS
+    what = "grids" if sparse else "features"
+    if count >= most:
+        return most, f"stopped at {most} {what}, the most that are tried"
+    count = max(count, 16 if sparse else 256)
+    return count, f"stopped at {count} {what}: {task.settings.seconds:g} nominal seconds"
+
+
+def choose(
+    task: Task, dtype: Any, n_components: int | None = None, dense: bool = False
+) -> tuple[Frozen, Adaptation]:
+    """The features of the last fit, and the record of how they were found.
+
+    n_components: given by the user; dense: bins are of no use (rows come in batches).
+    """
+    maps = {kernel: best_map(task, kernel) for kernel in ("laplacian", "gaussian")}
+    least = min(error for error, _ in maps.values())
+    batch = task.settings.batch // 2 if task.wide else task.settings.batch
+    found = {
+        kernel: learn(task, kernel, name, task.settings.steps, batch)
+        for kernel, (error, name) in maps.items()
+        if error <= _HOPELESS * least
+    }
+    results = []
+    if "laplacian" in found and not dense:
+        results.append((try_sparse(task, found["laplacian"]), True, found["laplacian"]))
+    for one in found.values():
+        limit = min((result[0][0] for result in results), default=math.inf)
+        results.append((try_dense(task, one, limit), False, one))
+    (error, factor, ridge), sparse, kept = min(results, key=lambda result: result[0][0])
+    if sparse and task.counted > 1.5 * len(task.places):
+        factor = on_all_rows(task, kept, factor, ridge)
+    count, reason = components(task, sparse)
+    if n_components is not None:
+        count, reason = n_components, f"{n_components} components were asked for"
+    scaler = kept.warp.times(factor)
+    frozen = Frozen(scaler, kept.basis(sparse), task.seed, task.n_inputs, count, np.dtype(dtype))
+    record = Adaptation(
+        kept.map,
+        repr(kept.basis(sparse)),
+        count,
+        factor,
+        ridge,
+        kept.law.scales,
+        importances(task, scaler, kept.kernel),
+        tuple(task.trials),
+        reason,
+    )
+    return frozen.tabulated(task.source, task.weights), record
+
+
+def importances(task: Task, scaler: Warp, kernel: str) -> Floats:
+    """Each column's share of the distance between rows, (d,), summing to one."""
+    rows = scaler.apply(task.pool, np.float64)
+    gap = np.abs(rows - np.roll(rows, 1, axis=0))
+    share = (gap if kernel == "laplacian" else gap**2).mean(axis=0)
+    total = float(share.sum())
+    return share / total if total > 0 else np.full(len(share), 1.0 / len(share))
