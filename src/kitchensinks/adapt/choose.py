@@ -8,17 +8,18 @@ where there are more; the number of components, by what the last fit may cost.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
+from sklearn.base import clone
 
 from kitchensinks.adapt.record import Adapt, Adaptation, Trial
 from kitchensinks.adapt.scales import Law, learn_scales
 from kitchensinks.adapt.trials import Rows, dense_errors, sparse_errors
-from kitchensinks.bases import Basis, Binning, Fourier
+from kitchensinks.bases import Basis, Binning, Fourier, Maxout, ReLU, Sigmoid
 from kitchensinks.features import Frozen, spread_of
 from kitchensinks.losses import Array
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
@@ -71,6 +72,7 @@ class Task:
     seed: int
     settings: Adapt
     progress: Callable[[str], None]
+    memory: float = 2e9
     trials: list[Trial] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -247,7 +249,8 @@ def components(task: Task, sparse: bool) -> tuple[int, str]:
         # n·K entries and n·K²/300 for their Gram.
         half = 1.0 / (2.0 * _GRAM_COST)
         count = int(math.sqrt(half**2 + entries / (task.counted * _GRAM_COST)) - half)
-        most = MOST_COLUMNS
+        # A fit by the Gram holds six arrays of its size.
+        most = min(MOST_COLUMNS, int(math.sqrt(task.memory / 50.0)))
     what = "grids" if sparse else "features"
     if count >= most:
         return most, f"stopped at {most} {what}, the most that are tried"
@@ -255,14 +258,25 @@ def components(task: Task, sparse: bool) -> tuple[int, str]:
     return count, f"stopped at {count} {what}: {task.settings.seconds:g} nominal seconds"
 
 
+def adaptable(basis: Basis) -> bool:
+    """Whether learned scales of the columns change the features of a basis."""
+    return isinstance(basis, Binning | Fourier | ReLU | Sigmoid | Maxout)
+
+
 def choose(
-    task: Task, dtype: Any, n_components: int | None = None, dense: bool = False
+    task: Task,
+    dtype: Any,
+    n_components: int | None = None,
+    dense: bool = False,
+    basis: Basis | None = None,
 ) -> tuple[Frozen, Adaptation]:
     """The features of the last fit, and the record of how they were found.
 
-    n_components: given by the user; dense: bins are of no use (rows come in batches).
+    n_components: given by the user; dense: bins are of no use (rows come in batches); basis: the
+    only one to look at, with a bandwidth of its own where it is a number.
     """
-    maps = {kernel: best_map(task, kernel) for kernel in ("laplacian", "gaussian")}
+    kernels = ("laplacian", "gaussian") if basis is None else (_kernel_of(basis),)
+    maps = {kernel: best_map(task, kernel) for kernel in kernels}
     least = min(error for error, _ in maps.values())
     batch = task.settings.batch // 2 if task.wide else task.settings.batch
     found = {
@@ -270,31 +284,75 @@ def choose(
         for kernel, (error, name) in maps.items()
         if error <= _HOPELESS * least
     }
+    if basis is not None and not _takes_factor(basis):
+        return _with_basis(task, dtype, n_components, basis, *found.values())
     results = []
-    if "laplacian" in found and not dense:
+    sparse_too = "laplacian" in found and not dense
+    if sparse_too and (basis is None or isinstance(basis, Binning)):
         results.append((try_sparse(task, found["laplacian"]), True, found["laplacian"]))
-    for one in found.values():
-        limit = min((result[0][0] for result in results), default=math.inf)
-        results.append((try_dense(task, one, limit), False, one))
-    (error, factor, ridge), sparse, kept = min(results, key=lambda result: result[0][0])
+    if basis is None or isinstance(basis, Fourier):
+        for one in found.values():
+            limit = min((result[0][0] for result in results), default=math.inf)
+            results.append((try_dense(task, one, limit), False, one))
+    (_, factor, ridge), sparse, kept = min(results, key=lambda result: result[0][0])
     if sparse and task.counted > 1.5 * len(task.places):
         factor = on_all_rows(task, kept, factor, ridge)
     count, reason = components(task, sparse)
     if n_components is not None:
         count, reason = n_components, f"{n_components} components were asked for"
-    scaler = kept.warp.times(factor)
-    frozen = Frozen(scaler, kept.basis(sparse), task.seed, task.n_inputs, count, np.dtype(dtype))
+    own = kept.basis(sparse) if basis is None else clone(basis).set_params(gamma=1.0)
+    return _frozen(task, dtype, kept, own, count, factor, ridge, reason)
+
+
+def _kernel_of(basis: Basis) -> str:
+    """The kernel whose scales are learned for a basis."""
+    by_columns = isinstance(basis, Fourier) and basis.spectrum in ("laplacian", "cauchy")
+    return "laplacian" if by_columns or isinstance(basis, Binning) else "gaussian"
+
+
+def _takes_factor(basis: Basis) -> bool:
+    """Whether the learned scales have the units of the basis's own bandwidth, still open."""
+    if not isinstance(basis, Binning | Fourier) or basis.unresolved() is None:
+        return False
+    return isinstance(basis, Binning) or basis.spectrum in ("laplacian", "gaussian")
+
+
+def _with_basis(
+    task: Task, dtype: Any, n_components: int | None, basis: Basis, found: Found
+) -> tuple[Frozen, Adaptation]:
+    """A basis with a bandwidth of its own: the scales are brought to a mean square of one."""
+    scales = found.law.scales
+    scaler = found.warp.times(1.0 / math.sqrt(np.mean(scales**2)))
+    resolved = basis.resolve(scaler.apply(task.pool[:2000], np.float64))
+    count = n_components or components(task, basis.sparse)[0]
+    reason = "the basis was given, with a bandwidth of its own"
+    kept = replace(found, warp=scaler)
+    return _frozen(task, dtype, kept, resolved, count, 1.0, math.nan, reason)
+
+
+def _frozen(
+    task: Task,
+    dtype: Any,
+    found: Found,
+    basis: Basis,
+    count: int,
+    factor: float,
+    ridge: float,
+    reason: str,
+) -> tuple[Frozen, Adaptation]:
+    scaler = found.warp.times(factor)
     record = Adaptation(
-        kept.map,
-        repr(kept.basis(sparse)),
+        found.map,
+        repr(basis),
         count,
         factor,
         ridge,
-        kept.law.scales,
-        importances(task, scaler, kept.kernel),
+        found.law.scales,
+        importances(task, scaler, found.kernel),
         tuple(task.trials),
         reason,
     )
+    frozen = Frozen(scaler, basis, task.seed, task.n_inputs, count, np.dtype(dtype))
     return frozen.tabulated(task.source, task.weights), record
 
 

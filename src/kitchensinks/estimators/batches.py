@@ -7,12 +7,12 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from kitchensinks.estimators.base import Batch, KitchenSink
+from kitchensinks.estimators.adapting import plain_basis
 from kitchensinks.estimators.checks import threads
 from kitchensinks.features import BLOCK_ROWS
 from kitchensinks.fitting import Stochastic, solve_moments, takes_stochastic
 from kitchensinks.moments import Moments
 from kitchensinks.rows import block_slices
-from kitchensinks.transform import check_basis
 
 # The most sparse columns whose products are summed.
 _MOST_SPARSE = 20_000
@@ -35,7 +35,7 @@ class Batches(KitchenSink):
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Any:
         if not hasattr(self, "frozen_"):
             batch = self._freeze_stream(X, y, sample_weight, classes)
-            basis = check_basis(self.basis)
+            basis = plain_basis(self)
             if self.standardize or basis.sparse or basis.unresolved() is not None:
                 warnings.warn(
                     "The first batch of partial_fit freezes the scaler, the law and the bins of "

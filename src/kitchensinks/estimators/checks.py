@@ -9,6 +9,7 @@ from typing import Any
 import numba
 from threadpoolctl import threadpool_limits
 
+from kitchensinks.adapt import check_adapt
 from kitchensinks.bases.base import check_count, check_positive
 from kitchensinks.constraints import Constraint
 from kitchensinks.fitting import check_solver
@@ -19,8 +20,11 @@ from kitchensinks.transform import check_basis, check_dtype
 
 def check_parameters(estimator: Any, loss: Loss) -> None:
     """Everything that can be said without looking at the rows."""
-    check_basis(estimator.basis).check()
-    check_components(estimator.n_components)
+    if not (isinstance(estimator.basis, str) and estimator.basis == "auto"):
+        check_basis(estimator.basis).check()
+    check_adapt(estimator.adapt)
+    if estimator.n_components is not None:
+        check_components(estimator.n_components)
     check_alpha(estimator.alpha)
     constraint = estimator.constraint
     if constraint is not None and not isinstance(constraint, Constraint):
