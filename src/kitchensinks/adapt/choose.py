@@ -8,13 +8,16 @@ where there are more; the number of components, by what the last fit may cost.
 
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numba import get_num_threads
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 from kitchensinks.adapt.record import Adapt, Adaptation, Trial
 from kitchensinks.adapt.scales import Law, learn_scales
@@ -32,8 +35,10 @@ Floats = NDArray[np.float64]
 # Rows that everything but the last fit looks at, and entries of them.
 _POOL, _POOL_ENTRIES = 45_000, 2**24
 _HELD, _HELD_SHARE = 5000, 0.2
+# Rows whose quantiles a map by rank goes through.
+_KNOT_ROWS = 10_000
 # Short runs that compare maps.
-_SHORT_STEPS, _SHORT_BATCH = 30, 256
+_SHORT_STEPS, _SHORT_BATCH = 24, 256
 # Columns beyond which batches are halved and fewer maps tried.
 _WIDE = 200
 _MAPS: dict[str, tuple[int, bool]] = {
@@ -43,20 +48,16 @@ _MAPS: dict[str, tuple[int, bool]] = {
     "mix": (MIX, False),
     "common": (LINEAR, True),
 }
-_TRIED = {
-    ("laplacian", False): ("squash", "standard", "mix", "quantile", "common"),
-    ("laplacian", True): ("squash", "common"),
-    ("gaussian", False): ("standard", "squash", "common"),
-    ("gaussian", True): ("standard", "common"),
-}
-# A kernel whose leave-one-out error is this much above the other's is not looked at any more.
-_HOPELESS = 1.15
+_TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "common")}
+# What is this much worse than the best so far is not looked at any more, before and after its
+# scales are settled.
+_HOPELESS, _NEAR = 1.15, 1.1
 # Features of a trial: rows times grids, and rows times columns.
-_TRIAL_GRIDS, _TRIAL_COLUMNS = 4e6, 1e7
+_TRIAL_GRIDS, _TRIAL_COLUMNS = 2.5e6, 1e7
 # Nominal speed: features a second of dense fits are 10⁸ entries; a bin of the last fit of a
-# sparse one costs as much as 16 of them, an entry of a Gram as much as 1/300.
+# sparse one costs as much as 8 of them, an entry of a Gram as much as 1/300.
 _SPEED = 1e8
-_BIN_COST, _GRAM_COST = 16.0, 1.0 / 300.0
+_BIN_COST, _GRAM_COST = 8.0, 1.0 / 300.0
 MOST_GRIDS, MOST_COLUMNS = 1000, 6000
 # The best bandwidth factor grows with about this power of the number of rows.
 _GROWTH = 0.33
@@ -91,7 +92,7 @@ class Task:
         centred = self.targets[self.places] - self.level
         self.unit = float(np.average(np.sum(centred**2, axis=1), weights=self.own))
         self.learned = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
-        self.hot = indicators(self.spread, self.pool)
+        self.hot = indicators(self.spread, self.pool[:_KNOT_ROWS])
         self.data = Rows(
             self.pool,
             self.targets[self.places] - self.level,
@@ -114,7 +115,8 @@ class Task:
         own = self.own
         chance = None
         if own is not None:
-            chance = own[len(self.held) :] / own[len(self.held) :].sum()
+            chance = own[len(self.held) :][: len(rows)]
+            chance = chance / chance.sum()
 
         def batch(step: int, size: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
             random = np.random.Generator(np.random.Philox(key=[self.seed, 2**32 + step]))
@@ -146,25 +148,33 @@ class Found:
 def learn(task: Task, kernel: str, name: str, steps: int, batch: int) -> Found:
     """Scales of one kernel on one map of the columns."""
     kind, common = _MAPS[name]
-    mapped = warp(task.spread, task.pool, kind, common)
-    rows = mapped.apply(task.pool[len(task.held) :], np.float32)
+    mapped = warp(task.spread, task.pool[:_KNOT_ROWS], kind, common)
+    # As many rows as the batches can use.
+    end = len(task.held) + max(2000, steps * batch)
+    rows = mapped.apply(task.pool[len(task.held) : end], np.float32)
     few = rows[: 300 if task.wide else 500]
     distance = pdist(few, "cityblock" if kernel == "laplacian" else "euclidean")
     typical = float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
     start = np.full(task.n_inputs, 1.0 / typical)
-    law = learn_scales(task.batches(rows), start, [batch] * steps, kernel, task.hot)
+    with threadpool_limits(1, user_api="blas"):
+        law = learn_scales(task.batches(rows), start, [batch] * steps, kernel, task.hot)
     return Found(kernel, name, mapped.times(law.scales), law)
 
 
-def best_map(task: Task, kernel: str) -> tuple[float, str]:
+def best_map(task: Task, kernel: str, names: tuple[str, ...]) -> tuple[float, Found]:
     """The map whose short run ends with the least leave-one-out error, over the same batches."""
+
+    def short(name: str) -> Found:
+        return learn(task, kernel, name, _SHORT_STEPS, _SHORT_BATCH)
+
     scores = []
-    for name in _TRIED[kernel, task.wide]:
-        found = learn(task, kernel, name, _SHORT_STEPS, _SHORT_BATCH)
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(get_num_threads()) as pool:
+        runs = list(pool.map(short, names))
+    for name, found in zip(names, runs, strict=True):
         error = float(np.mean(found.law.errors[-_SHORT_STEPS // 3 :]))
         task.note("map", f"{kernel}, {name}", _SHORT_BATCH, error)
-        scores.append((error, name))
-    return min(scores)
+        scores.append((error, found))
+    return min(scores, key=lambda score: score[0])
 
 
 def best_factor(
@@ -201,14 +211,17 @@ def try_sparse(task: Task, found: Found) -> tuple[float, float, float]:
 def try_dense(task: Task, found: Found, limit: float) -> tuple[float, float, float]:
     """Fourier on the pool: held-out error, factor, ridge. Given up where it is far above `limit`."""
     size = len(task.data.fitted)
-    count = int(np.clip(_TRIAL_COLUMNS / size, 256, 1000))
+    count = int(np.clip(_TRIAL_COLUMNS / size, 256, 800))
+    basis = found.basis(sparse=False)
+    ridges: list[float | None] = [None]
 
     def one(factor: float) -> tuple[float, float]:
-        basis = found.basis(sparse=False)
-        error, ridge = dense_errors(task.data, basis, found.warp.times(factor), count, task.seed)
-        name = f"{count} {found.kernel} features, factor {factor:.3g}, ridge {ridge:.2g}"
+        error, ridges[0] = dense_errors(
+            task.data, basis, found.warp.times(factor), count, task.seed, ridges[0]
+        )
+        name = f"{count} {found.kernel} features, factor {factor:.3g}, ridge {ridges[0]:.2g}"
         task.note("basis", name, size, error)
-        return error, ridge
+        return error, ridges[0]
 
     first = one(1.2)
     if first[0] > _HOPELESS * limit:
@@ -243,14 +256,14 @@ def components(task: Task, sparse: bool) -> tuple[int, str]:
     outputs = task.targets.shape[1]
     entries = task.settings.seconds * _SPEED
     if sparse:
-        cost = task.counted * (_BIN_COST * (1 + 0.5 * (outputs - 1)) + task.n_inputs / 4)
+        cost = task.counted * (_BIN_COST * (1 + 0.5 * (outputs - 1)) + task.n_inputs / 8)
         count, most = int(entries / cost), MOST_GRIDS
     else:
         # n·K entries and n·K²/300 for their Gram.
         half = 1.0 / (2.0 * _GRAM_COST)
         count = int(math.sqrt(half**2 + entries / (task.counted * _GRAM_COST)) - half)
         # A fit by the Gram holds six arrays of its size.
-        most = min(MOST_COLUMNS, int(math.sqrt(task.memory / 50.0)))
+        most = min(MOST_COLUMNS, task.counted // 2, int(math.sqrt(task.memory / 50.0)))
     what = "grids" if sparse else "features"
     if count >= most:
         return most, f"stopped at {most} {what}, the most that are tried"
@@ -275,25 +288,31 @@ def choose(
     n_components: given by the user; dense: bins are of no use (rows come in batches); basis: the
     only one to look at, with a bandwidth of its own where it is a number.
     """
-    kernels = ("laplacian", "gaussian") if basis is None else (_kernel_of(basis),)
-    maps = {kernel: best_map(task, kernel) for kernel in kernels}
-    least = min(error for error, _ in maps.values())
-    batch = task.settings.batch // 2 if task.wide else task.settings.batch
-    found = {
-        kernel: learn(task, kernel, name, task.settings.steps, batch)
-        for kernel, (error, name) in maps.items()
-        if error <= _HOPELESS * least
-    }
+    only = None if basis is None else _kernel_of(basis)
+    batch = int(np.clip(task.counted / 12, 300, task.settings.batch))
+    batch = min(batch, task.settings.batch // 2) if task.wide else batch
+
+    def settled(found: Found) -> Found:
+        return learn(task, found.kernel, found.map, task.settings.steps, batch)
+
+    error, short = best_map(task, only or "laplacian", _TRIED[task.wide])
+    found = settled(short)
     if basis is not None and not _takes_factor(basis):
-        return _with_basis(task, dtype, n_components, basis, *found.values())
+        return _with_basis(task, dtype, n_components, basis, found)
     results = []
-    sparse_too = "laplacian" in found and not dense
-    if sparse_too and (basis is None or isinstance(basis, Binning)):
-        results.append((try_sparse(task, found["laplacian"]), True, found["laplacian"]))
-    if basis is None or isinstance(basis, Fourier):
-        for one in found.values():
-            limit = min((result[0][0] for result in results), default=math.inf)
-            results.append((try_dense(task, one, limit), False, one))
+    if found.kernel == "laplacian" and not dense and not isinstance(basis, Fourier):
+        results.append((try_sparse(task, found), True, found))
+    if not isinstance(basis, Binning):
+        limit = min((result[0][0] for result in results), default=math.inf)
+        results.append((try_dense(task, found, limit), False, found))
+    if basis is None:
+        limit = min(result[0][0] for result in results)
+        maps = tuple(dict.fromkeys([short.map, "standard"]))
+        smooth_error, smooth = best_map(task, "gaussian", maps)
+        # A first look with the scales of the short run.
+        if smooth_error < _HOPELESS * error and try_dense(task, smooth, 0.0)[0] < _NEAR * limit:
+            smooth = settled(smooth)
+            results.append((try_dense(task, smooth, limit), False, smooth))
     (_, factor, ridge), sparse, kept = min(results, key=lambda result: result[0][0])
     if sparse and task.counted > 1.5 * len(task.places):
         factor = on_all_rows(task, kept, factor, ridge)

@@ -13,9 +13,10 @@ from kitchensinks.losses import Array
 from kitchensinks.rows import block_slices
 from kitchensinks.standardise import Warp
 
-# Ridges tried for dense features, strong to weak: the features limit the fit too, so that the
-# best is often weak.
-_DENSE_RIDGES = 10.0 ** np.arange(1.0, -3.6, -0.5)
+# Ridges tried for dense features, strong to weak, and the weakest of all: the features limit the
+# fit too, so that the best is often weak.
+_DENSE_RIDGES = (1.0, 0.1, 0.01, 0.001)
+_WEAKEST = 1e-4
 # Ridges tried for bins, strong to weak.
 _SPARSE_RIDGES = (3.0, 1.0, 0.3, 0.1, 0.03)
 _BLOCK = 8192
@@ -46,9 +47,12 @@ class Rows:
 
 
 def dense_errors(
-    data: Rows, basis: Basis, warp: Warp, count: int, seed: int
+    data: Rows, basis: Basis, warp: Warp, count: int, seed: int, near: float | None = None
 ) -> tuple[float, float]:
-    """Held-out error of a ridge fit on `count` dense features, and its ridge λ = α·n."""
+    """Held-out error of a ridge fit on `count` dense features, and its ridge λ = α·n.
+
+    Four ridges and the neighbours of the best; near `near` where that is given.
+    """
     frozen = Frozen(warp, basis, seed, data.rows.shape[1], count, np.dtype(np.float32))
     own = data.weights_of(data.fitted)
     shares = np.ones(len(data.fitted)) if own is None else own * (len(own) / own.sum())
@@ -68,21 +72,25 @@ def dense_errors(
     shift /= len(data.fitted)
     gram -= len(data.fitted) * np.outer(shift, shift)
     held = frozen.features(data.rows[data.held]) - (mean + shift).astype(np.float32)
-    best = (np.inf, float(_DENSE_RIDGES[0]))
-    for ridge in _DENSE_RIDGES:
+    errors: dict[float, float] = {}
+
+    def attempt(ridge: float) -> None:
         shifted = gram.copy()
         shifted[np.diag_indices_from(shifted)] += ridge
         try:
             weights = cho_solve(cho_factor(shifted, overwrite_a=True, check_finite=False), cross)
         except np.linalg.LinAlgError:
-            break
-        error = data.error(
-            held @ weights + level, data.targets[data.held], data.weights_of(data.held)
-        )
-        if error > 1.05 * best[0]:
-            break
-        best = min(best, (error, float(ridge)))
-    return best
+            return
+        scores = held @ weights + level
+        errors[ridge] = data.error(scores, data.targets[data.held], data.weights_of(data.held))
+
+    for ridge in _DENSE_RIDGES if near is None else (near,):
+        attempt(ridge)
+    best = min(errors, key=errors.__getitem__)
+    for ridge in (3.0 * best, max(best / 3.0, _WEAKEST)):
+        attempt(ridge)
+    best = min(errors, key=errors.__getitem__)
+    return errors[best], best
 
 
 def sparse_errors(

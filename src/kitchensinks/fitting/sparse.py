@@ -25,10 +25,12 @@ _ALPHAS = 10.0 ** np.arange(-1.0, -7.0, -0.5)
 _FOUND = 2**24
 # Relative gap that is close enough to compare ridge strengths.
 _ROUGH = 1e-2
-# The same for rough fits on bins, whose held-out error settles sooner.
-_ROUGHEST, _ROUGH_STEPS = 0.1, 15
+# Rough fits on bins: their held-out error settles sooner than their objective.
+_ROUGHEST, _SETTLED, _ROUGH_STEPS = 0.1, 5e-3, 15
 # Rows that calibrate probabilities where the ridge is given.
 _CALIBRATED = 10_000
+# A share of the rows that the weights can do without.
+_NEGLIGIBLE = 0.05
 
 
 @dataclass(frozen=True)
@@ -133,23 +135,30 @@ def fit_sparse(
     ridge steps are conjugate gradients. All are certified as their dense counterparts are.
 
     The ridge is chosen on a held-out fifth of the rows, and probabilities are calibrated there, or
-    on 10,000 rows where the ridge is given; the last fit starts from the weights found without them.
+    on 10,000 rows where the ridge is given. The last fit starts from the weights found without
+    them; where they are less than a twentieth of all rows, those weights are the last ones.
     """
     facts: dict[str, Any] = {}
     alpha = settings.alpha
     design = SparseDesign(sparse_features(blocks), blocks.n_rows, blocks.n_columns)
     last: list[Array | None] = [None]
+    kept: Solution | None = None
     if alpha == "auto" or calibrate:
         # To calibrate takes fewer rows than to choose.
         share = HELD_OUT if alpha == "auto" else min(HELD_OUT, _CALIBRATED / blocks.n_rows)
         split = Split.of(settings, weights, share=share)
         if split is not None:
             candidates = _ALPHAS if alpha == "auto" else [float(alpha)]
-            rough = replace(settings, tol=max(_ROUGH, settings.tol))
+            # Where next to no rows are held out, the fit without them is the last one.
+            final = alpha != "auto" and share <= _NEGLIGIBLE
+            rough = settings if final else replace(settings, tol=max(_ROUGH, settings.tol))
 
             def scores_of(candidate: float) -> Array:
                 solution = _solve(design, targets, split.fitted, rough, candidate, last[0])
                 last[0] = solution.weights
+                if final:
+                    nonlocal kept
+                    kept = solution
                 return design.scores(solution.weights)[split.held] + solution.intercept
 
             alpha, tried, errors, held_out = least_held_out(
@@ -158,8 +167,9 @@ def fit_sparse(
             facts = {"alphas": tried, "alpha_errors": errors, "held_out": held_out}
         elif alpha == "auto":
             raise too_few(settings, blocks.n_rows)
-    solution = _solve(design, targets, weights, settings, float(alpha), last[0])
-    return Fit(solution.weights, solution.intercept, float(alpha), solution, **facts)
+    if kept is None:
+        kept = _solve(design, targets, weights, settings, float(alpha), last[0])
+    return Fit(kept.weights, kept.intercept, float(alpha), kept, **facts)
 
 
 def held_out_errors(
@@ -196,6 +206,7 @@ def _rough(alpha: float) -> Settings:
         solver="auto",
         seed=0,
         keys=lambda: np.empty(0, dtype=np.uint64),
+        settled=_SETTLED,
     )
 
 
@@ -219,6 +230,7 @@ def _solve(
             fit_intercept=settings.fit_intercept,
             start=start,
             tol=settings.tol,
+            settled=settings.settled,
             max_iter=settings.max_iter,
             callback=reporter(settings),
         )

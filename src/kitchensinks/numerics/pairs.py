@@ -1,4 +1,8 @@
-"""Compiled sums over all pairs of a batch of rows: the two products that learning scales needs."""
+"""Compiled sums over all pairs of a batch of rows: the two products that learning scales needs.
+
+A batch is small, and threads that wait for each other after every millisecond of work cost more
+than they save: these run on one, without the interpreter's lock, so that batches go side by side.
+"""
 
 from typing import Any
 
@@ -7,10 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-
-# Parts that the rows are dealt out to: a part takes every 64th group of four rows, so that all
-# threads have the same work.
-_PARTS = 64
 
 
 @numba.njit(cache=True, fastmath=True)
@@ -35,32 +35,31 @@ def _add_distances(rows: Any, others: Any, out: Any) -> None:
         j += 2
 
 
-@numba.njit(parallel=True, cache=True, fastmath=True)
+@numba.njit(cache=True, fastmath=True, nogil=True)
 def pair_distances(columns: Any, out: Any) -> None:
     """out_ik = Σ_j |x_ij − x_kj| for every pair of rows.
 
-    columns (d, m) float32, the rows stored column by column; out (m, m) float32. Each pair is
-    worked out once (pairs within a group of four rows twice).
+    columns (d, m) float32, the rows stored column by column; out (m, m) float32. Four rows at a
+    time; each pair is worked out once, pairs within the four twice.
     """
-    n_rows = columns.shape[1]
-    for part in numba.prange(_PARTS):
-        for first in range(4 * part, n_rows, 4 * _PARTS):
-            last = min(first + 4, n_rows)
-            sums = np.zeros((4, n_rows - first), np.float32)
-            four = np.empty((columns.shape[0], 4), np.float32)
-            for r in range(4):
-                four[:, r] = columns[:, min(first + r, last - 1)]
-            _add_distances(four, columns[:, first:], sums)
-            out[first:last, first:] = sums[: last - first]
+    n_inputs, n_rows = columns.shape
+    four = np.empty((n_inputs, 4), np.float32)
+    for first in range(0, n_rows, 4):
+        last = min(first + 4, n_rows)
+        sums = np.zeros((4, n_rows - first), np.float32)
+        for r in range(4):
+            four[:, r] = columns[:, min(first + r, last - 1)]
+        _add_distances(four, columns[:, first:], sums)
+        out[first:last, first:] = sums[: last - first]
     mirror(out)
 
 
-@numba.njit(parallel=True, cache=True)
+@numba.njit(cache=True, nogil=True)
 def mirror(matrix: Any) -> None:
     """Copy the part above the diagonal below it, tile by tile."""
     n_rows = matrix.shape[0]
     tile = 32
-    for a in numba.prange((n_rows + tile - 1) // tile):
+    for a in range((n_rows + tile - 1) // tile):
         for b in range(a + 1):
             for i in range(a * tile, min(n_rows, (a + 1) * tile)):
                 for k in range(b * tile, min(i, (b + 1) * tile)):
@@ -87,29 +86,25 @@ def _weigh_distances(a: Any, b: Any, c: Any, d: Any, others: Any, weights: Any) 
     return total
 
 
-@numba.njit(parallel=True, cache=True, fastmath=True)
+@numba.njit(cache=True, fastmath=True, nogil=True)
 def weighted_distances(columns: Any, weights: Any, out: Any) -> None:
     """out_j = Σ_i Σ_k w_ik·|x_ij − x_kj| for symmetric weights.
 
     columns (d, m) float32; weights (m, m) float32; out (d,) float64.
     """
     n_inputs, n_rows = columns.shape
-    sums = np.zeros((_PARTS, n_inputs))
-    for part in numba.prange(_PARTS):
-        for first in range(4 * part, n_rows, 4 * _PARTS):
-            last = min(first + 4, n_rows)
-            # Pairs within the four rows are met twice, all others once.
-            own = np.zeros((4, n_rows - first), np.float32)
-            own[: last - first] = 2.0 * weights[first:last, first:]
-            own[:, :4] *= np.float32(0.5)
-            for j in range(n_inputs):
-                x = columns[j]
-                a, b = x[first], x[min(first + 1, last - 1)]
-                c, d = x[min(first + 2, last - 1)], x[last - 1]
-                sums[part, j] += _weigh_distances(a, b, c, d, x[first:], own)
     out[:] = 0.0
-    for part in range(_PARTS):
-        out += sums[part]
+    for first in range(0, n_rows, 4):
+        last = min(first + 4, n_rows)
+        # Pairs within the four rows are met twice, all others once.
+        own = np.zeros((4, n_rows - first), np.float32)
+        own[: last - first] = 2.0 * weights[first:last, first:]
+        own[:, :4] *= np.float32(0.5)
+        for j in range(n_inputs):
+            x = columns[j]
+            a, b = x[first], x[min(first + 1, last - 1)]
+            c, d = x[min(first + 2, last - 1)], x[last - 1]
+            out[j] += _weigh_distances(a, b, c, d, x[first:], own)
 
 
 def weighted_distances_plain(columns: Floats, weights: Floats, out: NDArray[np.float64]) -> None:
