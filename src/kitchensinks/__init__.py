@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 
 # Public names and the rooms that hold them, imported when first asked for.
 _HOMES = {
+    "kitchensinks.adapt": ("Adapt",),
     "kitchensinks.bases": (
         "Binning",
         "Custom",

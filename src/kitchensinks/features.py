@@ -25,6 +25,7 @@ _PILOT_RUNS, _PILOT_RUN = 8, 32
 _SAMPLE_ROWS, _SAMPLE_ENTRIES = 2000, 2**24
 # Entries of rows that are looked at together where that is all there is to do: they stay in cache.
 _SPREAD_ENTRIES = 2**18
+_TABULATED_ENTRIES = 2**22
 # Features of a batch that are made at a time, walking over the draw.
 _WALKED_ENTRIES = 2**25
 # A draw larger than this many bytes is made anew, part by part, each time it is used.
@@ -77,15 +78,19 @@ class Frozen:
         if selection is not None:
             selected = selection.select(basis, seed, n_components, rows, weights, scaler)
             return replace(frozen, selected=selected)
-        if not basis.sparse:
-            return frozen
-        draw = basis.draw(seed, n_inputs, n_components, frozen.dtype)
-        widest = max(n_inputs, n_components)
+        return frozen.tabulated(rows, weights)
+
+    def tabulated(self, rows: Any, weights: Any = None) -> "Frozen":
+        """This, with the bins that rows of positive weight occupy, where the basis is sparse."""
+        if not self.basis.sparse:
+            return self
+        draw = self.basis.draw(self.seed, self.n_inputs, self.n_components, self.dtype)
+        widest = max(self.n_inputs, self.n_components)
         bins = draw.tabulate(
-            frozen.scaled(rows[part] if weights is None else rows[part][weights[part] > 0])
-            for part in block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // widest))
+            self.scaled(rows[part] if weights is None else rows[part][weights[part] > 0])
+            for part in block_slices(rows.shape[0], max(1, _TABULATED_ENTRIES // widest))
         )
-        return replace(frozen, bins=bins)
+        return replace(self, bins=bins)
 
     @property
     def held(self) -> bool:
@@ -199,6 +204,13 @@ def _look(
             chosen = RowSample.of(block, own, limit, seed)
             sample = chosen if sample is None else sample.merge(chosen)
     return spread, sample
+
+
+def spread_of(rows: Any, weights: Any) -> Spread:
+    """Mean and spread of every column, in blocks of bounded size."""
+    spread, _ = _look(rows, weights, 0, standardize=True, asked=False)
+    assert spread is not None
+    return spread
 
 
 def _same(mine: Any, theirs: Any) -> bool:

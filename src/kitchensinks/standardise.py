@@ -1,14 +1,18 @@
-"""Zero mean and unit variance per column, from a mergeable summary."""
+"""Columns made comparable: zero mean and unit variance, or a bounded map, and a learned scale."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.warps import LINEAR, warp_rows
 from kitchensinks.rows import densify
 
 Floats = NDArray[np.float64]
+
+# Quantiles that a map by rank goes through.
+_KNOTS = 257
 
 
 class Spread(NamedTuple):
@@ -80,6 +84,65 @@ class Scaler:
         return np.asarray(scaled.astype(dtype, copy=False))
 
     def equals(self, other: "Scaler") -> bool:
-        return bool(
-            np.array_equal(self.mean, other.mean) and np.array_equal(self.scale, other.scale)
+        return type(self) is type(other) and all(
+            np.array_equal(getattr(self, field.name), getattr(other, field.name))
+            for field in fields(self)
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Warp(Scaler):
+    """x ↦ factor·w((x − mean)/scale), column by column, with the scales of a learned law.
+
+    kind (d,) says which map w a column has (`kitchensinks.numerics.warps`); knots (d, q) are the
+    sorted quantiles that the maps by rank go through; factor (d,) is what the law has learned.
+    """
+
+    kind: NDArray[np.int8]
+    knots: Floats
+    factor: Floats
+
+    def apply(self, rows: Any, dtype: Any) -> NDArray[Any]:
+        """Mapped and scaled rows of the given dtype."""
+        rows = densify(rows)
+        out = np.empty(rows.shape, dtype=dtype)
+        warp_rows(rows, self.mean, self.scale, self.kind, self.knots, self.factor, out)
+        return out
+
+    def times(self, factor: Floats | float) -> "Warp":
+        """The same map with every column's factor multiplied."""
+        return replace(self, factor=self.factor * factor)
+
+
+def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> Warp:
+    """The map of one kind for all columns, from their spread and a sample of the rows.
+
+    Columns that are 0 or 1 in every row stay so. `common`: one scale for all columns, for those
+    that are measured in the same unit (pixels, bands).
+
+    >>> rows = np.array([[0.0, 0.0], [10.0, 1.0], [20.0, 0.0]])
+    >>> warp(Spread.of(rows), rows, LINEAR).apply(rows, np.float64).round(2).tolist()
+    [[-1.22, 0.0], [0.0, 1.0], [1.22, 0.0]]
+    """
+    plain = Scaler.over(spread)
+    hot = indicators(spread, sample)
+    scale = plain.scale
+    if common:
+        variance = spread.squares / max(spread.weight, np.finfo(float).tiny)
+        scale = np.full_like(scale, np.sqrt(variance[~hot].mean()) if not hot.all() else 1.0)
+        scale[scale == 0.0] = 1.0
+    knots = np.quantile(sample, np.linspace(0.0, 1.0, _KNOTS), axis=0).T
+    return Warp(
+        np.where(hot, 0.0, plain.mean),
+        np.where(hot, 1.0, scale),
+        np.where(hot, LINEAR, kind).astype(np.int8),
+        np.ascontiguousarray(knots),
+        np.ones(len(scale)),
+    )
+
+
+def indicators(spread: Spread, sample: Floats) -> NDArray[np.bool_]:
+    """Which columns hold nothing but 0 and 1: x² has the mean of x, and the sample agrees."""
+    variance = spread.squares / max(spread.weight, np.finfo(float).tiny)
+    hot = np.abs(variance - spread.mean * (1.0 - spread.mean)) <= 1e-9
+    return np.asarray(hot & ((sample == 0.0) | (sample == 1.0)).all(axis=0))

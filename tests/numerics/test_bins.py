@@ -7,6 +7,8 @@ from kitchensinks.numerics.bins import (
     CELL_LIMIT,
     bin_hashes,
     bin_hashes_plain,
+    distinct_names,
+    distinct_names_plain,
     find_columns,
     find_columns_plain,
     sum_into_bins,
@@ -29,7 +31,7 @@ def grids(n_inputs, n_grids):
 @pytest.mark.parametrize(("n_rows", "n_inputs", "n_grids"), SHAPES)
 def test_compiled_hashes_are_the_plain_ones(n_rows, n_inputs, n_grids, dtype):
     rows = (10 * np.random.default_rng(0).normal(size=(n_rows, n_inputs))).astype(dtype)
-    compiled, plain = np.zeros((2, n_rows, n_grids), dtype=np.uint64)
+    compiled, plain = np.zeros((2, n_grids, n_rows), dtype=np.uint64)
     bin_hashes(rows, *grids(n_inputs, n_grids), compiled)
     bin_hashes_plain(rows, *grids(n_inputs, n_grids), plain)
     np.testing.assert_array_equal(compiled, plain)
@@ -46,7 +48,7 @@ def test_cells_too_far_for_an_integer_are_clipped():
 
 def test_names_of_bins_never_change():
     """A saved table of bins is looked up by these numbers."""
-    names = np.zeros((2, 1), dtype=np.uint64)
+    names = np.zeros((1, 2), dtype=np.uint64)
     shift, rate = np.array([[0.25, 0.5]]), np.array([[2.0, 1.0]])
     odd = np.array([[0x9E3779B97F4A7C15, 0xD1B54A32D192ED03]], dtype=np.uint64)
     bin_hashes(np.array([[1.3, -0.2], [0.3, 0.6]]), shift, rate, odd, names)
@@ -58,9 +60,24 @@ def test_different_bins_have_different_names():
     cells = np.stack(np.meshgrid(np.arange(-150, 150), np.arange(-150, 150)), axis=-1)
     rows = cells.reshape(-1, 2) + 0.5
     odd = np.array([[0xBF58476D1CE4E5B9, 0x94D049BB133111EB]], dtype=np.uint64)
-    names = np.zeros((len(rows), 1), dtype=np.uint64)
+    names = np.zeros((1, len(rows)), dtype=np.uint64)
     bin_hashes(rows, np.zeros((1, 2)), np.ones((1, 2)), odd, names)
     assert len(np.unique(names)) == len(rows)
+
+
+@pytest.mark.parametrize("n_different", [1, 40, 3000])
+@pytest.mark.parametrize(("n_rows", "n_inputs", "n_grids"), [*SHAPES, (5000, 1, 2)])
+def test_compiled_distinct_names_are_the_plain_ones(n_rows, n_inputs, n_grids, n_different):
+    """3000 different names need more slots than the table begins with."""
+    rng = np.random.default_rng(n_rows)
+    names = rng.integers(0, n_different, (n_grids, n_rows), dtype=np.uint64) * np.uint64(2**40)
+    compiled, plain = np.zeros((2, n_grids, n_rows), dtype=np.uint64)
+    counts, plain_counts = np.zeros((2, n_grids), dtype=np.int64)
+    distinct_names(names, compiled, counts)
+    distinct_names_plain(names, plain, plain_counts)
+    np.testing.assert_array_equal(counts, plain_counts)
+    for own, other, count in zip(compiled, plain, counts, strict=True):
+        np.testing.assert_array_equal(own[:count], other[:count])
 
 
 @pytest.mark.parametrize(("n_rows", "n_inputs", "n_grids"), SHAPES)
@@ -70,16 +87,16 @@ def test_compiled_search_is_the_plain_one(n_rows, n_inputs, n_grids, n_known):
     parts = [np.unique(rng.integers(0, 40, n_known, dtype=np.uint64)) for _ in range(n_grids)]
     table = np.concatenate([*parts, np.empty(0, dtype=np.uint64)])
     offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-    names = rng.integers(0, 40, (n_rows, n_grids), dtype=np.uint64)
-    compiled, plain = np.zeros((2, n_rows, n_grids), dtype=np.int64)
+    names = rng.integers(0, 40, (n_grids, n_rows), dtype=np.uint64)
+    compiled, plain = np.zeros((2, n_grids, n_rows), dtype=np.int64)
     find_columns(names, table, offsets, compiled)
     find_columns_plain(names, table, offsets, plain)
     np.testing.assert_array_equal(compiled, plain)
     for i in range(n_rows):
         for g, part in enumerate(parts):
-            known = names[i, g] in part
-            assert known == (compiled[i, g] >= 0)
-            assert not known or table[compiled[i, g]] == names[i, g]
+            known = names[g, i] in part
+            assert known == (compiled[g, i] >= 0)
+            assert not known or table[compiled[g, i]] == names[g, i]
 
 
 @pytest.mark.parametrize(("n_grids", "n_rows", "n_outputs"), [(1, 0, 1), (1, 1, 1), (5, 70_001, 3)])

@@ -9,14 +9,14 @@ from scipy import sparse
 
 from kitchensinks.bases.bandwidth import check_gamma, open_gamma, resolve_gamma
 from kitchensinks.bases.base import Basis, Theta
-from kitchensinks.numerics.bins import bin_hashes, find_columns
+from kitchensinks.numerics.bins import bin_hashes, distinct_names, find_columns
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.uint64]
 
-# Names of bins that wait to be sorted together.
+# Names of bins that wait to be told apart together.
 _WAITING_NAMES = 2**25
 
 
@@ -77,8 +77,8 @@ class Binning(Basis):
         return {"shift": shift, "rate": 1.0 / pitch, "multiplier": odd}
 
     def bin_names(self, theta: Theta, rows: NDArray[Any]) -> Names:
-        """The hash of the bin of every row in every grid, shape (n, grids)."""
-        names = np.empty((len(rows), len(theta["shift"])), dtype=np.uint64)
+        """The hash of the bin of every row in every grid, shape (grids, n)."""
+        names = np.empty((len(theta["shift"]), len(rows)), dtype=np.uint64)
         bin_hashes(
             np.ascontiguousarray(rows), theta["shift"], theta["rate"], theta["multiplier"], names
         )
@@ -91,8 +91,8 @@ class Binning(Basis):
         waiting: list[Names] = []
         for rows in blocks:
             waiting.append(self.bin_names(theta, rows))
-            # One large sort is cheaper than many small ones, while it fits into memory.
-            if sum(map(len, waiting)) * n_grids > _WAITING_NAMES:
+            # One large table is cheaper than many small ones, while it fits into memory.
+            if sum(names.size for names in waiting) > _WAITING_NAMES:
                 table, waiting = table.with_names(waiting), []
         return {**theta, "table": table.with_names(waiting)}
 
@@ -102,17 +102,17 @@ class Binning(Basis):
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
         return np.array([len(part) for part in self._table(theta).parts], dtype=np.int64)
 
-    def find(self, theta: Theta, rows: NDArray[Any]) -> NDArray[np.int64]:
-        """The column of each row in each grid, shape (n, grids); −1 for a bin never seen."""
+    def find(self, theta: Theta, rows: NDArray[Any]) -> NDArray[Any]:
+        """The column of each row in each grid, shape (grids, n); −1 for a bin never seen."""
         table = self._table(theta)
         names = self.bin_names(theta, rows)
-        found = np.empty(names.shape, dtype=np.int64)
+        found = np.empty(names.shape, np.int32 if len(table.names) < 2**31 else np.int64)
         find_columns(names, table.names, table.offsets, found)
         return found
 
     def features(self, theta: Theta, rows: Any) -> Any:
         table = self._table(theta)
-        found = self.find(theta, rows)
+        found = self.find(theta, rows).T
         seen = found >= 0
         counts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
         columns = found[seen] if not seen.all() else found.reshape(-1)
@@ -144,12 +144,6 @@ class Binning(Basis):
         ]
 
 
-def _distinct(names: Names) -> Names:
-    """The different names, sorted."""
-    names = np.sort(names)
-    return names[np.concatenate([[True], names[1:] != names[:-1]])] if len(names) else names
-
-
 class BinTable:
     """The sorted bin names of each grid; slicing takes grids."""
 
@@ -159,14 +153,14 @@ class BinTable:
         self.offsets = np.concatenate([[0], np.cumsum([len(p) for p in parts])]).astype(np.int64)
 
     def with_names(self, blocks: list[Names]) -> "BinTable":
-        """These bins and those of blocks of names (n, grids)."""
+        """These bins and those of blocks of names (grids, n)."""
         if not blocks:
             return self
-        found = [
-            _distinct(np.concatenate([part, *(names[:, g] for names in blocks)]))
-            for g, part in enumerate(self.parts)
-        ]
-        return BinTable(found)
+        together = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+        found, counts = np.empty_like(together), np.empty(len(together), dtype=np.int64)
+        distinct_names(together, found, counts)
+        new = [np.sort(own[:count]) for own, count in zip(found, counts, strict=True)]
+        return BinTable(new).merge(self) if len(self.names) else BinTable(new)
 
     def merge(self, other: "BinTable") -> "BinTable":
         """The bins of either."""

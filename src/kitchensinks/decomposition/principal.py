@@ -13,13 +13,13 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from kitchensinks.bases import Basis, Draw
 from kitchensinks.bases.base import check_count
-from kitchensinks.features import FeatureBlocks, Frozen
+from kitchensinks.features import FeatureBlocks, Frozen, spread_of
 from kitchensinks.model import Model
 from kitchensinks.moments import Moments
-from kitchensinks.rows import advice, block_slices, check_size, numeric_weights, subsample
+from kitchensinks.rows import advice, check_size, numeric_weights, subsample
 from kitchensinks.rows.memory import memory_budget
 from kitchensinks.solvers.dual import Span
-from kitchensinks.standardise import Scaler, Spread
+from kitchensinks.standardise import Scaler
 from kitchensinks.transform import SAMPLE_ROWS, check_basis, check_dtype, seed_of
 
 Floats = NDArray[np.float64]
@@ -313,11 +313,3 @@ def float_rows(estimator: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
     with np.errstate(over="ignore"), advice():
         rows = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=floats)
     return check_size(rows, rows.dtype)
-
-
-def spread_of(X: Any, weights: Floats | None) -> Spread:
-    """Mean and spread of the columns of all rows, block by block."""
-    spread = Spread(0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1]))
-    for part in block_slices(X.shape[0], max(1, _BLOCK_ENTRIES // X.shape[1])):
-        spread = spread.merge(Spread.of(X[part], None if weights is None else weights[part]))
-    return spread

@@ -18,8 +18,8 @@ from sklearn.utils.validation import (
 
 from kitchensinks.bases import Basis
 from kitchensinks.bases.base import check_count
-from kitchensinks.decomposition.principal import spread_of
 from kitchensinks.estimators import KitchenSinkRegressor
+from kitchensinks.features import spread_of
 from kitchensinks.numerics.words import Words
 from kitchensinks.rows import numeric_weights
 from kitchensinks.rows.keys import row_keys

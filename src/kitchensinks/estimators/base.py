@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.constraints import Constraint, SupBall
+from kitchensinks.estimators.adapting import adapted, plain_basis, plain_components
 from kitchensinks.estimators.checks import check_loss, check_parameters, threads
 from kitchensinks.estimators.resume import Resume, resuming
 from kitchensinks.features import FeatureBlocks, Frozen
@@ -45,6 +46,10 @@ from kitchensinks.transform import check_basis, check_dtype, seed_of
 _FLOATS = [np.float64, np.float32]
 # Up to this many features in all, float64 costs no time that anyone would notice.
 SMALL_FIT = 2**23
+# Where law and ridge were learned, the last fit on bins stops when a step lowers the objective by
+# less than this share: the held-out error then no longer changes (measured on census, house prices
+# and forest cover).
+SETTLED = 2e-3
 # Names that a fit sets, and a later fit must not find: those that end in _, and these.
 _PRIVATE = {
     "_stochastic",
@@ -88,11 +93,12 @@ class KitchenSink(BaseEstimator):
     def __init__(
         self,
         basis: Any = None,
-        n_components: int | str = 1000,
+        n_components: int | str | None = None,
         loss: Any = "squared",
         alpha: float | str = "auto",
         constraint: Constraint | None = None,
         selection: Reweighted | None = None,
+        adapt: Any = None,
         standardize: bool = True,
         fit_intercept: bool = True,
         dtype: Any = None,
@@ -110,6 +116,7 @@ class KitchenSink(BaseEstimator):
         self.alpha = alpha
         self.constraint = constraint
         self.selection = selection
+        self.adapt = adapt
         self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.dtype = dtype
@@ -143,7 +150,7 @@ class KitchenSink(BaseEstimator):
             self._freeze(batch, stream=False)
             settings = self._settings(batch.rows, batch.one)
             moments = None
-            if self.n_components == "auto":
+            if self.n_components == "auto" and not hasattr(self, "adaptation_"):
                 labels = self._labels(batch.y)
                 self.k_path_, moments = grow(
                     self._blocks(batch.rows), batch.targets, batch.weights, settings, labels
@@ -247,13 +254,19 @@ class KitchenSink(BaseEstimator):
 
     def _freeze(self, batch: Batch, stream: bool) -> None:
         """Learn scaler, law and bins from rows: what partial sums need to have in common."""
-        n_components = FIRST_COMPONENTS if self.n_components == "auto" else int(self.n_components)
+        found = adapted(self, batch, self.dtype or np.float32, stream)
+        if found is not None:
+            frozen, self.adaptation_ = found
+            self.feature_importances_ = self.adaptation_.importances
+            self._set_frozen(frozen)
+            return
+        count = plain_components(self)
         frozen = Frozen.learn(
             batch.rows,
             batch.weights,
-            check_basis(self.basis),
-            seed_of(self.random_state) if self._resume is None else self._resume.seed,
-            n_components,
+            plain_basis(self),
+            self._seed(),
+            FIRST_COMPONENTS if count == "auto" else int(count),
             self._working_dtype(batch.rows, stream),
             bool(self.standardize),
             self.selection,
@@ -269,7 +282,8 @@ class KitchenSink(BaseEstimator):
         """float32 where speed counts; float64 where the fit is small anyway."""
         if self.dtype is not None:
             return check_dtype(self.dtype)
-        count = 1000 if self.n_components == "auto" else int(self.n_components)
+        given = plain_components(self)
+        count = 1000 if given == "auto" else int(given)
         small = X.shape[0] * count <= SMALL_FIT and not stream
         return np.float64 if small and X.dtype == np.float64 else np.float32
 
@@ -284,6 +298,9 @@ class KitchenSink(BaseEstimator):
             alpha = 0.0
         elif alpha != "auto":
             alpha = float(alpha) * self._alpha_unit()
+        elif X is not None:
+            alpha = self._adapted_alpha(X)
+        chosen = self.alpha == "auto" and alpha != "auto" and self.constraint is None
         return Settings(
             loss=self._scaled_loss(),
             alpha=alpha,
@@ -297,7 +314,18 @@ class KitchenSink(BaseEstimator):
             one=one,
             progress=self._progress,
             checkpoint=None if self._resume is None else self._resume.checkpoint,
+            settled=SETTLED if chosen else 0.0,
         )
+
+    def _seed(self) -> int:
+        return seed_of(self.random_state) if self._resume is None else self._resume.seed
+
+    def _adapted_alpha(self, X: Any) -> float | str:
+        """The ridge that was chosen with the law, for the loss that it was chosen for."""
+        found = getattr(self, "adaptation_", None)
+        if found is None or self.loss_.name != "squared" or math.isnan(found.ridge):
+            return "auto"
+        return float(found.ridge / X.shape[0])
 
     # Whom progress is told to, beside the screen.
     _listener: Callable[[str], None] | None = None

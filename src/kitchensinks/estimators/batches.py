@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from kitchensinks.estimators.adapting import plain_basis
 from kitchensinks.estimators.base import Batch, KitchenSink
 from kitchensinks.estimators.checks import threads
 from kitchensinks.features import BLOCK_ROWS
@@ -18,7 +19,6 @@ from kitchensinks.fitting import (
 )
 from kitchensinks.moments import Moments
 from kitchensinks.rows import block_slices
-from kitchensinks.transform import check_basis
 
 # What is worked out from the sums when it is asked for, and is out of date when rows come in.
 _SETTLED = (
@@ -64,7 +64,7 @@ class Batches(KitchenSink):
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Any:
         if not hasattr(self, "frozen_"):
             batch = self._freeze_stream(X, y, sample_weight, classes)
-            basis = check_basis(self.basis)
+            basis = plain_basis(self)
             if self.standardize or basis.sparse or basis.unresolved() is not None:
                 warnings.warn(
                     "The first batch of partial_fit freezes the scaler, the law and the bins of "

@@ -9,6 +9,7 @@ from typing import Any
 import numba
 from threadpoolctl import threadpool_limits
 
+from kitchensinks.adapt import check_adapt
 from kitchensinks.bases.base import check_count, check_positive
 from kitchensinks.constraints import Constraint
 from kitchensinks.fitting import check_solver
@@ -21,8 +22,11 @@ from kitchensinks.transform import check_basis, check_dtype
 
 def check_parameters(estimator: Any, loss: Loss) -> None:
     """Everything that can be said without looking at the rows."""
-    check_basis(estimator.basis).check()
-    check_components(estimator.n_components)
+    if not (isinstance(estimator.basis, str) and estimator.basis == "auto"):
+        check_basis(estimator.basis).check()
+    check_adapt(estimator.adapt)
+    if estimator.n_components is not None:
+        check_components(estimator.n_components)
     check_alpha(estimator.alpha)
     constraint = estimator.constraint
     if constraint is not None and not isinstance(constraint, Constraint):
@@ -32,6 +36,8 @@ def check_parameters(estimator: Any, loss: Loss) -> None:
         raise ValueError("solver='stochastic' cannot choose K: give n_components a number.")
     if estimator.selection is not None:
         check_selection(estimator.selection).check()
+        if estimator.adapt is not None or isinstance(estimator.basis, str):
+            raise ValueError("selection chooses among the draws of a fixed law: give adapt=None.")
         require_dense(check_basis(estimator.basis))
         if estimator.n_components == "auto":
             raise ValueError("selection chooses a set of K features: give n_components a number.")

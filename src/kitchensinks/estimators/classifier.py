@@ -32,9 +32,13 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
 
     Parameters
     ----------
-    basis : a basis such as ``ks.Fourier()`` (what None stands for), ``ks.ReLU()``, ``ks.Stumps()``.
-    n_components : K, the number of draws, or "auto": K is doubled from 256 until the held-out
-        squared error stops falling; `k_path_` has the curve.
+    basis : a basis such as ``ks.Fourier()``, ``ks.ReLU()``, ``ks.Stumps()``; "auto": basis, law,
+        K and alpha are learned and chosen on held-out training rows; None: "auto" where
+        n_components is None too (and constraint, solver and standardize are left alone), else
+        ``ks.Fourier()``.
+    n_components : K, the number of draws; None: 1000, or what the learned law can afford; "auto":
+        K is doubled from 256 until the held-out squared error stops falling; `k_path_` has the
+        curve.
     loss : "squared", "hinge", "squared_hinge", "logistic" or "exponential". Several classes:
         ±1 coding with one column a class for all but "logistic", which is multinomial.
     alpha : ridge strength, or "auto": exact leave-one-out over the whole ridge path for squared
@@ -44,6 +48,9 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         kitchen-sinks paper; ``ks.L2Ball(R)``: Σc² ≤ R² on raw features, as in the thesis.
     selection : None, or ``ks.Reweighted()``: take the K draws from a larger pool by their leverage
         on the rows (dense bases).
+    adapt : None, "ard", "agop" or ``ks.Adapt(...)``: learn the law of the basis given (any basis
+        where none is). Fewer than 500 rows, more than 5000 columns and constant targets are
+        fitted plainly, with a warning where adaptation was asked for.
     standardize : zero mean, unit variance per column.
     fit_intercept : whether there is a b; without it the fit is that of the papers.
     class_weight : None, "balanced" or a dict from class to weight.
@@ -69,6 +76,8 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
     condition_number_, effective_dimension_, gram_noise_ : of the Gram with its ridge.
     k_path_ : held-out error for every prefix of K, for n_components="auto": squared_errors,
         class_errors, the K tried and the one chosen, with the reason.
+    adaptation_, feature_importances_ : where the law was learned: what was tried, what was kept and
+        why it stopped; each column's share of the distance between rows.
     calibration_ : from scores to probabilities (None for logistic loss).
 
     Examples
@@ -89,11 +98,12 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
     def __init__(
         self,
         basis: Any = None,
-        n_components: int | str = 1000,
+        n_components: int | str | None = None,
         loss: Any = "squared",
         alpha: float | str = "auto",
         constraint: Constraint | None = None,
         selection: Reweighted | None = None,
+        adapt: Any = None,
         standardize: bool = True,
         fit_intercept: bool = True,
         class_weight: Any = None,
@@ -113,6 +123,7 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
             alpha,
             constraint,
             selection,
+            adapt,
             standardize,
             fit_intercept,
             dtype,

@@ -26,15 +26,19 @@ class Split:
 
     @classmethod
     def of(
-        cls, settings: Settings, weights: Array | None, most: int | None = None
+        cls,
+        settings: Settings,
+        weights: Array | None,
+        most: int | None = None,
+        share: float = HELD_OUT,
     ) -> "Split | None":
-        """A fifth of the different rows (of at most `most`), by content; None if too few."""
+        """A share of the different rows (of at most `most`), by content; None if too few."""
         keys = settings.keys()
         places = np.arange(len(keys))
         if most is not None and len(keys) > most:
             places = np.flatnonzero(lowest_keys(keys, weights, most))
         own = np.ones(len(places)) if weights is None else weights[places]
-        held = hold_out(keys[places], own, HELD_OUT)
+        held = hold_out(keys[places], own, share)
         fitted = np.where(held, 0.0, own)
         if not (own[held].any() and fitted.any()):
             return None

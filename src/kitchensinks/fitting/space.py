@@ -51,6 +51,8 @@ class Settings:
     progress: Callable[[str], None] = field(default=lambda text: None)
     # Where sums over the rows are kept between runs.
     checkpoint: Checkpoint | None = None
+    # Ridge fits on bins also stop where a step lowers the objective by less than this share.
+    settled: float = 0.0
 
 
 # Scores that rows of features get from the fit without one copy of each row itself:
@@ -118,7 +120,8 @@ def takes_span(blocks: FeatureBlocks, settings: Settings) -> bool:
     """Whether the n × n form is the smaller one: sup-norm balls do not turn with the axes."""
     few = blocks.n_rows < blocks.n_columns and settings.solver != "conjugate"
     if blocks.sparse:
-        few = few and blocks.n_rows <= SPAN_ROWS
+        # Where law and ridge were learned, nothing is left that would need the spectrum.
+        few = few and blocks.n_rows <= SPAN_ROWS and settings.settled == 0.0
     return few and not isinstance(settings.constraint, SupBall)
 
 

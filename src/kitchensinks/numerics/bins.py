@@ -7,8 +7,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Cells are clipped here before they become integers, so that no row overflows.
-CELL_LIMIT = float(2**62)
+CELL_LIMIT = float(2**50)
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+# A whole number c, |c| < 2⁵¹, added to 1.5·2⁵² in float64 leaves c in the low bits.
+_MAGIC = 1.5 * 2.0**52
+_MAGIC_BITS = np.array([_MAGIC]).view(np.uint64)[0]
+# Rows that a thread names together: their columns stay in cache.
+_NAMED = 1024
+
+
+@numba.njit(cache=True)
+def _scramble(cell: Any) -> Any:
+    scrambled = np.uint64(np.int64(cell)) * _ODD
+    return scrambled ^ (scrambled >> np.uint64(32))
+
+
+@numba.njit(cache=True)
+def _cell(value: Any, shift: Any, rate: Any) -> Any:
+    return min(max(np.floor((value - shift) * rate), -CELL_LIMIT), CELL_LIMIT)
+
+
+@numba.njit(cache=True)
+def _add_cells(
+    column: Any, shift: Any, rate: Any, multiplier: Any, cells: Any, bits: Any, names: Any
+) -> None:
+    """names_i += scrambled cell of x_i times the multiplier; `bits` is a view of `cells`.
+
+    Plain loops over slices without a branch, which compile to vector instructions.
+    """
+    for i in range(column.shape[0]):
+        cell = np.floor((column[i] - shift) * rate)
+        cells[i] = min(max(cell, -CELL_LIMIT), CELL_LIMIT) + _MAGIC
+    for i in range(column.shape[0]):
+        scrambled = (bits[i] - _MAGIC_BITS) * _ODD
+        scrambled ^= scrambled >> np.uint64(32)
+        names[i] += scrambled * multiplier
 
 
 @numba.njit(parallel=True, cache=True)
@@ -20,20 +53,34 @@ def bin_hashes(rows: Any, shift: Any, rate: Any, multiplier: Any, out: Any) -> N
     grid's odd random multipliers a_j: two different bins share a name with
     probability about 2⁻⁶³.
 
-    rows (n, d); shift, rate = 1/δ, multiplier (grids, d); out (n, grids) uint64.
+    rows (n, d); shift, rate = 1/δ, multiplier (grids, d); out (grids, n) uint64. Rows go
+    tile by tile, and a column whose values in the tile all lie in one cell costs nothing.
     """
     n_rows, n_inputs = rows.shape
     n_grids = shift.shape[0]
-    for i in numba.prange(n_rows):
-        for g in range(n_grids):
-            name = np.uint64(0)
+    for tile in numba.prange((n_rows + _NAMED - 1) // _NAMED):
+        first, last = tile * _NAMED, min((tile + 1) * _NAMED, n_rows)
+        columns = np.empty((n_inputs, last - first), np.float64)
+        for i in range(first, last):
             for j in range(n_inputs):
-                cell = np.floor((np.float64(rows[i, j]) - shift[g, j]) * rate[g, j])
-                cell = min(max(cell, -CELL_LIMIT), CELL_LIMIT)
-                scrambled = np.uint64(np.int64(cell)) * _ODD
-                scrambled ^= scrambled >> np.uint64(32)
-                name += scrambled * multiplier[g, j]
-            out[i, g] = name
+                columns[j, i - first] = rows[i, j]
+        low, high = np.empty(n_inputs), np.empty(n_inputs)
+        for j in range(n_inputs):
+            low[j], high[j] = columns[j].min(), columns[j].max()
+        cells = np.empty(last - first, np.float64)
+        bits = cells.view(np.uint64)
+        for g in range(n_grids):
+            names = np.zeros(last - first, np.uint64)
+            shared = np.uint64(0)
+            for j in range(n_inputs):
+                cell = _cell(low[j], shift[g, j], rate[g, j])
+                if cell == _cell(high[j], shift[g, j], rate[g, j]):
+                    shared += _scramble(cell) * multiplier[g, j]
+                else:
+                    _add_cells(
+                        columns[j], shift[g, j], rate[g, j], multiplier[g, j], cells, bits, names
+                    )
+            out[g, first:last] = names + shared
 
 
 def bin_hashes_plain(
@@ -49,29 +96,95 @@ def bin_hashes_plain(
         cells = np.clip(cells, -CELL_LIMIT, CELL_LIMIT).astype(np.int64)
         scrambled = cells.view(np.uint64) * _ODD
         scrambled ^= scrambled >> np.uint64(32)
-        out[:, g] = (scrambled * multiplier[g]).sum(axis=1, dtype=np.uint64)
+        out[g] = (scrambled * multiplier[g]).sum(axis=1, dtype=np.uint64)
+
+
+@numba.njit(cache=True)
+def _slot(name: Any, mask: Any) -> Any:
+    """Where a name begins to look for a place in a table of mask + 1 slots."""
+    return np.int64((name ^ (name >> np.uint64(29))) & np.uint64(mask))
+
+
+@numba.njit(cache=True)
+def _enter(found: Any, count: Any, slots: Any) -> None:
+    """Enter the first `count` names into empty slots."""
+    slots[:] = -1
+    mask = len(slots) - 1
+    for k in range(count):
+        place = _slot(found[k], mask)
+        while slots[place] >= 0:
+            place = (place + 1) & mask
+        slots[place] = k
+
+
+@numba.njit(parallel=True, cache=True)
+def distinct_names(names: Any, out: Any, counts: Any) -> None:
+    """The different names of each grid, in the order in which they come.
+
+    names (grids, n) uint64; out (grids, n) uint64, of which the first counts_g are filled;
+    counts (grids,) int64. A hash table with open addressing, doubled when it is half full.
+    """
+    n_grids, n_rows = names.shape
+    for g in numba.prange(n_grids):
+        found = out[g]
+        count = 0
+        mask = 1023
+        slots = np.full(mask + 1, -1, np.int32)
+        for i in range(n_rows):
+            name = names[g, i]
+            place = _slot(name, mask)
+            while slots[place] >= 0 and found[slots[place]] != name:
+                place = (place + 1) & mask
+            if slots[place] < 0:
+                slots[place] = count
+                found[count] = name
+                count += 1
+                if 2 * count > mask:
+                    mask = 2 * mask + 1
+                    slots = np.empty(mask + 1, np.int32)
+                    _enter(found, count, slots)
+        counts[g] = count
+
+
+def distinct_names_plain(
+    names: NDArray[np.uint64], out: NDArray[np.uint64], counts: NDArray[np.int64]
+) -> None:
+    """The same in NumPy."""
+    for g, own in enumerate(names):
+        different, first = np.unique(own, return_index=True)
+        counts[g] = len(different)
+        out[g, : len(different)] = different[np.argsort(first)]
 
 
 @numba.njit(parallel=True, cache=True)
 def find_columns(names: Any, table: Any, offsets: Any, out: Any) -> None:
     """The column of each bin name, or −1 where the bin is not in the table.
 
-    names (n, grids); table holds the sorted names of grid g in
-    table[offsets[g]:offsets[g + 1]]; out (n, grids) int64.
+    names (grids, n); table holds the different names of grid g in
+    table[offsets[g]:offsets[g + 1]], sorted; out (grids, n) of int32 or int64. Few names are
+    looked up by bisection, many in a hash table that is made of the grid's names first.
     """
-    n_rows, n_grids = names.shape
-    for i in numba.prange(n_rows):
-        for g in range(n_grids):
-            low, end = offsets[g], offsets[g + 1]
-            high = end
-            name = names[i, g]
-            while low < high:
-                middle = (low + high) // 2
-                if table[middle] < name:
-                    low = middle + 1
-                else:
-                    high = middle
-            out[i, g] = low if low < end and table[low] == name else -1
+    n_grids, n_rows = names.shape
+    for g in numba.prange(n_grids):
+        start, end = offsets[g], offsets[g + 1]
+        own = table[start:end]
+        count = len(own)
+        if 4 * n_rows < count:
+            for i in range(n_rows):
+                low = np.searchsorted(own, names[g, i])
+                out[g, i] = start + low if low < count and own[low] == names[g, i] else -1
+        else:
+            mask = 15
+            while mask < 2 * count:
+                mask = 2 * mask + 1
+            slots = np.empty(mask + 1, np.int32)
+            _enter(own, count, slots)
+            for i in range(n_rows):
+                name = names[g, i]
+                place = _slot(name, mask)
+                while slots[place] >= 0 and own[slots[place]] != name:
+                    place = (place + 1) & mask
+                out[g, i] = start + slots[place] if slots[place] >= 0 else -1
 
 
 def find_columns_plain(
@@ -81,13 +194,13 @@ def find_columns_plain(
     out: NDArray[np.int64],
 ) -> None:
     """The same in NumPy, one grid at a time."""
-    for g in range(names.shape[1]):
+    for g, own in enumerate(names):
         part = table[offsets[g] : offsets[g + 1]]
-        place = np.searchsorted(part, names[:, g])
-        found = np.zeros(len(names), dtype=bool)
+        place = np.searchsorted(part, own)
+        found = np.zeros(len(own), dtype=bool)
         inside = place < len(part)
-        found[inside] = part[place[inside]] == names[inside, g]
-        out[:, g] = np.where(found, place + offsets[g], -1)
+        found[inside] = part[place[inside]] == own[inside]
+        out[g] = np.where(found, place + offsets[g], -1)
 
 
 # Rows that one thread takes through all grids: enough of them to use the bins of a grid often.
@@ -106,12 +219,20 @@ def sum_of_bins(columns: Any, values: Any, out: Any) -> None:
     for tile in numba.prange((n_rows + _TILE - 1) // _TILE):
         first, last = tile * _TILE, min((tile + 1) * _TILE, n_rows)
         out[first:last] = 0.0
-        for g in range(n_grids):
-            for i in range(first, last):
-                column = columns[g, i]
-                if column >= 0:
-                    for o in range(n_outputs):
-                        out[i, o] += values[column, o]
+        if n_outputs == 1:
+            only, total = values[:, 0], out[first:last, 0]
+            for g in range(n_grids):
+                own = columns[g, first:last]
+                for i in range(len(own)):
+                    if own[i] >= 0:
+                        total[i] += only[own[i]]
+        else:
+            for g in range(n_grids):
+                for i in range(first, last):
+                    column = columns[g, i]
+                    if column >= 0:
+                        for o in range(n_outputs):
+                            out[i, o] += values[column, o]
 
 
 def sum_of_bins_plain(
@@ -132,11 +253,17 @@ def sum_into_bins(columns: Any, values: Any, out: Any) -> None:
     n_outputs = values.shape[1]
     out[:] = 0.0
     for g in numba.prange(n_grids):
-        for i in range(n_rows):
-            column = columns[g, i]
-            if column >= 0:
-                for o in range(n_outputs):
-                    out[column, o] += values[i, o]
+        if n_outputs == 1:
+            own, given, total = columns[g], values[:, 0], out[:, 0]
+            for i in range(n_rows):
+                if own[i] >= 0:
+                    total[own[i]] += given[i]
+        else:
+            for i in range(n_rows):
+                column = columns[g, i]
+                if column >= 0:
+                    for o in range(n_outputs):
+                        out[column, o] += values[i, o]
 
 
 def sum_into_bins_plain(

@@ -1,0 +1,126 @@
+"""What adaptation is asked to do, and what it has tried, kept and why it stopped."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.bases.base import check_count, check_positive
+
+Floats = NDArray[np.float64]
+
+LAWS = ("ard", "agop")
+
+
+@dataclass(frozen=True)
+class Adapt:
+    """Settings of the learning of the law, for ``adapt=``.
+
+    Parameters
+    ----------
+    law : "ard": a scale for each column, by descent on leave-one-out error; "agop": scales (or
+        directions, see `rank`) from the average gradient outer product of a fitted function.
+    steps : steps of "ard", each on a batch of its own; rounds of fit and gradient of "agop" are
+        a tenth of it.
+    batch : rows of a batch.
+    seconds : what the last fit may cost, on a machine that makes 10⁸ features a second. It sets
+        the number of components, and so no clock has a part in the result.
+    rank : "agop" only: the number of learned directions that the rows are turned to, or None to
+        scale the columns as they are.
+
+    Examples
+    --------
+    >>> import kitchensinks as ks
+    >>> ks.Adapt(seconds=10)
+    Adapt(law='ard', steps=30, batch=1000, seconds=10, rank=None)
+    """
+
+    law: str = "ard"
+    steps: int = 30
+    batch: int = 1000
+    seconds: float = 4.0
+    rank: int | None = None
+
+    def check(self) -> None:
+        """An error that names the setting that makes no sense."""
+        if self.law not in LAWS:
+            raise ValueError(f"law={self.law!r}: need one of {', '.join(map(repr, LAWS))}.")
+        check_count("steps", self.steps)
+        if self.steps > 1000:
+            raise ValueError(
+                f"steps={self.steps}: need 1 to 1000. The scales settle within about 30; raise "
+                "batch for more exact ones."
+            )
+        check_count("batch", self.batch)
+        if not 16 <= self.batch <= 5000:
+            raise ValueError(
+                f"batch={self.batch}: need 16 to 5000 rows, because each step inverts a matrix of "
+                "that size."
+            )
+        check_positive("seconds", self.seconds)
+        if self.rank is not None:
+            check_count("rank", self.rank)
+            if self.law != "agop":
+                raise ValueError(f"rank={self.rank} is for law='agop': 'ard' has no directions.")
+
+
+def check_adapt(adapt: Any) -> Adapt | None:
+    """The settings named by ``adapt=``, or None."""
+    if adapt is None:
+        return None
+    if isinstance(adapt, str):
+        if adapt not in LAWS:
+            raise ValueError(f"adapt={adapt!r}: need 'ard', 'agop', ks.Adapt(...) or None.")
+        return Adapt(law=adapt)
+    if not isinstance(adapt, Adapt):
+        raise TypeError(f"adapt={adapt!r}: need 'ard', 'agop', ks.Adapt(...) or None.")
+    adapt.check()
+    return adapt
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One thing that was tried: what, on how many rows, and its error.
+
+    error : squared error in units of the targets' variance: leave-one-out over batches in the
+        stage "map", on held-out rows in the others.
+    """
+
+    stage: str
+    what: str
+    rows: int
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Adaptation:
+    """What was learned, from what, and why it stopped.
+
+    map: of the columns ("squash", …); basis, n_components, factor (of the learned scales) and
+    ridge (of the kernel, α times the rows) are what the trials chose; scales (d,) the law;
+    importances (d,) each column's share of the distance between rows; trials all that was tried.
+    """
+
+    map: str
+    basis: str
+    n_components: int
+    factor: float
+    ridge: float
+    scales: Floats
+    importances: Floats
+    trials: tuple[Trial, ...]
+    reason: str
+
+    def __repr__(self) -> str:
+        width = max([len(trial.what) for trial in self.trials], default=4)
+        lines = [
+            f"Adaptation: {self.basis}, {self.n_components} components on {self.map} columns, "
+            f"factor {self.factor:.3g}, ridge {self.ridge:.3g}",
+            f"{'stage':6}  {'tried':{width}}  {'rows':>7}  error",
+        ]
+        lines += [
+            f"{trial.stage:6}  {trial.what:{width}}  {trial.rows:7}  {trial.error:.4f}"
+            for trial in self.trials
+        ]
+        return "\n".join([*lines, self.reason])

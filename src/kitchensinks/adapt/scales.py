@@ -1,0 +1,219 @@
+"""Learn a scale for every column: descent on the leave-one-out error of small kernel fits.
+
+A batch of m rows is fitted by kernel ridge regression with
+
+    k(x, z) = exp(−Σ_j s_j·|x_j − z_j|)      ("laplacian"), or
+    k(x, z) = exp(−Σ_j s_j²·(x_j − z_j)²)    ("gaussian"),
+
+whose leave-one-out residuals have a closed form. With C = (K + λI)⁻¹, α = CY, c = diag C, they are
+r_i = α_i/c_i; the loss is ‖r‖²/m, and its gradient in log s_j and log λ takes one more product:
+
+    M = C·diag(‖r_i‖²/c_i)·C − sym(C·(r/c)·α'),
+    ∂/∂log s_j = −(2/m)·Σ_ik M_ik·K_ik·∂D_ik/∂log s_j,      ∂/∂log λ = (2/m)·λ·tr M,
+
+where D is the exponent. Every step takes a fresh batch, so the cost does not grow with the rows.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import spotrf, spotri
+
+from kitchensinks.numerics.pairs import mirror, pair_distances, weighted_distances
+
+Floats = NDArray[np.float64]
+Narrow = NDArray[np.float32]
+# (places of the batch) -> rows (m, d), targets (m, outputs)
+Batches = Callable[[int, int], tuple[Narrow, Narrow]]
+
+KERNELS = ("laplacian", "gaussian")
+_RIDGES = (1e-3, 3.0)
+_FIRST_RIDGE = 0.05
+# Adam's memory of gradients and of their squares, and its rate.
+_MEMORY, _SQUARE_MEMORY, _RATE = 0.8, 0.95, 0.3
+# No column's share of the distance falls below this part of an even one.
+_LEAST = 1e-6
+
+
+class Law(NamedTuple):
+    """Scales s (d,) and ridge λ of a kernel; the leave-one-out error of every step."""
+
+    kernel: str
+    scales: Floats
+    ridge: float
+    errors: Floats
+
+
+class Gradient(NamedTuple):
+    """Leave-one-out error of one batch, and its slope in log s and log λ."""
+
+    error: float
+    scales: Floats
+    ridge: float
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A batch column by column: numbers (d', m), and 0/1 columns (m, b) apart.
+
+    |b_i − b_k| = b_i + b_k − 2·b_i·b_k: sums over pairs of 0/1 columns are matrix products.
+    """
+
+    numbers: Narrow
+    hot: Narrow
+    is_hot: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, rows: Narrow, is_hot: NDArray[np.bool_]) -> "Columns":
+        return cls(np.ascontiguousarray(rows[:, ~is_hot].T), rows[:, is_hot], is_hot)
+
+    def distances(self, scales: Floats) -> Narrow:
+        """Σ_j s_j·|x_ij − x_kj|, (m, m)."""
+        size = self.numbers.shape[1]
+        out = np.empty((size, size), dtype=np.float32)
+        pair_distances(self.numbers * scales[~self.is_hot, None].astype(np.float32), out)
+        if self.hot.shape[1]:
+            scaled = self.hot * scales[self.is_hot].astype(np.float32)
+            length = scaled.sum(axis=1)
+            out += np.maximum(length[:, None] + length - 2.0 * (scaled @ self.hot.T), 0.0)
+        return out
+
+    def weighted(self, weights: Narrow, scales: Floats) -> Floats:
+        """Σ_ik w_ik·s_j·|x_ij − x_kj|, (d,)."""
+        out = np.empty(len(scales))
+        inner = np.empty(len(self.numbers))
+        weighted_distances(self.numbers, weights, inner)
+        out[~self.is_hot] = inner
+        if self.hot.shape[1]:
+            total = weights.sum(axis=1, dtype=np.float64)
+            product = np.einsum("ij,ij->j", self.hot, weights @ self.hot, dtype=np.float64)
+            out[self.is_hot] = 2.0 * (total @ self.hot - product)
+        return out * scales
+
+
+def gradient(
+    rows: Narrow,
+    targets: Narrow,
+    scales: Floats,
+    ridge: float,
+    kernel: str = "laplacian",
+    is_hot: NDArray[np.bool_] | None = None,
+) -> Gradient:
+    """Leave-one-out error of one batch and its slopes.
+
+    rows (m, d), targets (m, outputs), float32; is_hot (d,): columns that are 0 or 1.
+
+    >>> rows = np.array([[0.0], [1.0], [2.0], [3.0]], dtype=np.float32)
+    >>> found = gradient(rows, rows - 1.5, np.array([0.3]), 0.1)
+    >>> bool(found.error < 1.0 and found.scales[0] > 0)  # smoother is better for a straight line
+    True
+    """
+    size = len(rows)
+    is_hot = np.zeros(rows.shape[1], dtype=bool) if is_hot is None else is_hot
+    columns = Columns.of(rows, is_hot) if kernel == "laplacian" else None
+    kept = kernel_matrix(rows, scales, columns)
+    inverse = _inverse(kept, ridge)
+    dual = inverse @ targets
+    diagonal = np.diagonal(inverse).copy()
+    residual = dual / diagonal[:, None]
+    size_of = np.einsum("io,io->i", residual, residual)
+    half = inverse * np.sqrt(size_of / diagonal)
+    slope = half @ half.T
+    turned = inverse @ (residual / diagonal[:, None])
+    cross = turned @ dual.T
+    slope -= 0.5 * (cross + cross.T)
+    trace = float(np.trace(slope, dtype=np.float64))
+    slope *= kept
+    if columns is not None:
+        along = columns.weighted(slope, scales)
+    else:
+        # Σ_ik w_ik·(x_i − x_k)² = 2·Σ_i (Σ_k w_ik)·x_i² − 2·x'Wx, and ∂D/∂log s = 2s²Δ².
+        total = slope.sum(axis=1, dtype=np.float64)
+        product = np.einsum("ij,ij->j", rows, slope @ rows, dtype=np.float64)
+        along = 4.0 * scales**2 * (total @ np.square(rows, dtype=np.float64) - product)
+    error = float(size_of.mean(dtype=np.float64))
+    return Gradient(error, -2.0 / size * along, 2.0 / size * ridge * trace)
+
+
+def kernel_matrix(rows: Narrow, scales: Floats, columns: Columns | None) -> Narrow:
+    """K of a batch: Laplacian where the columns are given, else Gaussian."""
+    if columns is not None:
+        exponent = columns.distances(scales)
+    else:
+        scaled = rows * scales.astype(np.float32)
+        scaled -= scaled.mean(axis=0)
+        length = np.einsum("ij,ij->i", scaled, scaled)
+        exponent = scaled @ scaled.T
+        exponent *= -2.0
+        exponent += length[:, None]
+        exponent += length
+        np.maximum(exponent, 0.0, out=exponent)
+        np.fill_diagonal(exponent, 0.0)
+    np.negative(exponent, out=exponent)
+    return np.exp(exponent, out=exponent)
+
+
+def left_out_error(
+    rows: Narrow, targets: Narrow, law: Law, factor: float, is_hot: NDArray[np.bool_]
+) -> float:
+    """Leave-one-out error of a batch with all scales times a factor, at the best of four ridges."""
+    columns = Columns.of(rows, is_hot) if law.kernel == "laplacian" else None
+    kept = kernel_matrix(rows, factor * law.scales, columns)
+    errors = []
+    for ridge in law.ridge * np.array([0.25, 0.5, 1.0, 2.0, 4.0]):
+        inverse = _inverse(kept, float(np.clip(ridge, *_RIDGES)))
+        residual = inverse @ targets / np.diagonal(inverse)[:, None]
+        errors.append(float(np.square(residual).sum(axis=1).mean(dtype=np.float64)))
+    return min(errors)
+
+
+def _inverse(kept: Narrow, ridge: float) -> Narrow:
+    """(K + λI)⁻¹ in float32: λ ≥ 0.001 keeps it well conditioned."""
+    shifted = kept.copy()
+    shifted[np.diag_indices_from(shifted)] += np.float32(ridge)
+    # Symmetric: the transposed view is the Fortran order that LAPACK wants, without a copy.
+    factor, failed = spotrf(shifted.T, lower=1, clean=0, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError("the kernel matrix of a batch is not positive definite")
+    inverse, _ = spotri(factor, lower=1, overwrite_c=1)
+    mirror(inverse.T)
+    return np.asarray(inverse.T)
+
+
+def learn_scales(
+    batches: Batches,
+    scales: Floats,
+    sizes: Sequence[int],
+    kernel: str = "laplacian",
+    is_hot: NDArray[np.bool_] | None = None,
+    ridge: float = _FIRST_RIDGE,
+) -> Law:
+    """Adam in log s and log λ from `scales`, one step for each size of batch in `sizes`.
+
+    batches(step, size) gives the rows and targets of one step. The rate falls to zero over the
+    second half, and the scales returned are the (geometric) mean of the last quarter's.
+    """
+    is_hot = np.zeros(len(scales), dtype=bool) if is_hot is None else is_hot
+    place = np.log(np.append(scales, ridge))
+    floor = np.append(np.log(scales) + np.log(_LEAST), np.log(_RIDGES[0]))
+    ceiling = np.append(np.full(len(scales), 20.0), np.log(_RIDGES[1]))
+    mean, square = np.zeros_like(place), np.zeros_like(place)
+    errors, kept = [], []
+    for step, size in enumerate(sizes):
+        rows, targets = batches(step, size)
+        found = gradient(rows, targets, np.exp(place[:-1]), float(np.exp(place[-1])), kernel, is_hot)
+        slope = np.append(found.scales, found.ridge)
+        mean = _MEMORY * mean + (1 - _MEMORY) * slope
+        square = _SQUARE_MEMORY * square + (1 - _SQUARE_MEMORY) * slope**2
+        correct = (1 - _MEMORY ** (step + 1)) / np.sqrt(1 - _SQUARE_MEMORY ** (step + 1))
+        rate = _RATE * min(1.0, 2.0 * (1.0 - (step + 0.5) / len(sizes)))
+        place = place - rate * mean / (correct * np.sqrt(square) + 1e-12)
+        place = np.clip(place, floor, ceiling)
+        errors.append(found.error)
+        if step >= 0.75 * len(sizes):
+            kept.append(place)
+    final = np.exp(np.mean(kept, axis=0)) if kept else np.exp(place)
+    return Law(kernel, final[:-1], float(final[-1]), np.array(errors))
