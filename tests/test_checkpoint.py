@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import kitchensinks as ks
 from kitchensinks import checkpoint as module
@@ -171,8 +173,32 @@ def test_a_checkpoint_of_another_file_is_refused(tmp_path):
 
     fit("a.parquet")
     fit("a.parquet")
+    # A copy of the file is the same file.
+    shutil.copy(tmp_path / "a.parquet", tmp_path / "copy.parquet")
+    fit("copy.parquet")
     with pytest.raises(ValueError, match=r"data \(content\)"):
         fit("b.parquet")
+
+
+@pytest.mark.parametrize("kind", ["array", "npy", "csv", "sparse"])
+def test_one_entry_in_the_middle_makes_other_rows(kind, tmp_path):
+    """No sample of the rows: all of them tell them from others."""
+    changed = X.copy()
+    changed[1234, 2] += 1e-3
+
+    def fit(rows):
+        np.save(tmp_path / "a.npy", rows)
+        pd.DataFrame(rows.round(9), columns=list("abcd")).to_csv(tmp_path / "a.csv", index=False)
+        if kind in ("npy", "csv"):
+            table = ks.open_table(tmp_path / f"a.{kind}")
+            rows = ks.Rows(table, ks.Columns.learn(table))
+        elif kind == "sparse":
+            rows = sparse.csr_matrix(rows)
+        regressor().fit(rows, Y, checkpoint=Checkpoint(tmp_path / "checkpoint"))
+
+    fit(X)
+    with pytest.raises(ValueError, match=r"data \(content\)"):
+        fit(changed)
 
 
 @pytest.mark.parametrize("name", ["identity", "sums.sums"])
