@@ -123,6 +123,21 @@ def test_without_a_seed_the_draw_is_that_of_the_first_run(tmp_path):
     np.testing.assert_array_equal(once.model_.weights, again.model_.weights)
 
 
+def test_threads_and_blocks_are_those_of_the_first_run(tmp_path, monkeypatch):
+    options = {"n_components": 300, "n_jobs": 1, "memory_budget": 5e6, "dtype": "float32"}
+    once = regressor(**options).fit(X, Y, checkpoint=Checkpoint(tmp_path / "a"))
+    with monkeypatch.context() as patch:
+        stop_after(patch, "sums", 3)
+        with pytest.raises(Stop):
+            regressor(**options).fit(X, Y, checkpoint=Checkpoint(tmp_path / "b", every=0.0))
+    others = {**options, "n_jobs": 2, "memory_budget": 2e7}
+    again = regressor(**others).fit(X, Y, checkpoint=Checkpoint(tmp_path / "b"))
+    np.testing.assert_array_equal(once.model_.weights, again.model_.weights)
+    # It does make a difference.
+    other = regressor(**others).fit(X, Y)
+    assert (once.model_.weights != other.model_.weights).any()
+
+
 def test_a_fit_with_a_checkpoint_is_the_fit_without(tmp_path):
     once = regressor().fit(X, Y)
     again = regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))

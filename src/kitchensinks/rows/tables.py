@@ -249,12 +249,13 @@ class MemoryTable(Table):
         yield from part.to_batches(max_chunksize=batch_rows(len(names)))
 
     def fingerprint(self) -> dict[str, str]:
-        places = np.unique(np.linspace(0, self.n_rows - 1, 2000).astype(np.int64))
-        shown = self._table.take(places).to_pydict()
+        found = 0
+        for batch in self.batches():
+            found = zlib.crc32(batch.serialize(), found)
         return {
             "rows": str(self.n_rows),
             "columns": digest(str(self.schema)),
-            "content": digest(repr(shown)),
+            "content": f"{found:08x}",
         }
 
 
