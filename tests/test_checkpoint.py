@@ -272,6 +272,24 @@ def test_ctrl_c_leaves_a_usable_checkpoint_and_says_how_to_go_on(tmp_path, monke
     np.testing.assert_array_equal(again.model_.weights, once.model_.weights)
 
 
+def test_ctrl_c_between_passes_does_not_wait(tmp_path, monkeypatch):
+    def interrupting(*arguments):
+        os.kill(os.getpid(), signal.SIGINT)
+        raise AssertionError("it went on")
+
+    before = signal.getsignal(signal.SIGINT)
+    with monkeypatch.context() as patch:
+        patch.setattr("kitchensinks.fitting.squared.RidgePath", interrupting)
+        with pytest.raises(KeyboardInterrupt):
+            regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
+    assert signal.getsignal(signal.SIGINT) is before
+    # The sums were complete: they are not made again.
+    monkeypatch.setattr(ks_moments(), "add", interrupting)
+    again = regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
+    monkeypatch.undo()
+    np.testing.assert_array_equal(again.model_.weights, regressor().fit(X, Y).model_.weights)
+
+
 def ks_moments():
     from kitchensinks.moments import Moments
 

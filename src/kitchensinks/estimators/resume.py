@@ -51,7 +51,7 @@ def resuming(estimator: Any, batch: Any, checkpoint: Checkpoint | None) -> Itera
     )
     estimator._resume = Resume(checkpoint, int(settled["seed"]), float(settled["memory"]))
     try:
-        with threads(int(settled["threads"])):
+        with threads(int(settled["threads"])), checkpoint.patience():
             yield
     finally:
         del estimator._resume
