@@ -135,7 +135,10 @@ class Columns:
                     values[name] = tuple(value)
                 elif isinstance(value, dict):
                     values[name] = arrays[value["array"]]
-            encoders.append(ENCODERS[kind](**values))
+            try:
+                encoders.append(ENCODERS[kind](**values))
+            except TypeError:
+                raise ValueError(f"A column of kind {kind!r} with {sorted(values)}.") from None
         return cls(tuple(encoders), np.dtype(description["dtype"]))
 
 

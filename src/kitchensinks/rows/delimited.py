@@ -47,7 +47,8 @@ class DelimitedTable(TextTable):
         else:
             self._delimiter = max(",;\t", key=text.count)
         names = next(csv.reader([text], delimiter=self._delimiter), [])
-        names = [name.strip() for name in names]
+        # Spreadsheets and pandas leave the column of row numbers without a name.
+        names = [name.strip() or f"column {k}" for k, name in enumerate(names, start=1)]
         if names and all(map(_is_number, names)):
             raise ValueError(
                 f"{self.label}, line 1: {text[:60]!r} looks like data. The first line must have "

@@ -304,10 +304,10 @@ def _pieces(words: Any) -> sparse.csr_array:
     lower = compute.utf8_lower(compute.fill_null(words, ""))
     space = pa.scalar(" ", pa.large_string())
     padded = compute.binary_join_element_wise(space, lower, space, pa.scalar("", space.type))
-    lengths = np.asarray(compute.binary_length(padded).to_numpy(zero_copy_only=False))
-    joined = np.frombuffer(
-        b"".join(padded.cast(pa.large_binary()).to_pylist()) or b"", dtype=np.uint8
-    )
+    # Every text has its two spaces at least, so there are bytes.
+    _, offsets, letters = padded.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[padded.offset : padded.offset + len(words) + 1]
+    lengths, joined = np.diff(ends), np.frombuffer(letters, dtype=np.uint8)[ends[0] : ends[-1]]
     owner = np.repeat(np.arange(len(words)), lengths)
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(joined))
     rows, bins = [], []

@@ -60,6 +60,10 @@ class Rows:
             raise IndexError(f"rows {chosen.min()} to {chosen.max()} of {self.shape[0]}.")
         return self._pick(chosen.astype(np.int64))
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        """All rows in memory, where someone asks for that."""
+        return self[:].astype(dtype or self.dtype, copy=False)
+
     def fingerprint(self) -> dict[str, str]:
         """What tells these numbers from others, without reading all of them."""
         return {**self.table.fingerprint(), "recipe": self.columns.fingerprint()}
@@ -149,6 +153,11 @@ def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | Non
     """As `targets`, with weights: 0 where the target is missing (its value is then another's).
 
     The weights are None where none is missing.
+
+    >>> import pyarrow
+    >>> from kitchensinks.rows.tables import open_table
+    >>> known_targets(open_table(pyarrow.table({"y": [None, 2.5]})), "y")
+    (array([2.5, 2.5]), array([0., 1.]))
     """
     pa = arrow()
     column = pa.chunked_array([batch.column(0) for batch in table.batches([name])])
