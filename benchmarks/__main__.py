@@ -1,4 +1,4 @@
-"""`make bench`: run every contestant, write results/fits.json and the table of the README."""
+"""`make bench`: run every contestant, write results/fits.json and the tables made from it."""
 
 import argparse
 import json
@@ -10,6 +10,8 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from benchmarks import report
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "fits.json"
@@ -52,33 +54,6 @@ def measure(work: str, contestant: str, repeats: int) -> dict[str, Any]:
     return result
 
 
-def table(results: dict[str, Any]) -> str:
-    """Markdown, one row a contestant; the ratio is its fit time over that of our first row."""
-    lines = ["| work | contestant | fit, s (range) | × ours | memory, MB | test error, % |"]
-    lines.append("|---|---|---|---|---|---|")
-    for work, rows in results["work"].items():
-        own = next(iter(rows.values())).get("fit_seconds")
-        for contestant, row in rows.items():
-            if "failed" in row:
-                lines.append(f"| {work} | {contestant} | {row['failed']} | | | |")
-                continue
-            low, high = row["fit_seconds_range"]
-            ratio = row["fit_seconds"] / own if own else float("nan")
-            lines.append(
-                f"| {work} | {contestant} | {row['fit_seconds']:.1f} ({low:.1f}–{high:.1f}) | "
-                f"{ratio:.2f} | {row['memory_mb']:.0f} | {row['test_error_percent']:.2f} |"
-            )
-    return "\n".join(lines)
-
-
-def into_readme(text: str, results: dict[str, Any]) -> str:
-    """The README with the table of the results between its two marks."""
-    start, end = "<!-- results -->", "<!-- end of results -->"
-    head, rest = text.split(start)
-    _, tail = rest.split(end)
-    return f"{head}{start}\n{table(results)}\n{end}{tail}"
-
-
 def main() -> None:
     from benchmarks.contestants import WORK
 
@@ -105,9 +80,8 @@ def main() -> None:
             results["machine"] = machine()
             RESULTS.parent.mkdir(exist_ok=True)
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    readme = HERE.parent / "README.md"
-    readme.write_text(into_readme(readme.read_text(), results))
-    print(table(results))
+    report.main()
+    print(report.fits_table(results["work"]))
 
 
 if __name__ == "__main__":

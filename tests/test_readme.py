@@ -1,6 +1,5 @@
 """The README says what the code does and what the results file holds."""
 
-import json
 import re
 from pathlib import Path
 
@@ -8,10 +7,12 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-def test_the_table_is_that_of_the_results_file():
-    from benchmarks.__main__ import RESULTS, into_readme
+def test_tables_are_those_of_the_results_files():
+    from benchmarks import report
 
-    assert into_readme(README, json.loads(RESULTS.read_text())) == README
+    assert report.readme(README) == README
+    page = report.PAGE.read_text()
+    assert report.page(page) == page
 
 
 def test_the_example_runs():

@@ -1,0 +1,127 @@
+"""The tables of README.md and docs/benchmarks.md, and the plots of the latter, from results/."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+README, PAGE = HERE.parent / "README.md", HERE.parent / "docs" / "benchmarks.md"
+PICTURES = HERE.parent / "docs" / "pictures"
+# Works that the README shows; the page shows all.
+HEADLINES = (
+    "adult, ridge",
+    "adult, choice of ridge",
+    "adult, stumps",
+    "adult, hinge",
+    "mnist, multinomial",
+    "covtype, choice of ridge, K = 2000",
+)
+
+
+def load(name: str) -> dict[str, Any]:
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def fits_table(work: dict[str, Any], names: tuple[str, ...] | None = None) -> str:
+    """One row a contestant; the ratio is its fit time over that of the first, which is ours."""
+    lines = ["| work | contestant | fit, s (range) | × ours | memory, MB | test error, % |"]
+    lines.append("|---|---|---|---|---|---|")
+    for name, rows in work.items():
+        if names is not None and name not in names:
+            continue
+        own = next(iter(rows.values())).get("fit_seconds")
+        for contestant, row in rows.items():
+            if "failed" in row:
+                lines.append(f"| {name} | {contestant} | {row['failed']} | | | |")
+                continue
+            low, high = row["fit_seconds_range"]
+            ratio = row["fit_seconds"] / own if own else float("nan")
+            spread = f" ({low:.2g}–{high:.2g})" if row["repeats"] > 1 else ""
+            lines.append(
+                f"| {name} | {contestant} | {row['fit_seconds']:.3g}{spread} | {ratio:.2f} | "
+                f"{row['memory_mb']:.0f} | {row['test_error_percent']:.2f} |"
+            )
+    return "\n".join(lines)
+
+
+def floor_table(speed: dict[str, Any]) -> str:
+    lines = ["| fit | gemm, syrk, Cholesky, GFLOP/s | floor, s | fit, s | share of the floor |"]
+    lines.append("|---|---|---|---|---|")
+    for name, row in speed.items():
+        if name.startswith("floor"):
+            rates = ", ".join(f"{value:.0f}" for value in row["gigaflops"].values())
+            lines.append(
+                f"| {name.removeprefix('floor, ')} | {rates} | {row['floor_seconds']:.2f} | "
+                f"{row['fit_seconds']:.2f} | {row['share_of_floor']:.2f} |"
+            )
+    return "\n".join(lines)
+
+
+def prediction_table(speed: dict[str, Any]) -> str:
+    lines = ["| 100,000 rows, d = 784, K = 5000 | seconds | times as fast as scikit-learn |"]
+    lines.append("|---|---|---|")
+    for name, row in speed.get("prediction", {}).items():
+        lines.append(f"| {name} | {row['seconds']:.2f} | {row['ratio']:.2f} |")
+    lines += ["", "| one row, d = 100, K = 2000 | microseconds |", "|---|---|"]
+    lines += [f"| {name} | {value:.0f} |" for name, value in speed.get("latency", {}).items()]
+    return "\n".join(lines)
+
+
+def growth_table(speed: dict[str, Any]) -> str:
+    lines = ["| time of a fit against | log-log slope | standard error |", "|---|---|---|"]
+    for name, row in speed.get("growth", {}).items():
+        lines.append(f"| {name} | {row['slope']:.3f} | {row['standard_error']:.3f} |")
+    return "\n".join(lines)
+
+
+def fill(text: str, parts: dict[str, str]) -> str:
+    """The text with each part between its two marks."""
+    for mark, table in parts.items():
+        start, end = f"<!-- {mark} -->", f"<!-- end of {mark} -->"
+        head, rest = text.split(start)
+        _, tail = rest.split(end)
+        text = f"{head}{start}\n{table}\n{end}{tail}"
+    return text
+
+
+def readme(text: str) -> str:
+    return fill(text, {"results": fits_table(load("fits")["work"], HEADLINES)})
+
+
+def page(text: str) -> str:
+    speed = load("speed")
+    return fill(
+        text,
+        {
+            "results": fits_table(load("fits")["work"]),
+            "floor": floor_table(speed),
+            "prediction": prediction_table(speed),
+            "growth": growth_table(speed),
+        },
+    )
+
+
+def draw() -> None:
+    """Time against rows, inputs and features, with the slopes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3), layout="constrained")
+    panels = figure.subplots(1, 3)
+    for panel, (name, row) in zip(panels, load("speed").get("growth", {}).items(), strict=True):
+        size, spent = zip(*row["points"], strict=True)
+        panel.loglog(size, spent, "o-")
+        panel.set(xlabel=name, ylabel="seconds of a fit", title=f"slope {row['slope']:.2f}")
+    figure.savefig(PICTURES / "growth.svg", metadata={"Date": None})
+
+
+def main() -> None:
+    README.write_text(readme(README.read_text()))
+    PAGE.write_text(page(PAGE.read_text()))
+    if "growth" in load("speed"):
+        draw()
+
+
+if __name__ == "__main__":
+    main()
