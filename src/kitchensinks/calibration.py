@@ -34,7 +34,8 @@ class Calibration:
         unit = float(np.sqrt(weights @ np.square(scores).mean(axis=1) / max(total, 1e-300))) or 1.0
         scaled = np.clip(scores / unit, -20.0, 20.0)
         # Platt's softened targets: no finite number of rows makes anything certain.
-        soft = 1.0 / (total + 2.0)
+        # Weights below one count as rows, so that their unit does not matter.
+        soft = 1.0 / (max(total, len(scores)) + 2.0)
 
         def loss(point: Array) -> tuple[float, Array]:
             logits = point[0] * scaled + point[1] * scaled**3

@@ -23,7 +23,7 @@ class Moments:
 
     shift (K,); first (K,); gram (K, K), lower triangle; cross (K, outputs);
     targets, squares (outputs,). `count` is the number of rows of positive weight, `copies` the
-    weight of the rows as numbers of copies, without the weights of their classes.
+    number of copies of rows, without the weights of their classes.
     """
 
     shift: Floats
@@ -36,6 +36,20 @@ class Moments:
     targets: Floats
     squares: Floats
     _product: NDArray[Any] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_product": None}
+
+    def absorb(self, other: "Moments") -> None:
+        """Add sums about the same shift, in place."""
+        self.weight += other.weight
+        self.count += other.count
+        self.copies += other.copies
+        self.first += other.first
+        self.gram += other.gram
+        self.cross += other.cross
+        self.targets = self.targets + other.targets
+        self.squares = self.squares + other.squares
 
     def close(self) -> None:
         """Give back the memory of the last product: no block follows soon."""
@@ -87,23 +101,33 @@ class Moments:
         if self.shift.any():
             affine(features, 1.0, self.shift)
         new = features[:, done:]
-        weighted, unit = targets, 1.0
+        # Targets go into the products about their mean and in their own unit: in float32 they
+        # would lose a small spread beside a large mean, or overflow.
+        level = targets.mean(axis=0)
+        spread = targets - level
+        size = np.abs(spread).max(axis=0, initial=0.0)
+        size = np.where(size > 0.0, size, 1.0)
+        spread /= size
+        unit = 1.0
         if weights is None:
-            self.first[done:] += new.sum(axis=0, dtype=np.float64)
+            first = new.sum(axis=0, dtype=np.float64)
         else:
             # Weights far from one would leave the range of float32.
             largest = float(weights.max(initial=0.0))
             unit = largest if largest > 0.0 and not 1e-6 < largest < 1e6 else 1.0
             narrow = (weights / unit).astype(dtype)
-            weighted = targets * (weights / unit)[:, None]
-            self.first[done:] += unit * (narrow @ new).astype(np.float64)
-        self.cross[done:] += unit * (new.T @ weighted.astype(dtype)).astype(np.float64)
+            spread *= (weights / unit)[:, None]
+            first = unit * (narrow @ new).astype(np.float64)
+        self.first[done:] += first
+        product = (new.T @ spread.astype(dtype)).astype(np.float64)
+        self.cross[done:] += (unit * size) * product + np.outer(first, level)
         if done == 0:
             self.weight += float(len(features) if weights is None else weights.sum())
             self.count += len(features) if weights is None else int(np.count_nonzero(weights))
             self.copies += copies_of(len(features), weights, one)
-            self.targets = self.targets + unit * weighted.sum(axis=0)
-            self.squares = self.squares + unit * (weighted * targets).sum(axis=0)
+            weighted = targets if weights is None else targets * weights[:, None]
+            self.targets = self.targets + weighted.sum(axis=0)
+            self.squares = self.squares + (weighted * targets).sum(axis=0)
         if weights is not None:
             features *= np.sqrt(narrow)[:, None]
         syrk = ssyrk if dtype == np.float32 else dsyrk
@@ -226,12 +250,12 @@ class NormalEquations:
 
 
 def copies_of(n_rows: int, weights: Floats | None, one: Floats | None) -> float:
-    """How many copies of rows the weights stand for; rows of a class of weight zero are none."""
+    """How many copies of rows the weights stand for: a weight below one is a row all the same."""
     if weights is None:
         return float(n_rows)
-    if one is None:
-        return float(weights.sum())
-    return float(np.sum(weights[one > 0] / one[one > 0]))
+    counted = weights > 0
+    share = weights[counted] if one is None else weights[counted] / one[counted]
+    return float(np.sum(np.maximum(share, 1.0)))
 
 
 def mirror(matrix: Floats, size: int = 1024) -> None:

@@ -17,14 +17,15 @@ class Posterior:
 
     With noise variance σ² and prior β ~ N(0, σ²/(αΣw)·I), the target of a new row has variance
     σ²·(1 + (1 + (z − z̄)'(G + αI)⁻¹(z − z̄))/Σw), noise included; σ² is estimated as
-    Σw·r²/(Σw − freedom), the fixed point that scikit-learn's BayesianRidge uses.
+    Σw·r²/(Σw − freedom), the fixed point that scikit-learn's BayesianRidge uses. Where weights are
+    below one, the number of rows takes the place of Σw in both.
 
     `factor` is the Cholesky factor of G + αI; where the fit took place in the span of fewer rows
     than features, `span` stands in for it. noise (outputs,).
     """
 
     alpha: float
-    weight: float
+    copies: float
     mean: Array
     noise: Array
     fit_intercept: bool
@@ -42,17 +43,17 @@ class Posterior:
         factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
         inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
         freedom = len(factor) - floor * float(np.sum(inverse**2)) + fit_intercept
-        noise = _noise(equations.errors(weights), equations.weight, freedom)
-        return cls(floor, equations.weight, equations.mean, noise, fit_intercept, factor=factor)
+        noise = _noise(equations.errors(weights), equations.copies, freedom)
+        return cls(floor, equations.copies, equations.mean, noise, fit_intercept, factor=factor)
 
     @classmethod
     def of_span(
-        cls, span: Span, error: Array, alpha: float, weight: float, fit_intercept: bool
+        cls, span: Span, error: Array, alpha: float, copies: float, fit_intercept: bool
     ) -> "Posterior":
         """From the span of the rows; error (outputs,) is Σw·r²/Σw."""
         freedom = float(np.sum(span.values / (span.values + alpha))) + fit_intercept
-        noise = _noise(error, weight, freedom)
-        return cls(alpha, weight, span.mean, noise, fit_intercept, span=span)
+        noise = _noise(error, copies, freedom)
+        return cls(alpha, copies, span.mean, noise, fit_intercept, span=span)
 
     def deviation(self, features: Any) -> Array:
         """Standard deviation of the target of each row of features, shape (n, outputs)."""
@@ -66,9 +67,9 @@ class Posterior:
             centred = (dense.astype(np.float64) - self.mean).T
             half = solve_triangular(self.factor, centred, lower=True, check_finite=False)
             leverage = np.einsum("ij,ij->j", half, half)
-        variance = 1.0 + (leverage + self.fit_intercept) / self.weight
+        variance = 1.0 + (leverage + self.fit_intercept) / self.copies
         return np.sqrt(variance[:, None] * self.noise)
 
 
-def _noise(error: Array, weight: float, freedom: float) -> Array:
-    return np.asarray(error * weight / max(weight - freedom, 1e-3 * weight))
+def _noise(error: Array, copies: float, freedom: float) -> Array:
+    return np.asarray(error * copies / max(copies - freedom, 1e-3 * copies))

@@ -122,6 +122,9 @@ def test_a_fingerprint_sees_every_entry(kind, sources, frame, tmp_path):
 def test_arrays_and_svmlight(tmp_path):
     rows = np.random.default_rng(0).normal(size=(50, 4)).round(3)
     rows[rows < 0] = 0.0
+    (tmp_path / "notes.svm").write_text("# a comment\n1 1:2 3:4 # more\n\n-1\n0 qid:3 2:5\n")
+    table = open_table(tmp_path / "notes.svm")
+    assert whole(table).to_numpy().tolist() == [[1, 2, 0, 4], [-1, 0, 0, 0], [0, 0, 5, 0]]
     np.save(tmp_path / "rows.npy", rows)
     table = open_table(tmp_path / "rows.npy")
     assert table.names == ["x0", "x1", "x2", "x3"]
@@ -296,6 +299,8 @@ BAD_FILES = {
     "empty.csv": (b"", "empty"),
     "names.csv": (b"a,b\n", "no rows"),
     "data.csv": (b"1.0,2.0\n3.0,4.0\n", "looks like data"),
+    "blank.csv": (b"\n1,2\n", "line 1: need the names"),
+    "mac.csv": (b"a,b\r1,2\r", "line 1: need the names"),
     "twice.csv": (b"a,a\n1,2\n", "two columns named 'a'"),
     "latin.csv": (b"caf\xe9,b\n1,2\n", "line 1: byte 4 is not UTF-8"),
     "open.csv": (b'a,b\n1,"x\n2,y\n3,z\n', "line 2"),

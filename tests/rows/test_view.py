@@ -102,7 +102,7 @@ def test_targets():
         pa.table(
             {
                 "whole": [1, 2, 1],
-                "word": pa.array(["no", "yes", "no"]).dictionary_encode(),
+                "word": pa.array(["no", " yes", "no "]).dictionary_encode(),
                 "truth": [True, False, True],
                 "some": [None, 2.0, float("nan")],
                 "none": pa.nulls(3, pa.string()),

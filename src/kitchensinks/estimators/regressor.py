@@ -11,8 +11,13 @@ from kitchensinks.estimators.base import Batch
 from kitchensinks.estimators.batches import Batches
 from kitchensinks.fitting import Fit
 from kitchensinks.losses import Array, Huber, Loss
+from kitchensinks.moments import copies_of
 from kitchensinks.posterior import Posterior
 from kitchensinks.rows import block_slices
+
+
+# Targets whose sizes are further apart than this cannot be fitted together.
+_FARTHEST = 1e-30
 
 
 class KitchenSinkRegressor(RegressorMixin, Batches):
@@ -83,7 +88,7 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
         counted = columns if weights is None else columns[weights > 0]
         sizes = np.abs(counted).max(axis=0)
         largest = float(sizes.max())
-        if (sizes[sizes > 0] < 1e-150 * largest).any():
+        if (sizes[sizes > 0] < _FARTHEST * largest).any():
             raise ValueError(
                 f"y has outputs of sizes {sizes.min():.0e} to {largest:.0e}, too far apart to be "
                 "fitted together: fit them one by one."
@@ -103,7 +108,14 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
             raise ValueError(
                 f"y has {columns.shape[1]} outputs; the first rows had {self._n_outputs}."
             )
-        return columns / self._unit - self._centre / self._unit
+        coded = columns / self._unit - self._centre / self._unit
+        largest = float(np.abs(coded).max(initial=0.0))
+        if not largest < 1.0 / _FARTHEST:
+            raise ValueError(
+                f"y has entries {largest:.0e} times as large as the first rows had: call "
+                "freeze(X, y) with representative targets first, or scale y."
+            )
+        return coded
 
     def _scaled_loss(self) -> Loss:
         if isinstance(self.loss_, Huber):
@@ -120,7 +132,11 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
         if fit.span is not None and batch is not None and fit.errors is not None:
             # Few rows: keep what the deviation needs, because no Gram is kept.
             self._posterior = Posterior.of_span(
-                fit.span, fit.errors, fit.alpha, batch.total, bool(self.fit_intercept)
+                fit.span,
+                fit.errors,
+                fit.alpha,
+                copies_of(len(batch.targets), batch.weights, batch.one),
+                bool(self.fit_intercept),
             )
 
     def __sklearn_tags__(self) -> Any:
@@ -158,10 +174,10 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
     def _make_posterior(self) -> Posterior:
         if self.moments_ is None:
             raise ValueError(
-                f"return_std needs the Gram matrix, which solver {self.solver_!r} does not form. "
-                "Use solver='direct'."
+                f"return_std needs the Gram matrix, which solver {self.solver_!r} does not form "
+                "(use solver='direct') and model files do not hold (fit again)."
             )
-        intercept = bool(self.fit_intercept)
+        intercept = self._had_intercept
         equations = self.moments_.normal_equations(intercept)
         weights = self.model_.weights / self._unit
         return Posterior.of_equations(equations, weights, self.alpha_, intercept)

@@ -251,8 +251,9 @@ def warn_noise(alpha: float, noise: float) -> None:
 
 def spectrum_facts(values: Array, alpha: float, rounding: float) -> dict[str, Any]:
     """Condition number and effective dimension Σ s/(s + α) from the eigenvalues of the Gram."""
+    values = np.where(values > rounding, values, 0.0)
     spectrum = values + alpha
-    kept = spectrum > (rounding if alpha == 0.0 else 0.0)
+    kept = spectrum > 0.0
     if not kept.any():
         return {"condition": 1.0, "freedom": 0.0}
     return {

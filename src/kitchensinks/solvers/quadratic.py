@@ -78,14 +78,23 @@ class FactoredGram:
 
 
 def minimise_quadratic(
-    hessian: Array, linear: Array, alpha: float, constraint: Constraint | None, accuracy: float
+    hessian: Array,
+    linear: Array,
+    alpha: float,
+    constraint: Constraint | None,
+    accuracy: float,
+    eps: float,
 ) -> Array:
-    """argmin of ½ β'Hβ - linear·β + alpha·‖β‖² in the ball, for one H used once; linear (K,)."""
+    """argmin of ½ β'Hβ - linear·β + alpha·‖β‖² in the ball, for one H used once; linear (K,).
+
+    `eps` is the rounding of the numbers that H was summed from: its share of the trace goes onto
+    the diagonal, so that what is positive stays so.
+    """
     if isinstance(constraint, L2Ball):
         one = np.ones(1)
         return FactoredGram(hessian).solve(one, linear[:, None], alpha, constraint)[:, 0]
     shifted = hessian.copy()
-    floor = 1e-14 * float(np.trace(hessian)) + np.finfo(float).tiny
+    floor = max(1e-14, 0.1 * eps) * float(np.trace(hessian)) + np.finfo(float).tiny
     shifted[np.diag_indices_from(shifted)] += 2.0 * alpha + floor
     if constraint is not None:
         return _box_minimiser(shifted, linear, constraint.radius, accuracy)

@@ -321,6 +321,7 @@ class _NewtonSteps:
                 problem.alpha,
                 problem.constraint,
                 INNER_ACCURACY * gap,
+                float(np.finfo(problem.design.dtype).eps),
             )
             weights[:, output] = target - own
             if problem.fit_intercept:
