@@ -18,6 +18,7 @@ from kitchensinks.estimators.checks import check_loss, check_parameters, threads
 from kitchensinks.features import FeatureBlocks, Frozen
 from kitchensinks.fitting import (
     FIRST_COMPONENTS,
+    SETTLED,
     Fit,
     Growth,
     Settings,
@@ -37,10 +38,6 @@ from kitchensinks.transform import check_basis, check_dtype, seed_of
 _FLOATS = [np.float64, np.float32]
 # Up to this many features in all, float64 costs no time that anyone would notice.
 SMALL_FIT = 2**23
-# Where law and ridge were learned, the last fit on bins stops when a step lowers the objective by
-# less than this share: the held-out error then no longer changes (measured on census, house prices
-# and forest cover).
-SETTLED = 2e-3
 # Names that a fit sets, and a later fit must not find: those that end in _, and these.
 _PRIVATE = {
     "_stochastic",

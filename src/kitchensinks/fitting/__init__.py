@@ -21,7 +21,7 @@ from kitchensinks.fitting.space import (
     sum_moments,
     takes_span,
 )
-from kitchensinks.fitting.sparse import fit_sparse
+from kitchensinks.fitting.sparse import SETTLED, fit_sparse
 from kitchensinks.fitting.squared import fit_squared, solve_moments
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.losses import Array, Loss
@@ -29,6 +29,7 @@ from kitchensinks.moments import Moments
 
 __all__ = [
     "FIRST_COMPONENTS",
+    "SETTLED",
     "SPAN_ROWS",
     "Fit",
     "Growth",
