@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 import zipfile
-from dataclasses import replace
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,15 @@ from sklearn.utils.validation import check_is_fitted
 
 import kitchensinks
 from kitchensinks import bases, constraints, losses
+from kitchensinks.adapt import Adapt, Adaptation, Frames, Trial
+from kitchensinks.adapt.frames import Column
 from kitchensinks.bases import Basis, Draw, Union
 from kitchensinks.bases.binning import Binning, BinTable
 from kitchensinks.calibration import Calibration
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.features import Frozen
 from kitchensinks.model import Model
-from kitchensinks.standardise import Scaler
+from kitchensinks.standardise import Scaler, Warp
 
 FORMAT = 1
 _ESTIMATORS = {cls.__name__: cls for cls in (KitchenSinkClassifier, KitchenSinkRegressor)}
@@ -69,7 +71,8 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     model: Model = estimator.model_
     arrays["weights"], arrays["intercept"] = model.weights, model.intercept
     if model.scaler is not None:
-        arrays["mean"], arrays["scale"] = model.scaler.mean, model.scaler.scale
+        for part in fields(model.scaler):
+            arrays[part.name] = getattr(model.scaler, part.name)
     frozen = model.frozen
     header: dict[str, Any] = {
         "format": FORMAT,
@@ -82,6 +85,7 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "n_components": frozen.n_components,
         "dtype": frozen.dtype.name,
         "scaled": model.scaler is not None,
+        "warped": isinstance(model.scaler, Warp),
         "draw": draw_digest(frozen),
         "loss": _encode(estimator.loss_, "loss", arrays),
         "facts": {
@@ -91,6 +95,11 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     }
     if frozen.bins is not None:
         _save_bins(frozen.bins, "bins", arrays)
+    if hasattr(estimator, "adaptation_"):
+        header["adaptation"] = _describe_adaptation(estimator.adaptation_, arrays)
+    if hasattr(estimator, "columns_"):
+        header["table"] = _describe_table(estimator.columns_, arrays)
+    header["n_features_in"] = int(estimator.n_features_in_)
     if hasattr(estimator, "feature_names_in_"):
         header["columns"] = [str(name) for name in estimator.feature_names_in_]
     if isinstance(estimator, KitchenSinkClassifier):
@@ -108,7 +117,10 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     parameters = {name: _decode(value, arrays) for name, value in header["parameters"].items()}
     estimator = _ESTIMATORS[header["kind"]](**parameters)
-    scaler = Scaler(arrays["mean"], arrays["scale"]) if header["scaled"] else None
+    scaler = None
+    if header["scaled"]:
+        kind = Warp if header.get("warped") else Scaler
+        scaler = kind(*(arrays[part.name] for part in fields(kind)))
     frozen = Frozen(
         scaler,
         _decode(header["basis"], arrays),
@@ -127,7 +139,12 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
         frozen = replace(frozen, bins=_load_bins(frozen.draw, "bins", arrays))
     estimator._set_frozen(frozen)
     estimator.model_ = Model(frozen, arrays["weights"], arrays["intercept"])
-    estimator.n_features_in_ = frozen.n_inputs
+    estimator.n_features_in_ = header.get("n_features_in", frozen.n_inputs)
+    if "adaptation" in header:
+        estimator.adaptation_ = _rebuild_adaptation(header["adaptation"], arrays)
+        estimator.feature_importances_ = estimator.adaptation_.importances
+    if "table" in header:
+        estimator.columns_ = _rebuild_table(header["table"], arrays)
     estimator.loss_ = _decode(header["loss"], arrays)
     # A file keeps no sums: partial_fit cannot go on from it.
     estimator.moments_ = estimator._few = None
@@ -145,6 +162,45 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
         estimator._centre = arrays["centre"]
         estimator._n_outputs, estimator._posterior = len(arrays["intercept"]), None
     return estimator
+
+
+def _describe_adaptation(record: Adaptation, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What was tried and kept, as JSON; the law goes into the archive."""
+    arrays["law-scales"], arrays["law-importances"] = record.scales, record.importances
+    plain = {
+        part.name: _number(getattr(record, part.name))
+        for part in fields(record)
+        if part.name not in ("scales", "importances", "trials")
+    }
+    return {**plain, "trials": [[_number(value) for value in astuple(t)] for t in record.trials]}
+
+
+def _rebuild_adaptation(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> Adaptation:
+    trials = tuple(Trial(*values) for values in plain["trials"])
+    rest = {name: value for name, value in plain.items() if name != "trials"}
+    scales, importances = arrays["law-scales"], arrays["law-importances"]
+    return Adaptation(**rest, scales=scales, importances=importances, trials=trials)
+
+
+def _describe_table(table: Frames, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """How a mixed table becomes numbers: names in JSON, levels and values in the archive."""
+    columns = []
+    for k, column in enumerate(table.columns):
+        arrays[f"table-{k}-values"] = column.values
+        if column.levels is not None:
+            arrays[f"table-{k}-levels"] = column.levels
+        columns.append([column.name, column.levels is not None, column.flag])
+    return {"encoding": table.encoding, "columns": columns}
+
+
+def _rebuild_table(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> Frames:
+    columns = [
+        Column(
+            name, arrays[f"table-{k}-levels"] if text else None, arrays[f"table-{k}-values"], flag
+        )
+        for k, (name, text, flag) in enumerate(plain["columns"])
+    ]
+    return Frames(tuple(columns), plain["encoding"])
 
 
 def draw_digest(recipe: Frozen) -> str:
@@ -195,13 +251,15 @@ def _encode(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
                 "and fit again, or use pickle."
             )
         own = value.get_params(deep=False)
-        fields = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
-        return {"basis": type(value).__name__, "fields": fields}
+        held = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
+        return {"basis": type(value).__name__, "fields": held}
+    if isinstance(value, Adapt):
+        return {"adapt": vars(value)}
     for kind, module in (("constraint", constraints), ("loss", losses)):
         if getattr(module, type(value).__name__, None) is type(value):
             own = vars(value)
-            fields = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
-            return {kind: type(value).__name__, "fields": fields}
+            held = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
+            return {kind: type(value).__name__, "fields": held}
     raise ValueError(f"{place}={value!r} cannot be stored in a model file.")
 
 
@@ -215,14 +273,16 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return tuple(items) if value["tuple"] else items
     if "dict" in value:
         return {_decode(key, arrays): _decode(item, arrays) for key, item in value["dict"]}
-    fields = {name: _decode(item, arrays) for name, item in value["fields"].items()}
+    if "adapt" in value:
+        return Adapt(**value["adapt"])
+    held = {name: _decode(item, arrays) for name, item in value["fields"].items()}
     if "basis" in value:
         # Only names of the library: a file cannot ask for anything else.
-        return _known(bases, bases.__all__, value["basis"])(**fields)
+        return _known(bases, bases.__all__, value["basis"])(**held)
     if "constraint" in value:
-        return _known(constraints, ("SupBall", "L2Ball"), value["constraint"])(**fields)
+        return _known(constraints, ("SupBall", "L2Ball"), value["constraint"])(**held)
     names = {type(loss).__name__ for loss in losses.LOSSES.values()}
-    return _known(losses, names, value["loss"])(**fields)
+    return _known(losses, names, value["loss"])(**held)
 
 
 def _known(module: Any, names: Any, name: str) -> Any:

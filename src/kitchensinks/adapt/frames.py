@@ -14,11 +14,16 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import TargetEncoder
 
+from kitchensinks.adapt.choose import Task, best_map
+from kitchensinks.adapt.record import Adapt
+
 Floats = NDArray[np.float64]
 
 # Categories beyond these are "others" where each has a column of its own.
 _MOST_LEVELS = 64
 _FOLDS = 5
+# Indicators are not looked at where they would be more than this, nor with fewer rows than this.
+_MOST_COLUMNS, _FEWEST_ROWS = 500, 500
 _MISSING, _OTHER = "\x00missing", "\x00other"
 
 
@@ -170,3 +175,28 @@ def _by_target(
     values = np.asarray(encoder.transform(levels[:, None].astype(object)))
     other = np.asarray(encoder.transform(np.array([[_OTHER]], dtype=object)))
     return Column(name, levels, np.vstack([values, other])), part
+
+
+def learn_table(frame: Any, targets: Any, kind: str, seed: int) -> tuple[Frames, Floats]:
+    """The recipe with the better encoding of its categories, and the numbers of the rows.
+
+    targets (n,) or (n, outputs): labels for kind "classification", numbers for "regression".
+    """
+    plain, rows = learn_frames(frame, targets, kind, "hot", seed)
+    texts = [column for column in plain.columns if column.levels is not None]
+    if not texts or targets.ndim > 1:
+        return plain, rows
+    by_target = learn_frames(frame, targets, kind, "target", seed)
+    if rows.shape[1] > _MOST_COLUMNS or len(targets) < _FEWEST_ROWS:
+        return by_target
+    coded = targets[:, None].astype(np.float64) if kind == "regression" else _coded(targets)
+    errors = []
+    for numbers in (by_target[1], rows):
+        task = Task(numbers, coded, None, seed, Adapt(), lambda text: None)
+        errors.append(best_map(task, "laplacian", ("squash",))[0])
+    return by_target if errors[0] <= errors[1] else (plain, rows)
+
+
+def _coded(labels: NDArray[Any]) -> Floats:
+    classes, place = np.unique(labels, return_inverse=True)
+    return 2.0 * np.eye(len(classes))[place] - 1.0

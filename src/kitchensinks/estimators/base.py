@@ -10,8 +10,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
+from kitchensinks.adapt import is_mixed, learn_table
 from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.estimators.adapting import adapted, plain_basis, plain_components
 from kitchensinks.estimators.checks import check_loss, check_parameters, threads
@@ -30,7 +37,7 @@ from kitchensinks.fitting import (
 )
 from kitchensinks.losses import Array, Loss
 from kitchensinks.model import Model
-from kitchensinks.rows import advice, check_size
+from kitchensinks.rows import advice, check_size, describe
 from kitchensinks.rows.keys import row_keys
 from kitchensinks.rows.memory import memory_budget
 from kitchensinks.transform import check_basis, check_dtype, seed_of
@@ -49,7 +56,7 @@ _PRIVATE = {
     "_unit",
     "_centre",
 }
-_KEPT = {"n_features_in_", "feature_names_in_"}
+_KEPT = {"n_features_in_", "feature_names_in_", "columns_"}
 
 
 class Batch(NamedTuple):
@@ -178,6 +185,10 @@ class KitchenSink(BaseEstimator):
     def _validate(
         self, X: Any, y: Any, sample_weight: Any, reset: bool
     ) -> tuple[Any, Any, Array | None]:
+        if reset:
+            vars(self).pop("columns_", None)
+            if is_mixed(X):
+                self._learn_columns(X, self._validate_targets(y))
         X = self._validate_rows(X, reset)
         y = self._validate_targets(y)
         check_consistent_length(X, y)
@@ -193,7 +204,22 @@ class KitchenSink(BaseEstimator):
             )
         return X, y, weights
 
+    def _learn_columns(self, X: Any, y: Any) -> None:
+        """How a table with text, categories or missing values becomes numbers."""
+        check_consistent_length(X, y)
+        seed = seed_of(self.random_state)
+        self.columns_, self._encoded_rows = learn_table(X, y, self._task, seed)
+
     def _validate_rows(self, X: Any, reset: bool = False) -> Any:
+        if hasattr(self, "columns_"):
+            _check_feature_names(self, X, reset=reset)
+            if not hasattr(X, "columns"):
+                raise ValueError(
+                    f"X is {describe(X)}, and fit had a table: give a table with the same columns."
+                )
+            _check_n_features(self, X, reset=reset)
+            # Rows that are fitted are encoded out of fold, others by the whole of them.
+            return vars(self).pop("_encoded_rows") if reset else self.columns_.apply(X)
         with advice():
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
         if self.standardize and X.dtype == np.float64:
