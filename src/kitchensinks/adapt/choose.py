@@ -182,32 +182,35 @@ def try_sparse(task: Task, found: Found) -> tuple[float, float, float]:
     size = len(task.data.fitted)
     count = int(np.clip(_TRIAL_GRIDS / size, 8, 200))
 
-    near: list[float | None] = [None]
+    near: float | None = None
 
     def one(factor: float) -> tuple[float, float]:
-        error, near[0] = sparse_errors(
-            task.data, found.warp.times(factor), count, task.seed, near[0], 4 if not near[0] else 3
-        )
-        task.note("basis", f"{count} grids, factor {factor:.3g}, ridge {near[0]:.2g}", size, error)
-        return error, near[0]
+        nonlocal near
+        most = 4 if near is None else 3
+        mapped = found.warp.times(factor)
+        error, ridge = sparse_errors(task.data, mapped, count, task.seed, near, most)
+        task.note("basis", f"{count} grids, factor {factor:.3g}, ridge {ridge:.2g}", size, error)
+        near = ridge
+        return error, ridge
 
     return climb(one, max(1.0, (size / task.settings.batch) ** 0.38), 2.0, 4)
 
 
 def try_dense(task: Task, found: Found, limit: float) -> tuple[float, float, float]:
-    """Fourier on the pool: held-out error, factor, ridge. Given up where it is far above `limit`."""
+    """Fourier on the pool: held-out error, factor, ridge; given up where far above `limit`."""
     size = len(task.data.fitted)
     count = int(np.clip(_TRIAL_COLUMNS / size, 256, 800))
     basis = found.basis(sparse=False)
-    ridges: list[float | None] = [None]
+    near: float | None = None
 
     def one(factor: float) -> tuple[float, float]:
-        error, ridges[0] = dense_errors(
-            task.data, basis, found.warp.times(factor), count, task.seed, ridges[0]
-        )
-        name = f"{count} {found.kernel} features, factor {factor:.3g}, ridge {ridges[0]:.2g}"
+        nonlocal near
+        mapped = found.warp.times(factor)
+        error, ridge = dense_errors(task.data, basis, mapped, count, task.seed, near)
+        name = f"{count} {found.kernel} features, factor {factor:.3g}, ridge {ridge:.2g}"
         task.note("basis", name, size, error)
-        return error, ridges[0]
+        near = ridge
+        return error, ridge
 
     first = one(1.2)
     if first[0] > _HOPELESS * limit:

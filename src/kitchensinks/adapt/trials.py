@@ -101,9 +101,7 @@ def sparse_errors(
 
     At most `most` ridges are tried, from `near`.
     """
-    frozen = Frozen(
-        warp, Binning(gamma=1.0), seed, data.rows.shape[1], count, np.dtype(np.float32)
-    )
+    frozen = Frozen(warp, Binning(gamma=1.0), seed, data.rows.shape[1], count, np.dtype(np.float32))
     places = np.concatenate([data.fitted, data.held])
     rows = data.rows[places]
     own = data.weights_of(places)

@@ -46,7 +46,9 @@ def wanted(estimator: Any) -> Adapt | None:
     return Adapt() if no_choice else None
 
 
-def adapted(estimator: Any, batch: Any, dtype: Any, stream: bool) -> tuple[Frozen, Adaptation] | None:
+def adapted(
+    estimator: Any, batch: Any, dtype: Any, stream: bool
+) -> tuple[Frozen, Adaptation] | None:
     """What was learned, or None where the plain path runs."""
     settings = wanted(estimator)
     if settings is None:

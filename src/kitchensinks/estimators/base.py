@@ -186,7 +186,8 @@ class KitchenSink(BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, reset: bool
     ) -> tuple[Any, Any, Array | None]:
         if reset:
-            vars(self).pop("columns_", None)
+            if hasattr(self, "columns_"):
+                del self.columns_
             if is_mixed(X):
                 self._learn_columns(X, self._validate_targets(y))
         X = self._validate_rows(X, reset)
@@ -219,7 +220,11 @@ class KitchenSink(BaseEstimator):
                 )
             _check_n_features(self, X, reset=reset)
             # Rows that are fitted are encoded out of fold, others by the whole of them.
-            return vars(self).pop("_encoded_rows") if reset else self.columns_.apply(X)
+            if not reset:
+                return self.columns_.apply(X)
+            rows = self._encoded_rows
+            del self._encoded_rows
+            return rows
         with advice():
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
         if self.standardize and X.dtype == np.float64:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from kitchensinks.estimators.base import Batch, KitchenSink
 from kitchensinks.estimators.adapting import plain_basis
+from kitchensinks.estimators.base import Batch, KitchenSink
 from kitchensinks.estimators.checks import threads
 from kitchensinks.features import BLOCK_ROWS
 from kitchensinks.fitting import Stochastic, solve_moments, takes_stochastic
