@@ -161,3 +161,40 @@ def test_blocks_with_targets_apart_are_refused():
     X, y = load_diabetes(return_X_y=True)
     with pytest.raises(ValueError, match=r"pass blocks \(X, y\) alone"):
         ks.StreamingRidgeCV().fit([X[:200], X[200:]], y)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6, 1e8])
+def test_float32_rows_with_targets_far_from_zero(shift):
+    X, y = load_diabetes(return_X_y=True)
+    X = (30 * X).astype(np.float32)
+    ours = ks.StreamingRidgeCV(ALPHAS).fit(X, y + shift)
+    theirs = RidgeCV(ALPHAS).fit(X.astype(float), y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=2e-2, atol=0.05)
+    large = ks.StreamingRidgeCV(ALPHAS).fit(X, 1e50 * y)
+    np.testing.assert_allclose(1e-50 * large.coef_, theirs.coef_, rtol=2e-2, atol=0.05)
+    with pytest.raises(ValueError, match="squares overflow"):
+        ks.StreamingRidgeCV(ALPHAS).fit(X, 1e200 * y)
+
+
+def test_blocks_must_agree():
+    X, y = load_diabetes(return_X_y=True)
+    two = np.column_stack([y, y])
+    for blocks in ([(X, two), (X, y)], [(X, y), (X, two)]):
+        with pytest.raises(ValueError, match="need the same in every block"):
+            ks.StreamingRidgeCV().fit(blocks)
+    few = slice(0, 4)
+    mixed = [(X[few], y[few]), (sparse.csr_array(X[4:8]), y[4:8])]
+    assert ks.StreamingRidgeCV().fit(mixed).coef_.shape == (10,)
+    named = np.where(y > 100, "high", "low")
+    with pytest.raises(ValueError, match="labels of one kind"):
+        ks.StreamingRidgeClassifierCV().fit([(X, named), (X, (y > 100).astype(int))])
+
+
+def test_weights_of_blocks_and_classes():
+    X, y = load_breast_cancer(return_X_y=True)
+    plain = ks.StreamingRidgeClassifierCV().fit(X[:300], y[:300])
+    blocks = [(X[:300], y[:300], np.ones(300)), (X[300:], y[300:], np.zeros(269))]
+    np.testing.assert_allclose(ks.StreamingRidgeClassifierCV().fit(blocks).coef_, plain.coef_)
+    for wrong, text in (({0: -1.0}, "0 or more"), ({"a": 2.0}, "not classes"), ([1, 2], "a dict")):
+        with pytest.raises(ValueError, match=text):
+            ks.StreamingRidgeClassifierCV(class_weight=wrong).fit(X, y)

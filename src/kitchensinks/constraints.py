@@ -7,8 +7,7 @@ directions are (K,) or (K, outputs), and each output column is limited by itself
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +32,6 @@ class Constraint(ABC):
                 f"radius={radius!r}: need a positive finite number. "
                 "Leave constraint=None for no limit on the weights."
             )
-
-    def scaled(self, factor: float) -> Self:
-        """The same limit in other units: the radius times `factor`."""
-        return replace(self, radius=self.radius * factor)
 
     @abstractmethod
     def project(self, weights: Array) -> Array:

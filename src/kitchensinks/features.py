@@ -310,14 +310,15 @@ class FeatureBlocks:
         """Whether the basis has a faster way to sums of products than by its features."""
         return type(self.frozen.basis).products is not Basis.products and self.frozen.held
 
-    def sums(self, targets: Any) -> Moments:
-        """Sums over all rows, of equal weight, where they are `summable`."""
+    def sums(self, targets: Any) -> Moments | None:
+        """Sums over all rows, of equal weight, or None where they need the features after all."""
         moments = Moments.zeros(np.zeros(self.n_columns), targets.shape[1])
         done = 0
         for rows in self.scaled():
             own = targets[done : done + rows.shape[0]]
             products = self.frozen.draw.products(rows, own)
-            assert products is not None
+            if products is None:
+                return None
             moments.add_products(*products, own)
             done += rows.shape[0]
         return moments

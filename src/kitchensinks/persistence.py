@@ -6,7 +6,7 @@ the outer weights. Loading draws the features again, and refuses where they are 
 
 import itertools
 import os
-from dataclasses import replace
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 import kitchensinks
 from kitchensinks import bases, constraints, losses
+from kitchensinks.adapt import Adapt, Adaptation, Frames, Trial
+from kitchensinks.adapt.frames import Column
 from kitchensinks.archive import ModelFileError, digest, read_archive, write_archive
 from kitchensinks.bases import Basis, Draw, Union
 from kitchensinks.bases.binning import Binning, BinTable
@@ -24,10 +26,22 @@ from kitchensinks.features import Frozen
 from kitchensinks.model import Model
 from kitchensinks.rows.columns import Columns
 from kitchensinks.selection.reweighted import Reweighted, Selected
-from kitchensinks.standardise import Scaler
+from kitchensinks.standardise import Scaler, Warp
 from kitchensinks.transform import check_dtype
 
 _ESTIMATORS = {cls.__name__: cls for cls in (KitchenSinkClassifier, KitchenSinkRegressor)}
+# What a fit reports in single numbers; files keep them, and not what takes time to work out.
+_FACTS = (
+    "solver_",
+    "objective_",
+    "gap_",
+    "converged_",
+    "n_iter_",
+    "alpha_",
+    "alpha_sup_norm_",
+    "condition_number_",
+    "gram_noise_",
+)
 _PLAIN = (str, int, float, bool, type(None))
 # What a header of wrong values makes of the code that reads it.
 _NONSENSE = (
@@ -109,7 +123,8 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     model: Model = estimator.model_
     arrays["weights"], arrays["intercept"] = model.weights, model.intercept
     if model.scaler is not None:
-        arrays["mean"], arrays["scale"] = model.scaler.mean, model.scaler.scale
+        for part in fields(model.scaler):
+            arrays[part.name] = getattr(model.scaler, part.name)
     frozen = model.frozen
     header: dict[str, Any] = {
         "version": kitchensinks.__version__,
@@ -121,12 +136,11 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "n_components": frozen.n_components,
         "dtype": frozen.dtype.name,
         "scaled": model.scaler is not None,
+        "warped": isinstance(model.scaler, Warp),
         "draw": draw_digest(frozen),
         "loss": _encode(estimator.loss_, "loss", arrays),
-        "facts": {
-            name: _number(getattr(estimator, name))
-            for name in ("solver_", "alpha_", "gap_", "n_iter_", "alpha_sup_norm_")
-        },
+        "facts": {name: _number(getattr(estimator, name)) for name in _FACTS},
+        "n_rows": int(getattr(estimator, "_n_rows", 0)),
     }
     if frozen.bins is not None:
         _save_bins(frozen.bins, "bins", arrays)
@@ -135,6 +149,11 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         arrays["selected"] = frozen.selected.indices
         if frozen.selected.factors is not None:
             arrays["factors"] = frozen.selected.factors
+    if hasattr(estimator, "adaptation_"):
+        header["adaptation"] = _describe_adaptation(estimator.adaptation_, arrays)
+    if hasattr(estimator, "frames_"):
+        header["frames"] = _describe_table(estimator.frames_, arrays)
+    header["n_features_in"] = int(estimator.n_features_in_)
     if hasattr(estimator, "feature_names_in_"):
         header["columns"] = [str(name) for name in estimator.feature_names_in_]
     if estimator.columns_ is not None:
@@ -142,6 +161,8 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         arrays.update(own)
     if isinstance(estimator, KitchenSinkClassifier):
         arrays["classes"] = _storable(estimator.classes_)
+        if estimator._factors is not None:
+            arrays["factors-of-classes"] = estimator._factors
         calibration = estimator.calibration_
         if calibration is not None:
             header["calibration"] = [calibration.slope, calibration.bend, calibration.unit]
@@ -155,7 +176,10 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     parameters = {name: _decode(value, arrays) for name, value in header["parameters"].items()}
     estimator = _ESTIMATORS[header["kind"]](**parameters)
-    scaler = Scaler(arrays["mean"], arrays["scale"]) if header["scaled"] else None
+    scaler = None
+    if header["scaled"]:
+        kind = Warp if header.get("warped") else Scaler
+        scaler = kind(*(arrays[part.name] for part in fields(kind)))
     frozen = Frozen(
         scaler,
         _decode(header["basis"], arrays),
@@ -177,12 +201,18 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
         frozen = replace(frozen, selected=selected)
     estimator._set_frozen(frozen)
     estimator.model_ = Model(frozen, arrays["weights"], arrays["intercept"])
-    estimator.n_features_in_ = frozen.n_inputs
+    estimator.n_features_in_ = header.get("n_features_in", frozen.n_inputs)
+    if "adaptation" in header:
+        estimator.adaptation_ = _rebuild_adaptation(header["adaptation"], arrays)
+        estimator.feature_importances_ = estimator.adaptation_.importances
+    if "frames" in header:
+        estimator.frames_ = _rebuild_table(header["frames"], arrays)
     estimator.loss_ = _decode(header["loss"], arrays)
     # A file keeps no sums: partial_fit cannot go on from it.
     estimator.moments_ = estimator._few = None
     for name, value in header["facts"].items():
         setattr(estimator, name, value)
+    estimator._n_rows = int(header["n_rows"])
     recipe = header.get("table")
     estimator.columns_ = None if recipe is None else Columns.restore(recipe, arrays)
     if "columns" in header:
@@ -191,12 +221,51 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
         estimator.classes_ = arrays["classes"]
         values = header.get("calibration")
         estimator.calibration_ = None if values is None else Calibration(*values)
-        estimator._factors = estimator._sample = None
+        estimator._factors, estimator._sample = arrays.get("factors-of-classes"), None
     else:
         estimator._unit, estimator._one_output = header["unit"], header["one_output"]
         estimator._centre = arrays["centre"]
         estimator._n_outputs, estimator._posterior = len(arrays["intercept"]), None
     return estimator
+
+
+def _describe_adaptation(record: Adaptation, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What was tried and kept, as JSON; the law goes into the archive."""
+    arrays["law-scales"], arrays["law-importances"] = record.scales, record.importances
+    plain = {
+        part.name: _number(getattr(record, part.name))
+        for part in fields(record)
+        if part.name not in ("scales", "importances", "trials")
+    }
+    return {**plain, "trials": [[_number(value) for value in astuple(t)] for t in record.trials]}
+
+
+def _rebuild_adaptation(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> Adaptation:
+    trials = tuple(Trial(*values) for values in plain["trials"])
+    rest = {name: value for name, value in plain.items() if name != "trials"}
+    scales, importances = arrays["law-scales"], arrays["law-importances"]
+    return Adaptation(**rest, scales=scales, importances=importances, trials=trials)
+
+
+def _describe_table(table: Frames, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """How a mixed table becomes numbers: names in JSON, levels and values in the archive."""
+    columns = []
+    for k, column in enumerate(table.columns):
+        arrays[f"table-{k}-values"] = column.values
+        if column.levels is not None:
+            arrays[f"table-{k}-levels"] = column.levels
+        columns.append([column.name, column.levels is not None, column.flag])
+    return {"encoding": table.encoding, "columns": columns}
+
+
+def _rebuild_table(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> Frames:
+    columns = [
+        Column(
+            name, arrays[f"table-{k}-levels"] if text else None, arrays[f"table-{k}-values"], flag
+        )
+        for k, (name, text, flag) in enumerate(plain["columns"])
+    ]
+    return Frames(tuple(columns), plain["encoding"])
 
 
 def draw_digest(recipe: Frozen) -> str:
@@ -247,15 +316,17 @@ def _encode(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
                 "and fit again, or use pickle."
             )
         own = value.get_params(deep=False)
-        fields = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
-        return {"basis": type(value).__name__, "fields": fields}
+        held = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
+        return {"basis": type(value).__name__, "fields": held}
     if type(value) is Reweighted:
         return {"selection": "Reweighted", "fields": value.get_params()}
+    if isinstance(value, Adapt):
+        return {"adapt": vars(value)}
     for kind, module in (("constraint", constraints), ("loss", losses)):
         if getattr(module, type(value).__name__, None) is type(value):
             own = vars(value)
-            fields = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
-            return {kind: type(value).__name__, "fields": fields}
+            held = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
+            return {kind: type(value).__name__, "fields": held}
     raise ValueError(f"{place}={value!r} cannot be stored in a model file.")
 
 
@@ -269,16 +340,18 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return tuple(items) if value["tuple"] else items
     if "dict" in value:
         return {_decode(key, arrays): _decode(item, arrays) for key, item in value["dict"]}
-    fields = {name: _decode(item, arrays) for name, item in value["fields"].items()}
+    if "adapt" in value:
+        return Adapt(**value["adapt"])
+    held = {name: _decode(item, arrays) for name, item in value["fields"].items()}
     if "basis" in value:
         # Only names of the library: a file cannot ask for anything else.
-        return _known(bases, bases.__all__, value["basis"])(**fields)
+        return _known(bases, bases.__all__, value["basis"])(**held)
     if "selection" in value:
-        return Reweighted(**fields)
+        return Reweighted(**held)
     if "constraint" in value:
-        return _known(constraints, ("SupBall", "L2Ball"), value["constraint"])(**fields)
+        return _known(constraints, ("SupBall", "L2Ball"), value["constraint"])(**held)
     names = {type(loss).__name__ for loss in losses.LOSSES.values()}
-    return _known(losses, names, value["loss"])(**fields)
+    return _known(losses, names, value["loss"])(**held)
 
 
 def _known(module: Any, names: Any, name: str) -> Any:

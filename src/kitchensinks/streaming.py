@@ -6,7 +6,7 @@ largest thing held is columns × columns (rows × rows where rows are fewer).
 """
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -60,8 +60,8 @@ class _StreamingRidge(BaseEstimator):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 delattr(self, name)
-        blocks, replayable = self._source(X, y, sample_weight)
         self._start()
+        blocks, replayable = self._source(X, y, sample_weight)
         parts = blocks()
         first = list(itertools.islice(parts, 1))
         if not first:
@@ -98,6 +98,7 @@ class _StreamingRidge(BaseEstimator):
         assert moments is not None
         if moments.weight == 0.0:
             raise ValueError("sample_weight is zero for every row: need a positive weight.")
+        moments.close()
         moments = self._final(moments)
         equations = moments.normal_equations(bool(self.fit_intercept))
         path = RidgePath(equations, bool(self.fit_intercept))
@@ -118,7 +119,10 @@ class _StreamingRidge(BaseEstimator):
 
     def _fit_span(self, held: list[Block], alphas: Array) -> None:
         rows = [block.rows for block in held]
-        stacked = sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.vstack(rows)
+        if any(map(sparse.issparse, rows)):
+            stacked = sparse.vstack([sparse.csr_array(part) for part in rows], format="csr")
+        else:
+            stacked = np.vstack(rows)
         for block in held:
             self._learn(block.y, None)
         coded = np.concatenate([self._code(block.y) for block in held])
@@ -303,14 +307,27 @@ class StreamingRidgeCV(RegressorMixin, _StreamingRidge):
         self.fit_intercept = fit_intercept
         self.alpha_per_target = alpha_per_target
 
+    _shape: tuple[int, ...] | None
+
     def predict(self, X: Any) -> Array:
         """x·β + b."""
         return self._scores(X)
 
     def _check_targets(self, y: Any) -> np.ndarray:
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        y = np.asarray(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
+        if self._shape is not None and y.shape[1:] != self._shape:
+            raise ValueError(
+                f"A block has targets of shape {y.shape}; those of the first had "
+                f"{self._shape[0] if self._shape else 'no'} columns: need the same in every block."
+            )
+        if np.abs(y).max() > 1e150:
+            raise ValueError("y has entries so large that their squares overflow: scale y.")
+        self._shape = y.shape[1:]
         self._single = y.ndim == 1
-        return np.asarray(y)
+        return y
+
+    def _start(self) -> None:
+        self._shape = None
 
     def _code(self, targets: np.ndarray) -> Array:
         return targets.reshape(len(targets), -1)
@@ -384,7 +401,7 @@ class StreamingRidgeClassifierCV(ClassifierMixin, _StreamingRidge):
             factors = own.sum() / (len(classes) * np.where(count > 0, count, 1.0))
             self._factors = dict(zip(classes.tolist(), factors.tolist(), strict=True))
         elif self.class_weight is not None:
-            self._factors = dict(self.class_weight)
+            self._factors = _check_class_weight(self.class_weight)
         return super().fit(X, y, sample_weight)
 
     def _class_weights(self, targets: np.ndarray) -> Array | None:
@@ -403,6 +420,12 @@ class StreamingRidgeClassifierCV(ClassifierMixin, _StreamingRidge):
 
     def _learn(self, targets: np.ndarray, moments: Moments | None) -> Array:
         """One-hot columns in the order in which classes turn up."""
+        text = targets.dtype.kind in "USO"
+        if self._seen and text != isinstance(self._seen[0], str):
+            raise ValueError(
+                f"A block has labels such as {targets[0]!r}, the first had {self._seen[0]!r}: need "
+                "labels of one kind, text or numbers."
+            )
         place = {label: k for k, label in enumerate(self._seen)}
         labels, inverse = np.unique(targets, return_inverse=True)
         for label in labels.tolist():
@@ -425,6 +448,12 @@ class StreamingRidgeClassifierCV(ClassifierMixin, _StreamingRidge):
     def _final(self, moments: Moments) -> Moments:
         """±1 columns, sorted by class, from one-hot ones: 2·Σ over the class − Σ over all."""
         self._settle_classes()
+        unknown = [label for label in self._factors if label not in self.classes_.tolist()]
+        if unknown:
+            raise ValueError(
+                f"class_weight names {unknown}, which are not classes of y: "
+                f"{self.classes_.tolist()}."
+            )
         if len(self.classes_) < 2:
             raise ValueError(f"y has one class only, {self.classes_[0]!r}: need two or more.")
         where = {label: k for k, label in enumerate(self._seen)}
@@ -446,8 +475,16 @@ class StreamingRidgeClassifierCV(ClassifierMixin, _StreamingRidge):
         return np.where(place[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
 
 
+def _check_class_weight(given: Any) -> dict[Any, float]:
+    if not isinstance(given, Mapping):
+        raise ValueError(f"class_weight={given!r}: need 'balanced', a dict or None.")
+    if not all(np.isfinite(weight) and weight >= 0 for weight in given.values()):
+        raise ValueError(f"class_weight={given!r}: need finite weights of 0 or more.")
+    return dict(given)
+
+
 def _check_weights(weights: Any, rows: Any) -> Array:
-    checked = _check_sample_weight(weights, rows, dtype=np.float64)
+    checked = _check_sample_weight(weights, rows, dtype=np.float64, allow_all_zero_weights=True)
     if (checked < 0).any():
         raise ValueError("sample_weight has negative entries: need weights of 0 or more.")
     return np.asarray(checked)

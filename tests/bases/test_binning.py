@@ -90,6 +90,10 @@ def test_names_of_bins_are_stable():
     """Hashes that a saved table is made of: row (½, −1¼, 2) in the first grids of seed 0."""
     draw = ks.Binning(gamma=0.3).draw(0, 3, 3)
     names = draw.basis.bin_names(draw.theta, np.array([[0.5, -1.25, 2.0]]))
-    assert names.ravel().tolist() == [11579167729397391977, 15752338914117437243, 15035619238856579357]
+    assert names.ravel().tolist() == [
+        11579167729397391977,
+        15752338914117437243,
+        15035619238856579357,
+    ]
     columns = draw.tabulate([np.array([[0.5, -1.25, 2.0]])])
     assert columns.basis.names(columns.theta, 3)[0] == f"grid0_{11579167729397391977:016x}"

@@ -1,10 +1,12 @@
 """Features that coincide are fitted once: the same problem, for every loss it applies to."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 import kitchensinks as ks
-from kitchensinks import fitting
+from kitchensinks.estimators import base
 
 
 def table(n_rows=500):
@@ -25,7 +27,7 @@ def both(monkeypatch, model, X, y, weights=None):
     """The model fitted as it is, and with every feature by itself."""
     condensed = model.fit(X, y, sample_weight=weights)
     with monkeypatch.context() as patch:
-        patch.setattr(fitting, "condense", lambda *_: None)
+        patch.setattr(base, "condense", lambda *_: None)
         plain = type(model)(**model.get_params(deep=False)).fit(X, y, sample_weight=weights)
     return condensed, plain
 
@@ -78,3 +80,25 @@ def test_a_sup_ball_bounds_every_weight_by_itself(monkeypatch):
     condensed, plain = both(monkeypatch, model, X, y)
     np.testing.assert_array_equal(condensed.model_.weights, plain.model_.weights)
     assert condensed.alpha_sup_norm_ <= 2.0 / 200 * (1 + 1e-9)
+
+
+def test_few_rows_and_little_memory_do_not_matter_where_few_features_differ():
+    rng = np.random.default_rng(0)
+    X = (rng.random((300, 8)) < 0.5).astype(float)
+    y = X[:, 0] != X[:, 1]
+    for options in ({"n_components": 400}, {"n_components": 2000, "memory_budget": "20MB"}):
+        model = ks.KitchenSinkClassifier(ks.Stumps(), random_state=0, **options).fit(X, y)
+        assert model.solver_.startswith("direct")
+        assert len(model._condensed[1].first) <= 10
+        # Neither probabilities nor the effective dimension need the sums of all features.
+        model.predict_proba(X)
+        assert 0.0 < model.effective_dimension_ <= 8.0
+        assert "moments_" not in vars(model)
+
+
+def test_threads_may_ask_at_the_same_time():
+    X, y = table()
+    model = ks.KitchenSinkClassifier(ks.Stumps(), 300, random_state=0).fit(X, y > 0)
+    with ThreadPoolExecutor(4) as pool:
+        sums = list(pool.map(lambda _: model.moments_.weight, range(8)))
+    assert sums == [500.0] * 8

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from kitchensinks.adapt.record import Adapt, Adaptation, Trial
 from kitchensinks.adapt.scales import Law, learn_scales
-from kitchensinks.adapt.trials import Rows, dense_errors, sparse_errors
+from kitchensinks.adapt.trials import Rows, climb, dense_errors, sparse_errors
 from kitchensinks.bases import Basis, Binning, Fourier, Maxout, ReLU, Sigmoid
 from kitchensinks.features import Frozen, spread_of
 from kitchensinks.losses import Array
@@ -177,56 +177,45 @@ def best_map(task: Task, kernel: str, names: tuple[str, ...]) -> tuple[float, Fo
     return min(scores, key=lambda score: score[0])
 
 
-def best_factor(
-    try_factor: Callable[[float], tuple[float, float]], first: float, ratio: float, most: int
-) -> tuple[float, float, float]:
-    """(error, factor, ridge) of the best bandwidth factor, by steps of a ratio while it falls."""
-    tried = {0: try_factor(first)}
-    direction = 1
-    while len(tried) < most:
-        best = min(tried, key=lambda k: tried[k][0])
-        if best + direction in tried:
-            direction = -direction
-            if best + direction in tried:
-                break
-        tried[best + direction] = try_factor(first * ratio ** (best + direction))
-    best = min(tried, key=lambda k: tried[k][0])
-    error, ridge = tried[best]
-    return error, first * ratio**best, ridge
-
-
 def try_sparse(task: Task, found: Found) -> tuple[float, float, float]:
     """Binning on the pool: held-out error, factor, ridge."""
     size = len(task.data.fitted)
     count = int(np.clip(_TRIAL_GRIDS / size, 8, 200))
 
+    near: float | None = None
+
     def one(factor: float) -> tuple[float, float]:
-        error, ridge = sparse_errors(task.data, found.warp.times(factor), count, task.seed)
-        task.note("basis", f"{count} grids, factor {factor:.3g}, ridge {ridge:g}", size, error)
+        nonlocal near
+        most = 4 if near is None else 3
+        mapped = found.warp.times(factor)
+        error, ridge = sparse_errors(task.data, mapped, count, task.seed, near, most)
+        task.note("basis", f"{count} grids, factor {factor:.3g}, ridge {ridge:.2g}", size, error)
+        near = ridge
         return error, ridge
 
-    return best_factor(one, max(1.0, (size / task.settings.batch) ** 0.38), 2.0, 4)
+    return climb(one, max(1.0, (size / task.settings.batch) ** 0.38), 2.0, 4)
 
 
 def try_dense(task: Task, found: Found, limit: float) -> tuple[float, float, float]:
-    """Fourier on the pool: held-out error, factor, ridge. Given up where it is far above `limit`."""
+    """Fourier on the pool: held-out error, factor, ridge; given up where far above `limit`."""
     size = len(task.data.fitted)
     count = int(np.clip(_TRIAL_COLUMNS / size, 256, 800))
     basis = found.basis(sparse=False)
-    ridges: list[float | None] = [None]
+    near: float | None = None
 
     def one(factor: float) -> tuple[float, float]:
-        error, ridges[0] = dense_errors(
-            task.data, basis, found.warp.times(factor), count, task.seed, ridges[0]
-        )
-        name = f"{count} {found.kernel} features, factor {factor:.3g}, ridge {ridges[0]:.2g}"
+        nonlocal near
+        mapped = found.warp.times(factor)
+        error, ridge = dense_errors(task.data, basis, mapped, count, task.seed, near)
+        name = f"{count} {found.kernel} features, factor {factor:.3g}, ridge {ridge:.2g}"
         task.note("basis", name, size, error)
-        return error, ridges[0]
+        near = ridge
+        return error, ridge
 
     first = one(1.2)
     if first[0] > _HOPELESS * limit:
         return first[0], 1.2, first[1]
-    return best_factor(lambda factor: first if factor == 1.2 else one(factor), 1.2, 1.6, 4)
+    return climb(lambda factor: first if factor == 1.2 else one(factor), 1.2, 1.6, 4)
 
 
 def on_all_rows(task: Task, found: Found, factor: float, ridge: float) -> float:
@@ -243,12 +232,12 @@ def on_all_rows(task: Task, found: Found, factor: float, ridge: float) -> float:
     count = int(np.clip(_TRIAL_GRIDS / size, 4, 200))
 
     def one(factor: float) -> tuple[float, float]:
-        error, _ = sparse_errors(data, found.warp.times(factor), count, task.seed, (ridge,))
-        task.note("rows", f"{count} grids, factor {factor:.3g}, ridge {ridge:g}", size, error)
+        error, _ = sparse_errors(data, found.warp.times(factor), count, task.seed, ridge, 1)
+        task.note("rows", f"{count} grids, factor {factor:.3g}, ridge {ridge:.2g}", size, error)
         return error, ridge
 
     grown = factor * (size / len(task.data.fitted)) ** _GROWTH
-    return best_factor(one, grown, 1.6, 3)[1]
+    return climb(one, grown, 1.6, 3)[1]
 
 
 def components(task: Task, sparse: bool) -> tuple[int, str]:

@@ -33,11 +33,11 @@ class Adapt:
     --------
     >>> import kitchensinks as ks
     >>> ks.Adapt(seconds=10)
-    Adapt(law='ard', steps=30, batch=1000, seconds=10, rank=None)
+    Adapt(law='ard', steps=40, batch=1000, seconds=10, rank=None)
     """
 
     law: str = "ard"
-    steps: int = 30
+    steps: int = 40
     batch: int = 1000
     seconds: float = 4.0
     rank: int | None = None
@@ -49,7 +49,7 @@ class Adapt:
         check_count("steps", self.steps)
         if self.steps > 1000:
             raise ValueError(
-                f"steps={self.steps}: need 1 to 1000. The scales settle within about 30; raise "
+                f"steps={self.steps}: need 1 to 1000. The scales settle within about 40; raise "
                 "batch for more exact ones."
             )
         check_count("batch", self.batch)

@@ -16,7 +16,7 @@ where D is the exponent. Every step takes a fresh batch, so the cost does not gr
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,7 +204,9 @@ def learn_scales(
     errors, kept = [], []
     for step, size in enumerate(sizes):
         rows, targets = batches(step, size)
-        found = gradient(rows, targets, np.exp(place[:-1]), float(np.exp(place[-1])), kernel, is_hot)
+        found = gradient(
+            rows, targets, np.exp(place[:-1]), float(np.exp(place[-1])), kernel, is_hot
+        )
         slope = np.append(found.scales, found.ridge)
         mean = _MEMORY * mean + (1 - _MEMORY) * slope
         square = _SQUARE_MEMORY * square + (1 - _SQUARE_MEMORY) * slope**2

@@ -1,5 +1,6 @@
 """Small fits on held-out rows: which bandwidth and ridge a basis wants, and how well it does."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from kitchensinks.bases import Basis, Binning
 from kitchensinks.features import FeatureBlocks, Frozen
-from kitchensinks.fitting.sparse import held_out_errors
+from kitchensinks.fitting.sparse import held_out_error
 from kitchensinks.losses import Array
 from kitchensinks.rows import block_slices
 from kitchensinks.standardise import Warp
@@ -17,8 +18,8 @@ from kitchensinks.standardise import Warp
 # fit too, so that the best is often weak.
 _DENSE_RIDGES = (1.0, 0.1, 0.01, 0.001)
 _WEAKEST = 1e-4
-# Ridges tried for bins, strong to weak.
-_SPARSE_RIDGES = (3.0, 1.0, 0.3, 0.1, 0.03)
+# The first ridge tried for bins, and the ratio between neighbours.
+_SPARSE_RIDGE, _RATIO = 0.3, 3.0
 _BLOCK = 8192
 _MEMORY = 2e9
 
@@ -94,12 +95,13 @@ def dense_errors(
 
 
 def sparse_errors(
-    data: Rows, warp: Warp, count: int, seed: int, ridges: tuple[float, ...] = _SPARSE_RIDGES
+    data: Rows, warp: Warp, count: int, seed: int, near: float | None = None, most: int = 4
 ) -> tuple[float, float]:
-    """Held-out error of a ridge fit on `count` grids, and its ridge λ = α·n."""
-    frozen = Frozen(
-        warp, Binning(gamma=1.0), seed, data.rows.shape[1], count, np.dtype(np.float32)
-    )
+    """Held-out error of a ridge fit on `count` grids, and its ridge λ = α·n.
+
+    At most `most` ridges are tried, from `near`.
+    """
+    frozen = Frozen(warp, Binning(gamma=1.0), seed, data.rows.shape[1], count, np.dtype(np.float32))
     places = np.concatenate([data.fitted, data.held])
     rows = data.rows[places]
     own = data.weights_of(places)
@@ -107,14 +109,38 @@ def sparse_errors(
     weights[len(data.fitted) :] = 0.0
     blocks = FeatureBlocks(rows, frozen.tabulated(rows, weights), _MEMORY)
     size = len(data.fitted)
-    errors = held_out_errors(
+    attempt = held_out_error(
         blocks,
         data.targets[places],
         weights,
-        [ridge / size for ridge in ridges],
         lambda scores: data.error(
             scores[size:], data.targets[data.held], data.weights_of(data.held)
         ),
     )
-    best = int(np.argmin(errors))
-    return errors[best], ridges[best]
+    error, ridge, _ = climb(
+        lambda ridge: (attempt(ridge / size), ridge), near or _SPARSE_RIDGE, _RATIO, most
+    )
+    return error, ridge
+
+
+def climb(
+    attempt: Callable[[float], tuple[float, float]], first: float, ratio: float, most: int
+) -> tuple[float, float, float]:
+    """(error, value, note) of the best value on a geometric grid, step by step while it falls.
+
+    attempt(value) gives its error and a note to keep with it; `most` values are tried.
+
+    >>> climb(lambda value: ((value - 9.0) ** 2, 0.0), 1.0, 3.0, 5)
+    (0.0, 9.0, 0.0)
+    """
+    tried = {0: attempt(first)}
+    direction = 1
+    while len(tried) < most:
+        best = min(tried, key=lambda k: tried[k][0])
+        if best + direction in tried:
+            direction = -direction
+            if best + direction in tried:
+                break
+        tried[best + direction] = attempt(first * ratio ** (best + direction))
+    best = min(tried, key=lambda k: tried[k][0])
+    return tried[best][0], first * ratio**best, tried[best][1]

@@ -285,6 +285,7 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         for part, features in self._blocks(X).fresh():
             nothing = np.zeros((len(features), 0))
             self._moments.add(features, nothing, None if weights is None else weights[part])
+        self._moments.close()
         self._principal = None
 
     def _validate(self, X: Any, sample_weight: Any, reset: bool) -> tuple[Any, Floats | None]:

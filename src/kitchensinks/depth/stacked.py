@@ -48,6 +48,7 @@ class Chain:
         total = self.scores(rows) if self.layers else np.zeros_like(targets)
         scaler = Scaler.over(Spread.of(total, weights)) if self.layers else None
         layer.fit(self._inputs(rows, total, scaler), targets - total, weights)
+        layer.drop_sums()
         self.layers.append(layer)
         self.scalers.append(scaler)
 

@@ -11,8 +11,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
+from kitchensinks.adapt import is_mixed, learn_table
 from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.estimators.adapting import adapted, plain_basis, plain_components
@@ -22,11 +29,14 @@ from kitchensinks.estimators.tables import table_rows
 from kitchensinks.features import FeatureBlocks, Frozen
 from kitchensinks.fitting import (
     FIRST_COMPONENTS,
+    SETTLED,
     Fit,
     Groups,
     Growth,
     Settings,
     Stochastic,
+    condense,
+    expand,
     fit_weights,
     grow,
     prefix_errors,
@@ -35,7 +45,7 @@ from kitchensinks.fitting import (
 from kitchensinks.losses import Array, Loss
 from kitchensinks.model import Model
 from kitchensinks.moments import Moments
-from kitchensinks.rows import advice, check_size
+from kitchensinks.rows import advice, check_size, describe
 from kitchensinks.rows.columns import Columns
 from kitchensinks.rows.keys import row_keys
 from kitchensinks.rows.memory import memory_budget
@@ -47,10 +57,6 @@ from kitchensinks.transform import check_basis, check_dtype, seed_of
 _FLOATS = [np.float64, np.float32]
 # Up to this many features in all, float64 costs no time that anyone would notice.
 SMALL_FIT = 2**23
-# Where law and ridge were learned, the last fit on bins stops when a step lowers the objective by
-# less than this share: the held-out error then no longer changes (measured on census, house prices
-# and forest cover).
-SETTLED = 2e-3
 # Names that a fit sets, and a later fit must not find: those that end in _, and these.
 _PRIVATE = {
     "_stochastic",
@@ -63,7 +69,7 @@ _PRIVATE = {
     "_unit",
     "_centre",
 }
-_KEPT = {"n_features_in_", "feature_names_in_", "columns_"}
+_KEPT = {"n_features_in_", "feature_names_in_", "columns_", "frames_"}
 
 
 class Batch(NamedTuple):
@@ -147,6 +153,15 @@ class KitchenSink(BaseEstimator):
         same call goes on from there, and the direct solver ends with the same bits.
         """
         batch = self._first_batch(X, y, sample_weight)
+        try:
+            self._fit_batch(batch, checkpoint)
+        except BaseException:
+            # Half a fit is none: what comes next starts anew.
+            self._forget()
+            raise
+        return self
+
+    def _fit_batch(self, batch: Batch, checkpoint: Checkpoint | None) -> None:
         with resuming(self, batch, checkpoint):
             self._freeze(batch, stream=False)
             settings = self._settings(batch.rows, batch.one)
@@ -160,19 +175,21 @@ class KitchenSink(BaseEstimator):
                 self._set_frozen(replace(self.frozen_, n_components=self.k_path_.n_components))
                 settings = self._settings(batch.rows, batch.one)
             blocks = self._blocks(batch.rows)
+            fewer = condense(blocks, settings) if moments is None else None
+            if fewer is not None:
+                blocks = fewer[0]
             if takes_stochastic(blocks, settings):
                 self._fit_stochastic(batch, settings)
-            else:
-                fit = fit_weights(
-                    blocks,
-                    batch.targets,
-                    batch.weights,
-                    settings,
-                    self._needs_calibration(),
-                    moments,
-                )
-                self._keep(fit, batch)
-        return self
+                return
+            fit = fit_weights(
+                blocks,
+                batch.targets,
+                batch.weights,
+                settings,
+                self._needs_calibration(),
+                moments,
+            )
+            self._keep(fit if fewer is None else expand(fit, fewer[1]), batch)
 
     def _first_batch(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Batch:
         """Checked parameters and rows; all that an earlier fit has learned is forgotten."""
@@ -181,10 +198,7 @@ class KitchenSink(BaseEstimator):
         X, y, weights = self._validate(X, y, sample_weight, reset=True)
         if weights is not None and not weights.any():
             raise ValueError("sample_weight is zero for every row: need a positive weight.")
-        for name in list(vars(self)):
-            public = name.endswith("_") and not name.startswith("_")
-            if (public and name not in _KEPT) or name in _PRIVATE:
-                delattr(self, name)
+        self._forget()
         self.loss_ = loss
         self._learn_targets(y, weights, classes)
         batch = self._encoded(X, y, weights)
@@ -193,6 +207,13 @@ class KitchenSink(BaseEstimator):
                 "class_weight leaves every row a weight of zero: need a positive weight."
             )
         return batch
+
+    def _forget(self) -> None:
+        """Drop all that a fit has learned but the columns."""
+        for name in list(vars(self)):
+            public = name.endswith("_") and not name.startswith("_")
+            if (public and name not in _KEPT) or name in _PRIVATE:
+                delattr(self, name)
 
     def _encoded(self, X: Any, y: Any, weights: Array | None) -> Batch:
         one = self._class_weights(y)
@@ -203,6 +224,10 @@ class KitchenSink(BaseEstimator):
     def _validate(
         self, X: Any, y: Any, sample_weight: Any, reset: bool
     ) -> tuple[Any, Any, Array | None]:
+        if reset:
+            self.__dict__.pop("frames_", None)
+            if not isinstance(X, Table | Rows) and is_mixed(X):
+                self._learn_frames(X, self._validate_targets(y))
         X = self._validate_rows(X, reset)
         y = self._validate_targets(y)
         check_consistent_length(X, y)
@@ -218,11 +243,30 @@ class KitchenSink(BaseEstimator):
             )
         return X, y, weights
 
+    def _learn_frames(self, X: Any, y: Any) -> None:
+        """How a table with text, categories or missing values becomes numbers."""
+        check_consistent_length(X, y)
+        seed = seed_of(self.random_state)
+        self.frames_, self._encoded_rows = learn_table(X, y, self._task, seed)
+
     def _validate_rows(self, X: Any, reset: bool = False) -> Any:
         if isinstance(X, Table | Rows):
             return table_rows(self, X, reset)
         if reset:
             self.columns_ = None
+        if hasattr(self, "frames_"):
+            _check_feature_names(self, X, reset=reset)
+            if not hasattr(X, "columns"):
+                raise ValueError(
+                    f"X is {describe(X)}, and fit had a table: give a table with the same columns."
+                )
+            _check_n_features(self, X, reset=reset)
+            # Rows that are fitted are encoded out of fold, others by the whole of them.
+            if not reset:
+                return self.frames_.apply(X)
+            rows = self._encoded_rows
+            del self._encoded_rows
+            return rows
         with advice():
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
         if self.standardize and X.dtype == np.float64:
@@ -315,6 +359,7 @@ class KitchenSink(BaseEstimator):
 
     # Targets are fitted in a unit of their own: the objective is in units of unit**degree, and
     # alpha in units of unit**(degree - 2).
+    _had_intercept = True
     _unit = 1.0
     _centre: Any = 0.0
     _degree = 2
@@ -360,6 +405,7 @@ class KitchenSink(BaseEstimator):
             self.effective_dimension_ = fit.freedom
         self.gram_noise_ = fit.noise
         self._keep_moments(fit.moments, fit.groups)
+        self._had_intercept = bool(self.fit_intercept)
         # Few rows: sums are made of them if more come in.
         self._few = None
         if batch is not None:

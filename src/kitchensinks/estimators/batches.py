@@ -1,5 +1,6 @@
 """Rows that come in batches, or to several workers: freeze, partial_fit, merge."""
 
+import math
 import warnings
 from typing import Any
 
@@ -8,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from kitchensinks.estimators.adapting import plain_basis
 from kitchensinks.estimators.base import Batch, KitchenSink
-from kitchensinks.estimators.checks import threads
+from kitchensinks.estimators.checks import check_parameters, threads
 from kitchensinks.features import BLOCK_ROWS
 from kitchensinks.fitting import (
     Groups,
@@ -73,6 +74,7 @@ class Batches(KitchenSink):
                     stacklevel=3,
                 )
         else:
+            check_parameters(self, self.loss_)
             batch = self._encoded(*self._validate(X, y, sample_weight, reset=False))
             if not hasattr(self, "_stochastic") and self.moments_ is None:
                 self._go_on_from_fit(batch)
@@ -133,22 +135,27 @@ class Batches(KitchenSink):
             self._sum(((part, features[part].copy()) for part in parts), *rest)
 
     def _sum(self, blocks: Any, targets: Any, weights: Any, one: Any) -> None:
-        """Add pairs of a slice of the rows and their features, which may be overwritten."""
+        """Add pairs of a slice of the rows and their features, which may be overwritten.
+
+        All or nothing: where a batch breaks off, none of its rows are in the sums.
+        """
         assert self.moments_ is not None
+        moments = self.moments_
+        own = Moments.zeros(moments.shift, targets.shape[1])
         for rows, features in blocks:
-            self.moments_.add(
+            own.add(
                 features.toarray() if self.frozen_.basis.sparse else features,
                 targets[rows],
                 None if weights is None else weights[rows],
                 None if one is None else one[rows],
             )
-        self.moments_.close()
+        moments.absorb(own)
 
     def _add(self, batch: Batch) -> None:
         blocks = self._blocks(batch.rows).fresh()
         self._sum(blocks, batch.targets, batch.weights, batch.one)
-        self._note(batch)
         self._outdate()
+        self._note(batch)
 
     def _outdate(self) -> None:
         self._pending = True
@@ -158,6 +165,7 @@ class Batches(KitchenSink):
     def _keep_moments(self, moments: Moments | None, groups: Groups | None) -> None:
         """Sums of features that coincided are spread out again when they are asked for."""
         self.__dict__.pop("moments_", None)
+        self.__dict__.pop("_condensed", None)
         if moments is None or groups is None:
             self.moments_ = moments
         else:
@@ -173,16 +181,33 @@ class Batches(KitchenSink):
             with threads(self.n_jobs):
                 found = getattr(self, _LATER[name])()
             setattr(self, name, found)
+            if name == "moments_":
+                self.__dict__.pop("_condensed", None)
             return found
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _find_moments(self) -> Moments:
-        moments, groups = self.__dict__.pop("_condensed")
+    def drop_sums(self) -> None:
+        """Keep the model alone: without the sums there is less to hold, and no more to add to."""
+        self._keep_moments(None, None)
+        self._few = None
+
+    def _condensed_moments(self) -> tuple[Moments | None, Groups | None]:
+        """The sums as the fit made them: over different features alone where some coincided."""
+        condensed = self.__dict__.get("_condensed")
+        return (self.moments_, None) if condensed is None else condensed
+
+    def _find_moments(self) -> Moments | None:
+        condensed = self.__dict__.get("_condensed")
+        if condensed is None:  # another thread was faster
+            return self.__dict__["moments_"]
+        moments, groups = condensed
         return groups.expand_moments(moments)
 
     def _find_effective_dimension(self) -> float:
-        assert self.moments_ is not None
-        equations = self.moments_.normal_equations(bool(self.fit_intercept))
+        moments, _ = self._condensed_moments()
+        if moments is None:
+            return math.nan
+        equations = moments.normal_equations(self._had_intercept)
         return effective_dimension(equations.gram, self.alpha_ * self._alpha_unit())
 
     def _note(self, batch: Batch) -> None:

@@ -1,6 +1,7 @@
 """The classifier."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -171,6 +172,12 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
                 "class_weight='balanced' needs to know the share of each class before the first "
                 "batch: call freeze(X, y) with representative rows, or give a dict."
             )
+        again = classes is not None and hasattr(self, "frozen_")
+        if again and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes={np.unique(classes).tolist()}, but the first rows had "
+                f"{self.classes_.tolist()}: classes are given once, at the first call."
+            )
         self._partial_fit(X, y, sample_weight, classes)
         return self
 
@@ -234,7 +241,13 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
             if given != "balanced":
                 raise ValueError(f"class_weight={given!r}: need 'balanced', a dict or None.")
             count = np.bincount(places, weights, len(self.classes_))
-            return np.asarray(count.sum() / (len(count) * np.where(count > 0, count, 1.0)))
+            if not count.all():
+                missing = self.classes_[count == 0].tolist()
+                raise ValueError(
+                    "class_weight='balanced' goes by the rows of each class, and classes "
+                    f"{missing} have none here: give rows of every class, or a dict."
+                )
+            return np.asarray(count.sum() / (len(count) * count))
         if not isinstance(given, Mapping):
             raise ValueError(f"class_weight={given!r}: need 'balanced', a dict or None.")
         labels = self.classes_.tolist()
@@ -293,10 +306,14 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
             self.calibration_ = self._calibrate_on_sample(fit.left_out)
 
     def _find_calibration(self) -> Calibration | None:
-        if not self._needs_calibration() or self.moments_ is None:
+        moments, groups = self._condensed_moments()
+        if not self._needs_calibration() or moments is None:
             return None
-        settings = self._settings(None)
-        return self._calibrate_on_sample(left_out_of(self.moments_, self.alpha_, settings))
+        settings = replace(self._settings(None), fit_intercept=self._had_intercept)
+        left_out = left_out_of(moments, self.alpha_, settings)
+        if groups is not None and left_out is not None:
+            left_out = groups.expand_left_out(left_out)
+        return self._calibrate_on_sample(left_out)
 
     def _calibrate_on_sample(self, left_out: LeftOut | None) -> Calibration | None:
         """Leave-one-out scores of the rows remembered; in a ball, which has none, their scores."""

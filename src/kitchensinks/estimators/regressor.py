@@ -15,7 +15,6 @@ from kitchensinks.moments import copies_of
 from kitchensinks.posterior import Posterior
 from kitchensinks.rows import block_slices
 
-
 # Targets whose sizes are further apart than this cannot be fitted together.
 _FARTHEST = 1e-30
 

@@ -23,7 +23,7 @@ from kitchensinks.fitting.space import (
     sum_moments,
     takes_span,
 )
-from kitchensinks.fitting.sparse import fit_sparse
+from kitchensinks.fitting.sparse import SETTLED, fit_sparse
 from kitchensinks.fitting.squared import (
     effective_dimension,
     fit_squared,
@@ -36,6 +36,7 @@ from kitchensinks.moments import Moments
 
 __all__ = [
     "FIRST_COMPONENTS",
+    "SETTLED",
     "SPAN_ROWS",
     "Fit",
     "Groups",
@@ -44,7 +45,9 @@ __all__ = [
     "Settings",
     "Stochastic",
     "check_solver",
+    "condense",
     "effective_dimension",
+    "expand",
     "fit_weights",
     "grow",
     "left_out_of",
@@ -102,8 +105,6 @@ def fit_weights(
     taken where what the rest would hold, mostly six arrays of the size of the Gram, is more than
     the memory budget):
 
-    0. features that coincide on all rows (stumps on a 0/1 column) are fitted once, with their
-       multiplicity: the same problem, then as below;
     1. fewer rows than features (up to 5000 rows for sparse ones), and no sup-norm ball: work in
        the span of the rows, then as below;
     2. more than 2000 sparse columns: the solvers of `fit_sparse`, without a Gram;
@@ -112,10 +113,6 @@ def fit_weights(
     4. smooth losses: L-BFGS, or spectral projected gradients in a ball, in the Gram's metric;
     5. hinge and quantile: the method of multipliers in the Gram's metric.
     """
-    if moments is None and (fewer := condense(blocks, settings)) is not None:
-        different, groups = fewer
-        fit = fit_weights(different, targets, weights, settings, calibrate)
-        return expand(fit, groups)
     squared = settings.loss.name == "squared"
     if not takes_span(blocks, settings):
         if many_sparse(blocks) and settings.solver != "direct":

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.constraints import SupBall
 from kitchensinks.features import FeatureBlocks
-from kitchensinks.fitting.space import Fit, Settings, takes_span
+from kitchensinks.fitting.space import Fit, LeftOut, Settings, takes_span
 from kitchensinks.losses import Array
 from kitchensinks.moments import Moments
 from kitchensinks.selection.reweighted import Selected
@@ -37,6 +37,15 @@ class Groups:
         """β from γ."""
         return weights[self.labels] / self.roots[:, None]
 
+    def expand_left_out(self, within: LeftOut) -> LeftOut:
+        """Leave-one-out scores of rows of all K features, by those of the different ones."""
+        roots = np.sqrt(self.counts)
+
+        def left_out(features: Any, *rest: Any) -> Array:
+            return within(features[:, self.first] * roots.astype(features.dtype), *rest)
+
+        return left_out
+
     def expand_moments(self, moments: Moments) -> Moments:
         """Sums over all K features from those over the different ones."""
         scales = 1.0 / self.roots
@@ -56,11 +65,11 @@ class Groups:
 def condense(blocks: FeatureBlocks, settings: Settings) -> tuple[FeatureBlocks, Groups] | None:
     """The different features alone, or None where none coincide or the problem would be another.
 
-    A sup-norm ball bounds each weight by itself, and features in the span of few rows are few
-    already.
+    A sup-norm ball bounds each weight by itself; where the rows are fewer than the different
+    features too, the fit is in their span anyway.
     """
     frozen = blocks.frozen
-    if isinstance(settings.constraint, SupBall) or takes_span(blocks, settings):
+    if isinstance(settings.constraint, SupBall) or settings.solver == "stochastic":
         return None
     if frozen.selected is not None or not frozen.held:
         return None
@@ -77,19 +86,16 @@ def condense(blocks: FeatureBlocks, settings: Settings) -> tuple[FeatureBlocks, 
     factors = np.sqrt(counts * (len(first) / len(labels)))
     selected = Selected(len(labels), first, factors)
     fewer = replace(frozen, n_components=len(first), selected=selected)
-    return replace(blocks, frozen=fewer), Groups(inverse, first, counts)
+    condensed = FeatureBlocks(blocks.rows, fewer, blocks.memory_budget)
+    if takes_span(condensed, settings):
+        return None
+    return condensed, Groups(inverse, first, counts)
 
 
 def expand(fit: Fit, groups: Groups) -> Fit:
     """The fit of all K features from that of the different ones."""
-    within = fit.left_out
-    if within is not None:
-        roots = np.sqrt(groups.counts)
-
-        def left_out(features: Any, *rest: Any) -> Array:
-            return within(features[:, groups.first] * roots.astype(features.dtype), *rest)
-
-        fit.left_out = left_out
+    if fit.left_out is not None:
+        fit.left_out = groups.expand_left_out(fit.left_out)
     fit.weights = groups.expand_weights(fit.weights)
     fit.groups = groups
     return fit

@@ -74,6 +74,7 @@ def held_out_scores(
         fresh=fresh,
         pick=features.__getitem__,
         n_rows=len(features),
+        sums=None,
     )
     one = None if settings.one is None else settings.one[split.places]
     quiet = replace(settings, one=one, progress=lambda text: None, checkpoint=None)

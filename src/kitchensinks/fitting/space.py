@@ -106,7 +106,7 @@ class Space:
     # Whether `walk` keeps its blocks.
     cached: bool = True
     # Sums over all rows, of equal weight, where there is a faster way than by their features.
-    sums: Callable[[Array], Moments] | None = None
+    sums: Callable[[Array], Moments | None] | None = None
 
     def lift(self, weights: Array, intercept: Array) -> tuple[Array, Array]:
         """Weights of the features themselves."""
@@ -216,7 +216,9 @@ def sum_moments(
     `phase`: the name of the pass in a checkpoint. Few rows in their span need none.
     """
     if space.sums is not None and weights is None and settings.checkpoint is None:
-        return space.sums(targets)
+        summed = space.sums(targets)
+        if summed is not None:
+            return summed
     keep = keep and space.cached
     moments = Moments.zeros(space.shift, targets.shape[1])
     blocks = space.walk() if keep else space.fresh()

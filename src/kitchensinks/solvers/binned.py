@@ -46,7 +46,7 @@ class Shared(NamedTuple):
     places: NDArray[np.int64]
     kept: NDArray[np.int64]
     alone: NDArray[np.int64]
-    owner: NDArray[np.int64]
+    owner: NDArray[np.int32]
     counts: Array
 
 
@@ -99,7 +99,7 @@ _TILE = 2**15
 
 @numba.njit(parallel=True, cache=True)
 def _gather(columns: Any, values: Any, out: Any) -> None:
-    """out_i = Σ_g values[columns[g, i]]; two grids at a time, so that sums are stored half as often.
+    """out_i = Σ_g values[columns[g, i]], two grids at a time: sums are stored half as often.
 
     columns (grids, n), values (columns, outputs), out (n, outputs).
     """

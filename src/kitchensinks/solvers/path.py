@@ -96,7 +96,10 @@ class RidgePath:
         centred = features - self.equations.mean.astype(dtype)
         rotated = centred @ self.factored.vectors.astype(dtype)
         fits = (shrunk[:, :, None] * self.rotated[:, None, :]).reshape(len(shrunk), -1)
-        scores = (rotated @ fits.astype(dtype)).astype(np.float64)
+        # Only ratios of the weights have to fit into float32.
+        unit = np.abs(fits).max(axis=0, initial=0.0)
+        unit = np.where(unit > 0.0, unit, 1.0)
+        scores = (rotated @ (fits / unit).astype(dtype)).astype(np.float64) * unit
         scores = scores.reshape(len(features), len(alphas), -1) + self.equations.target
         np.square(rotated, out=rotated)
         leverage = (rotated @ shrunk.astype(dtype)).astype(np.float64) + self.fit_intercept

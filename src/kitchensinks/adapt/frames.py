@@ -1,0 +1,202 @@
+"""Mixed tables: columns of text, categories and missing values as numbers, by a plain recipe.
+
+A column of categories becomes the mean target of its category (out of fold for the rows that are
+fitted, so that no row sees its own target), or an indicator for each category: whichever has the
+lower leave-one-out error after a short run of learning scales. A missing category is a category of
+its own; a missing number becomes the median, with an indicator beside it.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import TargetEncoder
+
+from kitchensinks.adapt.choose import Task, best_map
+from kitchensinks.adapt.record import Adapt
+
+Floats = NDArray[np.float64]
+
+# Categories beyond these are "others" where each has a column of its own.
+_MOST_LEVELS = 64
+_FOLDS = 5
+# Indicators are not looked at where they would be more than this, nor with fewer rows than this.
+_MOST_COLUMNS, _FEWEST_ROWS = 500, 500
+_MISSING, _OTHER = "\x00missing", "\x00other"
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of a table.
+
+    A number: levels is None; values (1, 1) holds the median that stands for what is missing, and
+    `flag` says whether an indicator of that follows. A category: levels (m,) text, sorted, and
+    values (m + 1, width), the last for a category that is not among them.
+    """
+
+    name: str
+    levels: NDArray[np.str_] | None
+    values: Floats
+    flag: bool = False
+
+    @property
+    def width(self) -> int:
+        return self.values.shape[1] + self.flag
+
+    def apply(self, frame: Any) -> Floats:
+        if self.levels is None:
+            numbers = numbers_of(frame[self.name])
+            if numbers is None:
+                raise ValueError(
+                    f"column {self.name!r} holds text, and held numbers in fit: give numbers."
+                )
+            missing = np.isnan(numbers)
+            filled = np.where(missing, self.values[0, 0], numbers)
+            parts = [filled, missing.astype(np.float64)] if self.flag else [filled]
+            return np.column_stack(parts)
+        text = texts_of(frame[self.name])
+        place = np.searchsorted(self.levels, text)
+        place = np.minimum(place, len(self.levels) - 1)
+        known = self.levels[place] == text
+        return self.values[np.where(known, place, len(self.levels))]
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """How the columns of a table become numbers: nothing but names and arrays."""
+
+    columns: tuple[Column, ...]
+    encoding: str
+
+    def apply(self, frame: Any) -> Floats:
+        """Numbers (n, width) of a table with these columns, in any order."""
+        absent = [column.name for column in self.columns if column.name not in list(frame.columns)]
+        if absent:
+            raise ValueError(f"columns {absent} are missing: give the same columns as in fit.")
+        return np.column_stack([column.apply(frame) for column in self.columns])
+
+    @property
+    def names(self) -> list[str]:
+        """A name for each column of numbers."""
+        out: list[str] = []
+        for column in self.columns:
+            if column.levels is None:
+                out += [column.name, f"{column.name} is missing"][: column.width]
+            else:
+                out += [f"{column.name} #{k}" for k in range(column.width)]
+        return out
+
+
+def is_mixed(rows: Any) -> bool:
+    """Whether rows are a table (pandas, polars) with text, categories or missing values."""
+    if not (hasattr(rows, "columns") and hasattr(rows, "__getitem__") and hasattr(rows, "shape")):
+        return False
+    for name in list(rows.columns):
+        numbers = numbers_of(rows[name])
+        if numbers is None or np.isnan(numbers).any():
+            return True
+    return False
+
+
+def numbers_of(series: Any) -> Floats | None:
+    """A column as float64 with NaN for what is missing; None where it holds text or categories."""
+    values = np.asarray(series)
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    if values.dtype.kind in "mM":
+        return np.where(np.isnat(values), np.nan, values.astype("M8[s]").astype(np.float64))
+    if "categor" in str(series.dtype).lower() or "enum" in str(series.dtype).lower():
+        return None
+    kept = [value for value in series.to_list() if not _is_missing(value)]
+    if not all(isinstance(value, int | float | np.number) for value in kept):
+        return None
+    found = [np.nan if _is_missing(value) else float(value) for value in series.to_list()]
+    return np.array(found, dtype=np.float64)
+
+
+def texts_of(series: Any) -> NDArray[np.str_]:
+    """A column as text, with a word of its own for what is missing."""
+    return np.array([_MISSING if _is_missing(value) else str(value) for value in series.to_list()])
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def learn_frames(
+    frame: Any, targets: NDArray[Any], kind: str, encoding: str, seed: int
+) -> tuple[Frames, Floats]:
+    """The recipe with one encoding ("target" or "hot"), and the numbers of the rows to be fitted.
+
+    targets (n,): class labels for kind "classification", numbers for "regression".
+    """
+    columns: list[Column] = []
+    parts: list[Floats] = []
+    for name in list(frame.columns):
+        numbers = numbers_of(frame[name])
+        if numbers is None:
+            text = texts_of(frame[name])
+            learner = _by_target if encoding == "target" else _by_level
+            column, part = learner(str(name), text, targets, kind, seed)
+        else:
+            known = numbers[np.isfinite(numbers)]
+            middle = float(np.median(known)) if len(known) else 0.0
+            flag = bool(np.isnan(numbers).any())
+            column = Column(str(name), None, np.array([[middle]]), flag)
+            part = column.apply(frame)
+        columns.append(column)
+        parts.append(part)
+    return Frames(tuple(columns), encoding), np.column_stack(parts)
+
+
+def _by_level(
+    name: str, text: NDArray[np.str_], targets: Any, kind: str, seed: int
+) -> tuple[Column, Floats]:
+    """An indicator for each category, the rarest of many together."""
+    levels, place, count = np.unique(text, return_inverse=True, return_counts=True)
+    kept = np.sort(np.argsort(-count, kind="stable")[:_MOST_LEVELS])
+    column = Column(name, levels[kept], np.eye(len(kept) + 1, len(kept)))
+    return column, np.eye(len(levels))[:, kept][place]
+
+
+def _by_target(
+    name: str, text: NDArray[np.str_], targets: Any, kind: str, seed: int
+) -> tuple[Column, Floats]:
+    """The mean target of each category (of each class where there are several)."""
+    single = {"classification": "multiclass", "regression": "continuous"}[kind]
+    if kind == "classification" and len(np.unique(targets)) == 2:
+        single = "binary"
+    folds = KFold(_FOLDS, shuffle=True, random_state=seed % 2**32)
+    encoder = TargetEncoder(target_type=single, smooth="auto", cv=folds)
+    levels = np.unique(text)
+    part = np.asarray(encoder.fit_transform(text[:, None].astype(object), targets))
+    values = np.asarray(encoder.transform(levels[:, None].astype(object)))
+    other = np.asarray(encoder.transform(np.array([[_OTHER]], dtype=object)))
+    return Column(name, levels, np.vstack([values, other])), part
+
+
+def learn_table(frame: Any, targets: Any, kind: str, seed: int) -> tuple[Frames, Floats]:
+    """The recipe with the better encoding of its categories, and the numbers of the rows.
+
+    targets (n,) or (n, outputs): labels for kind "classification", numbers for "regression".
+    """
+    plain, rows = learn_frames(frame, targets, kind, "hot", seed)
+    texts = [column for column in plain.columns if column.levels is not None]
+    if not texts or targets.ndim > 1:
+        return plain, rows
+    by_target = learn_frames(frame, targets, kind, "target", seed)
+    if rows.shape[1] > _MOST_COLUMNS or len(targets) < _FEWEST_ROWS:
+        return by_target
+    coded = targets[:, None].astype(np.float64) if kind == "regression" else _coded(targets)
+    errors = []
+    for numbers in (by_target[1], rows):
+        task = Task(numbers, coded, None, seed, Adapt(), lambda text: None)
+        errors.append(best_map(task, "laplacian", ("squash",))[0])
+    return by_target if errors[0] <= errors[1] else (plain, rows)
+
+
+def _coded(labels: NDArray[Any]) -> Floats:
+    classes, place = np.unique(labels, return_inverse=True)
+    return 2.0 * np.eye(len(classes))[place] - 1.0

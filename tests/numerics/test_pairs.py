@@ -1,0 +1,58 @@
+"""Sums over pairs and maps of columns: compiled kernels against their plain twins."""
+
+import numpy as np
+import pytest
+
+from kitchensinks.numerics.pairs import (
+    mirror,
+    pair_distances,
+    pair_distances_plain,
+    weighted_distances,
+    weighted_distances_plain,
+)
+from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH, warp_rows, warp_rows_plain
+
+SHAPES = [(1, 1), (1, 5), (3, 2), (4, 4), (2, 7), (0, 5), (5, 130)]
+
+
+@pytest.mark.parametrize(("n_inputs", "n_rows"), SHAPES)
+def test_pairs_agree_with_their_plain_twins(n_inputs, n_rows):
+    rng = np.random.default_rng(n_rows)
+    columns = rng.normal(size=(n_inputs, n_rows)).astype(np.float32)
+    fast, plain = np.full((2, n_rows, n_rows), np.nan, dtype=np.float32)
+    pair_distances(columns, fast)
+    pair_distances_plain(columns, plain)
+    np.testing.assert_allclose(fast, plain, rtol=1e-5, atol=1e-5)
+    weights = rng.normal(size=(n_rows, n_rows)).astype(np.float32)
+    weights += weights.T
+    fast, plain = np.full((2, n_inputs), np.nan)
+    weighted_distances(columns, weights, fast)
+    weighted_distances_plain(columns, weights, plain)
+    np.testing.assert_allclose(fast, plain, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("size", [1, 2, 33, 70])
+def test_a_mirrored_matrix_is_symmetric(size):
+    matrix = np.random.default_rng(0).normal(size=(size, size))
+    above = np.triu(matrix)
+    mirror(matrix)
+    np.testing.assert_array_equal(matrix, above + np.triu(above, 1).T)
+
+
+@pytest.mark.parametrize("kind", [LINEAR, SQUASH, QUANTILE, MIX])
+def test_maps_agree_with_their_plain_twins(kind):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 3))
+    rows[:, 1] = np.round(rows[:, 1])  # Ties among the knots.
+    knots = np.ascontiguousarray(np.quantile(rows, np.linspace(0, 1, 17), axis=0).T)
+    far = np.concatenate([rows, 5 * rows, [[99.0] * 3, [-99.0] * 3]])
+    mean, scale, factor = rows.mean(axis=0), rows.std(axis=0), np.array([1.0, 0.5, 2.0])
+    kinds = np.full(3, kind, dtype=np.int8)
+    fast, plain = np.empty_like(far), np.empty_like(far)
+    warp_rows(far, mean, scale, kinds, knots, factor, fast)
+    warp_rows_plain(far, mean, scale, kinds, knots, factor, plain)
+    np.testing.assert_allclose(fast, plain, rtol=1e-12)
+    order = np.argsort(far[:, 0])
+    assert (np.diff(fast[order, 0]) >= 0).all(), "a map of a column must not change its order"
+    if kind != LINEAR:
+        assert np.abs(fast[:, 0]).max() <= 3.0

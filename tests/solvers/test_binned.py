@@ -1,0 +1,74 @@
+"""Ridge regression on bins: against the normal equations, with and without lonely bins."""
+
+import numpy as np
+import pytest
+
+from kitchensinks.solvers.binned import Bins, binned_ridge, share_bins
+
+SCALE = 0.4
+
+
+def problem(n_rows, n_grids, n_bins, n_outputs, seed=0):
+    rng = np.random.default_rng(seed)
+    columns = rng.integers(0, n_bins, size=(n_grids, n_rows))
+    columns = (columns + n_bins * np.arange(n_grids)[:, None]).astype(np.int32)
+    columns[rng.random(columns.shape) < 0.1] = -1
+    bins = Bins(columns, np.arange(n_grids + 1) * n_bins, SCALE)
+    shares = rng.random(n_rows) * (rng.random(n_rows) < 0.8)
+    return bins, rng.normal(size=(n_rows, n_outputs)), shares / shares.sum()
+
+
+def dense(bins):
+    features = np.zeros((bins.columns.shape[1], bins.n_columns))
+    for own in bins.columns:
+        rows = np.flatnonzero(own >= 0)
+        features[rows, own[rows]] += bins.scale
+    return features
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(
+    ("n_rows", "n_grids", "n_bins", "n_outputs"),
+    [(40, 3, 5, 1), (40, 4, 60, 1), (50, 3, 30, 3), (6, 1, 1, 2), (200, 5, 150, 1)],
+)
+def test_weights_solve_the_normal_equations(n_rows, n_grids, n_bins, n_outputs, fit_intercept):
+    bins, targets, shares = problem(n_rows, n_grids, n_bins, n_outputs)
+    features, alpha = dense(bins), 0.01
+    mean = shares @ features * fit_intercept
+    level = shares @ targets * fit_intercept
+    centred = features - mean
+    gram = centred.T @ (shares[:, None] * centred) + alpha * np.eye(bins.n_columns)
+    expected = np.linalg.solve(gram, centred.T @ (shares[:, None] * (targets - level)))
+    solution = binned_ridge(
+        share_bins(bins, shares > 0),
+        bins.n_columns,
+        targets,
+        shares,
+        alpha,
+        fit_intercept=fit_intercept,
+        tol=1e-12,
+        max_iter=500,
+    )
+    assert solution.converged
+    np.testing.assert_allclose(solution.weights, expected, atol=1e-5)
+    np.testing.assert_allclose(solution.intercept, level - mean @ expected, atol=1e-5)
+    error = targets - solution.intercept - features @ solution.weights
+    objective = np.sum(shares @ error**2) + alpha * np.sum(solution.weights**2)
+    assert solution.objective == pytest.approx(objective, rel=1e-6)
+
+
+def test_a_start_and_an_early_stop():
+    bins, targets, shares = problem(300, 6, 80, 1)
+    shared = share_bins(bins, shares > 0)
+    exact = binned_ridge(shared, bins.n_columns, targets, shares, 1e-3, tol=1e-10)
+    again = binned_ridge(
+        shared, bins.n_columns, targets, shares, 1e-3, tol=1e-6, start=exact.weights
+    )
+    assert again.iterations <= 1
+    early = binned_ridge(shared, bins.n_columns, targets, shares, 1e-3, tol=1e-10, settled=0.05)
+    assert early.converged
+    assert early.iterations < exact.iterations
+    # The gap that is reported is a bound all the same.
+    assert early.objective - exact.objective <= early.gap
+    cut = binned_ridge(shared, bins.n_columns, targets, shares, 1e-3, tol=1e-10, max_iter=2)
+    assert not cut.converged
