@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import kitchensinks as ks
 from kitchensinks import checkpoint as module
@@ -121,6 +123,21 @@ def test_without_a_seed_the_draw_is_that_of_the_first_run(tmp_path):
     np.testing.assert_array_equal(once.model_.weights, again.model_.weights)
 
 
+def test_threads_and_blocks_are_those_of_the_first_run(tmp_path, monkeypatch):
+    options = {"n_components": 300, "n_jobs": 1, "memory_budget": 5e6, "dtype": "float32"}
+    once = regressor(**options).fit(X, Y, checkpoint=Checkpoint(tmp_path / "a"))
+    with monkeypatch.context() as patch:
+        stop_after(patch, "sums", 3)
+        with pytest.raises(Stop):
+            regressor(**options).fit(X, Y, checkpoint=Checkpoint(tmp_path / "b", every=0.0))
+    others = {**options, "n_jobs": 2, "memory_budget": 2e7}
+    again = regressor(**others).fit(X, Y, checkpoint=Checkpoint(tmp_path / "b"))
+    np.testing.assert_array_equal(once.model_.weights, again.model_.weights)
+    # It does make a difference.
+    other = regressor(**others).fit(X, Y)
+    assert (once.model_.weights != other.model_.weights).any()
+
+
 def test_a_fit_with_a_checkpoint_is_the_fit_without(tmp_path):
     once = regressor().fit(X, Y)
     again = regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
@@ -171,8 +188,32 @@ def test_a_checkpoint_of_another_file_is_refused(tmp_path):
 
     fit("a.parquet")
     fit("a.parquet")
+    # A copy of the file is the same file.
+    shutil.copy(tmp_path / "a.parquet", tmp_path / "copy.parquet")
+    fit("copy.parquet")
     with pytest.raises(ValueError, match=r"data \(content\)"):
         fit("b.parquet")
+
+
+@pytest.mark.parametrize("kind", ["array", "npy", "csv", "sparse"])
+def test_one_entry_in_the_middle_makes_other_rows(kind, tmp_path):
+    """No sample of the rows: all of them tell them from others."""
+    changed = X.copy()
+    changed[1234, 2] += 1e-3
+
+    def fit(rows):
+        np.save(tmp_path / "a.npy", rows)
+        pd.DataFrame(rows.round(9), columns=list("abcd")).to_csv(tmp_path / "a.csv", index=False)
+        if kind in ("npy", "csv"):
+            table = ks.open_table(tmp_path / f"a.{kind}")
+            rows = ks.Rows(table, ks.Columns.learn(table))
+        elif kind == "sparse":
+            rows = sparse.csr_matrix(rows)
+        regressor().fit(rows, Y, checkpoint=Checkpoint(tmp_path / "checkpoint"))
+
+    fit(X)
+    with pytest.raises(ValueError, match=r"data \(content\)"):
+        fit(changed)
 
 
 @pytest.mark.parametrize("name", ["identity", "sums.sums"])
@@ -229,6 +270,24 @@ def test_ctrl_c_leaves_a_usable_checkpoint_and_says_how_to_go_on(tmp_path, monke
     assert count[0] == 3
     again = regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
     np.testing.assert_array_equal(again.model_.weights, once.model_.weights)
+
+
+def test_ctrl_c_between_passes_does_not_wait(tmp_path, monkeypatch):
+    def interrupting(*arguments):
+        os.kill(os.getpid(), signal.SIGINT)
+        raise AssertionError("it went on")
+
+    before = signal.getsignal(signal.SIGINT)
+    with monkeypatch.context() as patch:
+        patch.setattr("kitchensinks.fitting.squared.RidgePath", interrupting)
+        with pytest.raises(KeyboardInterrupt):
+            regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
+    assert signal.getsignal(signal.SIGINT) is before
+    # The sums were complete: they are not made again.
+    monkeypatch.setattr(ks_moments(), "add", interrupting)
+    again = regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
+    monkeypatch.undo()
+    np.testing.assert_array_equal(again.model_.weights, regressor().fit(X, Y).model_.weights)
 
 
 def ks_moments():

@@ -53,7 +53,7 @@ class Checkpoint:
             raise ValueError(f"every={every!r}: need a number of seconds of 0 or more.")
         self.folder, self.every = Path(folder), float(every)
         self._saved_at = time.monotonic()
-        self._stopping = False
+        self._stopping = self._summing = False
 
     # -- whose fit this is ---------------------------------------------------------------
 
@@ -116,31 +116,35 @@ class Checkpoint:
             position = int(header["position"])
             restore(arrays)
         done = position
-        with self._patience():
-            for rows, block in blocks(position):
-                yield rows, block
-                done = rows.stop
-                if self._stopping:
-                    self._save(phase, done, state())
-                    raise Interrupted(
-                        f"Stopped after {done} rows; the checkpoint in {self.folder} is complete. "
-                        "Run the same again to go on from there."
-                    )
-                if time.monotonic() - self._saved_at >= self.every:
-                    self._save(phase, done, state())
+        self._summing = True
+        for rows, block in blocks(position):
+            yield rows, block
+            done = rows.stop
+            if self._stopping:
+                self._save(phase, done, state())
+                raise Interrupted(
+                    f"Stopped after {done} rows; the checkpoint in {self.folder} is complete. "
+                    "Run the same again to go on from there."
+                )
+            if time.monotonic() - self._saved_at >= self.every:
+                self._save(phase, done, state())
+        self._summing = False
         if done > position:
             self._save(phase, done, state())
 
     @contextlib.contextmanager
-    def _patience(self) -> Iterator[None]:
-        """Let the first Ctrl-C wait until a block is done with; a second one does not wait."""
+    def patience(self) -> Iterator[None]:
+        """During a pass the first Ctrl-C waits until a block is done with; a second one does not.
+
+        Between passes there is nothing to wait for.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
         before = signal.getsignal(signal.SIGINT)
 
         def wait(number: int, frame: Any) -> None:
-            if self._stopping:
+            if self._stopping or not self._summing:
                 raise KeyboardInterrupt
             self._stopping = True
 
@@ -148,7 +152,7 @@ class Checkpoint:
         try:
             yield
         finally:
-            self._stopping = False
+            self._stopping = self._summing = False
             signal.signal(signal.SIGINT, before)
 
     def _save(self, phase: str, position: int, arrays: State) -> None:

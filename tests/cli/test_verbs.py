@@ -130,7 +130,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(tmp_path):
     )
     assert "300,000 rows" in process.stderr.readline()
     deadline = time.monotonic() + 60
-    while not (tmp_path / "work" / "all-rows" / "fit.json").exists():
+    while not (tmp_path / "work" / "all-rows").is_dir():
         assert time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
@@ -140,6 +140,16 @@ def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(tmp_path):
     assert "Traceback" not in said
     assert (tmp_path / "work").is_dir()
     assert not (tmp_path / "m.sinks").exists()
+
+
+def test_an_output_that_has_no_such_letters_gets_others():
+    """Descriptions have signs that ASCII lacks."""
+    ascii_only = {**environment(), "PYTHONIOENCODING": "ascii"}
+    said = subprocess.run(
+        [*COMMAND, "datasets"], capture_output=True, text=True, check=False, env=ascii_only
+    )
+    assert said.returncode == 0, said.stderr
+    assert "28 ? 28 pixels" in said.stdout
 
 
 def test_what_a_pipe_gets_is_json_alone(workshop):

@@ -222,6 +222,8 @@ def test_kinds_of_numbers():
                 "coded": pa.array([7, 9]).dictionary_encode(),
                 "whole": pa.array([3, None]),
                 "half": pa.array([1.0, 2.0], pa.float32()),
+                "clock": pa.array([3600, 60], pa.time32("s")),
+                "spell": pa.array([1500, None], pa.duration("ms")),
             }
         )
     )
@@ -233,3 +235,5 @@ def test_kinds_of_numbers():
     assert out["coded"] == [7.0, 9.0]
     assert out["whole"] == [3.0, 3.0]
     assert out["half"] == [1.0, 2.0]
+    assert out["clock"] == [3600.0, 60.0]
+    assert out["spell"] == [1.5, 1.5]

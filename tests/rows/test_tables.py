@@ -104,9 +104,27 @@ def test_fingerprints_tell_tables_apart(kind, sources, frame, tmp_path):
     assert first.fingerprint() != open_table(tmp_path / "one.csv").fingerprint()
 
 
+@pytest.mark.parametrize("kind", ["csv", "gzip", "pandas", "polars", "arrow"])
+def test_a_fingerprint_sees_every_entry(kind, sources, frame, tmp_path):
+    other = frame.copy()
+    other.loc[500, "c"] = "rad"
+    if kind == "polars":
+        changed = pl.from_pandas(other)
+    elif kind in ("csv", "gzip"):
+        changed = tmp_path / ("one.csv" if kind == "csv" else "one.csv.gz")
+        other.to_csv(changed, index=False)
+    else:
+        changed = other if kind == "pandas" else pa.Table.from_pandas(other)
+    first, second = open_table(sources[kind]), open_table(changed)
+    assert first.fingerprint()["content"] != second.fingerprint()["content"]
+
+
 def test_arrays_and_svmlight(tmp_path):
     rows = np.random.default_rng(0).normal(size=(50, 4)).round(3)
     rows[rows < 0] = 0.0
+    (tmp_path / "notes.svm").write_text("# a comment\n1 1:2 3:4 # more\n\n-1\n0 qid:3 2:5\n")
+    table = open_table(tmp_path / "notes.svm")
+    assert whole(table).to_numpy().tolist() == [[1, 2, 0, 4], [-1, 0, 0, 0], [0, 0, 5, 0]]
     np.save(tmp_path / "rows.npy", rows)
     table = open_table(tmp_path / "rows.npy")
     assert table.names == ["x0", "x1", "x2", "x3"]
@@ -193,6 +211,39 @@ def test_types_that_widen_late_widen_in_every_file(tmp_path, monkeypatch):
     assert whole(table).a.sum() == 702.5
 
 
+def test_a_column_without_a_name_gets_one(tmp_path):
+    pd.DataFrame({"a": [1.5, 2.5]}).to_csv(tmp_path / "a.csv")
+    assert open_table(tmp_path / "a.csv").names == ["column 1", "a"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=8),
+            st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False)),
+        ),
+        min_size=1,
+        max_size=40,
+    ),
+    st.integers(0, 39),
+)
+def test_whatever_pandas_writes_is_read_back(tmp_path_factory, rows, start):
+    frame = pd.DataFrame(rows, columns=["words", "number"]).assign(place=np.arange(len(rows)))
+    path = tmp_path_factory.mktemp("any") / "a.csv"
+    frame.to_csv(path, index=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "CHUNK_BYTES", 64)
+        table = open_table(path)
+        assert table.n_rows == len(rows)
+        found = [batch.to_pydict() for batch in table.batches(["place", "words"], start)]
+    assert [k for part in found for k in part["place"]] == list(range(start, len(rows)))
+    read = [word for part in found for word in part["words"]]
+    for word, (given_word, _) in zip(read, rows[start:], strict=True):
+        # Words for nothing are missing, and columns of numbers come back as numbers.
+        assert word is None or not isinstance(word, str) or word == given_word
+
+
 def test_dos_lines_a_mark_and_no_last_line_break(tmp_path):
     path = write(tmp_path / "a.csv", b"\xef\xbb\xbfa,b\r\n1,x\r\n2,y")
     table = open_table(path)
@@ -248,6 +299,8 @@ BAD_FILES = {
     "empty.csv": (b"", "empty"),
     "names.csv": (b"a,b\n", "no rows"),
     "data.csv": (b"1.0,2.0\n3.0,4.0\n", "looks like data"),
+    "blank.csv": (b"\n1,2\n", "line 1: need the names"),
+    "mac.csv": (b"a,b\r1,2\r", "line 1: need the names"),
     "twice.csv": (b"a,a\n1,2\n", "two columns named 'a'"),
     "latin.csv": (b"caf\xe9,b\n1,2\n", "line 1: byte 4 is not UTF-8"),
     "open.csv": (b'a,b\n1,"x\n2,y\n3,z\n', "line 2"),

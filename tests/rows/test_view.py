@@ -46,6 +46,7 @@ def test_masks_shape_and_what_is_no_place(rows):
     mask = VALUES[:, 0] > 1
     np.testing.assert_array_equal(rows[mask], VALUES[mask])
     assert (rows.shape, len(rows), rows.ndim, rows.dtype) == ((500, 3), 500, 2, np.float64)
+    np.testing.assert_array_equal(np.asarray(rows), VALUES)
     with pytest.raises(IndexError, match="500"):
         rows[np.array([500])]
     with pytest.raises(TypeError, match="need a slice"):
@@ -101,7 +102,7 @@ def test_targets():
         pa.table(
             {
                 "whole": [1, 2, 1],
-                "word": pa.array(["no", "yes", "no"]).dictionary_encode(),
+                "word": pa.array(["no", " yes", "no "]).dictionary_encode(),
                 "truth": [True, False, True],
                 "some": [None, 2.0, float("nan")],
                 "none": pa.nulls(3, pa.string()),

@@ -16,6 +16,7 @@ from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.estimators.checks import check_loss, check_parameters, threads
 from kitchensinks.estimators.resume import Resume, resuming
+from kitchensinks.estimators.tables import table_rows
 from kitchensinks.features import FeatureBlocks, Frozen
 from kitchensinks.fitting import (
     FIRST_COMPONENTS,
@@ -205,37 +206,13 @@ class KitchenSink(BaseEstimator):
 
     def _validate_rows(self, X: Any, reset: bool = False) -> Any:
         if isinstance(X, Table | Rows):
-            return self._validate_table(X, reset)
+            return table_rows(self, X, reset)
         if reset:
             self.columns_ = None
         with advice():
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
         if self.standardize and X.dtype == np.float64:
             check_size(X, np.float64)
-        return X
-
-    def _validate_table(self, X: Table | Rows, reset: bool) -> Rows:
-        """Rows that are read block by block, and checked as they are read."""
-        if reset:
-            X = X if isinstance(X, Rows) else Rows(X, Columns.learn(X))
-            self.columns_ = X.columns
-            self.n_features_in_ = X.shape[1]
-            # The names are those of columns_: blocks of the rows are arrays without names.
-            if hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-            return X
-        if isinstance(X, Table):
-            columns = getattr(self, "columns_", None)
-            if columns is None:
-                raise ValueError(
-                    "This model was fitted to arrays, and knows no column names: give it arrays."
-                )
-            return Rows(X, columns)
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"{X.table.label} gives {X.shape[1]} columns of numbers; the model was fitted to "
-                f"{self.n_features_in_}. Make the rows with the model's own columns_."
-            )
         return X
 
     def _freeze(self, batch: Batch, stream: bool) -> None:

@@ -16,7 +16,7 @@ from kitchensinks.estimators.base import Batch
 from kitchensinks.estimators.batches import Batches
 from kitchensinks.fitting import Fit
 from kitchensinks.losses import Array, get_loss
-from kitchensinks.rows import densify
+from kitchensinks.rows import block_slices, densify
 from kitchensinks.rows.keys import RowSample
 
 # Rows, and entries of them, that are remembered to calibrate probabilities.
@@ -252,11 +252,15 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
 
     def _note(self, batch: Batch) -> None:
         """Remember some rows, whichever batches they come in."""
-        one = np.ones(len(batch.targets)) if batch.one is None else batch.one
-        limit = min(_REMEMBERED, max(100, _REMEMBERED_ENTRIES // batch.rows.shape[1]))
-        notes = np.column_stack([batch.targets, one])
-        sample = RowSample.of(batch.rows, batch.weights, limit, self.seed_, notes)
-        self._sample = sample if self._sample is None else self._sample.merge(sample)
+        n_inputs = batch.rows.shape[1]
+        limit = min(_REMEMBERED, max(100, _REMEMBERED_ENTRIES // n_inputs))
+        for part in block_slices(len(batch.targets), max(1, _REMEMBERED_ENTRIES // n_inputs)):
+            targets = batch.targets[part]
+            one = np.ones(len(targets)) if batch.one is None else batch.one[part]
+            own = None if batch.weights is None else batch.weights[part]
+            notes = np.column_stack([targets, one])
+            sample = RowSample.of(batch.rows[part], own, limit, self.seed_, notes)
+            self._sample = sample if self._sample is None else self._sample.merge(sample)
 
     def _after_fit(self, fit: Fit, batch: Batch | None) -> None:
         if not self._needs_calibration():

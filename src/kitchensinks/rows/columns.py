@@ -135,7 +135,10 @@ class Columns:
                     values[name] = tuple(value)
                 elif isinstance(value, dict):
                     values[name] = arrays[value["array"]]
-            encoders.append(ENCODERS[kind](**values))
+            try:
+                encoders.append(ENCODERS[kind](**values))
+            except TypeError:
+                raise ValueError(f"A column of kind {kind!r} with {sorted(values)}.") from None
         return cls(tuple(encoders), np.dtype(description["dtype"]))
 
 
@@ -172,7 +175,7 @@ def _plain_kind(table: Table, name: str) -> str:
         kind = kind.value_type
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         return "number"
-    if types.is_decimal(kind):
+    if types.is_decimal(kind) or types.is_time(kind) or types.is_duration(kind):
         return "number"
     if types.is_timestamp(kind) or types.is_date(kind):
         return "date"

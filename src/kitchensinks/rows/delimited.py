@@ -46,8 +46,14 @@ class DelimitedTable(TextTable):
             self._delimiter = "\t"
         else:
             self._delimiter = max(",;\t", key=text.count)
+        if "\r" in text or not text.strip():
+            raise ValueError(
+                f"{self.label}, line 1: need the names of the columns on a line of their own that "
+                "ends in a line feed."
+            )
         names = next(csv.reader([text], delimiter=self._delimiter), [])
-        names = [name.strip() for name in names]
+        # Spreadsheets and pandas leave the column of row numbers without a name.
+        names = [name.strip() or f"column {k}" for k, name in enumerate(names, start=1)]
         if names and all(map(_is_number, names)):
             raise ValueError(
                 f"{self.label}, line 1: {text[:60]!r} looks like data. The first line must have "
@@ -223,8 +229,9 @@ def _widest(mine: Any, theirs: Any) -> Any:
         return theirs
     if types.is_floating(mine) and types.is_integer(theirs):
         return mine
-    if types.is_temporal(mine) and types.is_temporal(theirs):
-        return mine if types.is_timestamp(mine) else theirs
+    for one, other in ((mine, theirs), (theirs, mine)):
+        if types.is_timestamp(one) and types.is_date(other):
+            return one
     return arrow().string()
 
 

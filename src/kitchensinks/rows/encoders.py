@@ -67,9 +67,10 @@ class Encoder:
 
 @dataclass(frozen=True, eq=False)
 class Number(Encoder):
-    """Numbers and truth values as they are; missing ones are the median of those seen.
+    """Numbers and truth values as they are, times in seconds.
 
-    `written`: they came as text, and text is taken again (what is no number counts as missing).
+    Missing ones are the median of those seen. `written`: they came as text, and text is taken
+    again (what is no number counts as missing).
     """
 
     fill: float
@@ -95,6 +96,8 @@ class Number(Encoder):
             or types.is_floating(kind)
             or types.is_boolean(kind)
             or types.is_decimal(kind)
+            or types.is_time(kind)
+            or types.is_duration(kind)
             or (self.written and _is_text(kind))
         )
 
@@ -279,6 +282,10 @@ def _numbers(values: Any) -> np.ndarray:
         return np.asarray(pandas.to_numeric(words, errors="coerce"), dtype=np.float64)
     if pa.types.is_null(kind):
         return np.full(len(values), np.nan)
+    if pa.types.is_time(kind) or pa.types.is_duration(kind):
+        # Seconds, since midnight for times of the day.
+        fine = pa.time64("us") if pa.types.is_time(kind) else pa.duration("us")
+        return _numbers(values.cast(fine, safe=False).cast(pa.int64())) / 1e6
     if values.null_count or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         narrow = pa.types.is_float32(kind) or pa.types.is_float16(kind)
         values = values.cast(pa.float32() if narrow else pa.float64(), safe=False)
@@ -304,10 +311,10 @@ def _pieces(words: Any) -> sparse.csr_array:
     lower = compute.utf8_lower(compute.fill_null(words, ""))
     space = pa.scalar(" ", pa.large_string())
     padded = compute.binary_join_element_wise(space, lower, space, pa.scalar("", space.type))
-    lengths = np.asarray(compute.binary_length(padded).to_numpy(zero_copy_only=False))
-    joined = np.frombuffer(
-        b"".join(padded.cast(pa.large_binary()).to_pylist()) or b"", dtype=np.uint8
-    )
+    # Every text has its two spaces at least, so there are bytes.
+    _, offsets, letters = padded.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[padded.offset : padded.offset + len(words) + 1]
+    lengths, joined = np.diff(ends), np.frombuffer(letters, dtype=np.uint8)[ends[0] : ends[-1]]
     owner = np.repeat(np.arange(len(words)), lengths)
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(joined))
     rows, bins = [], []

@@ -75,24 +75,11 @@ class RowSample:
     def of(
         cls, rows: Any, weights: Any, limit: int, seed: int, notes: NDArray[Any] | None = None
     ) -> "RowSample":
-        """The sample of rows (n, d) with weights (n,) or None for ones, in one walk over them."""
-        n_rows, n_inputs = rows.shape
-        if notes is None:
-            notes = np.zeros((n_rows, 0))
-        merged = None
-        for part in block_slices(n_rows, max(1, _BLOCK_ENTRIES // n_inputs)):
-            own = None if weights is None else weights[part]
-            sample = cls._of_block(rows[part], own, limit, seed, notes[part])
-            merged = sample if merged is None else merged.merge(sample)
-        assert merged is not None, "no rows"
-        return merged
-
-    @classmethod
-    def _of_block(
-        cls, rows: Any, weights: Any, limit: int, seed: int, notes: NDArray[Any]
-    ) -> "RowSample":
+        """The sample of a block of rows (n, d) with weights (n,) or None for ones."""
         keys = row_keys(rows, seed)
-        if notes.shape[1]:
+        if notes is None:
+            notes = np.zeros((len(keys), 0))
+        else:
             keys += np.uint64(0x9E3779B97F4A7C15) * row_keys(notes, seed)
         counted = np.arange(len(keys)) if weights is None else np.flatnonzero(weights > 0)
         own = np.ones(len(counted)) if weights is None else weights[counted]

@@ -43,7 +43,7 @@ class TextTable(Table):
 
     def __init__(self, path: Path, skip_bad_rows: bool) -> None:
         self.label, self._path, self._skip = str(path), path, skip_bad_rows
-        self._bad = BadRows()
+        self._bad, self._checksum = BadRows(), 0
         self.seekable = not path.name.lower().endswith(".gz")
 
     # What a format declares.
@@ -104,6 +104,7 @@ class TextTable(Table):
         """An entry for each chunk, and the number of rows."""
         entries, row = [], 0
         for chunk in self._chunks(*self._first_row()):
+            self._checksum = zlib.crc32(chunk.data, self._checksum)
             entry = _Entry(chunk.offset, chunk.line, row)
             table = self._parse(chunk.data, self.names)
             if table is None:
@@ -168,7 +169,10 @@ class TextTable(Table):
             skip = max(0, skip - table.num_rows)
 
     def fingerprint(self) -> dict[str, str]:
-        return {**file_fingerprint(self._path, self.schema), "bad rows": str(self.bad_rows.count)}
+        # The index has seen every byte: so has the fingerprint.
+        bad, content = self.bad_rows.count, f"{self._checksum:08x}"
+        own = {"content": content, "bad rows": str(bad)}
+        return {**file_fingerprint(self._path, self.schema), **own}
 
 
 def row_end(data: bytes) -> int:

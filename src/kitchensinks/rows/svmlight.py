@@ -16,7 +16,7 @@ from kitchensinks.rows.tables import arrow
 _MOST_COLUMNS = 20_000
 # A chunk has at most so many bytes for each column.
 _CHUNK_ENTRIES = 2**28
-_LINE = re.compile(rb"\s*[^\s:,]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
+_LINE = re.compile(rb"\s*([^\s:,#]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*)?(#.*)?$")
 _INDEX = re.compile(rb"\s(\d+):")
 
 

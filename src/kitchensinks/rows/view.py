@@ -60,6 +60,10 @@ class Rows:
             raise IndexError(f"rows {chosen.min()} to {chosen.max()} of {self.shape[0]}.")
         return self._pick(chosen.astype(np.int64))
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        """All rows in memory, where someone asks for that."""
+        return self[:].astype(dtype or self.dtype, copy=False)
+
     def fingerprint(self) -> dict[str, str]:
         """What tells these numbers from others, without reading all of them."""
         return {**self.table.fingerprint(), "recipe": self.columns.fingerprint()}
@@ -129,7 +133,7 @@ class Rows:
 
 
 def targets(table: Table, name: str) -> np.ndarray:
-    """One column as an array (n,): numbers as they are, anything else as text.
+    """One column as an array (n,): numbers as they are, anything else as trimmed text.
 
     >>> import pyarrow
     >>> from kitchensinks.rows.tables import open_table
@@ -149,16 +153,21 @@ def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | Non
     """As `targets`, with weights: 0 where the target is missing (its value is then another's).
 
     The weights are None where none is missing.
+
+    >>> import pyarrow
+    >>> from kitchensinks.rows.tables import open_table
+    >>> known_targets(open_table(pyarrow.table({"y": [None, 2.5]})), "y")
+    (array([2.5, 2.5]), array([0., 1.]))
     """
     pa = arrow()
+    from pyarrow import compute
+
     column = pa.chunked_array([batch.column(0) for batch in table.batches([name])])
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     if pa.types.is_floating(column.type):
-        from pyarrow import compute
-
         column = compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
     weights = None
     if column.null_count:
@@ -169,6 +178,7 @@ def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | Non
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return np.asarray(column.to_numpy()), weights
-    coded = column.cast(pa.large_string()).dictionary_encode().combine_chunks()
+    trimmed = compute.utf8_trim_whitespace(column.cast(pa.large_string()))
+    coded = trimmed.dictionary_encode().combine_chunks()
     words = np.array(coded.dictionary.to_pylist(), dtype=str)
     return words[coded.indices.to_numpy()], weights
