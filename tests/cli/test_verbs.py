@@ -1,6 +1,5 @@
 """Every verb in a process of its own, in a terminal and into pipes."""
 
-import json
 import os
 import signal
 import subprocess
@@ -8,7 +7,6 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 
 from tests.cli.conftest import COMMAND, environment, rows_of, run_in_terminal, run_plain, write
@@ -150,11 +148,3 @@ def test_an_output_that_has_no_such_letters_gets_others():
     )
     assert said.returncode == 0, said.stderr
     assert "28 ? 28 pixels" in said.stdout
-
-
-def test_what_a_pipe_gets_is_json_alone(workshop):
-    said = run_plain("score", workshop / "price.sinks", workshop / "test.csv", "--json")
-    facts = json.loads(said.stdout)
-    assert facts["rows"] == 150
-    assert 0.8 < facts["r2"] < 1
-    assert np.isfinite(facts["rmse_standard_error"])
