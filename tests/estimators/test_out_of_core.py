@@ -182,18 +182,25 @@ def test_a_model_of_arrays_knows_no_columns(files, data):
         model.predict(ks.open_table(files / "parquet"))
 
 
-def test_missing_targets_have_no_weight(data):
-    """Rows without a target change nothing."""
+def test_a_table_with_the_name_of_its_target(data):
+    """The target is no input, rows without one change nothing, and batches go on from there."""
     X, y = data
     frame = pd.DataFrame(X, columns=list("abcde")).assign(y=y)
     frame.loc[::5, "y"] = np.nan
-    table = ks.open_table(frame)
-    from kitchensinks.rows.view import known_targets
-
-    values, weights = known_targets(table, "y")
-    rows = ks.Rows(table, ks.Columns.learn(table, exclude=["y"]))
+    kept, weights = frame["y"].notna().to_numpy(), 1.0 + (X[:, 0] > 0)
     model = ks.KitchenSinkRegressor(n_components=50, random_state=0)
-    kept = frame["y"].notna().to_numpy()
-    whole = model.fit(rows, values, weights).predict(X)
-    part = model.fit(X[kept], y[kept]).predict(X)
+    whole = model.fit(ks.open_table(frame), "y").predict(X)
+    assert model.columns_.inputs == list("abcde")
+    np.testing.assert_allclose(whole, model.fit(X[kept], y[kept]).predict(X), atol=1e-6)
+    whole = model.fit(ks.open_table(frame), "y", weights).predict(X)
+    part = model.fit(X[kept], y[kept], weights[kept]).predict(X)
     np.testing.assert_allclose(whole, part, atol=1e-6)
+    stream = ks.KitchenSinkRegressor(n_components=50, random_state=0)
+    stream.freeze(ks.open_table(frame), "y")
+    for rows in (frame[:3000], frame[3000:]):
+        stream.partial_fit(ks.open_table(rows), "y")
+    assert stream.score(X[kept], y[kept]) > model.score(X[kept], y[kept]) - 0.02
+    with pytest.raises(ValueError, match="name of its target column"):
+        model.fit(ks.open_table(frame), y)
+    with pytest.raises(ValueError, match="no column 'z'"):
+        model.fit(ks.open_table(frame), "z")

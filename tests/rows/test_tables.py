@@ -320,6 +320,13 @@ def test_bad_files_say_what_is_wrong(name, tmp_path):
         _ = open_table(tmp_path / name).n_rows
 
 
+def test_a_line_without_end_is_no_end_of_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "CHUNK_BYTES", 64)
+    write(tmp_path / "a.csv", "a\n1\n" + "2" * 5000 + "\n3\n")
+    with pytest.raises(ValueError, match="line 3: a quote is opened and not closed, or the line"):
+        _ = open_table(tmp_path / "a.csv").n_rows
+
+
 def test_missing_files_and_wrong_kinds(tmp_path):
     with pytest.raises(FileNotFoundError, match="does not exist"):
         open_table(tmp_path / "nowhere.csv")

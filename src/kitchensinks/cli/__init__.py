@@ -1,10 +1,15 @@
 """The `sinks` command: the library's own calls from a terminal."""
 
+import io
 import sys
 
 
 def main() -> None:
     """The entry point."""
+    for stream in (sys.stdout, sys.stderr):
+        # A sign that the terminal's encoding lacks is no reason to stop.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         from kitchensinks.cli.app import app
     except ImportError as error:

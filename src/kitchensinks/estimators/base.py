@@ -25,7 +25,7 @@ from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.estimators.adapting import adapted, plain_basis, plain_components
 from kitchensinks.estimators.checks import check_loss, check_parameters, threads
 from kitchensinks.estimators.resume import Resume, resuming
-from kitchensinks.estimators.tables import table_rows
+from kitchensinks.estimators.tables import table_rows, table_targets
 from kitchensinks.features import FeatureBlocks, Frozen
 from kitchensinks.fitting import (
     FIRST_COMPONENTS,
@@ -148,9 +148,10 @@ class KitchenSink(BaseEstimator):
     ) -> Any:
         """Fit to rows X (n, d) and targets y; weights count as copies of a row.
 
-        X may be ``ks.Rows`` of a table, which are read block by block. With a
-        ``ks.Checkpoint(folder)`` the sums over the rows are saved as they grow: after a crash the
-        same call goes on from there, and the direct solver ends with the same bits.
+        X may be a table (``ks.open_table``), with the name of its target column as y, or
+        ``ks.Rows`` of one: both are read block by block. With a ``ks.Checkpoint(folder)`` the
+        sums over the rows are saved as they grow: after a crash the same call goes on from there,
+        and the direct solver ends with the same bits.
         """
         batch = self._first_batch(X, y, sample_weight)
         try:
@@ -224,6 +225,8 @@ class KitchenSink(BaseEstimator):
     def _validate(
         self, X: Any, y: Any, sample_weight: Any, reset: bool
     ) -> tuple[Any, Any, Array | None]:
+        if isinstance(X, Table):
+            X, y, sample_weight = table_targets(self, X, y, sample_weight, reset)
         if reset:
             self.__dict__.pop("frames_", None)
             if not isinstance(X, Table | Rows) and is_mixed(X):

@@ -2,9 +2,31 @@
 
 from typing import Any
 
+import numpy as np
+
 from kitchensinks.rows.columns import Columns
 from kitchensinks.rows.tables import Table
-from kitchensinks.rows.view import Rows
+from kitchensinks.rows.view import Rows, known_targets
+
+
+def table_targets(
+    estimator: Any, table: Table, y: Any, sample_weight: Any, reset: bool
+) -> tuple[Rows, Any, Any]:
+    """Rows, targets and weights of a table whose column y is the target.
+
+    Rows without a target get no weight.
+    """
+    if not isinstance(y, str):
+        raise ValueError(
+            "With a table as X, y is the name of its target column, so that the target is not "
+            "among the inputs. For other targets give ks.Rows(table, ks.Columns.learn(table, "
+            "exclude=[...])) as X."
+        )
+    targets, weights = known_targets(table, y)
+    if weights is not None and sample_weight is not None:
+        weights = weights * np.asarray(sample_weight, dtype=np.float64)
+    columns = Columns.learn(table, exclude=[y]) if reset else estimator.columns_
+    return Rows(table, columns), targets, sample_weight if weights is None else weights
 
 
 def table_rows(estimator: Any, X: Table | Rows, reset: bool) -> Rows:
@@ -13,8 +35,7 @@ def table_rows(estimator: Any, X: Table | Rows, reset: bool) -> Rows:
     `reset`: these are the rows of a fit, and their recipe is kept as `columns_`; otherwise they
     must be such rows as the fit had.
     """
-    if reset:
-        X = X if isinstance(X, Rows) else Rows(X, Columns.learn(X))
+    if reset and isinstance(X, Rows):
         estimator.columns_ = X.columns
         estimator.n_features_in_ = X.shape[1]
         # The names are those of columns_: blocks of the rows are arrays without names.

@@ -41,9 +41,11 @@ class TextTable(Table):
     keeps an index; later walks leave out those rows whichever columns they ask for.
     """
 
+    _bad: BadRows
+    _checksum: int
+
     def __init__(self, path: Path, skip_bad_rows: bool) -> None:
         self.label, self._path, self._skip = str(path), path, skip_bad_rows
-        self._bad, self._checksum = BadRows(), 0
         self.seekable = not path.name.lower().endswith(".gz")
 
     # What a format declares.
@@ -86,23 +88,28 @@ class TextTable(Table):
                 if end == 0:
                     size += self._chunk_bytes()
                     if size > _MOST_CHUNKS * CHUNK_BYTES:
-                        break
+                        raise self._endless(line, kept)
                     continue
                 yield Chunk(offset, line, kept[:end])
                 offset, line = offset + end, line + kept.count(b"\n", 0, end)
                 kept, size = kept[end:], self._chunk_bytes()
         if kept.count(b'"') % 2:
-            raise ValueError(
-                f"{self.label}, line {line}: a quote is opened and not closed in the next "
-                f"{len(kept)} bytes. Close it, or double it if it is part of the value."
-            )
+            raise self._endless(line, kept)
         if kept.strip():
             yield Chunk(offset, line, kept)
+
+    def _endless(self, line: int, data: bytes) -> ValueError:
+        return ValueError(
+            f"{self.label}, line {line}: a quote is opened and not closed, or the line has no end, "
+            f"in {len(data)} bytes. Close the quote, or double it if it is part of the value."
+        )
 
     @cached_property
     def _index(self) -> tuple[list[_Entry], int]:
         """An entry for each chunk, and the number of rows."""
         entries, row = [], 0
+        # A walk that failed before has left nothing behind.
+        self._bad, self._checksum = BadRows(), 0
         for chunk in self._chunks(*self._first_row()):
             self._checksum = zlib.crc32(chunk.data, self._checksum)
             entry = _Entry(chunk.offset, chunk.line, row)
