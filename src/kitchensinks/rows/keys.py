@@ -80,7 +80,12 @@ class RowSample:
         if notes is None:
             notes = np.zeros((len(keys), 0))
         else:
+            # Mixed and not only moved: where rows have been held out by their keys, the gap that
+            # they leave would otherwise fall on the lowest keys of some notes alone.
             keys += np.uint64(0x9E3779B97F4A7C15) * row_keys(notes, seed)
+            keys ^= keys >> np.uint64(31)
+            keys *= np.uint64(0xBF58476D1CE4E5B9)
+            keys ^= keys >> np.uint64(32)
         counted = np.arange(len(keys)) if weights is None else np.flatnonzero(weights > 0)
         own = np.ones(len(counted)) if weights is None else weights[counted]
         different, first, total = _distinct(keys[counted], own, limit)
