@@ -95,19 +95,30 @@ class Warp(Scaler):
     """x ↦ factor·w((x − mean)/scale), column by column, with the scales of a learned law.
 
     kind (d,) says which map w a column has (`kitchensinks.numerics.warps`); knots (d, q) are the
-    sorted quantiles that the maps by rank go through; factor (d,) is what the law has learned.
+    sorted quantiles that the maps by rank go through; factor (d,) is what the law has learned, and
+    rotation (d, r), where it is not empty, the directions that the scaled rows are turned to.
     """
 
     kind: NDArray[np.int8]
     knots: Floats
     factor: Floats
+    rotation: Floats
 
     def apply(self, rows: Any, dtype: Any) -> NDArray[Any]:
         """Mapped and scaled rows of the given dtype."""
         rows = densify(rows)
         out = np.empty(rows.shape, dtype=dtype)
         warp_rows(rows, self.mean, self.scale, self.kind, self.knots, self.factor, out)
-        return out
+        return out @ self.rotation.astype(dtype) if self.rotation.size else out
+
+    @property
+    def width(self) -> int:
+        """Columns that come out."""
+        return self.rotation.shape[1] if self.rotation.size else len(self.mean)
+
+    def turned(self, rotation: Floats) -> "Warp":
+        """The same map, with rows turned to the directions (d, r) afterwards."""
+        return replace(self, rotation=rotation)
 
     def times(self, factor: Floats | float) -> "Warp":
         """The same map with every column's factor multiplied."""
@@ -138,6 +149,7 @@ def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> War
         np.where(hot, LINEAR, kind).astype(np.int8),
         np.ascontiguousarray(knots),
         np.ones(len(scale)),
+        np.empty((0, 0)),
     )
 
 

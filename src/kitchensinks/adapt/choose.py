@@ -19,6 +19,7 @@ from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from kitchensinks.adapt.agop import learn_directions
 from kitchensinks.adapt.record import Adapt, Adaptation, Trial
 from kitchensinks.adapt.scales import Law, learn_scales
 from kitchensinks.adapt.trials import Rows, climb, dense_errors, sparse_errors
@@ -59,6 +60,8 @@ _TRIAL_GRIDS, _TRIAL_COLUMNS = 2.5e6, 1e7
 _SPEED = 1e8
 _BIN_COST, _GRAM_COST = 8.0, 1.0 / 300.0
 MOST_GRIDS, MOST_COLUMNS = 1000, 6000
+# Rows and features of the fits whose gradients are taken.
+_AGOP_ROWS, _AGOP_COLUMNS = 10_000, 500
 # The best bandwidth factor grows with about this power of the number of rows.
 _GROWTH = 0.33
 
@@ -284,8 +287,9 @@ def choose(
     def settled(found: Found) -> Found:
         return learn(task, found.kernel, found.map, task.settings.steps, batch)
 
-    error, short = best_map(task, only or "laplacian", _TRIED[task.wide])
-    found = settled(short)
+    agop = task.settings.law == "agop"
+    error, short = best_map(task, only or ("gaussian" if agop else "laplacian"), _TRIED[task.wide])
+    found = by_gradients(task, short) if agop else settled(short)
     if basis is not None and not _takes_factor(basis):
         return _with_basis(task, dtype, n_components, basis, found)
     results = []
@@ -294,7 +298,7 @@ def choose(
     if not isinstance(basis, Binning):
         limit = min((result[0][0] for result in results), default=math.inf)
         results.append((try_dense(task, found, limit), False, found))
-    if basis is None:
+    if basis is None and not agop:
         limit = min(result[0][0] for result in results)
         maps = tuple(dict.fromkeys([short.map, "standard"]))
         smooth_error, smooth = best_map(task, "gaussian", maps)
@@ -310,6 +314,25 @@ def choose(
         count, reason = n_components, f"{n_components} components were asked for"
     own = kept.basis(sparse) if basis is None else clone(basis).set_params(gamma=1.0)
     return _frozen(task, dtype, kept, own, count, factor, ridge, reason)
+
+
+def by_gradients(task: Task, short: Found) -> Found:
+    """Scales or directions from the gradients of fitted functions, in units of the kernel."""
+    mapped = short.warp.times(1.0 / short.law.scales)
+    data = replace(task.data, fitted=task.data.fitted[:_AGOP_ROWS])
+    rounds = max(1, task.settings.steps // 10)
+    basis = Fourier(kernel=short.kernel)
+    learned, errors = learn_directions(
+        data, mapped, basis, _AGOP_COLUMNS, task.seed, rounds, task.settings.rank
+    )
+    for k, error in enumerate(errors):
+        task.note("agop", f"round {k}, {_AGOP_COLUMNS} features", len(data.fitted), error)
+    resolved = basis.resolve(learned.apply(task.pool[:2000], np.float64))
+    # What the kernel's own γ would be is put into the scales, so that factors mean the same.
+    gamma = float(resolved.gamma)
+    unit = gamma if short.kernel == "laplacian" else math.sqrt(gamma)
+    law = Law(short.kernel, unit * learned.factor, short.law.ridge, np.array(errors))
+    return Found(short.kernel, short.map, learned.times(unit), law)
 
 
 def _kernel_of(basis: Basis) -> str:
@@ -360,14 +383,16 @@ def _frozen(
         tuple(task.trials),
         reason,
     )
-    frozen = Frozen(scaler, basis, task.seed, task.n_inputs, count, np.dtype(dtype))
+    frozen = Frozen(scaler, basis, task.seed, scaler.width, count, np.dtype(dtype))
     return frozen.tabulated(task.source, task.weights), record
 
 
 def importances(task: Task, scaler: Warp, kernel: str) -> Floats:
     """Each column's share of the distance between rows, (d,), summing to one."""
-    rows = scaler.apply(task.pool, np.float64)
+    rows = scaler.turned(np.empty((0, 0))).apply(task.pool, np.float64)
     gap = np.abs(rows - np.roll(rows, 1, axis=0))
     share = (gap if kernel == "laplacian" else gap**2).mean(axis=0)
+    if scaler.rotation.size:
+        share *= np.sum(scaler.rotation**2, axis=1)
     total = float(share.sum())
     return share / total if total > 0 else np.full(len(share), 1.0 / len(share))

@@ -50,30 +50,22 @@ class Rows:
 def dense_errors(
     data: Rows, basis: Basis, warp: Warp, count: int, seed: int, near: float | None = None
 ) -> tuple[float, float]:
-    """Held-out error of a ridge fit on `count` dense features, and its ridge λ = α·n.
+    """Held-out error of a ridge fit on `count` dense features, and its ridge λ = α·n."""
+    frozen = Frozen(warp, basis, seed, warp.width, count, np.dtype(np.float32))
+    return dense_fit(data, frozen, near)[:2]
+
+
+def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> tuple[float, float, Array]:
+    """Held-out error of a ridge fit on dense features, its ridge λ = α·n and its weights.
 
     Four ridges and the neighbours of the best; near `near` where that is given.
     """
-    frozen = Frozen(warp, basis, seed, data.rows.shape[1], count, np.dtype(np.float32))
     own = data.weights_of(data.fitted)
     shares = np.ones(len(data.fitted)) if own is None else own * (len(own) / own.sum())
     level = np.average(data.targets[data.fitted], axis=0, weights=shares)
-    size = frozen.n_columns
-    gram, cross = np.zeros((size, size)), np.zeros((size, data.targets.shape[1]))
-    mean = frozen.features(data.rows[data.fitted[:512]]).mean(axis=0)
-    shift = np.zeros(size)
-    for part in block_slices(len(data.fitted), _BLOCK):
-        places = data.fitted[part]
-        block = frozen.features(data.rows[places])
-        block -= mean
-        shift += shares[part] @ block
-        block *= np.sqrt(shares[part])[:, None].astype(np.float32)
-        gram += block.T @ block
-        cross += block.T @ (np.sqrt(shares[part])[:, None] * (data.targets[places] - level))
-    shift /= len(data.fitted)
-    gram -= len(data.fitted) * np.outer(shift, shift)
-    held = frozen.features(data.rows[data.held]) - (mean + shift).astype(np.float32)
-    errors: dict[float, float] = {}
+    gram, cross, mean = _sums(data, frozen, shares, level)
+    held = frozen.features(data.rows[data.held]) - mean.astype(frozen.dtype)
+    found: dict[float, tuple[float, Array]] = {}
 
     def attempt(ridge: float) -> None:
         shifted = gram.copy()
@@ -83,15 +75,36 @@ def dense_errors(
         except np.linalg.LinAlgError:
             return
         scores = held @ weights + level
-        errors[ridge] = data.error(scores, data.targets[data.held], data.weights_of(data.held))
+        error = data.error(scores, data.targets[data.held], data.weights_of(data.held))
+        found[ridge] = error, weights
 
     for ridge in _DENSE_RIDGES if near is None else (near,):
         attempt(ridge)
-    best = min(errors, key=errors.__getitem__)
+    best = min(found, key=lambda ridge: found[ridge][0])
     for ridge in (3.0 * best, max(best / 3.0, _WEAKEST)):
         attempt(ridge)
-    best = min(errors, key=errors.__getitem__)
-    return errors[best], best
+    best = min(found, key=lambda ridge: found[ridge][0])
+    return found[best][0], best, found[best][1]
+
+
+def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Array, Array, Array]:
+    """Gram, cross-products and mean of the features of the fitted rows, about their mean."""
+    size = frozen.n_columns
+    gram, cross = np.zeros((size, size)), np.zeros((size, data.targets.shape[1]))
+    mean = frozen.features(data.rows[data.fitted[:512]]).mean(axis=0)
+    shift = np.zeros(size)
+    for part in block_slices(len(data.fitted), _BLOCK):
+        places = data.fitted[part]
+        block = frozen.features(data.rows[places])
+        block -= mean
+        shift += shares[part] @ block
+        root = np.sqrt(shares[part])[:, None]
+        block *= root.astype(frozen.dtype)
+        gram += block.T @ block
+        cross += block.T @ (root * (data.targets[places] - level))
+    shift /= len(data.fitted)
+    gram -= len(data.fitted) * np.outer(shift, shift)
+    return gram, cross, mean + shift
 
 
 def sparse_errors(

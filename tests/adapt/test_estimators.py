@@ -1,0 +1,187 @@
+"""The learned law behind the estimators: when it runs, what it keeps, and what it refuses."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import kitchensinks as ks
+
+QUICK = ks.Adapt(steps=6, batch=64, seconds=0.05)
+N_ROWS = 700
+
+
+def rows_and_target(seed=0, n_rows=N_ROWS):
+    """Two of five columns matter, and they matter together."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 5))
+    return X, np.sin(2 * X[:, 0]) * X[:, 1] + 0.05 * rng.normal(size=n_rows)
+
+
+X, Y = rows_and_target()
+X_NEW, Y_NEW = rows_and_target(1)
+
+
+@pytest.fixture(scope="module")
+def learned():
+    return ks.KitchenSinkRegressor(adapt=QUICK, random_state=0).fit(X, Y)
+
+
+def test_no_choice_is_the_learned_law_and_beats_the_plain_one():
+    free = ks.KitchenSinkRegressor(random_state=0).fit(X, Y)
+    plain = ks.KitchenSinkRegressor(basis=ks.Fourier(), random_state=0).fit(X, Y)
+    assert not hasattr(plain, "adaptation_")
+    assert not hasattr(plain, "feature_importances_")
+    assert 1 - free.score(X_NEW, Y_NEW) < 0.5 * (1 - plain.score(X_NEW, Y_NEW))
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"n_components": 20},
+        {"basis": ks.Sigmoid(), "n_components": 20},
+        {"constraint": ks.L2Ball(1.0)},
+        {"standardize": False},
+    ],
+    ids=str,
+)
+def test_any_choice_about_the_features_is_the_plain_path(choice):
+    model = ks.KitchenSinkRegressor(alpha=1e-3, random_state=0, **choice).fit(X, Y)
+    assert not hasattr(model, "adaptation_")
+
+
+def test_the_record_says_what_was_tried_and_kept(learned):
+    record = learned.adaptation_
+    assert {trial.stage for trial in record.trials} >= {"map", "basis"}
+    kept = min(trial.error for trial in record.trials if trial.stage == "basis")
+    text = repr(record)
+    assert f"{kept:.4f}" in text
+    assert text.splitlines()[-1] == record.reason
+    assert str(learned.n_components_) in text
+    importances = learned.feature_importances_
+    assert importances.sum() == pytest.approx(1.0)
+    assert importances[:2].min() > importances[2:].max()
+
+
+def test_the_same_seed_gives_the_same_model(learned):
+    again = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(again.predict(X_NEW), learned.predict(X_NEW))
+
+
+def test_rows_to_be_predicted_cannot_change_the_fit(learned):
+    """Nothing but the rows of fit is ever looked at: predicting others leaves the model alone."""
+    before = learned.predict(X_NEW[:50])
+    learned.predict(1e3 * X_NEW)
+    np.testing.assert_array_equal(learned.predict(X_NEW[:50]), before)
+    np.testing.assert_allclose(learned.predict(X_NEW)[:50], before, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("basis", [ks.Binning(), ks.Fourier("laplacian"), ks.Fourier(), ks.ReLU()])
+def test_a_basis_given_keeps_its_kind(basis, tmp_path):
+    model = ks.KitchenSinkRegressor(basis, 60, adapt=QUICK, random_state=0).fit(X, Y)
+    assert type(model.basis_) is type(basis)
+    assert model.n_components_ == 60
+    assert model.feature_importances_[:2].sum() > 0.6
+    ks.save(model, tmp_path / "model")
+    again = ks.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(X_NEW), model.predict(X_NEW))
+    assert repr(again.adaptation_) == repr(model.adaptation_)
+    np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
+def test_classes_probabilities_and_losses(loss):
+    labels = np.array(["low", "middle", "high"])[np.digitize(Y, [-0.3, 0.3])]
+    model = ks.KitchenSinkClassifier(
+        n_components=60, loss=loss, adapt=QUICK, tol=0.05, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Some losses are slow to certify.
+        model.fit(X, labels)
+    new = np.array(["low", "middle", "high"])[np.digitize(Y_NEW, [-0.3, 0.3])]
+    assert model.score(X_NEW, new) > 0.6
+    if loss != "hinge":
+        chance = model.predict_proba(X_NEW)
+        np.testing.assert_allclose(chance.sum(axis=1), 1.0)
+
+
+def test_several_outputs_weights_and_sparse_rows():
+    both = np.column_stack([Y, X[:, 4]])
+    weights = np.ones(N_ROWS)
+    weights[:100] = 0.0
+    spoiled = both.copy()
+    spoiled[:100] = 1e3
+    model = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0).fit(X, spoiled, weights)
+    assert model.score(X_NEW, np.column_stack([Y_NEW, X_NEW[:, 4]])) > 0.5
+    few = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0).fit(sparse.csr_array(X), Y)
+    dense = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(few.predict(X_NEW), dense.predict(X_NEW), rtol=1e-6)
+
+
+def test_batches_are_measured_by_the_law_of_the_first():
+    model = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0)
+    with pytest.warns(UserWarning, match="freezes"):
+        model.partial_fit(X, Y)
+    model.partial_fit(X_NEW[:300], Y_NEW[:300])
+    assert not model.basis_.sparse
+    assert model.score(X_NEW[300:], Y_NEW[300:]) > 0.7
+
+
+# -- what cannot be learned from ----------------------------------------------------------
+
+
+def test_few_rows_are_fitted_plainly():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ks.KitchenSinkRegressor(random_state=0).fit(X[:100], Y[:100])
+    assert not hasattr(model, "adaptation_")
+    assert model.basis_.__class__ is ks.Fourier
+    with pytest.warns(UserWarning, match=r"There are 100 rows.*plain fit"):
+        ks.KitchenSinkRegressor(adapt="ard", random_state=0).fit(X[:100], Y[:100])
+    with pytest.warns(UserWarning, match=r"There are 1 rows.*plain fit"):
+        ks.KitchenSinkRegressor(adapt="ard", alpha=1.0, random_state=0).fit(X[:1], Y[:1])
+
+
+def test_constant_targets_and_columns():
+    with pytest.warns(UserWarning, match="targets are constant"):
+        model = ks.KitchenSinkRegressor(adapt="ard", random_state=0).fit(X, np.ones(N_ROWS))
+    np.testing.assert_allclose(model.predict(X_NEW[:5]), 1.0)
+    flat = X.copy()
+    flat[:, 3] = 7.0
+    model = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0).fit(flat, Y)
+    assert np.isfinite(model.predict(flat)).all()
+    assert model.feature_importances_[3] == 0.0
+    model = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0).fit(np.zeros((N_ROWS, 2)), Y)
+    np.testing.assert_allclose(model.predict(np.zeros((3, 2))), Y.mean(), atol=0.05)
+
+
+def test_a_hundred_thousand_columns_are_fitted_plainly():
+    wide = sparse.random_array((N_ROWS, 100_000), density=1e-4, rng=0, format="csr")
+    with pytest.warns(UserWarning, match=r"100000 columns.*plain fit"):
+        model = ks.KitchenSinkRegressor(None, 10, adapt="ard", random_state=0).fit(wide, Y)
+    assert not hasattr(model, "adaptation_")
+
+
+def test_a_basis_without_scales_is_fitted_plainly():
+    with pytest.warns(UserWarning, match=r"Stumps.*does not change.*plain fit"):
+        ks.KitchenSinkRegressor(ks.Stumps(), 30, adapt="ard", random_state=0).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("adapt", "message"),
+    [
+        ("bard", "need 'ard'"),
+        (3, "need 'ard'"),
+        (ks.Adapt(law="x"), "law='x'"),
+        (ks.Adapt(steps=10**6), "1 to 1000"),
+        (ks.Adapt(steps=0), "steps=0"),
+        (ks.Adapt(batch=10**5), "16 to 5000"),
+        (ks.Adapt(seconds=-1), "seconds=-1"),
+        (ks.Adapt(rank=2), "rank=2 is for law='agop'"),
+    ],
+    ids=str,
+)
+def test_settings_that_make_no_sense(adapt, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        ks.KitchenSinkRegressor(adapt=adapt).fit(X, Y)
