@@ -35,8 +35,8 @@ def gradient_products(frozen: Frozen, weights: Array, rows: Floats) -> Floats:
     Central differences in float64, so that any basis will do; where one has no derivative (the
     kinks of ReLU) they give the slope across it.
 
-    >>> from kitchensinks.bases import Sigmoid
-    >>> frozen = Frozen(None, Sigmoid(), 0, 2, 1, np.dtype(np.float64))
+    >>> from kitchensinks.bases import Fourier
+    >>> frozen = Frozen(None, Fourier(gamma=1.0), 0, 2, 1, np.dtype(np.float64))
     >>> found = gradient_products(frozen, np.ones((1, 1)), np.zeros((1, 2)))
     >>> bool(np.linalg.matrix_rank(found, tol=1e-6 * np.trace(found)) == 1)  # one ridge function
     True
