@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 # Rows that everything but the last fit looks at, and entries of them.
 _POOL, _POOL_ENTRIES = 45_000, 2**24
-_HELD, _HELD_SHARE = 5000, 0.2
+_HELD, _HELD_SHARE, _RUNS = 5000, 0.2, 20
 # Rows whose quantiles a map by rank goes through.
 _KNOT_ROWS = 10_000
 # Short runs that compare maps.
@@ -84,9 +84,8 @@ class Task:
         counted = np.arange(n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
         self.counted = len(counted)
         self.wide = self.n_inputs > _WIDE
-        order = counted[Words(self.seed, 0, stream=7).permutation(len(counted))]
-        size = min(len(order), _POOL, max(2000, _POOL_ENTRIES // self.n_inputs))
-        held = min(_HELD, math.ceil(_HELD_SHARE * size))
+        size = min(len(counted), _POOL, max(2000, _POOL_ENTRIES // self.n_inputs))
+        order, held = _in_runs(counted, size, self.seed)
         self.held, self.rest = order[:held], order[held:]
         self.places = order[:size]
         self.spread = spread_of(self.source, self.weights)
@@ -133,6 +132,24 @@ class Task:
             return rows[chosen], targets - targets.mean(axis=0)
 
         return batch
+
+
+def _in_runs(counted: NDArray[np.intp], size: int, seed: int) -> tuple[NDArray[np.intp], int]:
+    """The rows in random order, those to be held out first, and how many those are.
+
+    They are held out in runs of neighbours: rows that were taken one after another are often alike,
+    and a row whose neighbour is fitted says little about rows from elsewhere.
+    """
+    held = min(_HELD, math.ceil(_HELD_SHARE * size))
+    run = max(1, held // _RUNS)
+    words = Words(seed, 0, stream=7)
+    starts = words.permutation(len(counted) // run)[: held // run] * run
+    first = (starts[:, None] + np.arange(run)).ravel()
+    rest = np.ones(len(counted), dtype=bool)
+    rest[first] = False
+    others = np.flatnonzero(rest)
+    others = others[words.permutation(len(others))]
+    return counted[np.concatenate([first, others])], len(first)
 
 
 @dataclass(frozen=True)
