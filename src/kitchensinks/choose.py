@@ -24,6 +24,9 @@ BASES: Mapping[str, Callable[[], Basis]] = {
     "maxout": Maxout,
     "binning": Binning,
 }
+# The candidate beside them: basis, law and K as the estimators learn them where nothing is chosen.
+LEARNED = "learned"
+NAMES = (LEARNED, *BASES)
 # Rows and K of each round; K is also that of a fit whose K was not given.
 ROUNDS = ((2_000, 250), (8_000, 500), (24_000, 1000))
 COMPONENTS = 2000
@@ -53,12 +56,17 @@ class Trial:
 
 @dataclass(frozen=True)
 class Choice:
-    """The basis chosen, why, and everything that was tried."""
+    """The basis chosen (None: to be learned with its law), why, and everything that was tried."""
 
     name: str
-    basis: Basis
+    basis: Basis | None
     reason: str
     trials: tuple[Trial, ...]
+
+
+def basis_named(name: str) -> Basis | None:
+    """A new basis of this name; None for the one that is learned."""
+    return None if name == LEARNED else BASES[name]()
 
 
 def components_of(basis: Basis, n_components: int = COMPONENTS) -> int:
@@ -76,17 +84,18 @@ def choose_basis(
     task: str,
     budget: float = 60.0,
     seed: int = 0,
-    names: tuple[str, ...] = tuple(BASES),
+    names: tuple[str, ...] = NAMES,
     unscaled: np.ndarray | None = None,
     progress: Callable[[Trial], None] = lambda trial: None,
 ) -> Choice:
     """The basis with the least held-out error on rows (n, d) held in memory.
 
-    Rounds of growing samples and K: the first tries every basis, and each later one those within
-    three standard errors of the best (of the difference, row by row, on the same held-out rows),
-    while the time that a fit is expected to take is left of `budget` seconds. A quarter of the
-    different rows is held out, the same in every round. `unscaled` (d,): columns that are centred
-    and not scaled, as `Rows` has them.
+    The learned law is tried once, on the sample of the last round. The others go through rounds of
+    growing samples and K: the first tries every basis, and each later one those within three
+    standard errors of the best (of the difference, row by row, on the same held-out rows), while
+    the time that a fit is expected to take is left of `budget` seconds. A quarter of the different
+    rows is held out, the same in every round. `unscaled` (d,): columns that are centred and not
+    scaled, as `Rows` has them.
 
     >>> import kitchensinks as ks
     >>> X, y = ks.datasets.make_annulus(400, random_state=0)
@@ -103,30 +112,36 @@ def choose_basis(
     fitted = fitted[np.argsort(row_keys(rows[fitted], seed + 1), kind="stable")]
     rows = standardised(rows, ~held, unscaled)
     trials: list[Trial] = []
+
+    def tried(name: str, n_rows: int, width: int) -> np.ndarray:
+        began, chosen = time.monotonic(), fitted[:n_rows]
+        found, count = _held_out_losses(
+            basis_named(name), width, rows, targets, task, chosen, held, seed
+        )
+        seconds, spread = time.monotonic() - began, float(found.std() / math.sqrt(len(found)))
+        trials.append(Trial(name, len(chosen), count, float(found.mean()), spread, seconds))
+        progress(trials[-1])
+        return found
+
+    running, cut_short = [name for name in names if name != LEARNED], False
+    # A law is learned from batches, however many rows there are.
+    learned = {LEARNED: tried(LEARNED, *ROUNDS[-1])} if LEARNED in names else {}
     losses: dict[str, np.ndarray] = {}
-    running, cut_short = list(names), False
     for n_rows, width in ROUNDS:
-        chosen = fitted[:n_rows]
         now: dict[str, np.ndarray] = {}
         for name in running:
             left = budget - (time.monotonic() - start)
-            if trials and _expected(trials, name, len(chosen), width) > left:
+            if trials and _expected(trials, name, min(n_rows, len(fitted)), width) > left:
                 cut_short = True
                 continue
-            basis, began = BASES[name](), time.monotonic()
-            count = components_of(basis, width)
-            found = _held_out_losses(basis, count, rows, targets, task, chosen, held, seed)
-            seconds = time.monotonic() - began
-            spread = float(found.std() / math.sqrt(len(found)))
-            trials.append(Trial(name, len(chosen), count, float(found.mean()), spread, seconds))
-            progress(trials[-1])
-            now[name] = found
+            now[name] = tried(name, n_rows, width)
         losses = now or losses
-        running = _still_in(losses)
-        if len(running) < 2 or not now:
+        running = _still_in(losses) if losses else []
+        if len(running) + len(learned) < 2 or not now:
             break
+    losses |= learned
     best = _still_in(losses)[0]
-    return Choice(best, BASES[best](), _reason(best, losses, trials, cut_short), tuple(trials))
+    return Choice(best, basis_named(best), _reason(best, losses, trials, cut_short), tuple(trials))
 
 
 def standardised(
@@ -141,37 +156,42 @@ def standardised(
 
 
 def _held_out_losses(
-    basis: Basis,
-    n_components: int,
+    basis: Basis | None,
+    width: int,
     rows: np.ndarray,
     targets: np.ndarray,
     task: str,
     fitted: np.ndarray,
     held: np.ndarray,
     seed: int,
-) -> np.ndarray:
-    """The loss of every held-out row: 0 or 1, or the squared error over the variance."""
+) -> tuple[np.ndarray, int]:
+    """The loss of every held-out row (0 or 1, or the squared error over the variance), and K."""
     kind = KitchenSinkRegressor if task == "regression" else KitchenSinkClassifier
-    model = kind(basis, n_components, standardize=False, random_state=seed)
+    if basis is None:
+        model = kind(random_state=seed)
+    else:
+        count = components_of(basis, width)
+        model = kind(basis, count, standardize=False, random_state=seed)
     known = targets[held]
     if task == "classification" and len(np.unique(targets[fitted])) < 2:
-        return (known != targets[fitted][0]).astype(np.float64)
+        return (known != targets[fitted][0]).astype(np.float64), width
     with warnings.catch_warnings():
         # A fit that only ranks bases need not be at its optimum to three digits.
         warnings.simplefilter("ignore", ConvergenceWarning)
         answers = model.fit(rows[fitted], targets[fitted]).predict(rows[held])
     if task == "classification":
-        return np.asarray(answers != known, dtype=np.float64)
+        return np.asarray(answers != known, dtype=np.float64), model.n_components_
     variance = float(np.var(known)) or 1.0
-    return np.asarray((answers - known) ** 2 / variance)
+    return np.asarray((answers - known) ** 2 / variance), model.n_components_
 
 
 def _expected(trials: list[Trial], name: str, n_rows: int, n_components: int) -> float:
     """Seconds of a fit, from those of the last one of the same basis (of any, the first time)."""
     own = [trial for trial in trials if trial.name == name]
-    last = own[-1] if own else max(trials, key=lambda trial: trial.seconds)
     if not own:
-        return last.seconds
+        plain = [trial.seconds for trial in trials if trial.name != LEARNED]
+        return max(plain, default=0.0)
+    last = own[-1]
     wider = components_of(BASES[name](), n_components) / last.n_components
     # Sums cost rows times features squared; half of that was measured, most being overhead.
     return last.seconds * max(1.0, 0.5 * wider**2 * n_rows / last.n_rows)

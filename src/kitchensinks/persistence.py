@@ -408,15 +408,21 @@ def _check_shapes(estimator: Any) -> None:
         "weights": (model.weights, (frozen.n_columns, outputs)),
         "intercept": (model.intercept, (outputs,)),
     }
+    given = frozen.n_inputs
+    if isinstance(scaler, Warp):
+        if scaler.rotation.size:
+            given = len(scaler.rotation)
+            wanted["rotation"] = (scaler.rotation, (given, frozen.n_inputs))
+        wanted["factor"] = (scaler.factor, (given,))
     if scaler is not None:
-        wanted["mean"] = (scaler.mean, (frozen.n_inputs,))
-        wanted["scale"] = (scaler.scale, (frozen.n_inputs,))
+        wanted["mean"] = (scaler.mean, (given,))
+        wanted["scale"] = (scaler.scale, (given,))
     if isinstance(estimator, KitchenSinkClassifier):
         count = 2 if outputs == 1 else outputs
         wanted["classes"] = (estimator.classes_, (count,))
     columns = estimator.columns_
-    if columns is not None and columns.width != frozen.n_inputs:
-        raise ValueError(f"columns of {columns.width} numbers where {frozen.n_inputs} are needed")
+    if columns is not None and columns.width != given:
+        raise ValueError(f"columns of {columns.width} numbers where {given} are needed")
     for name, (array, shape) in wanted.items():
         if array.shape != shape:
             raise ValueError(f"{name} of shape {array.shape} where {shape} is needed")

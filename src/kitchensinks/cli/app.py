@@ -56,8 +56,9 @@ def fit(
     basis: Annotated[
         str,
         typer.Option(
-            help="fourier, laplacian, stumps, binning, sigmoid, relu, maxout, or auto: all are "
-            "tried on a sample, and the least held-out error decides."
+            help="fourier, laplacian, stumps, binning, sigmoid, relu, maxout, learned (basis and "
+            "scales of the columns from the rows), or auto: all are tried on a sample, and the "
+            "least held-out error decides."
         ),
     ] = "auto",
     components: Annotated[

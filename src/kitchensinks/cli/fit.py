@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.checkpoint import Checkpoint
-from kitchensinks.choose import BASES, Choice, Trial, choose_basis, components_of
+from kitchensinks.choose import (
+    NAMES,
+    Choice,
+    Trial,
+    basis_named,
+    choose_basis,
+    components_of,
+)
 from kitchensinks.cli.options import writable
 from kitchensinks.cli.scoring import scorer
 from kitchensinks.cli.targets import read_target
@@ -169,8 +176,8 @@ def _facts(options: FitOptions, source: Source, choice: Choice, model: Any) -> d
 
 def check_options(options: FitOptions) -> None:
     """What can be said before any row is read."""
-    if options.basis not in (*BASES, "auto"):
-        known = [*BASES, "auto"]
+    known = [*NAMES, "auto"]
+    if options.basis not in known:
         raise ValueError(f"--basis {options.basis!r} is not known{nearest(options.basis, known)}")
     if not 0 <= options.validation < 1:
         raise ValueError(f"--validation {options.validation}: need a share from 0 to below 1.")
@@ -204,7 +211,7 @@ def choose(
     places = np.flatnonzero(kept > 0)
     if len(places) > most:
         places = np.flatnonzero(lowest_keys(source.keys, kept, most) & (kept > 0))[:most]
-    terminal.note(f"Trying {len(BASES)} bases on {len(places):,} rows:")
+    terminal.note(f"Trying {len(NAMES)} bases on {len(places):,} rows:")
 
     def say(trial: Trial) -> None:
         terminal.note(
@@ -228,18 +235,19 @@ def choose(
 
 
 def _asked(name: str) -> Choice:
-    return Choice(name, BASES[name](), "It was asked for.", ())
+    return Choice(name, basis_named(name), "It was asked for.", ())
 
 
 def estimator(options: FitOptions, task: str, choice: Choice) -> Any:
     """The estimator that the options describe, not yet fitted."""
-    count = options.components
-    if count is None or (count == "auto" and choice.basis.sparse):
-        count = components_of(choice.basis)
+    count, basis = options.components, choice.basis
+    if basis is not None and (count is None or (count == "auto" and basis.sparse)):
+        count = components_of(basis)
     kind = KitchenSinkRegressor if task == "regression" else KitchenSinkClassifier
     return kind(
-        choice.basis,
+        basis,
         n_components=count,
+        adapt="ard" if basis is None else None,
         loss=options.loss,
         alpha=options.alpha,
         constraint=options.constraint,

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from kitchensinks.checkpoint import Checkpoint
-from kitchensinks.choose import BASES, Choice, Trial
+from kitchensinks.choose import Choice, Trial, basis_named
 
 _CHOICE = "choice.json"
 _PARTS = ("held-out", "all-rows")
@@ -64,7 +64,7 @@ class Work:
                 "folder, or delete this one to begin anew."
             )
         trials = tuple(Trial(**trial) for trial in facts["trials"])
-        return Choice(facts["name"], BASES[facts["name"]](), facts["reason"], trials)
+        return Choice(facts["name"], basis_named(facts["name"]), facts["reason"], trials)
 
     def clear(self) -> None:
         """Delete all of it: the model is safe."""
