@@ -1,5 +1,7 @@
 """Exported models answer as the library does, basis by basis and label by label."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
@@ -9,6 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
 from kitchensinks.export import converters, features, register_converters
+from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
+from kitchensinks.standardise import Spread, warp
 from tests.catalogue import BASES, name_of
 
 skl2onnx = pytest.importorskip("skl2onnx")
@@ -148,3 +152,22 @@ def test_too_large_for_a_file_is_said_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr(converters, "_LARGEST", 1000)
     with pytest.raises(ValueError, match="fewer components"):
         ks.to_onnx(model, tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("kind", [LINEAR, SQUASH, QUANTILE, MIX])
+@pytest.mark.parametrize("rank", [0, 3])
+def test_a_learned_law_is_in_the_file(kind, rank, tmp_path):
+    """Every map of the columns, with ties among the values, and turned to fewer directions."""
+    X, y = DIABETES
+    X = np.round(20 * X) / 4
+    model = ks.KitchenSinkRegressor(ks.Fourier(gamma=0.1), 40, random_state=0).fit(X, y)
+    law = warp(Spread.of(X), X, kind).times(np.linspace(0.5, 2.0, 10))
+    frozen = replace(model.frozen_, scaler=law)
+    if rank:
+        turned = law.turned(np.random.default_rng(0).normal(size=(10, rank)))
+        frozen = replace(frozen, scaler=turned, n_inputs=rank)
+    model._set_frozen(frozen)
+    model.model_ = replace(model.model_, frozen=frozen)
+    ks.to_onnx(model, tmp_path / "model.onnx")
+    found = run(tmp_path / "model.onnx", X)[0]
+    np.testing.assert_allclose(found.ravel(), model.predict(X), rtol=1e-3, atol=1e-2)

@@ -95,5 +95,5 @@ def test_tables_that_do_not_fit_together():
     with pytest.raises(ValueError, match="'size' holds text"):
         model.predict(FRAME.assign(size="large"))
     again = model.fit(FRAME[["size"]], TARGET)
-    assert not hasattr(again, "columns_")
+    assert not hasattr(again, "frames_")
     assert again.n_features_in_ == 1

@@ -14,7 +14,9 @@ import numpy as np
 
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.export.features import Graph, features_of, require_exportable
-from kitchensinks.standardise import Scaler
+from kitchensinks.features import Frozen
+from kitchensinks.numerics.warps import BEND, LINEAR, MIX, QUANTILE
+from kitchensinks.standardise import Scaler, Warp
 from kitchensinks.transform import RandomFeatures
 
 # The newest operators that the converters were written for.
@@ -119,7 +121,7 @@ def _convert(estimator: Any, notes: dict[str, str]) -> bytes:
             f"{frozen.n_components} features of {frozen.n_inputs} columns make an ONNX file of "
             f"{size / 1e9:.1f} GB, and 2 GB is the most: fit with fewer components."
         )
-    rows = skl2onnx.common.data_types.DoubleTensorType([None, frozen.n_inputs])
+    rows = skl2onnx.common.data_types.DoubleTensorType([None, _given(frozen)])
     classifier = isinstance(estimator, KitchenSinkClassifier)
     model = skl2onnx.convert_sklearn(
         estimator,
@@ -134,13 +136,18 @@ def _convert(estimator: Any, notes: dict[str, str]) -> bytes:
     return bytes(model.SerializeToString())
 
 
+def _given(frozen: Frozen) -> int:
+    """Columns that a row comes with: a learned law may turn them to fewer directions."""
+    return frozen.n_inputs if frozen.scaler is None else len(frozen.scaler.mean)
+
+
 def _verify(estimator: Any, data: bytes) -> None:
     """Run the file on rows like those of the fit, and compare."""
     import onnxruntime
 
     rng = np.random.default_rng(0)
     frozen = estimator.model_.frozen
-    rows = rng.normal(size=(_PROBES, frozen.n_inputs))
+    rows = rng.normal(size=(_PROBES, _given(frozen)))
     if frozen.scaler is not None:
         rows = frozen.scaler.mean + frozen.scaler.scale * rows
     options = onnxruntime.SessionOptions()
@@ -163,11 +170,55 @@ def _verify(estimator: Any, data: bytes) -> None:
 
 
 def _scaled(graph: Graph, rows: str, scaler: Scaler | None, dtype: Any) -> str:
-    """Rows standardised in float64, as the draw takes them."""
+    """Rows standardised, or mapped by a learned law, in float64, as the draw takes them."""
     if scaler is not None:
-        rows = graph.cast(rows, np.float64)
-        rows = graph.node("Div", graph.node("Sub", rows, scaler.mean), scaler.scale)
-    return graph.cast(rows, dtype)
+        given = graph.cast(rows, np.float64)
+        rows = graph.node("Div", graph.node("Sub", given, scaler.mean), scaler.scale)
+        if isinstance(scaler, Warp):
+            rows = _warped(graph, given, rows, scaler)
+    rows = graph.cast(rows, dtype)
+    if isinstance(scaler, Warp) and scaler.rotation.size:
+        rows = graph.node("MatMul", rows, scaler.rotation.astype(dtype))
+    return rows
+
+
+def _warped(graph: Graph, given: str, standard: str, scaler: Warp) -> str:
+    """The map of every column: `kitchensinks.numerics.warps.warp_rows` in ONNX."""
+    root = graph.node(
+        "Sqrt",
+        graph.node(
+            "Add",
+            graph.node("Div", graph.node("Mul", standard, standard), np.array(BEND**2)),
+            np.array(1.0),
+        ),
+    )
+    squashed = graph.node("Div", standard, root)
+    mapped = graph.node("Where", scaler.kind == LINEAR, standard, squashed)
+    if (scaler.kind >= QUANTILE).any():
+        ranked = graph.node(
+            "Sub",
+            graph.node("Mul", _rank(graph, given, scaler.knots), np.array(2 * 3**0.5)),
+            np.array(3**0.5),
+        )
+        both = graph.node("Mul", graph.node("Add", squashed, ranked), np.array(0.5))
+        mapped = graph.node("Where", scaler.kind == QUANTILE, ranked, mapped)
+        mapped = graph.node("Where", scaler.kind == MIX, both, mapped)
+    return graph.node("Mul", mapped, scaler.factor)
+
+
+def _rank(graph: Graph, rows: str, knots: np.ndarray) -> str:
+    """Place of each value among its column's knots, from 0 to 1: the sum of its shares of the gaps.
+
+    A gap of no width, between equal knots, counts half for the value itself.
+    """
+    low, width = knots[:, :-1], np.diff(knots, axis=1)
+    apart = graph.node("Sub", graph.node("Unsqueeze", rows, np.array([2])), low)
+    inside = graph.node("Div", apart, np.where(width > 0, width, 1.0))
+    inside = graph.node("Clip", inside, np.array(0.0), np.array(1.0))
+    step = graph.node("Mul", graph.node("Sign", apart), np.array(0.5))
+    step = graph.node("Add", step, np.array(0.5))
+    shares = graph.node("Where", width > 0, inside, step)
+    return graph.node("ReduceMean", shares, np.array([2]), keepdims=0)
 
 
 def _scores(graph: Graph, estimator: Any, rows: str) -> str:
