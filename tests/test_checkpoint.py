@@ -60,7 +60,7 @@ def test_killed_at_random_moments_and_resumed_the_weights_are_the_same(crashes, 
         [sys.executable, JOB, tmp_path, tmp_path / "a.parquet", str(crashes), json.dumps(options)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         env={
             **os.environ,
             "PYTHONPATH": str(Path(ks.__file__).parents[1]),
