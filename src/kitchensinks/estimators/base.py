@@ -17,6 +17,7 @@ from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.estimators.checks import check_loss, check_parameters, threads
 from kitchensinks.estimators.resume import Resume, resuming
+from kitchensinks.execution import is_dask
 from kitchensinks.features import FeatureBlocks, Frozen
 from kitchensinks.fitting import (
     FIRST_COMPONENTS,
@@ -136,8 +137,13 @@ class KitchenSink(BaseEstimator):
 
         X may be ``ks.Rows`` of a table, which are read block by block. With a
         ``ks.Checkpoint(folder)`` the sums over the rows are saved as they grow: after a crash the
-        same call goes on from there, and the direct solver ends with the same bits.
+        same call goes on from there, and the direct solver ends with the same bits. Dask
+        collections are fitted where their partitions are (squared loss): see docs/cluster.md.
         """
+        if is_dask(X):
+            from kitchensinks.estimators.cluster import fit_partitions
+
+            return fit_partitions(self, X, y, sample_weight, checkpoint)
         batch = self._first_batch(X, y, sample_weight)
         with resuming(self, batch, checkpoint):
             self._freeze(batch, stream=False)
@@ -173,10 +179,7 @@ class KitchenSink(BaseEstimator):
         X, y, weights = self._validate(X, y, sample_weight, reset=True)
         if weights is not None and not weights.any():
             raise ValueError("sample_weight is zero for every row: need a positive weight.")
-        for name in list(vars(self)):
-            public = name.endswith("_") and not name.startswith("_")
-            if (public and name not in _KEPT) or name in _PRIVATE:
-                delattr(self, name)
+        self._forget()
         self.loss_ = loss
         self._learn_targets(y, weights, classes)
         batch = self._encoded(X, y, weights)
@@ -185,6 +188,13 @@ class KitchenSink(BaseEstimator):
                 "class_weight leaves every row a weight of zero: need a positive weight."
             )
         return batch
+
+    def _forget(self) -> None:
+        """Drop all that an earlier fit has learned, but for the columns of the rows at hand."""
+        for name in list(vars(self)):
+            public = name.endswith("_") and not name.startswith("_")
+            if (public and name not in _KEPT) or name in _PRIVATE:
+                delattr(self, name)
 
     def _encoded(self, X: Any, y: Any, weights: Array | None) -> Batch:
         one = self._class_weights(y)
@@ -439,10 +449,30 @@ class KitchenSink(BaseEstimator):
         """Targets as the losses take them, (n, outputs)."""
         raise NotImplementedError
 
+    def _summary(self, y: Any, weights: Array | None) -> Any:
+        """Of targets, mergeable: all that `_learn_summary` needs."""
+        raise NotImplementedError
+
+    def _learn_summary(self, summary: Any) -> None:
+        """As `_learn_targets`, from the merged summaries of all partitions."""
+        raise NotImplementedError
+
     # -- predicting ----------------------------------------------------------------------
 
     def _settle(self) -> None:
         """Solve for the weights if sums have come in since the last time."""
+
+    def _lazily(self, method: str, X: Any) -> Any:
+        """The Dask array of what a method gives for the partitions of X."""
+        from kitchensinks.estimators.cluster import predict_partitions
+
+        self._settle()
+        check_is_fitted(self, "model_")
+        return predict_partitions(self, method, X)
+
+    def _output_of(self, method: str) -> tuple[int | None, Any]:
+        """Columns (None: one number a row) and dtype of what a method gives."""
+        raise NotImplementedError
 
     def _scores(self, X: Any) -> Array:
         self._settle()

@@ -25,6 +25,7 @@ from kitchensinks.fitting.space import (
 )
 from kitchensinks.fitting.sparse import fit_sparse
 from kitchensinks.fitting.squared import (
+    LookedPath,
     effective_dimension,
     fit_squared,
     left_out_of,
@@ -41,6 +42,7 @@ __all__ = [
     "Groups",
     "Growth",
     "LeftOut",
+    "LookedPath",
     "Settings",
     "Stochastic",
     "check_solver",
