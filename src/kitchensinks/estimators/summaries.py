@@ -41,8 +41,7 @@ class TargetSizes(NamedTuple):
 
     `one_output`: the targets have one axis.
 
-    >>> both = TargetSizes.of(np.array([1.0, 3.0])).merge(TargetSizes.of(np.array([-8.0])))
-    >>> both = both.merge(TargetSizes.of(np.array([0.0])))
+    >>> both = TargetSizes.of(np.array([1.0, 3.0])).merge(TargetSizes.of(np.array([-8.0, 0.0])))
     >>> both.mean.tolist(), both.largest.tolist(), both.unit()
     ([-1.0], [8.0], 8.0)
     """

@@ -223,7 +223,8 @@ def _failure(part: Part) -> Exception | None:
 def _files(task: Any) -> list[str]:
     """Names of files among the arguments of the tasks that make a partition."""
     graph = dict(task.__dask_graph__())
-    waiting, seen, found = [task.key], set(), []
+    waiting, seen = [task.key], set()
+    found: list[str] = []
     while waiting:
         key = waiting.pop()
         if key in seen or key not in graph:
