@@ -202,7 +202,7 @@ def connected(where: str) -> Iterator[Any]:
         raise ValueError(f"{where!r}: need local:N with the number of workers, such as local:2.")
     workers = int(count) if count else os.cpu_count()
     with (
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         yield client

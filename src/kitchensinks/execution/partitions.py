@@ -205,7 +205,9 @@ def _count(collection: Any) -> int:
 
 
 def _tasks(collection: Any) -> list[Any]:
-    return list(np.ravel(np.asarray(collection.to_delayed(), dtype=object)))
+    # As they are: optimised, a frame may join partitions that must stay beside those of another.
+    tasks = collection.to_delayed(optimize_graph=False)
+    return list(np.ravel(np.asarray(tasks, dtype=object)))
 
 
 def _failure(part: Part) -> Exception | None:
