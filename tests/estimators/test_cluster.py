@@ -333,7 +333,7 @@ def test_fit_predict_and_score_on_workers(client, rows, values, labels):
     settings = {"n_components": 60, "dtype": "float64", "random_state": 0}
     classes = ks.KitchenSinkClassifier(**settings).fit(X, c)
     assert_same_fit(classes, ks.KitchenSinkClassifier(**settings).fit(rows, labels))
-    with pytest.raises(PartitionError, match="Partition [023]: .*NaN"):
+    with pytest.raises(PartitionError, match=r"Partition [023]: .*NaN"):
         regressor().fit(da.full_like(X, np.nan), y)
 
 
