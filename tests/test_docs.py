@@ -40,7 +40,7 @@ def test_the_page_on_the_command_names_every_verb():
         assert f"sinks {verb}" in page
 
 
-@pytest.mark.parametrize("page", ["fitting.md", "files.md"])
+@pytest.mark.parametrize("page", ["fitting.md", "files.md", "cluster.md"])
 def test_python_blocks_of_the_page_run(page):
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text("utf-8"), re.DOTALL)
     assert blocks

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,16 +65,11 @@ class Frozen:
     ) -> "Frozen":
         """Scaler from all rows, law and selection from a sample of them, bins from all of them."""
         n_inputs = rows.shape[1]
-        scaler, asked = None, basis.unresolved() is not None
-        spread, sample = _look(rows, weights, seed, standardize, asked)
-        if spread is not None:
-            scaler = Scaler.over(spread, getattr(rows, "unscaled", None))
-        if sample is not None:
-            shown = sample.rows if scaler is None else scaler.apply(sample.rows, np.float64)
-            basis = basis.resolve(shown, sample.weights / sample.weights.max())
-        else:
-            basis.check()
-        frozen = cls(scaler, basis, seed, n_inputs, n_components, np.dtype(dtype))
+        asked = basis.unresolved() is not None
+        look = Look.of(rows, weights, seed, standardize, asked)
+        unscaled = getattr(rows, "unscaled", None)
+        frozen = cls.of_look(look, basis, seed, n_inputs, n_components, dtype, unscaled)
+        scaler, basis = frozen.scaler, frozen.basis
         if selection is not None:
             selected = selection.select(basis, seed, n_components, rows, weights, scaler)
             return replace(frozen, selected=selected)
@@ -91,6 +86,28 @@ class Frozen:
             for part in block_slices(rows.shape[0], max(1, _TABULATED_ENTRIES // widest))
         )
         return replace(self, bins=bins)
+
+    @classmethod
+    def of_look(
+        cls,
+        look: "Look",
+        basis: Basis,
+        seed: int,
+        n_inputs: int,
+        n_components: int,
+        dtype: Any,
+        unscaled: Any = None,
+    ) -> "Frozen":
+        """Scaler and law from what a look at the rows has found; without bins or selection."""
+        scaler = None if look.spread is None else Scaler.over(look.spread, unscaled)
+        if basis.unresolved() is None:
+            basis.check()
+        else:
+            sample = look.sample
+            assert sample is not None, "the law is learned from rows, and none were sampled"
+            shown = sample.rows if scaler is None else scaler.apply(sample.rows, np.float64)
+            basis = basis.resolve(shown, sample.weights / sample.weights.max())
+        return cls(scaler, basis, seed, n_inputs, n_components, np.dtype(dtype))
 
     @property
     def held(self) -> bool:
@@ -186,29 +203,41 @@ def _alike(mine: Any, theirs: Any) -> bool:
     return theirs is None if mine is None else theirs is not None and bool(mine.equals(theirs))
 
 
-def _look(
-    rows: Any, weights: Any, seed: int, standardize: bool, asked: bool
-) -> tuple[Spread | None, RowSample | None]:
-    """Mean and spread, and the sample that a law is learned from, in one walk over the rows."""
-    n_inputs = rows.shape[1]
-    limit = min(_SAMPLE_ROWS, max(100, _SAMPLE_ENTRIES // n_inputs))
-    spread, sample = None, None
-    if not (standardize or asked):
-        return spread, sample
-    for part in block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // n_inputs)):
-        block, own = rows[part], None if weights is None else weights[part]
-        if standardize:
-            seen = Spread.of(block, own)
-            spread = seen if spread is None else spread.merge(seen)
-        if asked:
-            chosen = RowSample.of(block, own, limit, seed)
-            sample = chosen if sample is None else sample.merge(chosen)
-    return spread, sample
+class Look(NamedTuple):
+    """Mean and spread of rows, and a sample of them that a law is learned from; parts merge."""
+
+    spread: Spread | None
+    sample: RowSample | None
+
+    @classmethod
+    def of(cls, rows: Any, weights: Any, seed: int, standardize: bool, asked: bool) -> "Look":
+        """One walk over the rows, for the spread, the sample, or both."""
+        n_inputs = rows.shape[1]
+        limit = min(_SAMPLE_ROWS, max(100, _SAMPLE_ENTRIES // n_inputs))
+        found = cls(None, None)
+        if not (standardize or asked):
+            return found
+        for part in block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // n_inputs)):
+            block, own = rows[part], None if weights is None else weights[part]
+            spread = Spread.of(block, own) if standardize else None
+            sample = RowSample.of(block, own, limit, seed) if asked else None
+            found = found.merge(cls(spread, sample))
+        return found
+
+    def merge(self, other: "Look") -> "Look":
+        """What a look at both parts would have found."""
+        spread = other.spread
+        if self.spread is not None:
+            spread = self.spread if spread is None else self.spread.merge(spread)
+        sample = other.sample
+        if self.sample is not None:
+            sample = self.sample if sample is None else self.sample.merge(sample)
+        return Look(spread, sample)
 
 
 def spread_of(rows: Any, weights: Any) -> Spread:
     """Mean and spread of every column, in blocks of bounded size."""
-    spread, _ = _look(rows, weights, 0, standardize=True, asked=False)
+    spread = Look.of(rows, weights, 0, standardize=True, asked=False).spread
     assert spread is not None
     return spread
 

@@ -1,12 +1,13 @@
 """The scikit-learn transformer over any basis."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_sample_weight,
@@ -16,6 +17,8 @@ from sklearn.utils.validation import (
 
 from kitchensinks.bases import Basis, Draw, Fourier
 from kitchensinks.bases.base import check_count
+from kitchensinks.execution import is_dask
+from kitchensinks.features import Frozen
 from kitchensinks.rows import advice, block_slices, check_size, subsample
 from kitchensinks.selection.reweighted import Reweighted, check_selection
 
@@ -98,8 +101,13 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Features of each row, shape (n, columns): dense, or CSR for a sparse basis."""
+        """Features of each row, shape (n, columns): dense, or CSR for a sparse basis.
+
+        Of a Dask collection the result is a lazy Dask array, drawn from the seed on each worker.
+        """
         check_is_fitted(self)
+        if is_dask(X):
+            return self._lazily(X)
         X = self._validate(X, reset=False)
         draw = self.draw_ if X.dtype == self.draw_.dtype else self.draw_.astype(X.dtype)
         if draw.basis.sparse:
@@ -113,6 +121,24 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             out[done : done + rows.shape[0]] = draw.scaled_features(rows)
             done += rows.shape[0]
         return out
+
+    def _lazily(self, X: Any) -> Any:
+        from kitchensinks.execution.lazily import lazily
+        from kitchensinks.execution.partitions import Schema, whole_rows
+
+        if self.draw_.basis.sparse or self.selection is not None:
+            raise ValueError(
+                "Dask collections need dense features that a seed draws: no Binning, and "
+                "selection=None. Transform the partitions one by one instead."
+            )
+        rows = whole_rows(X)
+        schema = Schema.of(rows)
+        shown = X._meta if hasattr(X, "columns") else np.empty((0, schema.n_inputs))
+        validate_data(self, shown, reset=False, skip_check_array=True)
+        dtype = np.dtype(schema.dtype if self.dtype is None else check_dtype(self.dtype))
+        draw = self.draw_
+        frozen = Frozen(None, draw.basis, draw.seed, draw.n_inputs, draw.n_components, dtype)
+        return lazily(_Drawn(frozen), "transform", rows, draw.n_columns, dtype)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """A name for each column of the output; input_features are checked and not used."""
@@ -140,6 +166,19 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """What a worker needs to make features: the seed, and not the draw."""
+
+    frozen: Frozen
+
+    def transform(self, rows: Any) -> Any:
+        dtype = self.frozen.dtype
+        with np.errstate(over="ignore"), advice():
+            rows = check_array(rows, accept_sparse="csr", dtype=dtype)
+        return self.frozen.features(check_size(rows, dtype))
 
 
 def check_basis(basis: Any) -> Basis:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from kitchensinks.bases import Basis, Draw
 from kitchensinks.bases.base import check_count
+from kitchensinks.execution import is_dask
 from kitchensinks.features import FeatureBlocks, Frozen, spread_of
 from kitchensinks.model import Model
 from kitchensinks.moments import Moments
@@ -130,7 +131,14 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.memory_budget = memory_budget
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KitchenSinkPCA":
-        """Find the components of the rows X (n, d); y is not used, weights count as copies."""
+        """Find the components of the rows X (n, d); y is not used, weights count as copies.
+
+        A Dask collection is summed where its partitions are.
+        """
+        if is_dask(X):
+            from kitchensinks.decomposition.cluster import fit_partitions
+
+            return fit_partitions(self, X, sample_weight)
         X, weights = self._validate(X, sample_weight, reset=True)
         if X.shape[0] < max(2, self.n_components):
             raise ValueError(
@@ -204,10 +212,17 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Components of each row, shape (n, n_components), in the dtype of the features."""
-        found = self._solved()
+        self._solved()
+        if is_dask(X):
+            from kitchensinks.decomposition.cluster import transform_partitions
+
+            return transform_partitions(self, X)
         X, _ = self._validate(X, None, reset=False)
-        model = Model(self._features, found.directions, -found.mean @ found.directions)
-        return model.scores(X).astype(X.dtype, copy=False)
+        return self._model().scores(X).astype(X.dtype, copy=False)
+
+    def _model(self) -> Model:
+        found = self._solved()
+        return Model(self._features, found.directions, -found.mean @ found.directions)
 
     @property
     def components_(self) -> Floats:
@@ -247,22 +262,31 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self._principal
 
     def _freeze(self, X: Any, weights: Floats | None) -> None:
+        basis = self._dense_basis()
+        self.scaler_ = Scaler.over(spread_of(X, weights)) if self.standardize else None
+        self.seed_ = seed_of(self.random_state)
+        sample, sample_weights = subsample(X, weights, SAMPLE_ROWS, self.seed_)
+        if self.scaler_ is not None:
+            sample = self.scaler_.apply(sample, X.dtype)
+        basis = basis.resolve(sample, sample_weights)
+        dtype = np.dtype(X.dtype)
+        frozen = Frozen(self.scaler_, basis, self.seed_, X.shape[1], self.n_features, dtype)
+        self._set_features(frozen, sample)
+
+    def _dense_basis(self) -> Basis:
         basis = check_basis(self.basis)
         if basis.sparse:
             raise ValueError(
                 f"basis={basis!r} has sparse features: principal components need a dense basis, "
                 "such as ks.Fourier() (or sklearn's TruncatedSVD after ks.RandomFeatures)."
             )
-        self.scaler_ = Scaler.over(spread_of(X, weights)) if self.standardize else None
-        self.seed_ = seed_of(self.random_state)
-        sample, sample_weights = subsample(X, weights, SAMPLE_ROWS, self.seed_)
-        if self.scaler_ is not None:
-            sample = self.scaler_.apply(sample, X.dtype)
-        self.basis_ = basis.resolve(sample, sample_weights)
-        self._features = Frozen(
-            self.scaler_, self.basis_, self.seed_, X.shape[1], self.n_features, np.dtype(X.dtype)
-        )
-        self.draw_: Draw = self._features.draw
+        return basis
+
+    def _set_features(self, frozen: Frozen, sample: NDArray[Any]) -> None:
+        """What is frozen; `sample`: scaled rows that say where the mean of the features is."""
+        self.scaler_, self.basis_, self.seed_ = frozen.scaler, frozen.basis, frozen.seed
+        self._features = frozen
+        self.draw_: Draw = frozen.draw
         if self.n_components > self.draw_.n_columns:
             raise ValueError(
                 f"n_components={self.n_components} of {self.draw_.n_columns} columns: there are no "

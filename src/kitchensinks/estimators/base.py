@@ -26,6 +26,7 @@ from kitchensinks.estimators.adapting import adapted, plain_basis, plain_compone
 from kitchensinks.estimators.checks import check_loss, check_parameters, threads
 from kitchensinks.estimators.resume import Resume, resuming
 from kitchensinks.estimators.tables import table_rows, table_targets
+from kitchensinks.execution import is_dask
 from kitchensinks.features import FeatureBlocks, Frozen
 from kitchensinks.fitting import (
     FIRST_COMPONENTS,
@@ -151,8 +152,13 @@ class KitchenSink(BaseEstimator):
         X may be a table (``ks.open_table``), with the name of its target column as y, or
         ``ks.Rows`` of one: both are read block by block. With a ``ks.Checkpoint(folder)`` the
         sums over the rows are saved as they grow: after a crash the same call goes on from there,
-        and the direct solver ends with the same bits.
+        and the direct solver ends with the same bits. Dask collections are
+        fitted where their partitions are (squared loss): see docs/cluster.md.
         """
+        if is_dask(X):
+            from kitchensinks.estimators.cluster import fit_partitions
+
+            return fit_partitions(self, X, y, sample_weight, checkpoint)
         batch = self._first_batch(X, y, sample_weight)
         try:
             self._fit_batch(batch, checkpoint)
@@ -493,10 +499,30 @@ class KitchenSink(BaseEstimator):
         """Targets as the losses take them, (n, outputs)."""
         raise NotImplementedError
 
+    def _summary(self, y: Any, weights: Array | None) -> Any:
+        """Of targets, mergeable: all that `_learn_summary` needs."""
+        raise NotImplementedError
+
+    def _learn_summary(self, summary: Any) -> None:
+        """As `_learn_targets`, from the merged summaries of all partitions."""
+        raise NotImplementedError
+
     # -- predicting ----------------------------------------------------------------------
 
     def _settle(self) -> None:
         """Solve for the weights if sums have come in since the last time."""
+
+    def _lazily(self, method: str, X: Any) -> Any:
+        """The Dask array of what a method gives for the partitions of X."""
+        from kitchensinks.estimators.cluster import predict_partitions
+
+        self._settle()
+        check_is_fitted(self, "model_")
+        return predict_partitions(self, method, X)
+
+    def _output_of(self, method: str) -> tuple[int | None, Any]:
+        """Columns (None: one number a row) and dtype of what a method gives."""
+        raise NotImplementedError
 
     def _scores(self, X: Any) -> Array:
         self._settle()

@@ -15,6 +15,8 @@ from kitchensinks.calibration import Calibration
 from kitchensinks.constraints import Constraint
 from kitchensinks.estimators.base import Batch
 from kitchensinks.estimators.batches import Batches
+from kitchensinks.estimators.summaries import ClassCounts
+from kitchensinks.execution import is_dask
 from kitchensinks.fitting import Fit, LeftOut, Settings, left_out_of
 from kitchensinks.losses import Array, get_loss
 from kitchensinks.rows import block_slices
@@ -221,6 +223,13 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         self._factors = self._class_factors(self._places(y), weights)
         self._sample = None
 
+    def _summary(self, y: np.ndarray, weights: Array | None) -> ClassCounts:
+        return ClassCounts.of(y, weights)
+
+    def _learn_summary(self, summary: ClassCounts) -> None:
+        # One row of each class, with the weight of all its rows.
+        self._learn_targets(summary.labels, summary.weights, None)
+
     def _places(self, y: np.ndarray) -> np.ndarray:
         """The number of each label's class."""
         known = np.isin(y, self.classes_)
@@ -345,11 +354,15 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
 
     def decision_function(self, X: Any) -> Array:
         """f(x): shape (n,) for two classes, (n, classes) for more."""
+        if is_dask(X):
+            return self._lazily("decision_function", X)
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest score."""
+        if is_dask(X):
+            return self._lazily("predict", X)
         return self._winners(self._scores(X))
 
     def _winners(self, scores: Array) -> np.ndarray:
@@ -364,6 +377,8 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         not seen: exact leave-one-out scores for squared loss, held-out rows for the others,
         scores before each step for stochastic fits.
         """
+        if is_dask(X):
+            return self._lazily("predict_proba", X)
         return self._probabilities(self._scores(X))
 
     def _probabilities(self, scores: Array) -> Array:
@@ -381,5 +396,25 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of `predict_proba`."""
+        if is_dask(X):
+            return self._lazily("predict_log_proba", X)
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def _output_of(self, method: str) -> tuple[int | None, Any]:
+        if method == "predict":
+            return None, self.classes_.dtype
+        if "proba" in method:
+            # Made here, once, where the rows to calibrate with are.
+            self._probabilities(np.zeros((1, self.model_.weights.shape[1])))
+            return len(self.classes_), np.dtype(np.float64)
+        count = len(self.classes_)
+        return (None if count == 2 else count), np.dtype(np.float64)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is right; of Dask collections, partition by partition."""
+        if is_dask(X):
+            from kitchensinks.estimators.cluster import score_partitions
+
+            return score_partitions(self, X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))

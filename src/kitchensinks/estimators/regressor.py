@@ -9,14 +9,13 @@ from sklearn.utils.validation import check_array
 
 from kitchensinks.estimators.base import Batch
 from kitchensinks.estimators.batches import Batches
+from kitchensinks.estimators.summaries import FARTHEST, TargetSizes
+from kitchensinks.execution import is_dask
 from kitchensinks.fitting import Fit
 from kitchensinks.losses import Array, Huber, Loss
 from kitchensinks.moments import copies_of
 from kitchensinks.posterior import Posterior
 from kitchensinks.rows import block_slices
-
-# Targets whose sizes are further apart than this cannot be fitted together.
-_FARTHEST = 1e-30
 
 
 class KitchenSinkRegressor(RegressorMixin, Batches):
@@ -80,26 +79,20 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
 
     def _learn_targets(self, y: np.ndarray, weights: Array | None, classes: Any) -> None:
         """The unit of the targets, a power of two near their size, so that nothing overflows."""
-        columns = y.reshape(len(y), -1)
-        self._one_output = y.ndim == 1
-        self._n_outputs = columns.shape[1]
-        self._degree = 1 if self.loss_.name == "quantile" else 2
-        counted = columns if weights is None else columns[weights > 0]
-        sizes = np.abs(counted).max(axis=0)
-        largest = float(sizes.max())
-        if (sizes[sizes > 0] < _FARTHEST * largest).any():
-            raise ValueError(
-                f"y has outputs of sizes {sizes.min():.0e} to {largest:.0e}, too far apart to be "
-                "fitted together: fit them one by one."
-            )
-        exponent = math.floor(math.log2(largest)) if largest > 0 else 0
-        self._unit = 2.0 ** min(max(exponent, -1000), 1000)
-        # Centred in float64, so that float32 products do not lose targets with a large mean.
-        self._centre = np.zeros(columns.shape[1])
-        if self.fit_intercept:
-            self._centre = self._unit * np.average(columns / self._unit, axis=0, weights=weights)
+        self._learn_summary(TargetSizes.of(y, weights))
         if self.loss == "huber":
-            self.loss_ = Huber(_robust_spread(columns, weights) * 1.345)
+            self.loss_ = Huber(_robust_spread(y.reshape(len(y), -1), weights) * 1.345)
+
+    def _summary(self, y: np.ndarray, weights: Array | None) -> TargetSizes:
+        return TargetSizes.of(y, weights)
+
+    def _learn_summary(self, summary: TargetSizes) -> None:
+        self._one_output = summary.one_output
+        self._n_outputs = len(summary.largest)
+        self._degree = 1 if self.loss_.name == "quantile" else 2
+        self._unit = summary.unit()
+        # Centred in float64, so that float32 products do not lose targets with a large mean.
+        self._centre = summary.mean if self.fit_intercept else np.zeros(self._n_outputs)
 
     def _encode(self, y: np.ndarray) -> Array:
         columns = y.reshape(len(y), -1)
@@ -109,7 +102,7 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
             )
         coded = columns / self._unit - self._centre / self._unit
         largest = float(np.abs(coded).max(initial=0.0))
-        if not largest < 1.0 / _FARTHEST:
+        if not largest < 1.0 / FARTHEST:
             raise ValueError(
                 f"y has entries {largest:.0e} times as large as the first rows had: call "
                 "freeze(X, y) with representative targets first, or scale y."
@@ -148,12 +141,30 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
 
         The deviation is that of Bayesian ridge regression, noise included, for squared loss.
         """
+        if is_dask(X):
+            if return_std:
+                raise ValueError(
+                    "return_std of Dask collections would send the Gram matrix to every worker: "
+                    "predict without it, or call predict on the partitions that need it."
+                )
+            return self._lazily("predict", X)
         scores = self._scores(X)
         result = scores[:, 0] if self._one_output else scores
         if not return_std:
             return result
         deviation = self._deviation(X)
         return result, deviation[:, 0] if self._one_output else deviation
+
+    def _output_of(self, method: str) -> tuple[int | None, Any]:
+        return (None if self._one_output else self._n_outputs), np.dtype(np.float64)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R², the mean over outputs; of Dask collections, partition by partition."""
+        if is_dask(X):
+            from kitchensinks.estimators.cluster import score_partitions
+
+            return score_partitions(self, X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def _deviation(self, X: Any) -> Array:
         if self.loss_.name != "squared" or self.constraint is not None:

@@ -25,6 +25,7 @@ from kitchensinks.fitting.space import (
 )
 from kitchensinks.fitting.sparse import SETTLED, fit_sparse
 from kitchensinks.fitting.squared import (
+    LookedPath,
     effective_dimension,
     fit_squared,
     left_out_of,
@@ -42,6 +43,7 @@ __all__ = [
     "Groups",
     "Growth",
     "LeftOut",
+    "LookedPath",
     "Settings",
     "Stochastic",
     "check_solver",

@@ -1,6 +1,7 @@
 """Squared loss: the ridge path with leave-one-out, one Cholesky for a given ridge, or a ball."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -61,25 +62,17 @@ def solve_moments(
     weights: Array | None = None,
 ) -> Fit:
     """Squared loss from sums. With the rows at hand α="auto" is leave-one-out, else generalised."""
-    equations = moments.normal_equations(settings.fit_intercept)
-    trace = float(np.trace(equations.gram))
-    noise = gram_noise(dtype, trace, moments.count)
     if settings.alpha == "auto":
-        path = RidgePath(equations, settings.fit_intercept)
-        # A negative eigenvalue is rounding, and shows how large it is.
-        noise = max(noise, -2.0 * path.factored.lowest)
-        grid = alpha_grid(trace)
-        alphas = grid[grid >= noise] if (grid >= noise).any() else grid[-1:]
+        looked = LookedPath.of(moments, settings, dtype)
         if space is not None and targets is not None:
             settings.progress("leave-one-out over the ridge path")
+            path, alphas = looked.path, looked.alphas
             errors = _leave_one_out(path, space, targets, weights, alphas, settings)
         else:
-            errors = path.generalised_error(alphas)
-        spread = np.where(equations.squares > 0, equations.squares, 1.0)
-        alpha = float(alphas[np.argmin((errors / spread).mean(axis=1))])
-        fit = _eigen_fit(equations, alpha, settings, path)
-        fit.alphas, fit.alpha_errors, fit.noise = alphas, errors, noise
-        return fit
+            errors = looked.path.generalised_error(looked.alphas)
+        return looked.best(errors, settings)
+    equations = moments.normal_equations(settings.fit_intercept)
+    noise = gram_noise(dtype, float(np.trace(equations.gram)), moments.count)
     alpha = float(settings.alpha)
     warn_noise(alpha, noise)
     solved = None
@@ -90,6 +83,34 @@ def solve_moments(
         solved = _eigen_fit(equations, alpha, settings, path)
     solved.noise = noise
     return solved
+
+
+@dataclass(frozen=True)
+class LookedPath:
+    """The ridge path of some sums, the strengths on it that are above rounding, and that noise."""
+
+    path: RidgePath
+    alphas: Array
+    noise: float
+
+    @classmethod
+    def of(cls, moments: Moments, settings: Settings, dtype: np.dtype[Any]) -> "LookedPath":
+        equations = moments.normal_equations(settings.fit_intercept)
+        trace = float(np.trace(equations.gram))
+        path = RidgePath(equations, settings.fit_intercept)
+        # A negative eigenvalue is rounding, and shows how large it is.
+        noise = max(gram_noise(dtype, trace, moments.count), -2.0 * path.factored.lowest)
+        grid = alpha_grid(trace)
+        return cls(path, grid[grid >= noise] if (grid >= noise).any() else grid[-1:], noise)
+
+    def best(self, errors: Array, settings: Settings) -> Fit:
+        """The fit of least error, relative to each output's spread; errors (alphas, outputs)."""
+        equations = self.path.equations
+        spread = np.where(equations.squares > 0, equations.squares, 1.0)
+        alpha = float(self.alphas[np.argmin((errors / spread).mean(axis=1))])
+        fit = _eigen_fit(equations, alpha, settings, self.path)
+        fit.alphas, fit.alpha_errors, fit.noise = self.alphas, errors, self.noise
+        return fit
 
 
 def _leave_one_out(

@@ -1,0 +1,208 @@
+"""Dask runs the tasks: trees of sums, a watch over lost workers, and errors in plain words."""
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numba
+import numpy
+import scipy
+from threadpoolctl import threadpool_limits
+
+import kitchensinks
+
+try:
+    import dask
+    from dask import delayed
+    from dask.system import CPU_COUNT
+    from dask.utils import parse_timedelta
+except ImportError as error:
+    raise ImportError(
+        'Dask is not installed: pip install "kitchensinks[dask]" brings it.'
+    ) from error
+
+# Sums that one task adds up: the fewer, the fewer of them wait in memory.
+FAN_IN = 2
+# Seconds without any worker before a fit gives up; `kitchensinks.patience` in Dask's configuration.
+PATIENCE = "30s"
+# Seconds that a scheduler has to answer in.
+ANSWER = 10
+_POLL = 0.5
+
+
+class ClusterError(RuntimeError):
+    """The cluster, and not the data or the parameters, has failed."""
+
+
+def tree(nodes: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
+    """One task for the merger of all: a tree whose nodes take FAN_IN parts each.
+
+    >>> tree([delayed(n) for n in range(5)], lambda a, b: a + b).compute(scheduler="sync")
+    10
+    """
+    nodes = list(nodes)
+    while len(nodes) > 1:
+        pairs = [nodes[i : i + FAN_IN] for i in range(0, len(nodes), FAN_IN)]
+        nodes = [delayed(merge)(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
+    return nodes[0]
+
+
+def active_client() -> Any:
+    """The `distributed.Client` that Dask would use here, or None."""
+    try:
+        from distributed import get_client
+    except ImportError:
+        return None
+    try:
+        return get_client()
+    except ValueError:
+        return None
+
+
+def slots() -> int:
+    """How many tasks run at the same time."""
+    client = active_client()
+    return CPU_COUNT if client is None else max(1, sum(client.nthreads().values()))
+
+
+def compute(*nodes: Any) -> tuple[Any, ...]:
+    """The values of the tasks: on the active client, or on Dask's own scheduler in this process.
+
+    A worker that is lost is made up for by Dask. Where all are gone for longer than the patience,
+    or the scheduler is, this is a `ClusterError`.
+    """
+    client = active_client()
+    if client is None:
+        # As many tasks run as there are cores: one thread for each.
+        with threadpool_limits(limits=1):
+            return tuple(dask.compute(*nodes))
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+
+    _check_versions(client)
+    futures = client.compute(list(nodes))
+    try:
+        _watch(client, futures)
+        return tuple(client.gather(futures))
+    except KilledWorker as error:
+        raise ClusterError(
+            f"The workers that took one of the tasks died, one after another ({error}). Most often "
+            "they ran out of memory: use fewer n_components, smaller partitions, or workers with "
+            "more memory. docs/cluster.md says how much a fit needs."
+        ) from None
+    except FutureCancelledError as error:
+        raise ClusterError(_gone(client, "has closed, or has cancelled the work")) from error
+    finally:
+        if client.status == "running":
+            client.cancel([future for future in futures if not future.done()], force=True)
+
+
+def _watch(client: Any, futures: list[Any]) -> None:
+    """Wait for the futures, as long as there is anyone who could finish them."""
+    from distributed import wait
+
+    patience = parse_timedelta(dask.config.get("kitchensinks.patience", PATIENCE))
+    seen = time.monotonic()
+    while True:
+        try:
+            wait(futures, timeout=_POLL)
+            return
+        except TimeoutError:
+            if any(future.status in ("error", "cancelled", "lost") for future in futures):
+                return
+        if _alive(client):
+            seen = time.monotonic()
+        elif time.monotonic() - seen > patience:
+            raise ClusterError(_gone(client, f"has had no workers for {patience:g} s"))
+
+
+def _alive(client: Any) -> bool:
+    try:
+        return client.status == "running" and bool(client.nthreads())
+    except (OSError, TimeoutError):
+        return False
+
+
+def _gone(client: Any, what: str) -> str:
+    address = getattr(client.scheduler, "address", "the scheduler")
+    return (
+        f"The cluster at {address} {what}, so the fit has stopped. Look at the logs of the "
+        "workers, start them again, and fit again."
+    )
+
+
+def versions() -> dict[str, str]:
+    """What must be the same here and on the workers, for the same features and sums."""
+    return {
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "kitchensinks": kitchensinks.__version__,
+        "numpy": numpy.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+def _check_versions(client: Any) -> None:
+    mine = versions()
+    for worker, theirs in client.run(versions, on_error="return").items():
+        if isinstance(theirs, Exception):
+            raise ClusterError(
+                f"Worker {worker} cannot use kitchensinks {kitchensinks.__version__}: {theirs}. "
+                "Install the same version there."
+            )
+        for name, version in mine.items():
+            if theirs.get(name) != version:
+                raise ClusterError(
+                    f"Worker {worker} has {name} {theirs.get(name)}, and here it is {version}: "
+                    "sums made by different versions must not be added. Install the same there."
+                )
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compiled loops of this task on one thread: the other cores have tasks of their own."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+@contextmanager
+def all_threads() -> Iterator[None]:
+    """BLAS on all cores: for the one task that everything else waits for."""
+    with threadpool_limits(limits=CPU_COUNT):
+        yield
+
+
+@contextmanager
+def connected(where: str) -> Iterator[Any]:
+    """A client of a scheduler ("tcp://host:8786"), or of a cluster here ("local:2").
+
+    A scheduler that does not answer within ten seconds is a `ClusterError`.
+    """
+    from distributed import Client, LocalCluster
+
+    if not where.startswith("local"):
+        try:
+            client = Client(where, timeout=ANSWER)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise ClusterError(
+                f"No scheduler answers at {where} within {ANSWER} s ({error}). Start one with "
+                "`dask scheduler`, and check the address and the firewall."
+            ) from None
+        with client:
+            yield client
+        return
+    _, _, count = where.partition(":")
+    if count and not (count.isdigit() and int(count) > 0):
+        raise ValueError(f"{where!r}: need local:N with the number of workers, such as local:2.")
+    workers = int(count) if count else os.cpu_count()
+    with (
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client

@@ -1,0 +1,251 @@
+"""Dask arrays and DataFrames as lists of partitions, each checked where it is computed."""
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from kitchensinks.execution.cluster import (
+    ClusterError,
+    compute,
+    delayed,
+    one_thread,
+)
+
+
+class PartitionError(ValueError):
+    """Something is wrong with one partition, which the message names."""
+
+
+class Part(NamedTuple):
+    """One partition: its number, rows, targets and weights (tasks, or None)."""
+
+    number: int
+    rows: Any
+    targets: Any
+    weights: Any
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What every partition has to look like: columns by name with their dtypes, or by number.
+
+    names is None for arrays; `dtype` is what the numbers are used as.
+    """
+
+    names: tuple[str, ...] | None
+    given: tuple[str, ...]
+    n_inputs: int
+    dtype: str
+
+    @classmethod
+    def of(cls, X: Any) -> "Schema":
+        if not hasattr(X, "columns"):
+            dtype = "float32" if X.dtype == np.float32 else "float64"
+            return cls(None, (str(X.dtype),), X.shape[1], dtype)
+        dtypes = X._meta.dtypes
+        bad = [str(name) for name, dtype in dtypes.items() if dtype.kind not in "fiub"]
+        if bad:
+            raise ValueError(
+                f"The columns {', '.join(bad)} hold no numbers: encode them first, or leave them "
+                "out, X[[...]]."
+            )
+        narrow = all(dtype == np.float32 for dtype in dtypes)
+        return cls(
+            tuple(map(str, dtypes.index)),
+            tuple(map(str, dtypes)),
+            len(dtypes),
+            "float32" if narrow else "float64",
+        )
+
+    def array(self, rows: Any) -> Any:
+        """The rows of a partition as an array, dense or CSR, if they are as they should be."""
+        if self.names is not None:
+            names = tuple(map(str, getattr(rows, "columns", ())))
+            if names != self.names:
+                raise ValueError(
+                    f"has the columns {', '.join(names)}, and the collection says "
+                    f"{', '.join(self.names)}: need the same ones, in the same order, everywhere."
+                )
+            self._check_dtypes(tuple(map(str, rows.dtypes)), self.names)
+            return rows.to_numpy(dtype=self.dtype)
+        if getattr(rows, "ndim", 0) != 2 or rows.shape[1] != self.n_inputs:
+            raise ValueError(
+                f"has the shape {getattr(rows, 'shape', '?')}, and the collection says "
+                f"{self.n_inputs} columns: need the same ones everywhere."
+            )
+        self._check_dtypes((str(rows.dtype),), ("X",))
+        return rows.tocsr() if sparse.issparse(rows) else np.asarray(rows)
+
+    def _check_dtypes(self, dtypes: tuple[str, ...], names: tuple[str, ...]) -> None:
+        for name, dtype, given in zip(names, dtypes, self.given, strict=True):
+            if dtype != given:
+                raise ValueError(
+                    f"has {name} as {dtype}, and the collection says {given}: need one dtype in "
+                    "all partitions. Convert where the rows are read, then astype is not needed."
+                )
+
+
+@contextmanager
+def naming(number: int) -> Iterator[None]:
+    """Put the number of the partition before whatever is wrong with it."""
+    try:
+        with one_thread():
+            yield
+    except (ValueError, TypeError) as error:
+        raise PartitionError(f"Partition {number}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Aligned partitions of rows, targets and weights."""
+
+    parts: list[Part]
+    schema: Schema
+
+    @classmethod
+    def of(cls, X: Any, y: Any = None, sample_weight: Any = None) -> "Partitions":
+        X = whole_rows(X)
+        schema = Schema.of(X)
+        columns = [_tasks(X)]
+        for name, other in (("y", y), ("sample_weight", sample_weight)):
+            if other is None:
+                columns.append([None] * len(columns[0]))
+                continue
+            X, other = _aligned(X, other, name)
+            columns[0] = _tasks(X)
+            columns.append(_tasks(other))
+        return cls([Part(i, *part) for i, part in enumerate(zip(*columns, strict=True))], schema)
+
+    def compute(self, *nodes: Any) -> tuple[Any, ...]:
+        """The values of tasks over these partitions; an error names the partition that fails."""
+        try:
+            return compute(*nodes)
+        except (PartitionError, ClusterError):
+            raise
+        except Exception as error:
+            raise self._named(error) from error
+
+    def _named(self, error: Exception) -> Exception:
+        """The error of the first partition that cannot be computed; else the error as it is."""
+        for part in self.parts:
+            found = _failure(part)
+            if found is not None:
+                files = ", ".join(_files(part.rows))
+                return PartitionError(
+                    f"Partition {part.number}{f' ({files})' if files else ''} cannot be read: "
+                    f"{type(found).__name__}: {found}"
+                )
+        return error
+
+
+def whole_rows(X: Any) -> Any:
+    """The collection, with all columns of a row in one chunk."""
+    if type(X).__name__ == "Series" or getattr(X, "ndim", 2) != 2:
+        raise ValueError("X is a single column: need rows and columns, such as X[['a']] or (n, 1).")
+    if hasattr(X, "numblocks") and X.numblocks[1] > 1:
+        warnings.warn(
+            f"X is chunked along its columns, {X.numblocks[1]} chunks: rechunked so that rows are "
+            "whole. X.rechunk({1: -1}) before the call does the same once for all calls.",
+            stacklevel=4,
+        )
+        return X.rechunk({1: -1})
+    return X
+
+
+def _aligned(X: Any, other: Any, name: str) -> tuple[Any, Any]:
+    """Both with the same rows in the partition of the same number."""
+    if not hasattr(other, "__dask_graph__"):
+        raise ValueError(
+            f"{name} is a {type(other).__name__} and X a Dask collection: need a Dask collection, "
+            f"such as dask.array.from_array({name}, chunks=X.chunks[0])."
+        )
+    if hasattr(other, "numblocks") and other.ndim == 2:
+        other = other.rechunk({1: -1})
+    both_arrays = hasattr(X, "chunks") and hasattr(other, "chunks")
+    if both_arrays and X.chunks[0] != other.chunks[0]:
+        unknown = [any(map(math.isnan, part.chunks[0])) for part in (X, other)]
+        if not all(unknown) or X.numblocks[0] != other.numblocks[0]:
+            X, other = _with_sizes(X), _with_sizes(other)
+            if X.shape[0] != other.shape[0]:
+                raise ValueError(
+                    f"X has {X.shape[0]} rows and {name} has {other.shape[0]}: need one entry for "
+                    "each row."
+                )
+            other = other.rechunk({0: X.chunks[0]})
+    if _count(X) != _count(other):
+        raise ValueError(
+            f"X has {_count(X)} partitions and {name} has {_count(other)}: need the same rows in "
+            "each. Take both from one DataFrame, or repartition them alike."
+        )
+    return X, other
+
+
+def _with_sizes(array: Any) -> Any:
+    """The array with the lengths of its chunks known; they are computed where they are not."""
+    if not any(map(math.isnan, array.chunks[0])):
+        return array
+    lengths = compute(*[delayed(_length)(task) for task in _tasks(array)])
+    known = array.copy()
+    known._chunks = (tuple(lengths), *array.chunks[1:])
+    return known
+
+
+def _length(rows: Any) -> int:
+    return int(rows.shape[0])
+
+
+def _count(collection: Any) -> int:
+    return int(collection.npartitions)
+
+
+def _tasks(collection: Any) -> list[Any]:
+    # As they are: optimised, a frame may join partitions that must stay beside those of another.
+    tasks = collection.to_delayed(optimize_graph=False)
+    return list(np.ravel(np.asarray(tasks, dtype=object)))
+
+
+def _failure(part: Part) -> Exception | None:
+    """What keeps a partition from being computed, if anything does."""
+    tasks = [task for task in part[1:] if task is not None]
+    try:
+        compute(*[delayed(_length)(task) for task in tasks])
+    except ClusterError:
+        raise
+    except Exception as error:
+        return error
+    return None
+
+
+def _files(task: Any) -> list[str]:
+    """Names of files among the arguments of the tasks that make a partition."""
+    graph = dict(task.__dask_graph__())
+    waiting, seen = [task.key], set()
+    found: list[str] = []
+    while waiting:
+        key = waiting.pop()
+        if key in seen or key not in graph:
+            continue
+        seen.add(key)
+        node = graph[key]
+        waiting.extend(getattr(node, "dependencies", ()))
+        found.extend(_paths([getattr(node, "args", ()), getattr(node, "kwargs", {})]))
+    return sorted(set(found))
+
+
+def _paths(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if "/" in value or "\\" in value:
+            yield value
+    elif isinstance(value, dict):
+        yield from _paths(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _paths(one)
+    elif hasattr(value, "args"):
+        yield from _paths(list(value.args))

@@ -1,0 +1,383 @@
+"""Fits on Dask: the answer of one machine whatever the partitions, and clear errors."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import kitchensinks as ks
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+import dask.array as da  # noqa: E402
+import dask.dataframe as dd  # noqa: E402
+
+from kitchensinks.estimators import cluster as fits  # noqa: E402
+from kitchensinks.execution import is_dask  # noqa: E402
+from kitchensinks.execution.cluster import ClusterError, connected  # noqa: E402
+from kitchensinks.execution.partitions import PartitionError  # noqa: E402
+
+# Unequal partitions, one of them empty.
+CHUNKS = (150, 0, 700, 350)
+N_ROWS = sum(CHUNKS)
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two worker processes of one thread each."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return np.random.default_rng(0).normal(size=(N_ROWS, 4))
+
+
+@pytest.fixture(scope="module")
+def values(rows):
+    noise = np.random.default_rng(1).normal(size=N_ROWS)
+    return 100.0 + np.sin(2 * rows[:, 0]) + rows[:, 1] * rows[:, 2] + 0.2 * noise
+
+
+@pytest.fixture(scope="module")
+def labels(values):
+    """Three classes; the first partition has one of them only."""
+    labels = np.digitize(values, [99.7, 100.4])
+    labels[: CHUNKS[0]] = 1
+    return np.array(["a", "b", "c"])[labels]
+
+
+def spread_out(*arrays, chunks=CHUNKS):
+    cut = [(chunks, *((size,) for size in array.shape[1:])) for array in arrays]
+    return [da.from_array(array, chunks=own) for array, own in zip(arrays, cut, strict=True)]
+
+
+def regressor(**settings):
+    settings = {"n_components": 80, "dtype": "float64", "random_state": 0} | settings
+    return ks.KitchenSinkRegressor(**settings)
+
+
+def assert_same_fit(cluster, memory, tol=1e-8):
+    assert cluster.alpha_ == pytest.approx(memory.alpha_, rel=1e-12)
+    weights = memory.model_.weights
+    np.testing.assert_allclose(
+        cluster.model_.weights, weights, rtol=0, atol=tol * np.abs(weights).max()
+    )
+    np.testing.assert_allclose(cluster.model_.intercept, memory.model_.intercept, rtol=1e-9)
+
+
+# -- the same answer, on Dask's own scheduler ------------------------------------------
+
+
+@pytest.mark.parametrize("chunks", [CHUNKS, (N_ROWS,), (1,) * 20 + (N_ROWS - 20,)])
+@pytest.mark.parametrize("alpha", ["auto", 1e-3])
+def test_partitions_do_not_change_the_weights(rows, values, chunks, alpha):
+    memory = regressor(alpha=alpha).fit(rows, values)
+    X, y = spread_out(rows, values, chunks=chunks)
+    assert_same_fit(regressor(alpha=alpha).fit(X, y), memory)
+
+
+def test_float32_predictions_are_those_of_one_machine(rows, values):
+    # With noise: where there is hardly any, the ridge is so weak that float32 in memory is itself
+    # 1.3e-3 away from float64.
+    noisy = values + np.random.default_rng(3).normal(size=N_ROWS)
+    memory = regressor(dtype="float32").fit(rows, noisy)
+    X, y = spread_out(rows, noisy)
+    model = regressor(dtype="float32").fit(X, y)
+    difference = np.abs(model.predict(X).compute() - memory.predict(rows)).max()
+    assert difference < 1e-3 * noisy.std()
+
+
+@pytest.mark.parametrize(
+    "basis", [ks.Stumps(), ks.ReLU(), ks.Maxout(3), ks.Sigmoid()], ids=lambda b: type(b).__name__
+)
+def test_every_dense_basis(rows, values, basis):
+    settings = {"basis": basis, "alpha": 1e-3, "n_components": 40}
+    memory = regressor(**settings).fit(rows, values)
+    assert_same_fit(regressor(**settings).fit(*spread_out(rows, values)), memory)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {"a": 3.0}])
+def test_classes_with_their_weights_and_those_of_rows(rows, labels, class_weight):
+    weights = np.random.default_rng(2).integers(0, 3, N_ROWS).astype(float)
+    settings = {
+        "n_components": 60,
+        "dtype": "float64",
+        "random_state": 0,
+        "class_weight": class_weight,
+    }
+    memory = ks.KitchenSinkClassifier(**settings).fit(rows, labels, weights)
+    X, y, w = spread_out(rows, labels, weights)
+    model = ks.KitchenSinkClassifier(**settings).fit(X, y, w)
+    assert_same_fit(model, memory)
+    assert (model.predict(X).compute() == memory.predict(rows)).all()
+    chances = model.predict_proba(X).compute()
+    np.testing.assert_allclose(chances, memory.predict_proba(rows), atol=1e-7)
+    assert model.score(X, y, w) == pytest.approx(memory.score(rows, labels, weights))
+
+
+def test_several_outputs_a_ball_and_no_intercept(rows, values):
+    both = np.column_stack([values, rows[:, 3]])
+    settings = {"constraint": ks.L2Ball(50.0), "fit_intercept": False}
+    memory = regressor(**settings).fit(rows, both)
+    X, y = spread_out(rows, both)
+    model = regressor(**settings).fit(X, y)
+    assert_same_fit(model, memory, tol=1e-6)
+    assert model.predict(X).shape == both.shape
+    assert model.score(X, y) == pytest.approx(memory.score(rows, both))
+
+
+def test_sparse_partitions(rows, values):
+    few = np.where(np.abs(rows) > 1.0, rows, 0.0)
+    X, y = spread_out(few, values)
+    model = regressor().fit(X.map_blocks(sparse.csr_matrix), y)
+    assert_same_fit(model, regressor().fit(few, values))
+
+
+def test_frames_keep_their_names(rows, values):
+    frame = pd.DataFrame(rows, columns=list("pqrs")).assign(price=values)
+    table = dd.from_pandas(frame, npartitions=3)
+    model = regressor().fit(table[list("pqrs")], table["price"])
+    memory = regressor().fit(frame[list("pqrs")], frame["price"])
+    assert_same_fit(model, memory)
+    assert model.feature_names_in_.tolist() == list("pqrs")
+    found = model.predict(table[list("pqrs")])
+    np.testing.assert_allclose(found.compute(), memory.predict(frame[list("pqrs")]), rtol=1e-8)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(table[list("qprs")])
+
+
+def test_principal_components(rows):
+    settings = {"n_components": 3, "n_features": 100, "random_state": 0}
+    memory = ks.KitchenSinkPCA(ks.Fourier(gamma=0.3), **settings).fit(rows)
+    (X,) = spread_out(rows)
+    model = ks.KitchenSinkPCA(ks.Fourier(gamma=0.3), **settings).fit(X)
+    found = model.transform(X)
+    assert is_dask(found)
+    np.testing.assert_allclose(found.compute(), memory.transform(rows), atol=1e-10)
+
+
+# -- lazy --------------------------------------------------------------------------------
+
+
+def test_nothing_computes_early(rows, values, labels):
+    def refuse(graph, keys, **settings):
+        raise AssertionError("computed early")
+
+    regression = regressor().fit(rows, values)
+    classes = ks.KitchenSinkClassifier(n_components=40, random_state=0).fit(rows, labels)
+    features = ks.RandomFeatures(n_components=30, random_state=0).fit(rows)
+    components = ks.KitchenSinkPCA(n_features=50, random_state=0).fit(rows)
+    (X,) = spread_out(rows)
+    calls = [
+        regression.predict,
+        classes.predict,
+        classes.predict_proba,
+        classes.decision_function,
+        features.transform,
+        components.transform,
+    ]
+    with dask.config.set(scheduler=refuse):
+        lazy = [call(X) for call in calls]
+    for call, found in zip(calls, lazy, strict=True):
+        expected = call(rows)
+        assert found.shape == expected.shape
+        assert found.dtype == expected.dtype
+        if expected.dtype.kind == "f":
+            np.testing.assert_allclose(found.compute(), expected, atol=1e-12)
+        else:
+            assert (found.compute() == expected).all()
+
+
+def test_tasks_are_small(rows):
+    """The draw is made from the seed on each worker: what is sent does not grow with K × d."""
+    wide = np.random.default_rng(0).normal(size=(300, 500))
+    model = regressor(n_components=2000, alpha=1e-3).fit(wide, wide[:, 0])
+    schema = fits.Schema(None, ("float64",), 500, "float64")
+    recipe = fits.Recipe(fits._worker(model), schema, 0, wide[: 2**15 // wide[0].nbytes])
+    assert len(pickle.dumps(recipe)) < 100_000
+    fresh = regressor(n_components=20_000)
+    fresh.frozen_ = model.frozen_
+    assert len(pickle.dumps(fits._worker(fresh))) < 100_000
+
+
+def test_neighbours_are_summed_together_where_a_gram_is_large(rows, values):
+    X, y = spread_out(rows, values, chunks=(12,) * 100)
+    partitions = fits.Partitions.of(X, y)
+    counts = dict.fromkeys(range(100), 12)
+    bundles = fits._bundles(partitions, counts, n_columns=1000)
+    assert len(bundles) < 100
+    assert [part.number for bundle in bundles for part in bundle] == list(range(100))
+    assert len(fits._bundles(partitions, counts, n_columns=1)) == 100
+
+
+# -- bad input ---------------------------------------------------------------------------
+
+
+def test_column_chunks_are_put_together_with_a_warning(rows, values):
+    X, y = spread_out(rows, values)
+    with pytest.warns(UserWarning, match="chunked along its columns"):
+        model = regressor().fit(X.rechunk({1: 2}), y)
+    assert_same_fit(model, regressor().fit(rows, values))
+
+
+def test_unknown_lengths_are_computed(rows, values):
+    X, y = spread_out(rows, values)
+    kept = rows[:, 0] > -1
+    memory = regressor().fit(rows[kept], values[kept])
+    mask = X[:, 0] > -1
+    assert_same_fit(regressor().fit(X[mask], y[mask]), memory)
+    other = da.from_array(values[kept], chunks=100)
+    assert_same_fit(regressor().fit(X[mask], other), memory)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"basis": ks.Binning()}, "dense features"),
+        ({"loss": "huber"}, "loss='huber' is not there for Dask"),
+        ({"n_components": "auto"}, "need a number"),
+        ({"selection": ks.Reweighted()}, "selection=None"),
+        ({"solver": "stochastic"}, "solver='stochastic'"),
+    ],
+)
+def test_what_a_cluster_cannot_do_is_said(rows, values, settings, message):
+    with pytest.raises(ValueError, match=message):
+        regressor(**settings).fit(*spread_out(rows, values))
+
+
+def test_what_does_not_fit_together_is_said(rows, values):
+    X, y = spread_out(rows, values)
+    with pytest.raises(ValueError, match=r"y is a ndarray.*from_array"):
+        regressor().fit(X, values)
+    with pytest.raises(ValueError, match="1200 rows and y has 1199"):
+        regressor().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="zero"):
+        regressor().fit(X, y, da.zeros_like(y))
+    with pytest.raises(ValueError, match="single column"):
+        regressor().fit(X[:, 0], y)
+    with pytest.raises(ValueError, match="empty"):
+        regressor().fit(X[:0], y[:0])
+    with pytest.raises(ValueError, match="4 features"):
+        regressor().fit(X, y).predict(X[:, :3])
+
+
+def test_a_bad_partition_is_named(rows, values):
+    wrong = rows.copy()
+    wrong[N_ROWS - 1, 2] = np.nan
+    X, y = spread_out(wrong, values)
+    with pytest.raises(PartitionError, match=r"Partition 3: .*NaN"):
+        regressor().fit(X, y)
+    X, _ = spread_out(rows, values)
+    short = da.concatenate(
+        [X[:850].rechunk(850), X[850:].map_blocks(lambda block: block[:, :3], dtype=X.dtype)]
+    )
+    with pytest.raises(PartitionError, match=r"Partition 1: has the shape \(350, 3\)"):
+        regressor().fit(short, y)
+    narrow = X.map_blocks(
+        lambda block, block_id=None: block.astype("f4") if block_id[0] == 2 else block,
+        dtype=X.dtype,
+    )
+    with pytest.raises(PartitionError, match="Partition 2: has X as float32"):
+        regressor().fit(narrow, y)
+
+
+def test_frames_of_different_columns_are_named(rows, values):
+    frames = [pd.DataFrame(rows[:600], columns=list("pqrs"))]
+    frames.append(pd.DataFrame(rows[600:], columns=list("pqsr")))
+    table = dd.from_map(lambda i: frames[i], [0, 1], meta=frames[0].iloc[:0])
+    y = da.from_array(values, chunks=600)
+    with pytest.raises(PartitionError, match="Partition 1: has the columns p, q, s, r"):
+        regressor().fit(table, y)
+    words = pd.DataFrame({"p": rows[:, 0], "q": ["x"] * N_ROWS})
+    with pytest.raises(ValueError, match="columns q hold no numbers"):
+        regressor().fit(dd.from_pandas(words, npartitions=2), y)
+
+
+def test_a_corrupt_file_is_named_with_its_partition(tmp_path, rows, values):
+    frame = pd.DataFrame(rows, columns=list("pqrs")).assign(price=values)
+    for number in range(3):
+        frame.iloc[400 * number : 400 * (number + 1)].to_parquet(
+            tmp_path / f"part-{number}.parquet"
+        )
+    table = dd.read_parquet(str(tmp_path / "part-*.parquet"))
+    assert regressor().fit(table[list("pqrs")], table["price"]).n_features_in_ == 4
+    (tmp_path / "part-1.parquet").write_bytes(b"not a table at all")
+    table = dd.read_parquet(str(tmp_path / "part-*.parquet"))
+    with pytest.raises(PartitionError, match=r"Partition 1 \(.*part-1.parquet.*cannot be read"):
+        regressor().fit(table[list("pqrs")], table["price"])
+
+
+# -- a real cluster ----------------------------------------------------------------------
+
+
+def test_fit_predict_and_score_on_workers(client, rows, values, labels):
+    X, y, c = spread_out(rows, values, labels)
+    memory = regressor().fit(rows, values)
+    model = regressor().fit(X, y)
+    assert_same_fit(model, memory)
+    assert model.score(X, y) == pytest.approx(memory.score(rows, values))
+    np.testing.assert_allclose(model.predict(X).compute(), memory.predict(rows), rtol=1e-8)
+    settings = {"n_components": 60, "dtype": "float64", "random_state": 0}
+    classes = ks.KitchenSinkClassifier(**settings).fit(X, c)
+    assert_same_fit(classes, ks.KitchenSinkClassifier(**settings).fit(rows, labels))
+    with pytest.raises(PartitionError, match=r"Partition [023]: .*NaN"):
+        regressor().fit(da.full_like(X, np.nan), y)
+
+
+def slowly(block):
+    time.sleep(0.15)
+    return block
+
+
+@pytest.mark.parametrize("delay", [0.3, 1.2])
+def test_a_killed_worker_changes_nothing(client, rows, values, delay):
+    client.wait_for_workers(2, timeout=60)
+    X, y = spread_out(rows, values, chunks=(100,) * 12)
+    X = X.map_blocks(slowly, dtype=X.dtype)
+    process = next(iter(client.run(os.getpid).values()))
+    killer = threading.Timer(delay, os.kill, (process, signal.SIGKILL))
+    killer.start()
+    model = regressor().fit(X, y)
+    killer.join()
+    assert_same_fit(model, regressor().fit(rows, values))
+
+
+def test_all_workers_gone_is_an_error(rows, values):
+    X, y = spread_out(rows, values)
+    with (
+        dask.config.set({"kitchensinks.patience": "1s"}),
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
+        distributed.Client(cluster),
+        pytest.raises(ClusterError, match="has had no workers for 1 s"),
+    ):
+        regressor().fit(X, y)
+
+
+def test_a_scheduler_that_does_not_answer_is_an_error(monkeypatch):
+    monkeypatch.setattr("kitchensinks.execution.cluster.ANSWER", 1)
+    with (
+        pytest.raises(ClusterError, match=r"No scheduler answers at tcp:.*:9 within 1 s"),
+        connected("tcp://127.0.0.1:9"),
+    ):
+        pass
+    with pytest.raises(ValueError, match="local:2"), connected("local:none"):
+        pass
+
+
+def test_other_versions_on_the_workers_are_an_error(client, rows, values, monkeypatch):
+    monkeypatch.setattr("kitchensinks.execution.cluster.numpy.__version__", "0.1")
+    with pytest.raises(ClusterError, match=r"numpy .* and here it is 0\.1"):
+        regressor().fit(*spread_out(rows, values))
