@@ -147,6 +147,9 @@ def versions() -> dict[str, str]:
 def _check_versions(client: Any) -> None:
     mine = versions()
     for worker, theirs in client.run(versions, on_error="return").items():
+        if isinstance(theirs, OSError):
+            # Lost while it was asked: Dask goes on without it.
+            continue
         if isinstance(theirs, Exception):
             raise ClusterError(
                 f"Worker {worker} cannot use kitchensinks {kitchensinks.__version__}: {theirs}. "
