@@ -54,7 +54,8 @@ def main():
     ks.KitchenSinkRegressor(n_components=20, dtype="float32").fit(rows, small[:, 1])
     start = time.monotonic()
     assert os.waitpid(child(folder, source, options, "8MB"), 0)[1] == 0
-    seconds = time.monotonic() - start
+    # A busy machine may have held the first fit up: the others are not to wait as long.
+    seconds = min(time.monotonic() - start, 2.0)
     uninterrupted = np.load(weights)
     forget(folder)
     crashes = finished = resumed = 0
