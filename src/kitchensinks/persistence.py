@@ -90,7 +90,15 @@ def save(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> Non
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read an estimator that `save` wrote; it predicts as it did, and can be refitted."""
+    """Read an estimator that `save` wrote; it predicts as it did, and can be refitted.
+
+    >>> import tempfile, kitchensinks as ks
+    >>> model = ks.KitchenSinkRegressor(n_components=5).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ks.save(model, f"{folder}/model.sinks")
+    ...     ks.load(f"{folder}/model.sinks").predict([[1.0]]) == model.predict([[1.0]])
+    array([ True])
+    """
     return open_model(path).estimator
 
 

@@ -46,7 +46,11 @@ def names() -> dict[str, str]:
 
 
 def available() -> list[str]:
-    """The names that `load` serves without a download: bundled, or with files in the folder."""
+    """The names that `load` serves without a download: bundled, or with files in the folder.
+
+    >>> {"breast_cancer", "digits"} <= set(available())
+    True
+    """
     return [name for name, recipe in _RECIPES.items() if _is_here(recipe)]
 
 
