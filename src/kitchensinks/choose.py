@@ -211,8 +211,10 @@ def _still_in(losses: dict[str, np.ndarray]) -> list[str]:
 
 def _reason(best: str, losses: dict[str, np.ndarray], trials: list[Trial], cut_short: bool) -> str:
     last = next(trial for trial in reversed(trials) if trial.name == best)
+    alone = len(losses) == 1 and cut_short
     text = (
-        f"{best} has the least held-out error, {100 * last.error:.2f} ± "
+        f"{best} {'alone was tried, with a' if alone else 'has the least'} held-out error"
+        f"{' of' if alone else ','} {100 * last.error:.2f} ± "
         f"{100 * last.standard_error:.2f} % with K = {last.n_components} on {last.n_rows} rows"
     )
     others = sorted((float(loss.mean()), name) for name, loss in losses.items() if name != best)

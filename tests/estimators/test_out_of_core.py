@@ -204,3 +204,25 @@ def test_a_table_with_the_name_of_its_target(data):
         model.fit(ks.open_table(frame), y)
     with pytest.raises(ValueError, match="no column 'z'"):
         model.fit(ks.open_table(frame), "z")
+
+
+def test_frames_are_taken_where_tables_are():
+    """A model of a table predicts for frames; one of a frame for its columns in any order."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": random.normal(size=300),
+            "colour": random.choice(["red", "blue"], 300),
+            "label": random.choice(["a", "b"], 300),
+        }
+    )
+    inputs = frame.drop(columns="label")
+    model = ks.KitchenSinkClassifier(ks.Fourier(), 30, random_state=0)
+    table = ks.open_table(frame)
+    answers = model.fit(table, "label").predict(table)
+    np.testing.assert_array_equal(model.predict(inputs), answers)
+    assert model.score(table, "label") == np.mean(answers == frame.label)
+    answers = model.fit(inputs, frame.label).predict(inputs)
+    np.testing.assert_array_equal(model.predict(frame[["label", "colour", "age"]]), answers)
+    with pytest.raises(ValueError, match="y='label' names a column, and X is a DataFrame"):
+        model.fit(frame, "label")

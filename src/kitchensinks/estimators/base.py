@@ -50,7 +50,7 @@ from kitchensinks.rows import advice, check_size, describe
 from kitchensinks.rows.columns import Columns
 from kitchensinks.rows.keys import row_keys
 from kitchensinks.rows.memory import memory_budget
-from kitchensinks.rows.tables import Table
+from kitchensinks.rows.tables import Table, open_table
 from kitchensinks.rows.view import Rows
 from kitchensinks.selection.reweighted import Reweighted
 from kitchensinks.transform import check_basis, check_dtype, seed_of
@@ -233,6 +233,11 @@ class KitchenSink(BaseEstimator):
     ) -> tuple[Any, Any, Array | None]:
         if isinstance(X, Table):
             X, y, sample_weight = table_targets(self, X, y, sample_weight, reset)
+        elif isinstance(y, str):
+            raise ValueError(
+                f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets "
+                "themselves, or ks.open_table(X) as X."
+            )
         if reset:
             self.__dict__.pop("frames_", None)
             if not isinstance(X, Table | Rows) and is_mixed(X):
@@ -259,6 +264,8 @@ class KitchenSink(BaseEstimator):
         self.frames_, self._encoded_rows = learn_table(X, y, self._task, seed)
 
     def _validate_rows(self, X: Any, reset: bool = False) -> Any:
+        if not reset and hasattr(X, "columns"):
+            X = self._known_columns(X)
         if isinstance(X, Table | Rows):
             return table_rows(self, X, reset)
         if reset:
@@ -280,6 +287,16 @@ class KitchenSink(BaseEstimator):
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
         if self.standardize and X.dtype == np.float64:
             check_size(X, np.float64)
+        return X
+
+    def _known_columns(self, X: Any) -> Any:
+        """A frame as the fit had it: by the recipe of its table, or its columns in their order."""
+        if isinstance(X, Table | Rows):
+            return X
+        if getattr(self, "columns_", None) is not None:
+            return open_table(X)
+        if hasattr(self, "frames_") and set(self.feature_names_in_) <= set(X.columns):
+            return X[list(self.feature_names_in_)]
         return X
 
     def _freeze(self, batch: Batch, stream: bool) -> None:

@@ -16,11 +16,13 @@ from kitchensinks.constraints import Constraint
 from kitchensinks.estimators.base import Batch
 from kitchensinks.estimators.batches import Batches
 from kitchensinks.estimators.summaries import ClassCounts
+from kitchensinks.estimators.tables import table_targets
 from kitchensinks.execution import is_dask
 from kitchensinks.fitting import Fit, LeftOut, Settings, left_out_of
 from kitchensinks.losses import Array, get_loss
 from kitchensinks.rows import block_slices
 from kitchensinks.rows.keys import RowSample
+from kitchensinks.rows.tables import Table
 from kitchensinks.selection.reweighted import Reweighted
 
 # Rows, and entries of them, that are remembered to calibrate probabilities.
@@ -417,4 +419,6 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
             from kitchensinks.estimators.cluster import score_partitions
 
             return score_partitions(self, X, y, sample_weight)
+        if isinstance(X, Table) and isinstance(y, str):
+            X, y, sample_weight = table_targets(self, X, y, sample_weight, reset=False)
         return float(super().score(X, y, sample_weight))

@@ -10,12 +10,14 @@ from sklearn.utils.validation import check_array
 from kitchensinks.estimators.base import Batch
 from kitchensinks.estimators.batches import Batches
 from kitchensinks.estimators.summaries import FARTHEST, TargetSizes
+from kitchensinks.estimators.tables import table_targets
 from kitchensinks.execution import is_dask
 from kitchensinks.fitting import Fit
 from kitchensinks.losses import Array, Huber, Loss
 from kitchensinks.moments import copies_of
 from kitchensinks.posterior import Posterior
 from kitchensinks.rows import block_slices
+from kitchensinks.rows.tables import Table
 
 
 class KitchenSinkRegressor(RegressorMixin, Batches):
@@ -164,6 +166,8 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
             from kitchensinks.estimators.cluster import score_partitions
 
             return score_partitions(self, X, y, sample_weight)
+        if isinstance(X, Table) and isinstance(y, str):
+            X, y, sample_weight = table_targets(self, X, y, sample_weight, reset=False)
         return float(super().score(X, y, sample_weight))
 
     def _deviation(self, X: Any) -> Array:
