@@ -60,11 +60,16 @@ def floor_table(speed: dict[str, Any]) -> str:
 
 
 def prediction_table(speed: dict[str, Any]) -> str:
-    lines = ["| 100,000 rows, d = 784, K = 5000 | seconds | times as fast as scikit-learn |"]
-    lines.append("|---|---|---|")
-    for name, row in speed.get("prediction", {}).items():
-        lines.append(f"| {name} | {row['seconds']:.2f} | {row['ratio']:.2f} |")
-    lines += ["", "| one row, d = 100, K = 2000 | microseconds |", "|---|---|"]
+    lines = []
+    if "prediction" in speed:
+        lines.append(
+            "| 100,000 rows, d = 784, K = 5000 | seconds | times as fast as scikit-learn |"
+        )
+        lines.append("|---|---|---|")
+        for name, row in speed["prediction"].items():
+            lines.append(f"| {name} | {row['seconds']:.2f} | {row['ratio']:.2f} |")
+        lines.append("")
+    lines += ["| one row, d = 100, K = 2000 | microseconds |", "|---|---|"]
     lines += [f"| {name} | {value:.0f} |" for name, value in speed.get("latency", {}).items()]
     return "\n".join(lines)
 
