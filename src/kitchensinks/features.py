@@ -1,7 +1,7 @@
 """Rows, through scaler and draw, to features: frozen once, then in blocks of bounded size."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,14 +10,17 @@ import numpy as np
 
 from kitchensinks.bases import Basis, Draw
 from kitchensinks.moments import Moments
+from kitchensinks.numerics.threads import in_order
 from kitchensinks.rows import block_slices
 from kitchensinks.rows.keys import RowSample
 from kitchensinks.selection.reweighted import Reweighted, Selected
 from kitchensinks.standardise import Scaler, Spread
 
+Work = Callable[[slice, Any], Any]
+
 # Rows of a block: enough for the products to run at full speed, few enough that
 # float32 products summed within a block keep their digits.
-BLOCK_ROWS = 8192
+BLOCK_ROWS = 4096
 _SMALLEST_BLOCK = 64
 # Rows that say where the mean of the features is, roughly.
 _PILOT_RUNS, _PILOT_RUN = 8, 32
@@ -309,7 +312,7 @@ class FeatureBlocks:
         row_bytes = entry * 3 * self.frozen.n_inputs
         # Names and places of bins before they become a matrix; features and a copy of them.
         row_bytes += 48 * self.frozen.n_components if self.sparse else 2 * entry * self.n_columns
-        fitting = int(0.25 * self.memory_budget / max(1, row_bytes))
+        fitting = int(0.1 * self.memory_budget / max(1, row_bytes))
         return min(BLOCK_ROWS, max(_SMALLEST_BLOCK, fitting))
 
     def of(self, rows: Any) -> Any:
@@ -352,22 +355,42 @@ class FeatureBlocks:
             done += rows.shape[0]
         return moments
 
-    def fresh(self, start: int = 0) -> Iterator[tuple[slice, Any]]:
-        """Blocks of newly made features, from the block that begins at row `start` on."""
-        for part in block_slices(self.n_rows, self.block_rows):
-            if part.start >= start:
-                yield part, self.of(self.rows[part])
+    def fresh(self, start: int = 0, work: Work | None = None) -> Iterator[tuple[slice, Any]]:
+        """Blocks of newly made features, from the block that begins at row `start` on.
 
-    def walk(self) -> Iterator[tuple[slice, Any]]:
-        """Blocks of features, kept in memory after the first walk where they fit."""
+        With `work`, what it makes of (slice of rows, features), in several threads.
+        """
+
+        def make(block: tuple[slice, Any]) -> tuple[slice, Any]:
+            part, rows = block
+            features = self.of(rows)
+            return part, features if work is None else work(part, features)
+
+        parts = [part for part in block_slices(self.n_rows, self.block_rows) if part.start >= start]
+        blocks = ((part, self.rows[part]) for part in parts)
+        if work is None or len(parts) < 2:
+            return map(make, blocks)
+        _ = self.frozen.held and self.frozen.draw  # made once, before threads ask for it
+        return in_order(make, blocks)
+
+    def walk(self, work: Work | None = None) -> Iterator[tuple[slice, Any]]:
+        """Blocks of features, kept in memory after the first walk where they fit.
+
+        With `work`, what it makes of (slice of rows, features), in several threads.
+        """
         if self._kept is not None:
             parts = block_slices(self.n_rows, self.block_rows)
-            yield from zip(parts, self._kept, strict=True)
+            for part, block in zip(parts, self._kept, strict=True):
+                yield part, block if work is None else work(part, block)
             return
         kept: list[Any] = []
-        for part, block in self.fresh():
+
+        def both(part: slice, features: Any) -> tuple[Any, Any]:
+            return features, features if work is None else work(part, features)
+
+        for part, (block, answer) in self.fresh(0, both):
             if self.cached:
                 kept.append(block)
-            yield part, block
+            yield part, answer
         if self.cached:
             self._kept = kept

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from kitchensinks.bases import Draw
 from kitchensinks.bases.base import Scorer
 from kitchensinks.features import Frozen
+from kitchensinks.numerics.threads import in_order
 from kitchensinks.rows import block_slices
 from kitchensinks.standardise import Scaler
 
 # Entries of the features of one block of rows.
-_BLOCK_ENTRIES = 2**22
+_BLOCK_ENTRIES = 2**21
 # Rows of a block where the draw is too large to hold: each block makes the draw anew.
 _BATCH = 1024
 
@@ -45,15 +46,25 @@ class Model:
         width = len(self.weights) if frozen.held else _BLOCK_ENTRIES // _BATCH
         if frozen.basis.sparse:
             width = 16 * frozen.n_components
+        parts = list(block_slices(rows.shape[0], max(64, _BLOCK_ENTRIES // max(1, width))))
         out = np.empty((rows.shape[0], len(self.intercept)))
-        for part in block_slices(rows.shape[0], max(64, _BLOCK_ENTRIES // max(1, width))):
-            if frozen.held:
-                scores = self._scorer(frozen.scaled(rows[part]))
+        scorer = self._scorer if frozen.held else None
+
+        def score(block: tuple[slice, Any]) -> None:
+            part, own = block
+            if scorer is not None:
+                scores = scorer(frozen.scaled(own))
             else:
-                scores = np.zeros((part.stop - part.start, len(self.intercept)))
-                for columns, features in frozen.walk(rows[part]):
+                scores = np.zeros((own.shape[0], len(self.intercept)))
+                for columns, features in frozen.walk(own):
                     scores += features @ weights[columns]
             out[part] = scores * unit + self.intercept
+
+        blocks = ((part, rows[part]) for part in parts)
+        # Loops over bins have threads of their own.
+        alone = len(parts) < 2 or frozen.basis.sparse
+        for _ in (map if alone else in_order)(score, blocks):
+            pass
         return out
 
     @cached_property

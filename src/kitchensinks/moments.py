@@ -1,16 +1,43 @@
 """Mergeable sums of features and targets: all that a squared-loss fit needs of the rows."""
 
+import contextlib
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsyrk, ssyrk
+from scipy.linalg.blas import dsymm
 
-from kitchensinks.numerics.elementwise import add_lower, affine
+from kitchensinks.numerics.elementwise import add_lower, add_rank_two, affine, column_sums
+from kitchensinks.numerics.products import gram_lower
 
 Floats = NDArray[np.float64]
 _ARRAYS = ("shift", "first", "gram", "cross", "targets", "squares")
+
+
+class Totals(NamedTuple):
+    """Of a block: Σw, rows of positive weight, copies of rows, Σwy and Σwy²."""
+
+    weight: float
+    rows: int
+    copies: float
+    targets: Floats
+    squares: Floats
+
+
+class BlockSums(NamedTuple):
+    """Sums of a block for columns `done` and later: Σwz, Σwzy', the product of those columns
+
+    in units of `unit` (lower triangle), and with the columns before; totals where done = 0.
+    """
+
+    done: int
+    unit: float
+    first: Floats
+    cross: Floats
+    product: NDArray[Any]
+    rest: NDArray[Any] | None
+    totals: Totals | None
 
 
 @dataclass
@@ -35,10 +62,10 @@ class Moments:
     cross: Floats
     targets: Floats
     squares: Floats
-    _product: NDArray[Any] | None = field(default=None, init=False, repr=False, compare=False)
+    _spare: list[NDArray[Any]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_product": None}
+        return {**vars(self), "_spare": []}
 
     def absorb(self, other: "Moments") -> None:
         """Add sums about the same shift, in place."""
@@ -52,8 +79,8 @@ class Moments:
         self.squares = self.squares + other.squares
 
     def close(self) -> None:
-        """Give back the memory of the last product: no block follows soon."""
-        self._product = None
+        """Give back the memory of products: no block follows soon."""
+        self._spare.clear()
 
     @classmethod
     def zeros(cls, shift: Floats, n_outputs: int) -> "Moments":
@@ -76,26 +103,25 @@ class Moments:
         targets: Floats,
         weights: Floats | None,
         one: Floats | None = None,
+        done: int = 0,
     ) -> None:
-        """Add a block: features (n, K), which are overwritten, targets (n, outputs), weights (n,).
+        """Add the sums of a block, as `sums_of` makes them."""
+        self.take(self.sums_of(features, targets, weights, one, done))
 
-        `one` (n,) is the weight of one copy of a row where that is not 1. The product is in the
-        dtype of the features; the sum over blocks is in float64.
-        """
-        self.add_columns(features, targets, weights, 0, one)
-
-    def add_columns(
+    def sums_of(
         self,
         features: NDArray[Any],
         targets: Floats,
         weights: Floats | None,
-        done: int,
         one: Floats | None = None,
-    ) -> None:
-        """Add a block to the sums of columns `done` and later, and their products with all.
+        done: int = 0,
+    ) -> "BlockSums":
+        """Of a block: features (n, K), which are overwritten, targets (n, outputs), weights (n,).
 
-        With done = 0 that is everything; otherwise the sums over these rows of the columns
-        before it, and of the targets, are there already.
+        `one` (n,) is the weight of one copy of a row where that is not 1. The product is in the
+        dtype of the features. With done > 0 only columns `done` and later, and their products
+        with all: the sums over these rows of the columns before, and of the targets, are there
+        already. Several threads may call this at once; `take` adds what it returns.
         """
         dtype = features.dtype
         if self.shift.any():
@@ -110,7 +136,7 @@ class Moments:
         spread /= size
         unit = 1.0
         if weights is None:
-            first = new.sum(axis=0, dtype=np.float64)
+            first = column_sums(new)
         else:
             # Weights far from one would leave the range of float32.
             largest = float(weights.max(initial=0.0))
@@ -118,28 +144,50 @@ class Moments:
             narrow = (weights / unit).astype(dtype)
             spread *= (weights / unit)[:, None]
             first = unit * (narrow @ new).astype(np.float64)
-        self.first[done:] += first
-        product = (new.T @ spread.astype(dtype)).astype(np.float64)
-        self.cross[done:] += (unit * size) * product + np.outer(first, level)
+        cross = (new.T @ spread.astype(dtype)).astype(np.float64)
+        cross = (unit * size) * cross + np.outer(first, level)
+        totals = None
         if done == 0:
-            self.weight += float(len(features) if weights is None else weights.sum())
-            self.count += len(features) if weights is None else int(np.count_nonzero(weights))
-            self.copies += copies_of(len(features), weights, one)
             weighted = targets if weights is None else targets * weights[:, None]
-            self.targets = self.targets + weighted.sum(axis=0)
-            self.squares = self.squares + (weighted * targets).sum(axis=0)
+            totals = Totals(
+                float(len(features) if weights is None else weights.sum()),
+                len(features) if weights is None else int(np.count_nonzero(weights)),
+                copies_of(len(features), weights, one),
+                weighted.sum(axis=0),
+                (weighted * targets).sum(axis=0),
+            )
         if weights is not None:
             features *= np.sqrt(narrow)[:, None]
-        syrk = ssyrk if dtype == np.float32 else dsyrk
-        # The same memory for every block: fresh pages cost as much as a tenth of the product.
-        size = new.shape[1]
-        if self._product is None or self._product.dtype != dtype or len(self._product) != size:
-            self._product = np.empty((size, size), dtype=dtype, order="F")
-        syrk(1.0, new.T, beta=0.0, c=self._product, lower=1, overwrite_c=1)
-        add_lower(self.gram[done:, done:], self._product, unit)
-        if done:
-            product = new.T @ features[:, :done]
-            self.gram[done:, :done] += unit * product if unit != 1.0 else product
+        product = self._room(new.shape[1], dtype)
+        gram_lower(new, product)
+        rest = new.T @ features[:, :done] if done else None
+        return BlockSums(done, unit, first, cross, product, rest, totals)
+
+    def take(self, block: "BlockSums") -> None:
+        """Add the sums of a block, in float64."""
+        done = block.done
+        self.first[done:] += block.first
+        self.cross[done:] += block.cross
+        add_lower(self.gram[done:, done:], block.product, block.unit)
+        self._spare.append(block.product)
+        if block.rest is not None:
+            self.gram[done:, :done] += block.unit * block.rest.astype(np.float64)
+        if block.totals is not None:
+            weight, count, copies, targets, squares = block.totals
+            self.weight += weight
+            self.count += count
+            self.copies += copies
+            self.targets = self.targets + targets
+            self.squares = self.squares + squares
+
+    def _room(self, size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Memory for a product, used again: fresh pages cost as much as a tenth of it."""
+        while self._spare:
+            with contextlib.suppress(IndexError):
+                product = self._spare.pop()
+                if product.dtype == dtype and len(product) == size:
+                    return product
+        return np.empty((size, size), dtype=dtype, order="F")
 
     def add_products(
         self, gram: NDArray[Any], first: Floats, cross: Floats, targets: Floats
@@ -208,16 +256,14 @@ class Moments:
         squares = self.squares / total
         if fit_intercept:
             mean = self.shift + offset
-            gram -= np.outer(offset, offset)
+            add_rank_two(gram, -0.5 * offset, offset)
             cross -= np.outer(offset, targets)
             squares = squares - targets**2
         else:
             mean = np.zeros_like(offset)
-            gram += np.outer(self.shift, offset + self.shift)
-            gram += np.outer(offset, self.shift)
+            add_rank_two(gram, self.shift, offset + 0.5 * self.shift)
             cross += np.outer(self.shift, targets)
             targets = np.zeros_like(targets)
-        mirror(gram)
         squares = np.maximum(squares, 0.0)
         return NormalEquations(total, mean, gram, targets, cross, squares, self.copies)
 
@@ -245,8 +291,12 @@ class NormalEquations:
 
     def errors(self, weights: Floats) -> Floats:
         """Σw(y − u)²/Σw of each output."""
-        explained = weights * (2.0 * self.cross - self.gram @ weights)
+        explained = weights * (2.0 * self.cross - self.image(weights))
         return np.asarray(np.maximum(self.squares - explained.sum(axis=0), 0.0))
+
+    def image(self, weights: Floats) -> Floats:
+        """gram·weights, by the BLAS that factors the Gram: two that take turns wait for threads."""
+        return np.asarray(dsymm(1.0, self.gram, weights, lower=1))
 
 
 def copies_of(n_rows: int, weights: Floats | None, one: Floats | None) -> float:

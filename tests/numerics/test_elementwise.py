@@ -6,8 +6,12 @@ import pytest
 from kitchensinks.numerics.elementwise import (
     add_lower,
     add_lower_plain,
+    add_rank_two,
+    add_rank_two_plain,
     affine,
     affine_plain,
+    column_sums,
+    column_sums_plain,
     cosine,
     cosine_plain,
 )
@@ -58,3 +62,23 @@ def test_add_lower_agrees_with_its_plain_twin(size, dtype):
     add_lower_plain(expected, part, 0.5)
     add_lower(total, part, 0.5)
     np.testing.assert_allclose(total, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_add_rank_two_agrees_with_its_plain_twin(size):
+    rng = np.random.default_rng(0)
+    total = np.asfortranarray(np.tril(rng.normal(size=(size, size))))
+    left, right = rng.normal(size=(2, size))
+    expected = total.copy(order="F")
+    add_rank_two_plain(expected, left, right)
+    add_rank_two(total, left, right)
+    np.testing.assert_allclose(total, expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(total, total.T)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_column_sums_agree_with_their_plain_twin(shape, dtype):
+    values = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    tolerance = 100 * np.finfo(dtype).eps
+    np.testing.assert_allclose(column_sums(values), column_sums_plain(values), atol=tolerance)

@@ -6,7 +6,6 @@ vector times an independent factor of its own length (`radial`), and every kind
 of projection has exactly that marginal law.
 """
 
-import functools
 import math
 import threading
 from collections.abc import Callable
@@ -14,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from kitchensinks.bases.base import BLOCK
 from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
+from kitchensinks.numerics.threads import thread_pools
 from kitchensinks.numerics.words import Words
 from kitchensinks.rows import block_slices, densify
 
@@ -45,12 +44,6 @@ def projection_block_size(kind: str, n_inputs: int) -> int:
         return BLOCK
     size = rotation_size(kind, n_inputs)
     return size * -(-BLOCK // size)
-
-
-@functools.cache
-def thread_pools() -> ThreadpoolController:
-    """The thread pools of the process; finding them takes a while, so once."""
-    return ThreadpoolController()
 
 
 def sample_projection(

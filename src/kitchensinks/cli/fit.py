@@ -25,7 +25,7 @@ from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.checks import check_loss, check_parameters
-from kitchensinks.estimators.checks import threads as with_threads
+from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.persistence import save
 from kitchensinks.rows import block_slices
 from kitchensinks.rows.columns import Columns

@@ -15,7 +15,7 @@ from kitchensinks.cli.scoring import scorer
 from kitchensinks.cli.targets import like_classes
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.estimators import KitchenSinkClassifier
-from kitchensinks.estimators.checks import threads as with_threads
+from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.persistence import Saved, open_model
 from kitchensinks.rows.tables import Table, arrow, open_table
 from kitchensinks.rows.view import Rows, known_targets

@@ -23,7 +23,7 @@ from kitchensinks.adapt import is_mixed, learn_table
 from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.estimators.adapting import adapted, plain_basis, plain_components
-from kitchensinks.estimators.checks import check_loss, check_parameters, threads
+from kitchensinks.estimators.checks import check_loss, check_parameters
 from kitchensinks.estimators.resume import Resume, resuming
 from kitchensinks.estimators.tables import table_rows, table_targets
 from kitchensinks.execution import is_dask
@@ -46,6 +46,7 @@ from kitchensinks.fitting import (
 from kitchensinks.losses import Array, Loss
 from kitchensinks.model import Model
 from kitchensinks.moments import Moments
+from kitchensinks.numerics.threads import threads
 from kitchensinks.rows import advice, check_size, describe
 from kitchensinks.rows.columns import Columns
 from kitchensinks.rows.keys import row_keys
@@ -427,7 +428,9 @@ class KitchenSink(BaseEstimator):
             errors = [self._in_loss_units(float(error)) for error in fit.alpha_errors.flat]
             self.alpha_errors_ = np.array(errors).reshape(fit.alpha_errors.shape)
         self.condition_number_ = fit.condition
-        if fit.moments is None or not math.isnan(fit.freedom):
+        self._sampled = fit.sampled
+        known = fit.moments is None and fit.sampled is None
+        if known or not math.isnan(fit.freedom):
             self.effective_dimension_ = fit.freedom
         self.gram_noise_ = fit.noise
         self._keep_moments(fit.moments, fit.groups)

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from kitchensinks.estimators.adapting import plain_basis
 from kitchensinks.estimators.base import Batch, KitchenSink
-from kitchensinks.estimators.checks import check_parameters, threads
+from kitchensinks.estimators.checks import check_parameters
 from kitchensinks.features import BLOCK_ROWS
 from kitchensinks.fitting import (
     Groups,
@@ -19,6 +19,7 @@ from kitchensinks.fitting import (
     takes_stochastic,
 )
 from kitchensinks.moments import Moments
+from kitchensinks.numerics.threads import threads
 from kitchensinks.rows import block_slices
 
 # What is worked out from the sums when it is asked for, and is out of date when rows come in.
@@ -189,6 +190,7 @@ class Batches(KitchenSink):
     def drop_sums(self) -> None:
         """Keep the model alone: without the sums there is less to hold, and no more to add to."""
         self._keep_moments(None, None)
+        self._sampled = None
         self._few = None
 
     def _condensed_moments(self) -> tuple[Moments | None, Groups | None]:
@@ -205,10 +207,14 @@ class Batches(KitchenSink):
 
     def _find_effective_dimension(self) -> float:
         moments, _ = self._condensed_moments()
-        if moments is None:
+        sampled = self.__dict__.get("_sampled")
+        if moments is not None:
+            gram = moments.normal_equations(self._had_intercept).gram
+        elif sampled is not None:
+            gram = sampled.gram
+        else:
             return math.nan
-        equations = moments.normal_equations(self._had_intercept)
-        return effective_dimension(equations.gram, self.alpha_ * self._alpha_unit())
+        return effective_dimension(gram, self.alpha_ * self._alpha_unit())
 
     def _note(self, batch: Batch) -> None:
         """Rows that have gone into the sums (a classifier remembers some of them)."""

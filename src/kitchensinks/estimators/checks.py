@@ -2,18 +2,14 @@
 
 import math
 import numbers
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
-
-import numba
-from threadpoolctl import threadpool_limits
 
 from kitchensinks.adapt import check_adapt
 from kitchensinks.bases.base import check_count, check_positive
 from kitchensinks.constraints import Constraint
 from kitchensinks.fitting import check_solver
 from kitchensinks.losses import LOSSES, Loss
+from kitchensinks.numerics.threads import check_jobs
 from kitchensinks.rows.memory import memory_budget
 from kitchensinks.selection.leverage import require_dense
 from kitchensinks.selection.reweighted import check_selection
@@ -46,13 +42,7 @@ def check_parameters(estimator: Any, loss: Loss) -> None:
     if estimator.dtype is not None:
         check_dtype(estimator.dtype)
     memory_budget(estimator.memory_budget)
-    n_jobs = estimator.n_jobs
-    whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and not (whole and n_jobs != 0):
-        raise ValueError(
-            f"n_jobs={n_jobs!r}: need a whole number of threads, -1 for all cores, or None to "
-            "leave them as they are."
-        )
+    check_jobs(estimator.n_jobs)
 
 
 def check_components(n_components: Any) -> None:
@@ -91,23 +81,3 @@ def check_loss(loss: Any, task: str) -> Loss:
     if task not in loss.tasks:
         raise ValueError(f"loss={loss.name!r} does not fit {task}: need one of {names}.")
     return loss
-
-
-@contextmanager
-def threads(n_jobs: int | None) -> Iterator[None]:
-    """Use n_jobs threads in BLAS and compiled loops, and put things back.
-
-    −1 is all cores, −2 all but one, and so on, as in joblib.
-    """
-    if n_jobs is None:
-        yield
-        return
-    most = int(numba.config.NUMBA_NUM_THREADS)
-    count = n_jobs if n_jobs > 0 else max(1, most + 1 + n_jobs)
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(count, most))
-    try:
-        with threadpool_limits(limits=count):
-            yield
-    finally:
-        numba.set_num_threads(before)

@@ -20,6 +20,7 @@ from kitchensinks.estimators.tables import table_targets
 from kitchensinks.execution import is_dask
 from kitchensinks.fitting import Fit, LeftOut, Settings, left_out_of
 from kitchensinks.losses import Array, get_loss
+from kitchensinks.moments import NormalEquations
 from kitchensinks.rows import block_slices
 from kitchensinks.rows.keys import RowSample
 from kitchensinks.rows.tables import Table
@@ -313,15 +314,22 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
             places, scores = fit.held_out
             own = None if batch.weights is None else batch.weights[places]
             self.calibration_ = Calibration.fit(scores, batch.targets[places] > 0, own)
-        elif fit.moments is None or fit.left_out is None:
+        elif fit.sampled is None and (fit.moments is None or fit.left_out is None):
             self.calibration_ = self._calibrate_on_sample(fit.left_out)
 
     def _find_calibration(self) -> Calibration | None:
         moments, groups = self._condensed_moments()
-        if not self._needs_calibration() or moments is None:
+        sampled: NormalEquations | None = self.__dict__.get("_sampled")
+        if not self._needs_calibration() or (moments is None and sampled is None):
             return None
         settings = replace(self._settings(None), fit_intercept=self._had_intercept)
-        left_out = left_out_of(moments, self.alpha_, settings)
+        fitted = None
+        if moments is not None:
+            equations = moments.normal_equations(self._had_intercept)
+        else:
+            assert sampled is not None
+            equations, fitted = sampled, self.model_.weights
+        left_out = left_out_of(equations, self.alpha_, settings, fitted)
         if groups is not None and left_out is not None:
             left_out = groups.expand_left_out(left_out)
         return self._calibrate_on_sample(left_out)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from kitchensinks.estimators.adapting import plain_basis, plain_components
 from kitchensinks.estimators.base import Batch
-from kitchensinks.estimators.checks import check_loss, check_parameters, threads
+from kitchensinks.estimators.checks import check_loss, check_parameters
 from kitchensinks.execution.cluster import all_threads, delayed, slots, tree
 from kitchensinks.execution.lazily import lazily
 from kitchensinks.execution.partitions import Part, Partitions, Schema, naming, whole_rows
@@ -30,6 +30,7 @@ from kitchensinks.fitting import (
 )
 from kitchensinks.losses import Array
 from kitchensinks.moments import Moments
+from kitchensinks.numerics.threads import threads
 from kitchensinks.rows.keys import RowSample
 from kitchensinks.standardise import Spread
 from kitchensinks.transform import seed_of
@@ -388,7 +389,7 @@ def _sums_and_fit(estimator: Any, seen: Seen, partitions: Partitions) -> tuple[S
 
 def _left_out(moments: Moments, alpha: float, settings: Settings) -> LeftOut:
     def scores(*rows: Any) -> Array:
-        found = left_out_of(moments, alpha, settings)
+        found = left_out_of(moments.normal_equations(settings.fit_intercept), alpha, settings)
         assert found is not None
         return found(*rows)
 

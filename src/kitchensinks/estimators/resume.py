@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info
 
 from kitchensinks.bases import Basis
 from kitchensinks.checkpoint import Checkpoint
-from kitchensinks.estimators.checks import threads
+from kitchensinks.numerics.threads import threads
 from kitchensinks.rows.memory import memory_budget
 from kitchensinks.rows.tables import checksum
 from kitchensinks.rows.view import Rows

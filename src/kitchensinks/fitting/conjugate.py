@@ -7,16 +7,14 @@ import numpy as np
 
 from kitchensinks.features import FeatureBlocks
 from kitchensinks.fitting.space import Fit, Settings, gram_noise, shares_of, warn_noise
-from kitchensinks.fitting.squared import cholesky_fit, effective_dimension
 from kitchensinks.losses import Array
-from kitchensinks.moments import Moments
+from kitchensinks.moments import BlockSums, Moments
 from kitchensinks.numerics.words import Words
-from kitchensinks.rows import block_slices
 from kitchensinks.solvers import Design
 from kitchensinks.solvers.conjugate import conjugate_gradients, factored_preconditioner
 
 # Rows for each feature in the sample that preconditions conjugate gradients.
-PRECONDITIONER_ROWS = 6
+PRECONDITIONER_ROWS = 3
 # Conjugate gradients pay where there are this many rows for each feature, and enough features.
 CONJUGATE_ROWS, CONJUGATE_COLUMNS = 30, 1500
 
@@ -42,56 +40,69 @@ def fit_conjugate(
     """The Gram of a sample of the rows preconditions passes over all of them."""
     n_rows, alpha = blocks.n_rows, float(settings.alpha)
     shares = shares_of(weights, n_rows)
-    design = Design(blocks.walk, n_rows, blocks.n_columns, blocks.frozen.dtype)
-    both = design.adjoint(np.column_stack([shares, shares[:, None] * targets]))
+    sample, both = _first_walk(blocks, targets, weights, shares, settings)
     mean = both[:, 0] * settings.fit_intercept
     target = shares @ targets * settings.fit_intercept
     cross = both[:, 1:] - np.outer(mean, target)
+    design = Design(blocks.walk, n_rows, blocks.n_columns, blocks.frozen.dtype)
 
     def gram(vector: Array) -> Array:
         image = design.sweep(vector, lambda rows, scores: shares[rows, None] * scores)
         return np.asarray(image - np.outer(mean, mean @ vector))
 
-    sample = _sample_moments(blocks, targets, weights, settings)
     equations = sample.normal_equations(settings.fit_intercept)
     noise = gram_noise(blocks.frozen.dtype, float(np.trace(equations.gram)), n_rows)
     warn_noise(alpha, noise)
+    precondition = factored_preconditioner(equations.gram, alpha)
     solution = conjugate_gradients(
         gram,
         cross,
         shares @ (targets - target) ** 2,
         alpha,
-        factored_preconditioner(equations.gram, alpha),
+        precondition,
         close=True,
+        start=precondition(equations.cross),
         tol=settings.tol,
         max_iter=settings.max_iter,
         callback=reporter(settings),
     )
-    solution = solution._replace(intercept=target - mean @ solution.weights, passes=design.passes)
-    fit = Fit(solution.weights, solution.intercept, alpha, solution, noise=noise)
-    # Leverages, condition and freedom are those of the sample; the scores are those of the fit.
+    passes = design.passes + 1
+    solution = solution._replace(intercept=target - mean @ solution.weights, passes=passes)
+    # Leverages and freedom are those of the sample; the scores are those of the fit.
     total = float(n_rows) if weights is None else float(weights.sum())
-    equations = replace(equations, weight=total, mean=mean, target=target)
-    rough = cholesky_fit(equations, alpha, settings, solution.weights)
-    if rough is not None:
-        fit.condition, fit.left_out = rough.condition, rough.left_out
-        fit.freedom = effective_dimension(equations.gram, alpha)
-    return fit
+    sampled = replace(equations, weight=total, mean=mean, target=target)
+    return Fit(solution.weights, solution.intercept, alpha, solution, noise=noise, sampled=sampled)
 
 
-def _sample_moments(
-    blocks: FeatureBlocks, targets: Array, weights: Array | None, settings: Settings
-) -> Moments:
+def _first_walk(
+    blocks: FeatureBlocks,
+    targets: Array,
+    weights: Array | None,
+    shares: Array,
+    settings: Settings,
+) -> tuple[Moments, Array]:
+    """Sums over a sample of the rows, and Z'·(shares, shares∘targets) over all of them."""
     order = Words(settings.seed, 0, stream=5).permutation(blocks.n_rows)
     if weights is not None:
         order = order[weights[order] > 0.0]
-    sample = np.sort(order[: PRECONDITIONER_ROWS * blocks.n_columns])
+    chosen = np.zeros(blocks.n_rows, dtype=bool)
+    chosen[order[: PRECONDITIONER_ROWS * blocks.n_columns]] = True
     moments = Moments.zeros(blocks.pilot() * settings.fit_intercept, targets.shape[1])
-    for part in block_slices(len(sample), blocks.block_rows):
-        rows = sample[part]
-        own = None if weights is None else weights[rows]
-        moments.add(blocks.pick(rows), targets[rows], own)
-    return moments
+    columns = np.column_stack([shares, shares[:, None] * targets]).astype(blocks.frozen.dtype)
+
+    def sums(rows: slice, features: Any) -> tuple[BlockSums, Array]:
+        own = np.flatnonzero(chosen[rows])
+        places = rows.start + own
+        part = None if weights is None else weights[places]
+        image = (features.T @ columns[rows]).astype(np.float64)
+        return moments.sums_of(features[own], targets[places], part), image
+
+    image = np.zeros((blocks.n_columns, columns.shape[1]))
+    for _, (block, part) in blocks.walk(sums):
+        moments.take(block)
+        image += part
+    moments.close()
+    return moments, image
 
 
 def reporter(settings: Settings) -> Any:

@@ -1,6 +1,8 @@
-"""Every loss but the squared one: iterations in the metric of the factored Gram."""
+"""Every loss but the squared one: dual coordinates, or steps in the metric of the factored Gram."""
 
 from dataclasses import replace
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +17,17 @@ from kitchensinks.fitting.space import (
     sum_moments,
     warn_noise,
 )
-from kitchensinks.losses import Array
+from kitchensinks.losses import Array, Kinked
 from kitchensinks.moments import Moments
 from kitchensinks.solvers import (
-    Design,
     FactoredGram,
     Problem,
     Solution,
+    solve_coordinates,
     solve_nonsmooth,
     solve_smooth,
 )
+from kitchensinks.solvers.problem import Callback
 
 # Ridge strengths tried, as powers of ten of the mean squared centred feature row.
 _POWERS = range(-1, -8, -1)
@@ -49,19 +52,53 @@ def fit_convex(
         if calibrate:
             rough = replace(settings, alpha=alpha, tol=max(settings.tol, _ROUGH))
             held_out = held_out_scores(space, targets, weights, rough, _weights_of)
-    problem, factored, noise = _problem(space, targets, weights, settings, alpha, moments)
-    warn_noise(alpha, noise)
-    solution = _solve(problem, factored, settings)
-    return Fit(
-        *space.lift(solution.weights, solution.intercept),
+    evidence: dict[str, Any] = {"alphas": alphas, "alpha_errors": errors, "held_out": held_out}
+    found = None
+    if moments is None and takes_coordinates(space, settings):
+        found, _ = _by_coordinates(space, targets, weights, settings, alpha)
+    if found is None:
+        problem, factored, noise = _problem(space, targets, weights, settings, alpha, moments)
+        warn_noise(alpha, noise)
+        found = _solve(problem, factored, settings)
+        evidence |= spectrum_facts(factored.values, alpha, factored.rounding) | {"noise": noise}
+    return Fit(*space.lift(found.weights, found.intercept), alpha, found, **evidence)
+
+
+def takes_coordinates(space: Space, settings: Settings) -> bool:
+    """Whether dual coordinates are tried first: kinked loss, no ball, features kept in memory.
+
+    They leave no sums behind that a checkpoint could keep.
+    """
+    plain = settings.constraint is None and settings.checkpoint is None
+    return isinstance(settings.loss, Kinked) and plain and space.cached
+
+
+def _by_coordinates(
+    space: Space,
+    targets: Array,
+    weights: Array | None,
+    settings: Settings,
+    alpha: float,
+    dual: Array | None = None,
+) -> tuple[Solution | None, Array | None]:
+    """The solution with its dual variables, or None where the ridge is too weak for this."""
+    if alpha <= 0.0:
+        return None, None
+    problem = Problem(
+        space.design(),
+        settings.loss,
+        targets,
+        shares_of(weights, space.n_rows),
         alpha,
-        solution,
-        alphas=alphas,
-        alpha_errors=errors,
-        noise=noise,
-        held_out=held_out,
-        **spectrum_facts(factored.values, alpha, factored.rounding),
+        None,
+        settings.fit_intercept,
+        np.zeros(space.n_columns),
+        None,
     )
+    solution, dual = solve_coordinates(
+        problem, tol=settings.tol, dual=dual, callback=_reporter(settings)
+    )
+    return (solution, dual) if solution.converged else (None, None)
 
 
 def _problem(
@@ -77,7 +114,7 @@ def _problem(
         moments = sum_moments(space, targets, weights, settings, keep=True, phase=phase)
     equations = moments.normal_equations(settings.fit_intercept)
     problem = Problem(
-        Design(space.walk, space.n_rows, space.n_columns, space.dtype),
+        space.design(),
         settings.loss,
         targets,
         shares_of(weights, space.n_rows),
@@ -94,22 +131,30 @@ def _problem(
 def _weights_of(
     space: Space, targets: Array, weights: Array, settings: Settings
 ) -> tuple[Array, Array]:
-    problem, factored, _ = _problem(space, targets, weights, settings, float(settings.alpha))
-    solution = _solve(problem, factored, settings)
-    return solution.weights, solution.intercept
+    alpha, found = float(settings.alpha), None
+    if takes_coordinates(space, settings):
+        found, _ = _by_coordinates(space, targets, weights, settings, alpha)
+    if found is None:
+        problem, factored, _ = _problem(space, targets, weights, settings, alpha)
+        found = _solve(problem, factored, settings)
+    return found.weights, found.intercept
 
 
-def _solve(problem: Problem, factored: FactoredGram, settings: Settings) -> Solution:
+def _reporter(settings: Settings) -> Callback:
     def report(iteration: int, objective: float, gap: float) -> None:
         settings.progress(f"iteration {iteration}: objective {objective:.6g}, gap {gap:.2g}")
 
+    return report
+
+
+def _solve(problem: Problem, factored: FactoredGram, settings: Settings) -> Solution:
     solve = solve_smooth if problem.loss.smooth else solve_nonsmooth
     return solve(
         problem,
         factored=factored,
         tol=settings.tol,
         max_iter=settings.max_iter,
-        callback=report,
+        callback=_reporter(settings),
     )
 
 
@@ -120,16 +165,41 @@ def _choose_alpha(
     split = Split.of(settings, weights)
     if split is None:
         raise too_few(settings, space.n_rows)
-    problem, factored, noise = _problem(
-        space, targets, split.fitted, settings, 0.0, phase="sums-without-held-out"
-    )
     rough = replace(settings, tol=max(settings.tol, _ROUGH), progress=lambda text: None)
-    trace = float(factored.values.sum()) or 1.0
+
+    @cache
+    def by_gram() -> tuple[Problem, FactoredGram, float]:
+        phase = "sums-without-held-out"
+        return _problem(space, targets, split.fitted, settings, 0.0, phase=phase)
+
+    coordinates = takes_coordinates(space, settings)
+    if coordinates:
+        trace = _trace(space, shares_of(split.fitted, space.n_rows), settings.fit_intercept)
+        noise = gram_noise(space.dtype, trace, space.n_rows)
+    else:
+        trace, noise = float(by_gram()[1].values.sum()), by_gram()[2]
+    dual: Array | None = None
 
     def scores_of(alpha: float) -> Array:
-        solution = _solve(replace(problem, alpha=alpha), factored, rough)
-        return problem.design.scores(solution.weights)[split.held] + solution.intercept
+        nonlocal coordinates, dual
+        found = None
+        if coordinates:
+            found, dual = _by_coordinates(space, targets, split.fitted, rough, alpha, dual)
+            coordinates = found is not None
+        if found is None:
+            problem, factored, _ = by_gram()
+            found = _solve(replace(problem, alpha=alpha), factored, rough)
+        return space.design().scores(found.weights)[split.held] + found.intercept
 
-    alphas = [trace * 10.0**power for power in _POWERS]
+    alphas = [(trace or 1.0) * 10.0**power for power in _POWERS]
     alphas = [alpha for alpha in alphas if alpha >= noise] or alphas[:1]
     return least_held_out(alphas, scores_of, targets, split, settings)
+
+
+def _trace(space: Space, shares: Array, fit_intercept: bool) -> float:
+    """Trace of the Gram, centred where there is an intercept, in one walk."""
+    total, mean = 0.0, np.zeros(space.n_columns)
+    for rows, block in space.walk():
+        total += float(shares[rows] @ np.einsum("ij,ij->i", block, block))
+        mean += shares[rows] @ block
+    return max(0.0, total - float(mean @ mean)) if fit_intercept else total

@@ -234,7 +234,7 @@ def _extend(
             if mine.any():
                 own = None if weights is None else weights[rows][mine]
                 one = None if settings.one is None else settings.one[rows][mine]
-                sums[part].add_columns(features[mine], targets[rows][mine], own, done, one)
+                sums[part].add(features[mine], targets[rows][mine], own, one, done)
     return sums
 
 

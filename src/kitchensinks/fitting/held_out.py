@@ -62,11 +62,12 @@ def held_out_scores(
     features = space.pick(split.places)
     everything = slice(0, len(features))
 
-    def walk() -> Iterator[tuple[slice, Any]]:
-        yield everything, features
+    def walk(work: Any = None) -> Iterator[tuple[slice, Any]]:
+        yield everything, features if work is None else work(everything, features)
 
-    def fresh() -> Iterator[tuple[slice, Any]]:
-        yield everything, features.copy()
+    def fresh(work: Any = None) -> Iterator[tuple[slice, Any]]:
+        copy = features.copy()
+        yield everything, copy if work is None else work(everything, copy)
 
     small = replace(
         space,

@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.features import BLOCK_ROWS, FeatureBlocks
 from kitchensinks.losses import Array, Loss
-from kitchensinks.moments import Moments
+from kitchensinks.moments import BlockSums, Moments, NormalEquations
 from kitchensinks.rows import block_slices, densify
-from kitchensinks.solvers import Solution
+from kitchensinks.solvers import Design, Solution
 from kitchensinks.solvers.dual import Span
 
 Walk = Callable[..., Iterator[tuple[slice, Any]]]
@@ -80,6 +81,8 @@ class Fit:
     # rows that were held out, (places, scores).
     left_out: LeftOut | None = None
     held_out: tuple[np.ndarray, Array] | None = None
+    # Set where the Gram is that of a sample of the rows: leverages and freedom are about it.
+    sampled: NormalEquations | None = None
     # Set where features coincided: `moments` are then those of the different ones.
     groups: Any = None
     # Set where the fit took place in the span of fewer rows than features.
@@ -91,8 +94,8 @@ class Space:
     """Where the weights are sought: all features, or the span of the rows where it is smaller.
 
     `walk` yields blocks that may be kept between passes and must not be changed; `fresh` yields
-    blocks that the caller may overwrite, from the row given on; `pick` gives the features of the
-    rows named.
+    blocks that the caller may overwrite, from the row given on; with `work=` both yield what that
+    makes of (rows, block), several blocks at a time. `pick` gives the features of the rows named.
     """
 
     walk: Walk
@@ -107,6 +110,10 @@ class Space:
     cached: bool = True
     # Sums over all rows, of equal weight, where there is a faster way than by their features.
     sums: Callable[[Array], Moments | None] | None = None
+
+    def design(self) -> Design:
+        """The features as solvers see them."""
+        return Design(self.walk, self.n_rows, self.n_columns, self.dtype)
 
     def lift(self, weights: Array, intercept: Array) -> tuple[Array, Array]:
         """Weights of the features themselves."""
@@ -152,7 +159,13 @@ def space_of(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -
     if blocks.sparse:
 
         def fill(source: Walk) -> Walk:
-            return lambda *start: ((rows, block.toarray()) for rows, block in source(*start))
+            def filled(*start: int, work: Any = None) -> Iterator[tuple[slice, Any]]:
+                def fill_in(rows: slice, block: Any) -> Any:
+                    return block.toarray() if work is None else work(rows, block.toarray())
+
+                return source(*start, work=fill_in)
+
+            return filled
 
         walk, fresh = fill(blocks.walk), fill(blocks.fresh)
 
@@ -172,13 +185,14 @@ def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings
     shares = shares_of(weights, blocks.n_rows)
     span = Span.of(gathered(blocks), shares, settings.fit_intercept)
 
-    def walk() -> Iterator[tuple[slice, Array]]:
+    def walk(work: Any = None) -> Iterator[tuple[slice, Array]]:
         for part in block_slices(blocks.n_rows, BLOCK_ROWS):
-            yield part, span.coordinates[part]
+            block = span.coordinates[part]
+            yield part, block if work is None else work(part, block)
 
-    def fresh() -> Iterator[tuple[slice, Array]]:
+    def fresh(work: Any = None) -> Iterator[tuple[slice, Array]]:
         for part, block in walk():
-            yield part, block.copy()
+            yield part, block.copy() if work is None else work(part, block.copy())
 
     rank = len(span.values)
     double = np.dtype(np.float64)
@@ -221,16 +235,21 @@ def sum_moments(
             return summed
     keep = keep and space.cached
     moments = Moments.zeros(space.shift, targets.shape[1])
-    blocks = space.walk() if keep else space.fresh()
-    if settings.checkpoint is not None and space.span is None:
-        blocks = settings.checkpoint.over(phase, space.fresh, moments.state, moments.restore)
-    for rows, features in blocks:
-        moments.add(
+
+    def sums(rows: slice, features: Any) -> BlockSums:
+        return moments.sums_of(
             features.copy() if keep else features,
             targets[rows],
             None if weights is None else weights[rows],
             None if settings.one is None else settings.one[rows],
         )
+
+    blocks = space.walk(work=sums) if keep else space.fresh(work=sums)
+    if settings.checkpoint is not None and space.span is None:
+        keep, source = False, partial(space.fresh, work=sums)
+        blocks = settings.checkpoint.over(phase, source, moments.state, moments.restore)
+    for rows, block in blocks:
+        moments.take(block)
         settings.progress(f"summed {rows.stop} of {len(targets)} rows")
     moments.close()
     return moments

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -123,15 +124,24 @@ def _leave_one_out(
 ) -> Array:
     """The second look at the rows, which a checkpoint can stop and take up again."""
     total = np.zeros((len(alphas), targets.shape[1]))
-    blocks = space.fresh()
+
+    def squares(rows: slice, features: Any) -> Array:
+        own = None if weights is None else weights[rows]
+        one = None if settings.one is None else settings.one[rows]
+        return path.left_out_squares(features, targets[rows], own, alphas, one)
+
+    source = partial(space.fresh, work=squares)
+    blocks = source()
     if settings.checkpoint is not None and space.span is None:
         blocks = settings.checkpoint.over(
             "leave-one-out",
-            space.fresh,
+            source,
             lambda: {"total": total},
             lambda state: np.copyto(total, state["total"]),
         )
-    return path.leave_one_out(blocks, targets, weights, alphas, settings.one, total)
+    for _, block in blocks:
+        total += block
+    return total / path.equations.weight
 
 
 def _eigen_fit(
@@ -182,7 +192,7 @@ def cholesky_fit(
     except np.linalg.LinAlgError:
         return None
     weights = np.asarray(dpotrs(factor, equations.cross, lower=1)[0])
-    gradient = 2.0 * (equations.cross - equations.gram @ weights - alpha * weights)
+    gradient = 2.0 * (equations.cross - equations.image(weights) - alpha * weights)
     errors = equations.errors(weights)
     objective = float(np.sum(errors + alpha * np.sum(weights**2, axis=0)))
     gap = float(np.sum(gradient**2)) / (4.0 * alpha)
@@ -226,10 +236,14 @@ def effective_dimension(gram: Array, alpha: float) -> float:
     return len(gram) - alpha * float(np.vdot(inverse, inverse))
 
 
-def left_out_of(moments: Moments, alpha: float, settings: Settings) -> LeftOut | None:
-    """Leave-one-out scores of the fit that has these sums and this ridge."""
-    equations = moments.normal_equations(settings.fit_intercept)
-    fit = cholesky_fit(equations, alpha, settings) if alpha > 0.0 else None
+def left_out_of(
+    equations: NormalEquations, alpha: float, settings: Settings, fitted: Array | None = None
+) -> LeftOut | None:
+    """Leave-one-out scores of the fit that has these sums and this ridge.
+
+    `fitted`: its weights, where the sums are those of a sample of its rows.
+    """
+    fit = cholesky_fit(equations, alpha, settings, fitted) if alpha > 0.0 else None
     if fit is None:
         fit = _eigen_fit(equations, alpha, settings, RidgePath(equations, settings.fit_intercept))
     return fit.left_out

@@ -6,6 +6,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.threads import looped
+
 # Below this many entries NumPy is done before the threads have started.
 SMALL = 2**14
 
@@ -66,7 +68,7 @@ def _cosine_of_turns64(turns: Any) -> Any:
     return total * v
 
 
-@numba.njit(parallel=True, cache=True, fastmath={"contract"})
+@looped(fastmath={"contract"})
 def _cosine32(angle: Any, phase: Any, amplitude: Any) -> None:
     turn = np.float32(0.15915494309189535)
     for i in numba.prange(angle.shape[0]):
@@ -74,7 +76,7 @@ def _cosine32(angle: Any, phase: Any, amplitude: Any) -> None:
             angle[i, k] = amplitude * _cosine_of_turns32((angle[i, k] + phase[k]) * turn)
 
 
-@numba.njit(parallel=True, cache=True, fastmath={"contract"})
+@looped(fastmath={"contract"})
 def _cosine64(angle: Any, phase: Any, amplitude: Any) -> None:
     turn = 0.15915494309189535
     for i in numba.prange(angle.shape[0]):
@@ -102,7 +104,7 @@ def cosine_plain(angle: NDArray[Any], phase: NDArray[Any], amplitude: float) -> 
     angle *= angle.dtype.type(amplitude)
 
 
-@numba.njit(parallel=True, cache=True, fastmath={"contract"})
+@looped(fastmath={"contract"})
 def _affine(values: Any, scale: Any, shift: Any) -> None:
     for i in numba.prange(values.shape[0]):
         for k in range(values.shape[1]):
@@ -124,7 +126,7 @@ def affine_plain(values: NDArray[Any], scale: float, shift: NDArray[Any]) -> Non
     values -= shift.astype(values.dtype)
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def _add_lower(total: Any, part: Any, unit: Any) -> None:
     for j in numba.prange(total.shape[1]):
         for i in range(j, total.shape[0]):
@@ -142,3 +144,60 @@ def add_lower(total: NDArray[np.float64], part: NDArray[Any], unit: float) -> No
 def add_lower_plain(total: NDArray[np.float64], part: NDArray[Any], unit: float) -> None:
     """The same in NumPy."""
     total += unit * np.tril(part).astype(np.float64)
+
+
+@looped()
+def _add_rank_two(total: Any, left: Any, right: Any) -> None:
+    size = total.shape[0]
+    tiles = (size + 63) // 64
+    for tile in numba.prange(tiles):
+        first = 64 * tile
+        for start in range(first, size, 64):
+            for j in range(first, min(first + 64, size)):
+                for i in range(max(start, j), min(start + 64, size)):
+                    total[i, j] += left[i] * right[j] + right[i] * left[j]
+                    total[j, i] = total[i, j]
+
+
+def add_rank_two(
+    total: NDArray[np.float64], left: NDArray[np.float64], right: NDArray[np.float64]
+) -> None:
+    """total += left·right' + right·left' below the diagonal, then mirrored; total (K, K)."""
+    if total.size < SMALL:
+        add_rank_two_plain(total, left, right)
+    else:
+        _add_rank_two(total, left, right)
+
+
+def add_rank_two_plain(
+    total: NDArray[np.float64], left: NDArray[np.float64], right: NDArray[np.float64]
+) -> None:
+    """The same in NumPy."""
+    lower = np.tril(total + np.outer(left, right) + np.outer(right, left))
+    total[...] = lower + np.tril(lower, -1).T
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz"})
+def _column_sums(values: Any, total: Any) -> None:
+    part = np.empty(values.shape[1], values.dtype)
+    for start in range(0, values.shape[0], 64):
+        part[:] = 0
+        for i in range(start, min(start + 64, values.shape[0])):
+            for k in range(values.shape[1]):
+                part[k] += values[i, k]
+        for k in range(values.shape[1]):
+            total[k] += part[k]
+
+
+def column_sums(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Σ over rows of values (n, K) in float64, of runs of 64 rows in their own dtype."""
+    if values.size < SMALL:
+        return column_sums_plain(values)
+    total = np.zeros(values.shape[1])
+    _column_sums(values, total)
+    return total
+
+
+def column_sums_plain(values: NDArray[Any]) -> NDArray[np.float64]:
+    """The same in NumPy."""
+    return np.asarray(values.sum(axis=0, dtype=np.float64))

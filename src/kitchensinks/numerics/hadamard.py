@@ -6,6 +6,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.threads import looped
+
 # Rows that go through a transform together: one vector register and more of each.
 _TILE = 16
 
@@ -17,21 +19,30 @@ def next_power_of_two(count: int) -> int:
 
 @numba.njit(cache=True)
 def _transform(work: Any) -> None:
-    """Replace each column x of work (P, tile) by Hx, H_jk = (−1)^⟨bits of j, bits of k⟩."""
-    length, tile = work.shape
-    half = 1
-    while half < length:
-        for start in range(0, length, 2 * half):
-            for k in range(start, start + half):
-                for t in range(tile):
-                    low = work[k, t]
-                    high = work[k + half, t]
-                    work[k, t] = low + high
-                    work[k + half, t] = low - high
-        half *= 2
+    """Replace each column x of work (P, tile) by Hx, H_jk = (−1)^⟨bits of j, bits of k⟩.
+
+    Two steps of the transform at a time, half as many walks over the memory; rows of a step that
+    follow each other are one long vector.
+    """
+    flat = work.reshape(work.size)
+    half = work.shape[1]
+    while 2 * half < flat.size:
+        for start in range(0, flat.size, 4 * half):
+            one, two = flat[start : start + half], flat[start + half : start + 2 * half]
+            three = flat[start + 2 * half : start + 3 * half]
+            four = flat[start + 3 * half : start + 4 * half]
+            for t in range(half):
+                a, b, c, d = one[t], two[t], three[t], four[t]
+                one[t], two[t] = (a + b) + (c + d), (a - b) + (c - d)
+                three[t], four[t] = (a + b) - (c + d), (a - b) - (c - d)
+        half *= 4
+    if half < flat.size:
+        one, two = flat[:half], flat[half:]
+        for t in range(half):
+            one[t], two[t] = one[t] + two[t], one[t] - two[t]
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def fastfood(
     rows: Any, signs: Any, order: Any, normals: Any, radius: Any, start: int, out: Any
 ) -> None:

@@ -8,6 +8,8 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.threads import looped
+
 # Stumps of a tile of the product, and their words that are counted before the next ones: two such
 # tiles, 16 kB each, stay in the first-level cache.
 _TILE, _WORDS = 16, 128
@@ -23,7 +25,7 @@ def popcount(typingctx: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def _differences(words: Any, out: Any) -> None:
     """Add to out[i, j], i ≥ j, the bits in which words[i] and words[j] differ; words (K, words)."""
     n_columns, n_words = words.shape
@@ -49,7 +51,7 @@ def _differences(words: Any, out: Any) -> None:
                     out[i, j] += count
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def pack_stumps(values: Any, column: Any, threshold: Any, words: Any) -> None:
     """Bit i of words[k] is set where values[column[k], i] ≥ threshold[k]; values (d, n)."""
     n_rows = values.shape[1]
@@ -85,7 +87,7 @@ def stump_products_plain(
     return np.asarray(signs.T @ signs)
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def stump_signs(rows: Any, column: Any, threshold: Any, out: Any) -> None:
     """+1 where rows[i, column[k]] ≥ threshold[k], else −1; out (n, K)."""
     one = out.dtype.type(1.0)
@@ -113,7 +115,7 @@ def _reached(thresholds: Any, low: Any, high: Any, value: Any) -> Any:
     return low
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def interval_sums(
     rows: Any, columns: Any, offsets: Any, thresholds: Any, targets: Any, counts: Any, sums: Any
 ) -> None:
@@ -147,7 +149,7 @@ def interval_sums_plain(
         np.add.at(sums, place, targets)
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def look_up(rows: Any, columns: Any, offsets: Any, thresholds: Any, tables: Any, out: Any) -> None:
     """out (n, outputs) += the entry of each column's table at the interval that its value is in.
 

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from kitchensinks.bases import Basis, Draw
 from kitchensinks.bases.base import check_positive
-from kitchensinks.bases.projections import thread_pools
+from kitchensinks.numerics.threads import thread_pools
 from kitchensinks.rows import block_slices, numeric_rows, numeric_weights
 
 Floats = NDArray[np.float64]

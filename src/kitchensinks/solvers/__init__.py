@@ -1,5 +1,6 @@
 """Convex solvers for the outer weights, each returning a certificate of how near it came."""
 
+from kitchensinks.solvers.coordinate import solve_coordinates
 from kitchensinks.solvers.nonsmooth import solve_nonsmooth
 from kitchensinks.solvers.problem import Design, Problem, Solution
 from kitchensinks.solvers.quadratic import FactoredGram, solve_squared
@@ -10,6 +11,7 @@ __all__ = [
     "FactoredGram",
     "Problem",
     "Solution",
+    "solve_coordinates",
     "solve_nonsmooth",
     "solve_smooth",
     "solve_squared",

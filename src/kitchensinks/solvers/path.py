@@ -42,6 +42,7 @@ class RidgePath:
         self.equations = equations
         self.fit_intercept = fit_intercept
         self.factored = FactoredGram(equations.gram) if factored is None else factored
+        self._cast: dict[np.dtype[Any], NDArray[Any]] = {}
         self.rotated: Array = self.factored.vectors.T @ equations.cross
 
     def shrunk(self, alphas: Array) -> Array:
@@ -49,6 +50,12 @@ class RidgePath:
         spectrum = self.factored.values[:, None] + alphas
         kept = spectrum > self.factored.rounding
         return np.divide(1.0, spectrum, out=np.zeros_like(spectrum), where=kept)
+
+    def _vectors(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Eigenvectors in a dtype, kept."""
+        if dtype not in self._cast:
+            self._cast[dtype] = self.factored.vectors.astype(dtype, copy=False)
+        return self._cast[dtype]
 
     def weights(self, alpha: float) -> Array:
         """β(α), shape (K, outputs)."""
@@ -94,7 +101,7 @@ class RidgePath:
         dtype = features.dtype
         shrunk = self.shrunk(alphas)
         centred = features - self.equations.mean.astype(dtype)
-        rotated = centred @ self.factored.vectors.astype(dtype)
+        rotated = centred @ self._vectors(dtype)
         fits = (shrunk[:, :, None] * self.rotated[:, None, :]).reshape(len(shrunk), -1)
         # Only ratios of the weights have to fit into float32.
         unit = np.abs(fits).max(axis=0, initial=0.0)
@@ -125,10 +132,23 @@ class RidgePath:
         for rows, features in blocks:
             own = None if weights is None else weights[rows]
             single = None if one is None else one[rows]
-            scores = self.left_out(features, targets[rows], own, alphas, single)
-            squares = (targets[rows, None, :] - scores) ** 2
-            total += squares.sum(axis=0) if own is None else np.tensordot(own, squares, 1)
+            total += self.left_out_squares(features, targets[rows], own, alphas, single)
         return total / self.equations.weight
+
+    def left_out_squares(
+        self,
+        features: NDArray[Any],
+        targets: Array,
+        weights: Array | None,
+        alphas: Array,
+        one: Array | None = None,
+    ) -> Array:
+        """Leave-one-out Σw·e² of the rows of a block, shape (alphas, outputs)."""
+        scores = self.left_out(features, targets, weights, alphas, one)
+        squares = (targets[:, None, :] - scores) ** 2
+        return np.asarray(
+            squares.sum(axis=0) if weights is None else np.tensordot(weights, squares, 1)
+        )
 
 
 def freedom_left(

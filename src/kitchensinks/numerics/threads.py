@@ -1,0 +1,124 @@
+"""Threads: how many there are, and work on blocks of rows that keeps all of them busy.
+
+Products of matrices and compiled loops have threads of their own, and each kind waits for its last
+thread before the other begins. Whole blocks of rows in threads of ours, each with a single thread
+of BLAS and of compiled loops, never wait for each other.
+"""
+
+import functools
+import numbers
+import types
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numba
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Loop = Callable[..., Any]
+
+
+def looped(**options: Any) -> Callable[[Loop], Loop]:
+    """Compile a loop twice: for all threads, and for callers that have one thread each.
+
+    The second form starts no threads and lets others run beside it; numba's own pool may not be
+    entered from two threads at once on every platform.
+    """
+
+    def compile_both(function: Loop) -> Loop:
+        # Compiled code is kept on disk under the name of the function.
+        twin = types.FunctionType(function.__code__, function.__globals__, function.__name__)
+        twin.__qualname__ = f"{function.__qualname__}_alone"
+        twin.__module__ = function.__module__
+        together = numba.njit(parallel=True, cache=True, **options)(function)
+        alone = numba.njit(nogil=True, cache=True, **options)(twin)
+
+        @functools.wraps(function)
+        def call(*arguments: Any) -> Any:
+            return (alone if numba.get_num_threads() == 1 else together)(*arguments)
+
+        return call
+
+    return compile_both
+
+
+@functools.cache
+def thread_pools() -> ThreadpoolController:
+    """The thread pools of the process; finding them takes a while, so once."""
+    return ThreadpoolController()
+
+
+@functools.cache
+def _blas() -> Any:
+    return thread_pools().select(user_api="blas")
+
+
+def thread_count() -> int:
+    """Threads that BLAS and compiled loops may both use."""
+    pools = [int(pool["num_threads"]) for pool in _blas().info()]
+    return max(1, min([int(numba.get_num_threads()), *pools]))
+
+
+@contextmanager
+def threads(n_jobs: int | None) -> Iterator[None]:
+    """Use n_jobs threads in BLAS and compiled loops, and put things back.
+
+    −1 is all cores, −2 all but one, and so on, as in joblib.
+    """
+    if n_jobs is None:
+        yield
+        return
+    most = int(numba.config.NUMBA_NUM_THREADS)
+    count = n_jobs if n_jobs > 0 else max(1, most + 1 + n_jobs)
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(count, most))
+    try:
+        with thread_pools().limit(limits=count):
+            yield
+    finally:
+        numba.set_num_threads(before)
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """An error unless n_jobs is a number of threads or None."""
+    whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and n_jobs != 0):
+        raise ValueError(
+            f"n_jobs={n_jobs!r}: need a whole number of threads, -1 for all cores, or None to "
+            "leave them as they are."
+        )
+
+
+def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """work(item) for each item, in their order, as many at a time as there are threads.
+
+    Items are taken by the caller's thread, one more than there are threads ahead of the results;
+    so memory is bounded, and sums over the results have the same bits each time. With one thread
+    it is `map`.
+
+    >>> list(in_order(abs, [-2, 1, -3]))
+    [2, 1, 3]
+    """
+    count = thread_count()
+    if count == 1:
+        yield from map(work, items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with (
+        _blas().limit(limits=1),
+        ThreadPoolExecutor(count, initializer=numba.set_num_threads, initargs=(1,)) as pool,
+    ):
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > count:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

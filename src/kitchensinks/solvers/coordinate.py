@@ -1,0 +1,266 @@
+"""Kinked losses with a ridge, on features that are in memory: dual coordinate ascent.
+
+Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM, for any loss of
+two straight lines. The dual variables a_i lie between the slopes of the loss, and
+
+    β = −Z'(w∘a)/(2α),   u_i = z_i·β + b.
+
+The dual objective has slope w_i·(u_i − y_i) and curvature −w_i²‖z_i‖²/(2α) along a_i, so that the
+best a_i, all others fixed, is a_i + (u_i − y_i)·2α/(w_i‖z_i‖²), clipped to its interval: one
+product with a row, and one more where a_i moves.
+
+A free intercept asks for Σ w a = 0. It counts as one more feature, of size one, whose penalty is
+about a centre that moves to where the intercept has got to whenever the certificate is worked out
+(proximal steps; the point that is certified has the intercept that suits its weights best). The
+features then count about their mean m, which changes the way and not the end of it: with
+v = −Z'(w∘a)/(2α) and t = −Σ w a/(2α) the weights are v − t·m, and scores need three more numbers,
+z_i·m, v·m and t, in place of centred rows.
+
+An epoch visits the rows in random order; between certificates only those that are not settled:
+strictly inside their interval, or at an end of it that the scores do not clearly ask for.
+"""
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.losses import Array, Kinked
+from kitchensinks.numerics.threads import in_order
+from kitchensinks.solvers.problem import Callback, Problem, Solution, best_shift
+
+# Visits to each row between two certificates, and in all: the method is fast or is not for these.
+VISITS = 4.0
+MOST_VISITS = 60.0
+# No row waits for more than so many epochs to be looked at again.
+_EPOCHS = 40
+_GOLDEN, _SECTIONS = 0.6180339887498949, 12
+
+
+def solve_coordinates(
+    problem: Problem,
+    *,
+    tol: float = 1e-3,
+    dual: Array | None = None,
+    callback: Callback | None = None,
+) -> tuple[Solution, Array]:
+    """Minimise a kinked loss with α > 0 and no ball to a relative gap of `tol`, output by output.
+
+    Every epoch walks over the blocks of the design, which should be in memory. Stops, not
+    converged, after MOST_VISITS visits to each row: small α make it slow. Returns the dual
+    variables (rows, outputs) as well; `dual` are those of another α to start from.
+    """
+    loss = problem.loss
+    if not isinstance(loss, Kinked) or problem.constraint is not None or problem.alpha <= 0.0:
+        raise ValueError("coordinate ascent needs a kinked loss, a ridge and no ball.")
+    first_pass = problem.design.passes
+    state = _State(problem, loss, dual)
+    rng = np.random.default_rng(0)
+    epochs, visits = 0, 0.0
+    while True:
+        state.look()
+        objective, gap = float(state.objective.sum()), float((state.objective - state.bound).sum())
+        if callback is not None:
+            callback(epochs, objective, gap)
+        converged = problem.close_enough(objective, gap, tol)
+        if converged or visits >= MOST_VISITS:
+            break
+        share = float(state.active.mean())
+        planned = min(_EPOCHS, math.ceil(VISITS / max(share, 1e-9)))
+        for _ in range(planned):
+            state.ascend(rng)
+        epochs, visits = epochs + planned, visits + planned * share + 1.0
+    solution = Solution(
+        weights=state.best_weights,
+        intercept=state.best_intercept,
+        objective=objective,
+        gap=max(0.0, gap),
+        iterations=epochs,
+        passes=problem.design.passes - first_pass,
+        converged=converged,
+        solver="dual coordinate ascent",
+    )
+    return solution, state.dual.T
+
+
+class _State:
+    """Dual variables of all outputs, the weights that belong to them, and the best point so far."""
+
+    def __init__(self, problem: Problem, loss: Kinked, dual: Array | None) -> None:
+        self.problem = problem
+        n_rows, n_outputs = problem.targets.shape
+        dtype = problem.design.dtype
+        self.low, self.high = (np.ascontiguousarray(s.T) for s in loss.slopes(problem.targets))
+        self.targets = np.ascontiguousarray(problem.targets.T)
+        self.dual = np.zeros((n_outputs, n_rows))
+        if dual is not None:
+            self.dual[...] = np.clip(dual.T, self.low, self.high)
+        self.weights = np.zeros((n_outputs, problem.design.n_columns), dtype=dtype)
+        self.centre = np.zeros(n_outputs)
+        # Of each output: v·m, t and the intercept, which is the centre and t.
+        self.about = np.zeros((n_outputs, 3))
+        # What one unit of a_i moves the weights by, along its row.
+        self.steps = problem.row_weights / (2.0 * problem.alpha)
+        self.mean = np.zeros(problem.design.n_columns)
+        if problem.fit_intercept:
+            self.mean += problem.design.adjoint(problem.row_weights[:, None])[:, 0]
+        self.size = float(self.mean @ self.mean)
+        norms, self.means = np.empty((2, n_rows))
+        for rows, block in problem.design.blocks():
+            _measure(block, self.mean.astype(dtype), norms[rows], self.means[rows])
+        norms = np.maximum(norms + self.size - 2.0 * self.means, 0.0)
+        self.bends = self.steps * (norms + problem.fit_intercept)
+        self.active = np.tile(problem.row_weights > 0.0, (n_outputs, 1))
+        self.scores: Array | None = None
+        self.best_scores: Array | None = None
+        self.objective = np.full(n_outputs, np.inf)
+        self.bound = np.zeros(n_outputs)
+        self.best_weights = np.zeros((problem.design.n_columns, n_outputs))
+        self.best_intercept = np.zeros(n_outputs)
+
+    def look(self) -> None:
+        """Objective and bound, the weights to all digits, and which rows are settled."""
+        problem = self.problem
+        dual = self.dual.T
+        columns = problem.design.adjoint(problem.dual_columns(slice(None), dual))
+        self.bound = np.maximum(self.bound, problem.dual_bound(dual, columns))
+        raw = problem.image_of_dual(columns) / (-2.0 * problem.alpha)
+        total = -(self.steps @ dual) * problem.fit_intercept
+        weights = raw - np.outer(self.mean, total)
+        scores = problem.design.scores(weights)
+        shift = best_shift(problem, scores)
+        self._improve(weights, shift, scores + shift)
+        self.weights[...] = raw.T
+        if self.scores is None:
+            self.centre = shift + self.mean @ weights
+        self.centre += total
+        self.about = np.column_stack([self.mean @ raw, total, self.centre + total])
+        beyond = (scores + shift).T - self.targets
+        if self.scores is not None:
+            # As far as scores went since the last look they may go again.
+            reach = 2.0 * np.quantile(np.abs(beyond - self.scores), 0.9, axis=1)[:, None]
+            settled = ((self.dual <= self.low) & (beyond < -reach)) | (
+                (self.dual >= self.high) & (beyond > reach)
+            )
+            self.active = (problem.row_weights > 0.0) & ~settled
+        self.scores = beyond
+
+    def _improve(self, weights: Array, intercept: Array, scores: Array) -> None:
+        """The best point on the line from the best so far through a new one, of each output."""
+        problem = self.problem
+        if self.best_scores is None:
+            self.best_scores, share = scores, np.ones(len(intercept))
+        else:
+            share = _best_share(problem, self.best_weights, weights, self.best_scores, scores)
+            self.best_scores += share * (scores - self.best_scores)
+        self.best_weights += share * (weights - self.best_weights)
+        self.best_intercept += share * (intercept - self.best_intercept)
+        self.objective = problem.objective(self.best_weights, self.best_scores)
+
+    def ascend(self, rng: np.random.Generator) -> None:
+        """One epoch over the rows that are not settled, of all outputs side by side."""
+        blocks = list(self.problem.design.blocks())
+        self.problem.design.passes += 1
+        orders = [
+            [
+                (rows, block, rng.permutation(np.flatnonzero(self.active[output, rows])))
+                for rows, block in (blocks[k] for k in rng.permutation(len(blocks)))
+            ]
+            for output in range(len(self.dual))
+        ]
+
+        def work(output: int) -> None:
+            for rows, block, order in orders[output]:
+                _ascend(
+                    block,
+                    order,
+                    self.targets[output, rows],
+                    self.low[output, rows],
+                    self.high[output, rows],
+                    self.dual[output, rows],
+                    self.steps[rows],
+                    self.bends[rows],
+                    self.means[rows],
+                    self.weights[output],
+                    self.about[output],
+                    self.size,
+                    self.problem.fit_intercept,
+                )
+
+        for _ in in_order(work, range(len(self.dual))):
+            pass
+
+
+def _best_share(
+    problem: Problem, weights: Array, others: Array, scores: Array, far: Array
+) -> Array:
+    """θ of least objective at (1 − θ)·point + θ·other, 0 ≤ θ ≤ 2, by golden sections."""
+    low, high = np.zeros(scores.shape[1]), np.full(scores.shape[1], 2.0)
+
+    def objective(share: Array) -> Array:
+        return problem.objective(
+            weights + share * (others - weights), scores + share * (far - scores)
+        )
+
+    for _ in range(_SECTIONS):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        falls = objective(left) < objective(right)
+        low, high = np.where(falls, low, left), np.where(falls, right, high)
+    share = 0.5 * (low + high)
+    return np.where(objective(share) < objective(np.zeros_like(share)), share, 0.0)
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _measure(block: Any, mean: Any, norms: Any, means: Any) -> None:
+    """‖z‖² and z·m of each row."""
+    for i in range(block.shape[0]):
+        norm, inner = block[i, 0] * block[i, 0], block[i, 0] * mean[0]
+        for k in range(1, block.shape[1]):
+            norm += block[i, k] * block[i, k]
+            inner += block[i, k] * mean[k]
+        norms[i], means[i] = norm, inner
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _ascend(
+    block: Any,
+    order: NDArray[np.int64],
+    targets: Any,
+    low: Any,
+    high: Any,
+    dual: Any,
+    steps: Any,
+    bends: Any,
+    means: Any,
+    weights: Any,
+    about: Any,
+    size: float,
+    fit_intercept: bool,
+) -> None:
+    """The best a_i for row after row, in the order given."""
+    level, total, intercept = about
+    for i in order:
+        row = block[i]
+        score = row[0] * weights[0]
+        for k in range(1, len(weights)):
+            score += row[k] * weights[k]
+        beyond = score - targets[i]
+        if fit_intercept:
+            beyond += intercept - level - total * (means[i] - size)
+        if bends[i] == 0.0:
+            best = low[i] if beyond < 0.0 else high[i]
+        else:
+            best = min(max(dual[i] + beyond / bends[i], low[i]), high[i])
+        move = (dual[i] - best) * steps[i]
+        if move != 0.0:
+            dual[i] = best
+            step = block.dtype.type(move)
+            for k in range(len(weights)):
+                weights[k] += step * row[k]
+            if fit_intercept:
+                level += move * means[i]
+                total += move
+                intercept += move
+    about[0], about[1], about[2] = level, total, intercept

@@ -1,0 +1,106 @@
+"""Dual coordinate ascent against a conic solver, and where it must stop."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from kitchensinks.constraints import L2Ball
+from kitchensinks.losses import get_loss
+from kitchensinks.solvers import Design, Problem, solve_coordinates
+
+ROWS, COLUMNS = 150, 20
+
+
+def make_problem(loss, alpha=1e-3, fit_intercept=True, outputs=1, dtype=np.float64, weighted=False):
+    rng = np.random.default_rng(0)
+    features = np.maximum(rng.normal(size=(ROWS, COLUMNS)), 0.0) / np.sqrt(COLUMNS)
+    features = features.astype(dtype)
+    targets = 5.0 * features @ rng.normal(size=(COLUMNS, outputs)) + 0.3 * rng.normal(
+        size=(ROWS, outputs)
+    )
+    if loss.name == "hinge":
+        targets = np.where(targets > np.median(targets, axis=0), 1.0, -1.0)
+    weights = rng.integers(0, 3, ROWS).astype(float) if weighted else np.ones(ROWS)
+
+    def blocks():
+        for start in range(0, ROWS, 64):
+            yield slice(start, min(start + 64, ROWS)), features[start : start + 64]
+
+    design = Design(blocks, ROWS, COLUMNS, dtype)
+    mean = np.zeros(COLUMNS)
+    shares = weights / weights.sum()
+    return features, Problem(design, loss, targets, shares, alpha, None, fit_intercept, mean, None)
+
+
+def least_objective(features, problem):
+    low, high = problem.loss.slopes(problem.targets)
+    total = 0.0
+    for output in range(problem.targets.shape[1]):
+        weights, shift = cp.Variable(COLUMNS), cp.Variable()
+        beyond = features.astype(float) @ weights - problem.targets[:, output]
+        if problem.fit_intercept:
+            beyond = beyond + shift
+        lines = cp.maximum(
+            cp.multiply(low[:, output], beyond), cp.multiply(high[:, output], beyond)
+        )
+        objective = problem.row_weights @ lines + problem.alpha * cp.sum_squares(weights)
+        total += cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL")
+    return total
+
+
+@pytest.mark.parametrize("loss", [get_loss("hinge"), get_loss("quantile", tau=0.3)])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_gap_bounds_the_distance_to_the_optimum(loss, fit_intercept, outputs, weighted, dtype):
+    features, problem = make_problem(loss, 1e-2, fit_intercept, outputs, dtype, weighted)
+    least = least_objective(features, problem)
+    solution, dual = solve_coordinates(problem, tol=1e-3)
+    assert solution.converged
+    scores = features @ solution.weights + solution.intercept
+    objective = float(problem.objective(solution.weights, scores).sum())
+    np.testing.assert_allclose(solution.objective, objective, rtol=1e-5)
+    assert -1e-6 <= objective - least <= solution.gap + 1e-6
+    assert solution.gap <= 1e-3 * objective
+    # The weights belong to the dual variables, which stay in their interval.
+    low, high = loss.slopes(problem.targets)
+    assert ((dual >= low) & (dual <= high)).all()
+
+
+def test_a_start_from_another_ridge_is_taken_up():
+    _, strong = make_problem(get_loss("hinge"), 1e-2)
+    _, weaker = make_problem(get_loss("hinge"), 8e-3)
+    _, dual = solve_coordinates(strong, tol=1e-4)
+    cold, _ = solve_coordinates(weaker, tol=1e-2)
+    warm, _ = solve_coordinates(weaker, tol=1e-2, dual=dual)
+    assert warm.converged
+    assert warm.iterations < cold.iterations
+
+
+def test_a_ridge_that_is_too_weak_is_given_up_on():
+    _, problem = make_problem(get_loss("hinge"), 1e-9)
+    solution, _ = solve_coordinates(problem, tol=1e-9)
+    assert not solution.converged
+    assert solution.gap >= 0.0
+
+
+def test_rows_of_zeros_and_weight_zero_do_no_harm():
+    features, problem = make_problem(get_loss("hinge"), 1e-2, weighted=True)
+    features[:10] = 0.0
+    solution, _ = solve_coordinates(problem, tol=1e-3)
+    assert solution.converged
+    least = least_objective(features, problem)
+    assert solution.objective - least <= solution.gap + 1e-6
+
+
+@pytest.mark.parametrize("broken", ["squared", "ball", "alpha"])
+def test_other_problems_are_refused(broken):
+    _, problem = make_problem(get_loss("hinge"))
+    changed = {
+        "squared": {"loss": get_loss("squared")},
+        "ball": {"constraint": L2Ball(1.0)},
+        "alpha": {"alpha": 0.0},
+    }
+    with pytest.raises(ValueError, match="kinked loss, a ridge and no ball"):
+        solve_coordinates(Problem(**{**vars(problem), **changed[broken]}))
