@@ -21,7 +21,8 @@ from kitchensinks.solvers import (
     solve_smooth,
     solve_squared,
 )
-from kitchensinks.solvers.problem import best_shift, certificate
+from kitchensinks.solvers.intercept import best_shift
+from kitchensinks.solvers.problem import certificate
 
 N_ROWS, N_FEATURES = 200, 40
 PENALTIES = {

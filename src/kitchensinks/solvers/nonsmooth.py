@@ -24,7 +24,8 @@ from scipy.linalg import cho_factor, cho_solve
 from kitchensinks.constraints import SupBall
 from kitchensinks.losses import Array, Kinked
 from kitchensinks.solvers.implicit import ImplicitGram
-from kitchensinks.solvers.problem import Callback, Problem, Solution, best_shift
+from kitchensinks.solvers.intercept import best_shift
+from kitchensinks.solvers.problem import Callback, Problem, Solution
 from kitchensinks.solvers.quadratic import FactoredGram, factored_gram
 
 # Over-relaxation: each step goes this much of the way.
@@ -287,7 +288,7 @@ class _Multipliers:
         on_kink = ((dual > low) & (dual < high))[:, 0]
         curvature = np.where(on_kink, self.penalty * row_weights, 0.0)
         columns = np.hstack([curvature[:, None], problem.dual_columns(slice(None), dual)])
-        hessian, images = problem.design.band(curvature, problem.mean, columns)
+        hessian, images = problem.design.band(curvature[:, None], problem.mean, columns)
         self._certify(dual, images[:, 1:])
         if self.close_enough(tol):
             return

@@ -11,15 +11,19 @@ the weighted Gram of its own point.
 """
 
 from collections import deque
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from kitchensinks.losses import Array
+from kitchensinks.losses import Array, Loss
 from kitchensinks.solvers.implicit import DiagonalGram
-from kitchensinks.solvers.problem import Callback, Problem, Solution, best_shift
+from kitchensinks.solvers.intercept import best_shift, moved_scores
+from kitchensinks.solvers.problem import Callback, Problem, Solution, responses
 from kitchensinks.solvers.quadratic import FactoredGram, factored_gram, minimise_quadratic
 
+# Told the best weights, and the score that they give the mean row.
+Keep = Callable[[Array, Array], None]
 # Pairs of (step, change of gradient) that L-BFGS remembers.
 MEMORY = 20
 # ... and how many where each is large.
@@ -41,7 +45,7 @@ class _Point(NamedTuple):
 
     weights: Array
     level: Array
-    scores: Array
+    scores: Any
     gradient: Array
     pull: Array
     objective: Array
@@ -76,8 +80,13 @@ def solve_smooth(
     tol: float = 1e-4,
     max_iter: int = 200,
     callback: Callback | None = None,
+    start: tuple[Array, Array] | None = None,
+    keep: Keep | None = None,
 ) -> Solution:
     """Minimise a smooth loss to a relative gap of `tol`.
+
+    `start`: weights in the ball, and the score of the mean row, to begin with; `keep` is told the
+    best ones after each iteration.
 
     With neither penalty nor ball the gap cannot be small; `converged` then says that the
     quasi-Newton model promises to lower the objective by less than `tol` of it. Logistic,
@@ -93,8 +102,7 @@ def solve_smooth(
         steps = _BallSteps(problem, factored)
 
     first_pass = problem.design.passes
-    shape = (problem.design.n_columns, problem.targets.shape[1])
-    point = _visit(problem, np.zeros(shape), best_shift(problem, np.zeros_like(problem.targets)))
+    point = _visit(problem, *(_nothing(problem) if start is None else start))
     best, bound = point, point.bound
     recent = deque([point.objective], maxlen=steps.recent)
     converged = False
@@ -104,6 +112,8 @@ def solve_smooth(
         gap = objective - float(bound.sum())
         if callback is not None:
             callback(iteration, objective, gap)
+        if keep is not None:
+            keep(best.weights, best.level)
         converged = problem.close_enough(objective, gap, tol)
         if converged or iteration == max_iter:
             break
@@ -133,7 +143,8 @@ def solve_smooth(
     if not problem.loss.separable:
         # Adding a number to the scores of all classes changes nothing: their intercepts sum to 0.
         shift = shift - float(np.mean(best.level - problem.mean @ best.weights + shift))
-    objective = float(problem.objective(best.weights, best.scores + shift).sum())
+    scores = problem.design.each(moved_scores, best.scores, shift=shift)
+    objective = float(problem.objective(best.weights, scores).sum())
     return Solution(
         weights=best.weights,
         intercept=best.level - problem.mean @ best.weights + shift,
@@ -146,21 +157,27 @@ def solve_smooth(
     )
 
 
+def _nothing(problem: Problem) -> tuple[Array, Array]:
+    """Weights of zero with their best level."""
+    weights = np.zeros((problem.design.n_columns, problem.targets.shape[1]))
+    return weights, best_shift(problem, problem.design.each(np.zeros_like, problem.targets))
+
+
 def _visit(problem: Problem, weights: Array, level: Array) -> _Point:
     """Scores, gradient, objective and dual bound in one traversal.
 
     `gradient` is that of the loss in the centred features, `pull` its derivative in the level.
     """
-    scores, slopes = np.empty_like(problem.targets), np.empty_like(problem.targets)
-    intercept = level - problem.mean @ weights
-
-    def respond(rows: slice, raw: Array) -> Array:
-        scores[rows] = raw + intercept
-        slopes[rows] = problem.loss.slope(problem.targets[rows], scores[rows])
-        return problem.dual_columns(rows, slopes[rows])
-
-    columns = problem.design.sweep(weights, respond)
-    pull = problem.row_weights @ slopes * float(problem.fit_intercept)
+    columns, scores, slopes = problem.design.visit(
+        weights,
+        responses,
+        problem.targets,
+        problem.row_weights,
+        intercept=level - problem.mean @ weights,
+        loss=problem.loss,
+        halved=problem.halved,
+    )
+    pull = problem.row_sum(_second, slopes) * float(problem.fit_intercept)
     return _Point(
         weights,
         level,
@@ -182,12 +199,10 @@ def _search(problem: Problem, point: _Point, step: _Step, ceiling: Array) -> _Po
     moved = _visit(problem, point.weights + step.weights, point.level + step.level)
     if (moved.objective <= ceiling + ENOUGH * step.promise).all():
         return moved
-    change = moved.scores - point.scores
     length = np.ones_like(step.promise)
     for _ in range(40):
-        objective = problem.objective(
-            point.weights + length * step.weights, point.scores + length * change
-        )
+        scores = problem.design.each(_between, point.scores, moved.scores, length=length)
+        objective = problem.objective(point.weights + length * step.weights, scores)
         too_long = objective > ceiling + ENOUGH * length * step.promise
         if not too_long.any():
             return _visit(
@@ -197,11 +212,38 @@ def _search(problem: Problem, point: _Point, step: _Step, ceiling: Array) -> _Po
     return None
 
 
-def _mean_curvature(problem: Problem, scores: Array) -> Array:
+def _mean_curvature(problem: Problem, scores: Any) -> Array:
     """c = Σ w loss''(u) of each output, kept away from zero."""
-    curvature = problem.row_weights @ problem.loss.curvature(problem.targets, scores)
+    curvature = problem.row_sum(problem.loss.curvature, scores)
     floor = 1e-4 * min(problem.loss.curvature_bound, 1.0)
     return np.maximum(curvature * (1.0 if problem.loss.separable else COUPLING), floor)
+
+
+# -- functions of rows -------------------------------------------------------------------
+
+
+def _second(targets: Array, entries: Array) -> Array:
+    return entries
+
+
+def _between(scores: Array, others: Array, length: Array) -> Array:
+    return scores + length * (others - scores)
+
+
+def _bends(targets: Array, scores: Array, row_weights: Array, loss: Loss, output: int) -> Array:
+    """h = w·loss''(u) of one output, (rows, 1)."""
+    return row_weights[:, None] * loss.curvature(targets, scores)[:, [output]]
+
+
+def _separated(row_weights: Array, targets: Array, scores: Array, separable: bool) -> Any:
+    """Whether every row that counts is on its right side, for each output where they are apart."""
+    counted = row_weights > 0.0
+    targets, scores = targets[counted], scores[counted]
+    if separable:
+        return np.all(targets * scores > 0.0, axis=0)
+    own = np.sum(targets * scores, axis=1)
+    others = np.where(targets > 0.0, -np.inf, scores).max(axis=1)
+    return np.all(own > others)
 
 
 class _RidgeSteps:
@@ -301,16 +343,17 @@ class _NewtonSteps:
     def propose(self, point: _Point, gap: float) -> _Step:
         problem = self.problem
         weights, level = np.empty_like(point.weights), np.zeros_like(point.level)
-        curvature = problem.loss.curvature(problem.targets, point.scores)
         usual = _mean_curvature(problem, point.scores)
+        rows = problem.targets, point.scores, problem.row_weights
         for output in range(len(level)):
-            bend = problem.row_weights * curvature[:, output]
-            hessian, image = problem.design.band(bend, problem.mean, bend[:, None])
-            total = float(bend.sum()) + DAMPING * float(usual[output])
+            bend = problem.design.each(_bends, *rows, loss=problem.loss, output=output)
+            hessian, image = problem.design.band(bend, problem.mean, bend)
+            mass = float(problem.design.reduce(np.sum, bend))
+            total = mass + DAMPING * float(usual[output])
             # What z̄ is beyond the mean of all rows.
             beyond = np.zeros(len(weights))
             if problem.fit_intercept:
-                beyond = (image[:, 0] - bend.sum() * problem.mean) / total
+                beyond = (image[:, 0] - mass * problem.mean) / total
                 hessian -= total * np.outer(beyond, beyond)
             hessian += DAMPING * usual[output] * self.factored.gram
             gradient = point.gradient[:, output] - beyond * point.pull[output]
@@ -334,19 +377,19 @@ class _NewtonSteps:
         """Nothing is carried over: the next Hessian is formed anew."""
 
 
-def _refuse_separation(problem: Problem, scores: Array) -> None:
+def _refuse_separation(problem: Problem, scores: Any) -> None:
     """Raise where the loss can fall to zero for ever: no minimiser exists."""
     if problem.bounded or problem.loss.attained:
         return
-    counted = problem.row_weights > 0.0
-    targets, scores = problem.targets[counted], scores[counted]
-    if problem.loss.separable:
-        separated = bool(np.any(np.all(targets * scores > 0.0, axis=0)))
-    else:
-        own = np.sum(targets * scores, axis=1)
-        others = np.where(targets > 0.0, -np.inf, scores).max(axis=1)
-        separated = bool(np.all(own > others))
-    if separated:
+    separated = problem.design.reduce(
+        _separated,
+        problem.row_weights,
+        problem.targets,
+        scores,
+        merge=np.logical_and,
+        separable=problem.loss.separable,
+    )
+    if np.any(separated):
         raise ValueError(
             f"loss={problem.loss.name!r} with alpha=0 and constraint=None: the features separate "
             "the classes, so the weights grow for ever and no minimiser exists. Give alpha a "

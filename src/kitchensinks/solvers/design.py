@@ -1,0 +1,129 @@
+"""The feature matrix as solvers see it: products with its blocks, and functions of its rows.
+
+A row vector has an entry, or several, for each row: targets, weights, scores, slopes. Solvers that
+reach row vectors only through `each`, `reduce`, `visit`, `adjoint` and `band` run wherever the rows
+are: here such a vector is an array, on a cluster it stays in parts where the rows are.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.losses import Array
+
+Block = NDArray[np.floating[Any]]
+Merge = Callable[[Any, Any], Any]
+
+# Rows multiplied at a time: they stay in cache between Z·β and Z'·a, and float32 sums stay short.
+SLICE_ROWS = 1024
+
+
+class Design:
+    """The feature matrix Z (rows, K), seen only through products with its blocks.
+
+    `blocks()` starts a new traversal: pairs of a slice of the rows and that block of Z, in float32
+    or float64. Products run in the block's dtype and are summed in float64.
+    """
+
+    def __init__(
+        self,
+        blocks: Callable[[], Iterator[tuple[slice, Block]]],
+        n_rows: int,
+        n_columns: int,
+        dtype: type[np.floating[Any]] | np.dtype[Any] = np.float64,
+    ) -> None:
+        self.blocks = blocks
+        self.n_rows = n_rows
+        self.n_columns = n_columns
+        self.dtype = np.dtype(dtype)
+        self.passes = 0
+
+    def slices(self) -> Iterator[tuple[slice, Block]]:
+        """One traversal, in slices of at most SLICE_ROWS rows."""
+        self.passes += 1
+        for rows, block in self.blocks():
+            for start in range(0, len(block), SLICE_ROWS):
+                part = block[start : start + SLICE_ROWS]
+                first = rows.start + start
+                yield slice(first, first + len(part)), part
+
+    def sweep(self, weights: Array, respond: Callable[[slice, Array], Array]) -> Array:
+        """Σ over slices of Z'·respond(rows, Z·weights): both products in one traversal."""
+        narrow = weights.astype(self.dtype)
+        image: Array | None = None
+        for rows, part in self.slices():
+            answer = respond(rows, (part @ narrow).astype(np.float64))
+            product = (part.T @ answer.astype(self.dtype)).astype(np.float64)
+            image = product if image is None else image + product
+        if image is None:
+            raise ValueError("blocks() gave no rows: need at least one block of features.")
+        return image
+
+    def each(self, function: Callable[..., Any], *vectors: Any, **shared: Any) -> Any:
+        """The row vector function(*vectors, **shared), which works row by row."""
+        return function(*vectors, **shared)
+
+    def reduce(
+        self, function: Callable[..., Any], *vectors: Any, merge: Merge = np.add, **shared: Any
+    ) -> Any:
+        """function(*vectors, **shared) of all rows; `merge` puts those of parts together."""
+        return function(*vectors, **shared)
+
+    def visit(
+        self, weights: Array, respond: Callable[..., Any], *vectors: Any, **shared: Any
+    ) -> Any:
+        """Z'·answer and row vectors, (answer, *vectors) = respond(Z·weights, *vectors, **shared).
+
+        One traversal; `respond` works row by row.
+        """
+        found: list[Any] = []
+
+        def answer(rows: slice, raw: Array) -> Array:
+            given, *others = respond(raw, *(vector[rows] for vector in vectors), **shared)
+            found.append(others)
+            return np.asarray(given)
+
+        image = self.sweep(weights, answer)
+        return image, *map(np.concatenate, zip(*found, strict=True))
+
+    def scores(self, weights: Array) -> Array:
+        """Z·weights, of shape (rows, outputs)."""
+        narrow = weights.astype(self.dtype)
+        scores = np.empty((self.n_rows, weights.shape[1]))
+        for rows, part in self.slices():
+            scores[rows] = part @ narrow
+        return scores
+
+    def adjoint(self, dual: Array) -> Array:
+        """Z'·dual, of shape (K, columns of dual)."""
+        narrow = dual.astype(self.dtype)
+        image = np.zeros((self.n_columns, dual.shape[1]))
+        for rows, part in self.slices():
+            image += part.T @ narrow[rows]
+        return image
+
+    def band(self, curvature: Array, centre: Array, dual: Array) -> tuple[Array, Array]:
+        """Σ curvature·(z - centre)(z - centre)' over rows of positive curvature, and Z'·dual.
+
+        curvature (rows, 1). One traversal; the rows that count are gathered into blocks of four
+        slices.
+        """
+        gram = np.zeros((self.n_columns, self.n_columns))
+        image = np.zeros((self.n_columns, dual.shape[1]))
+        root, centre = np.sqrt(curvature).astype(self.dtype), centre.astype(self.dtype)
+        narrow = dual.astype(self.dtype)
+        waiting: list[Block] = []
+        for rows, part in self.slices():
+            image += part.T @ narrow[rows]
+            counted = curvature[rows, 0] > 0.0
+            waiting.append((part[counted] - centre) * root[rows][counted])
+            if sum(map(len, waiting)) > 4 * SLICE_ROWS:
+                block = np.vstack(waiting)
+                gram += block.T @ block
+                waiting = []
+        if waiting:
+            block = np.vstack(waiting)
+            gram += block.T @ block
+        return gram, image
