@@ -220,11 +220,16 @@ class Look(NamedTuple):
         found = cls(None, None)
         if not (standardize or asked):
             return found
-        for part in block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // n_inputs)):
-            block, own = rows[part], None if weights is None else weights[part]
-            spread = Spread.of(block, own) if standardize else None
-            sample = RowSample.of(block, own, limit, seed) if asked else None
-            found = found.merge(cls(spread, sample))
+
+        def look(block: tuple[Any, Any]) -> Look:
+            spread = Spread.of(*block) if standardize else None
+            sample = RowSample.of(*block, limit, seed) if asked else None
+            return cls(spread, sample)
+
+        parts = list(block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // n_inputs)))
+        blocks = ((rows[part], None if weights is None else weights[part]) for part in parts)
+        for part in (in_order if len(parts) > 8 else map)(look, blocks):
+            found = found.merge(part)
         return found
 
     def merge(self, other: "Look") -> "Look":
@@ -379,9 +384,12 @@ class FeatureBlocks:
         With `work`, what it makes of (slice of rows, features), in several threads.
         """
         if self._kept is not None:
-            parts = block_slices(self.n_rows, self.block_rows)
-            for part, block in zip(parts, self._kept, strict=True):
-                yield part, block if work is None else work(part, block)
+            kept_blocks = zip(block_slices(self.n_rows, self.block_rows), self._kept, strict=True)
+            if work is None:
+                yield from kept_blocks
+            else:
+                each = in_order if len(self._kept) > 1 else map
+                yield from each(lambda pair: (pair[0], work(*pair)), kept_blocks)
             return
         kept: list[Any] = []
 

@@ -22,9 +22,10 @@ def make_problem(loss, alpha=1e-3, fit_intercept=True, outputs=1, dtype=np.float
         targets = np.where(targets > np.median(targets, axis=0), 1.0, -1.0)
     weights = rng.integers(0, 3, ROWS).astype(float) if weighted else np.ones(ROWS)
 
-    def blocks():
+    def blocks(work=None):
         for start in range(0, ROWS, 64):
-            yield slice(start, min(start + 64, ROWS)), features[start : start + 64]
+            rows, block = slice(start, min(start + 64, ROWS)), features[start : start + 64]
+            yield rows, block if work is None else work(rows, block)
 
     design = Design(blocks, ROWS, COLUMNS, dtype)
     mean = np.zeros(COLUMNS)

@@ -53,9 +53,10 @@ def make_problem(
     centred = features.astype(float) - mean
     gram = (centred * row_weights[:, None]).T @ centred
 
-    def blocks():
+    def blocks(work=None):
         for start in range(0, n_rows, 64):
-            yield slice(start, min(start + 64, n_rows)), features[start : start + 64]
+            rows, block = slice(start, min(start + 64, n_rows)), features[start : start + 64]
+            yield rows, block if work is None else work(rows, block)
 
     design = Design(blocks, n_rows, n_columns, features.dtype)
     loss = get_loss(loss) if isinstance(loss, str) else loss

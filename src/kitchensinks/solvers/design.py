@@ -23,13 +23,14 @@ SLICE_ROWS = 1024
 class Design:
     """The feature matrix Z (rows, K), seen only through products with its blocks.
 
-    `blocks()` starts a new traversal: pairs of a slice of the rows and that block of Z, in float32
-    or float64. Products run in the block's dtype and are summed in float64.
+    `blocks(work)` starts a new traversal: pairs of a slice of the rows and work(slice, block of Z),
+    several blocks at a time, or the block itself with work=None. Products run in the dtype of the
+    blocks, float32 or float64, and are summed in float64.
     """
 
     def __init__(
         self,
-        blocks: Callable[[], Iterator[tuple[slice, Block]]],
+        blocks: Callable[..., Iterator[tuple[slice, Any]]],
         n_rows: int,
         n_columns: int,
         dtype: type[np.floating[Any]] | np.dtype[Any] = np.float64,
@@ -40,26 +41,30 @@ class Design:
         self.dtype = np.dtype(dtype)
         self.passes = 0
 
-    def slices(self) -> Iterator[tuple[slice, Block]]:
-        """One traversal, in slices of at most SLICE_ROWS rows."""
+    def traverse(self, work: Callable[[slice, Block], Any]) -> Iterator[Any]:
+        """work(rows, block) of every block in order, several at a time."""
         self.passes += 1
-        for rows, block in self.blocks():
-            for start in range(0, len(block), SLICE_ROWS):
-                part = block[start : start + SLICE_ROWS]
-                first = rows.start + start
-                yield slice(first, first + len(part)), part
+        for _, answer in self.blocks(work):
+            yield answer
 
     def sweep(self, weights: Array, respond: Callable[[slice, Array], Array]) -> Array:
-        """Σ over slices of Z'·respond(rows, Z·weights): both products in one traversal."""
+        """Σ over slices of Z'·respond(rows, Z·weights): both products in one traversal.
+
+        `respond` may be called from several threads at once, each time for other rows.
+        """
         narrow = weights.astype(self.dtype)
-        image: Array | None = None
-        for rows, part in self.slices():
-            answer = respond(rows, (part @ narrow).astype(np.float64))
-            product = (part.T @ answer.astype(self.dtype)).astype(np.float64)
-            image = product if image is None else image + product
-        if image is None:
+
+        def products(rows: slice, block: Block) -> Array:
+            image: Any = 0.0
+            for own, part in _slices(rows, block):
+                answer = respond(own, (part @ narrow).astype(np.float64))
+                image = image + (part.T @ answer.astype(self.dtype)).astype(np.float64)
+            return np.asarray(image)
+
+        images = list(self.traverse(products))
+        if not images:
             raise ValueError("blocks() gave no rows: need at least one block of features.")
-        return image
+        return np.asarray(sum(images[1:], images[0]))
 
     def each(self, function: Callable[..., Any], *vectors: Any, **shared: Any) -> Any:
         """The row vector function(*vectors, **shared), which works row by row."""
@@ -78,31 +83,40 @@ class Design:
 
         One traversal; `respond` works row by row.
         """
-        found: list[Any] = []
+        found: dict[int, Any] = {}
 
         def answer(rows: slice, raw: Array) -> Array:
             given, *others = respond(raw, *(vector[rows] for vector in vectors), **shared)
-            found.append(others)
+            found[rows.start] = others
             return np.asarray(given)
 
         image = self.sweep(weights, answer)
-        return image, *map(np.concatenate, zip(*found, strict=True))
+        ordered = [found[start] for start in sorted(found)]
+        return image, *map(np.concatenate, zip(*ordered, strict=True))
 
     def scores(self, weights: Array) -> Array:
         """Z·weights, of shape (rows, outputs)."""
         narrow = weights.astype(self.dtype)
         scores = np.empty((self.n_rows, weights.shape[1]))
-        for rows, part in self.slices():
-            scores[rows] = part @ narrow
+
+        def fill(rows: slice, block: Block) -> None:
+            scores[rows] = block @ narrow
+
+        for _ in self.traverse(fill):
+            pass
         return scores
 
     def adjoint(self, dual: Array) -> Array:
         """Z'·dual, of shape (K, columns of dual)."""
         narrow = dual.astype(self.dtype)
-        image = np.zeros((self.n_columns, dual.shape[1]))
-        for rows, part in self.slices():
-            image += part.T @ narrow[rows]
-        return image
+
+        def product(rows: slice, block: Block) -> Array:
+            image: Any = 0.0
+            for own, part in _slices(rows, block):
+                image = image + (part.T @ narrow[own]).astype(np.float64)
+            return np.asarray(image)
+
+        return np.asarray(sum(self.traverse(product), np.zeros((self.n_columns, dual.shape[1]))))
 
     def band(self, curvature: Array, centre: Array, dual: Array) -> tuple[Array, Array]:
         """Σ curvature·(z - centre)(z - centre)' over rows of positive curvature, and Z'·dual.
@@ -115,7 +129,9 @@ class Design:
         root, centre = np.sqrt(curvature).astype(self.dtype), centre.astype(self.dtype)
         narrow = dual.astype(self.dtype)
         waiting: list[Block] = []
-        for rows, part in self.slices():
+        self.passes += 1
+        slices = (own for rows, block in self.blocks() for own in _slices(rows, block))
+        for rows, part in slices:
             image += part.T @ narrow[rows]
             counted = curvature[rows, 0] > 0.0
             waiting.append((part[counted] - centre) * root[rows][counted])
@@ -127,3 +143,11 @@ class Design:
             block = np.vstack(waiting)
             gram += block.T @ block
         return gram, image
+
+
+def _slices(rows: slice, block: Block) -> Iterator[tuple[slice, Block]]:
+    """A block in slices of at most SLICE_ROWS rows."""
+    for start in range(0, len(block), SLICE_ROWS):
+        part = block[start : start + SLICE_ROWS]
+        first = rows.start + start
+        yield slice(first, first + len(part)), part
