@@ -16,7 +16,7 @@ from kitchensinks.bases.base import check_count
 from kitchensinks.execution import is_dask
 from kitchensinks.features import FeatureBlocks, Frozen, spread_of
 from kitchensinks.model import Model
-from kitchensinks.moments import Moments
+from kitchensinks.moments import BlockSums, Moments
 from kitchensinks.rows import advice, check_size, numeric_weights, subsample
 from kitchensinks.rows.memory import memory_budget
 from kitchensinks.solvers.dual import Span
@@ -305,11 +305,16 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return FeatureBlocks(X, self._features, memory_budget(self.memory_budget))
 
     def _add(self, X: Any, weights: Floats | None) -> None:
-        assert self._moments is not None
-        for part, features in self._blocks(X).fresh():
+        moments = self._moments
+        assert moments is not None
+
+        def sums(rows: slice, features: Any) -> BlockSums:
             nothing = np.zeros((len(features), 0))
-            self._moments.add(features, nothing, None if weights is None else weights[part])
-        self._moments.close()
+            return moments.sums_of(features, nothing, None if weights is None else weights[rows])
+
+        for _, block in self._blocks(X).fresh(work=sums):
+            moments.take(block)
+        moments.close()
         self._principal = None
 
     def _validate(self, X: Any, sample_weight: Any, reset: bool) -> tuple[Any, Floats | None]:

@@ -2,6 +2,8 @@
 
 import math
 import warnings
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from kitchensinks.fitting import (
     solve_moments,
     takes_stochastic,
 )
-from kitchensinks.moments import Moments
+from kitchensinks.moments import BlockSums, Moments
 from kitchensinks.numerics.threads import threads
 from kitchensinks.rows import block_slices
 
@@ -132,29 +134,38 @@ class Batches(KitchenSink):
             )
         else:
             features, *rest = self._few
-            parts = block_slices(features.shape[0], BLOCK_ROWS)
-            self._sum(((part, features[part].copy()) for part in parts), *rest)
+
+            def blocks(work: Any) -> Iterator[tuple[slice, Any]]:
+                for part in block_slices(features.shape[0], BLOCK_ROWS):
+                    yield part, work(part, features[part].copy())
+
+            self._sum(blocks, *rest)
 
     def _sum(self, blocks: Any, targets: Any, weights: Any, one: Any) -> None:
-        """Add pairs of a slice of the rows and their features, which may be overwritten.
+        """Add `blocks(work)`: slices of rows with what `work` makes of their features.
 
         All or nothing: where a batch breaks off, none of its rows are in the sums.
         """
         assert self.moments_ is not None
         moments = self.moments_
         own = Moments.zeros(moments.shift, targets.shape[1])
-        for rows, features in blocks:
-            own.add(
+
+        def sums(rows: slice, features: Any) -> BlockSums:
+            return own.sums_of(
                 features.toarray() if self.frozen_.basis.sparse else features,
                 targets[rows],
                 None if weights is None else weights[rows],
                 None if one is None else one[rows],
             )
+
+        for _, block in blocks(sums):
+            own.take(block)
         moments.absorb(own)
 
     def _add(self, batch: Batch) -> None:
-        blocks = self._blocks(batch.rows).fresh()
-        self._sum(blocks, batch.targets, batch.weights, batch.one)
+        blocks = self._blocks(batch.rows)
+        source = partial(blocks.fresh, 0)
+        self._sum(source, batch.targets, batch.weights, batch.one)
         self._outdate()
         self._note(batch)
 
