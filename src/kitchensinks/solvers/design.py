@@ -23,7 +23,7 @@ SLICE_ROWS = 1024
 class Design:
     """The feature matrix Z (rows, K), seen only through products with its blocks.
 
-    `blocks(work)` starts a new traversal: pairs of a slice of the rows and work(slice, block of Z),
+    `blocks(work=)` starts a new traversal: pairs of a slice of the rows and work(slice, block of Z),
     several blocks at a time, or the block itself with work=None. Products run in the dtype of the
     blocks, float32 or float64, and are summed in float64.
     """
@@ -44,7 +44,7 @@ class Design:
     def traverse(self, work: Callable[[slice, Block], Any]) -> Iterator[Any]:
         """work(rows, block) of every block in order, several at a time."""
         self.passes += 1
-        for _, answer in self.blocks(work):
+        for _, answer in self.blocks(work=work):
             yield answer
 
     def sweep(self, weights: Array, respond: Callable[[slice, Array], Array]) -> Array:
