@@ -34,7 +34,7 @@ KERNELS = ("laplacian", "gaussian")
 _RIDGES = (1e-3, 3.0)
 _FIRST_RIDGE = 0.05
 # Adam's memory of gradients and of their squares, and its rate.
-_MEMORY, _SQUARE_MEMORY, _RATE = 0.8, 0.95, 0.3
+_MEMORY, _SQUARE_MEMORY, _RATE = 0.8, 0.95, 0.5
 # No column's share of the distance falls below this part of an even one.
 _LEAST = 1e-6
 

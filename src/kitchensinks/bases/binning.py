@@ -1,6 +1,6 @@
 """Random binning: indicators of the cells of random grids."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from scipy import sparse
 
 from kitchensinks.bases.bandwidth import check_gamma, open_gamma, resolve_gamma
 from kitchensinks.bases.base import Basis, Theta
-from kitchensinks.numerics.bins import bin_hashes, distinct_names, find_columns
+from kitchensinks.numerics.bins import bin_hashes, find_columns, number_names
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
 
@@ -18,6 +18,7 @@ Names = NDArray[np.uint64]
 
 # Names of bins that wait to be told apart together.
 _WAITING_NAMES = 2**25
+_GRIDS = ("shift", "rate", "multiplier")
 
 
 class Binning(Basis):
@@ -96,6 +97,33 @@ class Binning(Basis):
                 table, waiting = table.with_names(waiting), []
         return {**theta, "table": table.with_names(waiting)}
 
+    def numbered(self, theta: Theta, rows: NDArray[Any]) -> Iterator[tuple[Names, NDArray[Any]]]:
+        """Grid by grid: the bins that the rows occupy, as they come, and each row's among them."""
+        n_grids = len(theta["shift"])
+        size = max(1, _WAITING_NAMES // max(1, len(rows)))
+        for start in range(0, n_grids, size):
+            part = {name: theta[name][start : start + size] for name in _GRIDS}
+            names = self.bin_names(part, rows)
+            numbers = np.empty(names.shape, dtype=np.int32)
+            for own, count, number in zip(*_distinct(names, numbers), numbers, strict=True):
+                yield own[:count], number
+
+    def tabulate_and_find(self, theta: Theta, rows: NDArray[Any]) -> tuple[Theta, NDArray[Any]]:
+        """`tabulate`, and `find` for the same rows, with one hashing of them."""
+        n_grids = len(theta["shift"])
+        kind = np.int32 if n_grids * len(rows) < 2**31 else np.int64
+        columns = np.empty((n_grids, len(rows)), dtype=kind)
+        parts: list[Names] = []
+        done = 0
+        for g, (own, number) in enumerate(self.numbered(theta, rows)):
+            order = np.argsort(own)
+            place = np.empty(len(own), dtype=kind)
+            place[order] = np.arange(done, done + len(own), dtype=kind)
+            columns[g] = place[number]
+            parts.append(own[order])
+            done += len(own)
+        return {**theta, "table": BinTable(parts)}, columns
+
     def merge(self, theta: Theta, other: Theta) -> Theta:
         return {**theta, "table": self._table(theta).merge(self._table(other))}
 
@@ -144,6 +172,13 @@ class Binning(Basis):
         ]
 
 
+def _distinct(names: Names, numbers: NDArray[np.int32]) -> tuple[Names, NDArray[np.int64]]:
+    """The different names of each grid, (grids, n), and how many there are; fills `numbers`."""
+    found, counts = np.empty_like(names), np.empty(len(names), dtype=np.int64)
+    number_names(names, found, counts, numbers)
+    return found, counts
+
+
 class BinTable:
     """The sorted bin names of each grid; slicing takes grids."""
 
@@ -157,9 +192,9 @@ class BinTable:
         if not blocks:
             return self
         together = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
-        found, counts = np.empty_like(together), np.empty(len(together), dtype=np.int64)
-        distinct_names(together, found, counts)
-        new = [np.sort(own[:count]) for own, count in zip(found, counts, strict=True)]
+        numbers = np.empty(together.shape, dtype=np.int32)
+        pairs = zip(*_distinct(together, numbers), strict=True)
+        new = [np.sort(own[:count]) for own, count in pairs]
         return BinTable(new).merge(self) if len(self.names) else BinTable(new)
 
     def merge(self, other: "BinTable") -> "BinTable":
