@@ -48,6 +48,9 @@ _TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "co
 _HOPELESS, _NEAR = 1.15, 1.1
 # Features of a trial: rows times grids times outputs, and rows times columns.
 _TRIAL_GRIDS, _TRIAL_COLUMNS = 1.5e6, 6e6
+# What is within this ratio of the best is tried again with more of them: rows times grids times
+# outputs, and rows times products of columns.
+_CLOSE, _AGAIN_GRIDS, _AGAIN_PRODUCTS = 1.1, 4e6, 6e9
 # Ridges that bins are tried with at first, and then around the best so far.
 _RIDGES, _AROUND = (0.03, 0.1, 0.3, 1.0), (1 / 3, 1.0, 3.0)
 # Nominal speed: features a second of dense fits are 10⁸ entries; a bin of the last fit of a
@@ -55,8 +58,8 @@ _RIDGES, _AROUND = (0.03, 0.1, 0.3, 1.0), (1 / 3, 1.0, 3.0)
 _SPEED = 1e8
 _BIN_COST, _GRAM_COST = 8.0, 1.0 / 300.0
 MOST_GRIDS, MOST_COLUMNS = 1000, 6000
-# Nominal seconds of the last fit where none are given, and for each row.
-_SECONDS, _SECONDS_A_ROW = 1.0, 1.5e-5
+# Nominal seconds of the last fit where none are given, and for each entry of the table.
+_SECONDS, _SECONDS_AN_ENTRY = 1.0, 3e-7
 # Components are enough where more would lower the held-out error by less than this share.
 _ENOUGH = 0.002
 # Rows and features of the fits whose gradients are taken.
@@ -186,7 +189,8 @@ class Limit(NamedTuple):
 def affordable(task: Task, sparse: bool) -> Limit:
     """What the last fit may cost, in nominal seconds."""
     outputs = task.targets.shape[1]
-    seconds = task.settings.seconds or _SECONDS + _SECONDS_A_ROW * task.counted
+    table = _SECONDS + _SECONDS_AN_ENTRY * task.counted * task.n_inputs
+    seconds = task.settings.seconds or table
     entries = seconds * _SPEED
     if sparse:
         cost = task.counted * (_BIN_COST * (1 + 0.5 * (outputs - 1)) + task.n_inputs / 8)
@@ -258,7 +262,11 @@ def choose(
             smooth = settled(task, smooth)
             score = try_dense(task, smooth, limit)
             candidates.append(Candidate.of(task, score, False, smooth))
-    kept = min(candidates, key=lambda candidate: candidate.error)
+    least = min(candidate.error for candidate in candidates)
+    close = [candidate for candidate in candidates if candidate.error < _CLOSE * least]
+    if len(close) > 1:
+        close = [again(task, candidate) for candidate in close]
+    kept = min(close, key=lambda candidate: candidate.error)
     score, factor = kept.score, kept.score.factor
     if kept.sparse and task.counted > 1.5 * len(task.places):
         factor = on_all_rows(task, kept.found, score)
@@ -267,6 +275,31 @@ def choose(
         count, reason = n_components, f"{n_components} components were asked for"
     own = kept.found.basis(kept.sparse) if basis is None else clone(basis).set_params(gamma=1.0)
     return _frozen(task, dtype, kept.found, own, count, factor, score.ridge, reason)
+
+
+def again(task: Task, candidate: "Candidate") -> "Candidate":
+    """The same with more components: what stands out among few of them may not last."""
+    size, outputs = len(task.data.fitted), task.targets.shape[1]
+    score, _, found, limit, _ = candidate
+    mapped = found.warp.times(score.factor)
+    if candidate.sparse:
+        count = int(_AGAIN_GRIDS / (size * outputs))
+    else:
+        count = int(math.sqrt(_AGAIN_PRODUCTS / size))
+    count = min(max(count, score.components), limit.components)
+    if candidate.sparse:
+        ridges = tuple(score.ridge * ratio for ratio in _AROUND)
+        errors = sparse_errors(task.data, mapped, count, task.seed, ridges)
+        error, ridge = float(errors.min()), ridges[int(errors.argmin())]
+        half = float(sparse_errors(task.data, mapped, count // 2, task.seed, (ridge,))[0])
+        name = "grids"
+    else:
+        basis = found.basis(sparse=False)
+        error, half, ridge = dense_errors(task.data, basis, mapped, count, task.seed, score.ridge)
+        name = f"{found.kernel} features"
+    task.note("again", f"{count} {name}, factor {score.factor:.3g}, ridge {ridge:.2g}", size, error)
+    better = Score(error, half, score.factor, ridge, count)
+    return Candidate.of(task, better, candidate.sparse, found)
 
 
 class Candidate(NamedTuple):
@@ -304,7 +337,7 @@ def by_gradients(task: Task, short: Found) -> Found:
         task.note("agop", f"round {k}, {_AGOP_COLUMNS} features", len(data.fitted), error)
     resolved = basis.resolve(learned.apply(task.pool[:2000], np.float64))
     # What the kernel's own γ would be is put into the scales, so that factors mean the same.
-    gamma = float(resolved.gamma)
+    gamma = float(np.asarray(resolved.gamma))
     unit = gamma if short.kernel == "laplacian" else math.sqrt(gamma)
     law = Law(short.kernel, unit * learned.factor, short.law.ridge, np.array(errors))
     return Found(short.kernel, short.map, learned.times(unit), law)

@@ -25,8 +25,8 @@ class Adapt:
         a tenth of it.
     batch : rows of a batch.
     seconds : what the last fit may cost, on a machine that makes 10⁸ features a second, or None
-        for 1 + 15 for each million rows. It limits the number of components, and so no clock has
-        a part in the result.
+        for 1 and 0.3 for each million entries of the table. It limits the number of components,
+        and so no clock has a part in the result.
     rank : "agop" only: the number of learned directions that the rows are turned to, or None to
         scale the columns as they are.
 

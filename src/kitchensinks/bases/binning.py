@@ -1,13 +1,13 @@
 """Random binning: indicators of the cells of random grids."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kitchensinks.bases.bandwidth import check_gamma, open_gamma, resolve_gamma
+from kitchensinks.bases.bandwidth import check_gamma, open_gamma, picked, resolve_gamma
 from kitchensinks.bases.base import Basis, Theta
 from kitchensinks.numerics.bins import bin_hashes, find_columns, number_names
 from kitchensinks.numerics.distances import cityblock
@@ -37,7 +37,9 @@ class Binning(Basis):
     Parameters
     ----------
     gamma : a positive number, "median" (default): 1/median(‖x − z‖₁), or "scale". It is
-        the γ of the random-bases paper's Figure 1; its section V c has γ = 1.
+        the γ of the random-bases paper's Figure 1; its section V c has γ = 1. A list of numbers
+        is a law of several scales: each grid takes one of them at random, and the kernel is the
+        mean of theirs.
 
     Examples
     --------
@@ -51,7 +53,7 @@ class Binning(Basis):
     sparse = True
     keeps_float64 = True
 
-    def __init__(self, gamma: float | str = "median") -> None:
+    def __init__(self, gamma: float | str | Sequence[float] = "median") -> None:
         self.gamma = gamma
 
     @property
@@ -59,7 +61,7 @@ class Binning(Basis):
         return 1.0
 
     def check(self) -> None:
-        check_gamma(self.gamma)
+        check_gamma(self.gamma, several=True)
 
     def unresolved(self) -> str | None:
         return open_gamma(self.gamma)
@@ -72,7 +74,8 @@ class Binning(Basis):
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         shape = (self.block_size(n_inputs), n_inputs)
-        pitch = words.gamma(2, *shape) / float(self.gamma)
+        gamma = picked(self.gamma, words, shape[0])[:, None]
+        pitch = words.gamma(2, *shape) / gamma
         shift = pitch * words.uniform(*shape)
         odd = words.raw(shape[0] * n_inputs).reshape(shape) | np.uint64(1)
         return {"shift": shift, "rate": 1.0 / pitch, "multiplier": odd}
@@ -162,7 +165,10 @@ class Binning(Basis):
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
-            return np.exp(-float(self.gamma) * cityblock(rows, others))
+            distance = cityblock(rows, others)
+            scales = np.atleast_1d(np.asarray(self.gamma, dtype=np.float64))
+            kernels = [np.exp(-gamma * distance) for gamma in scales]
+        return np.asarray(sum(kernels) / len(kernels))
 
     def names(self, theta: Theta, n_draws: int) -> list[str]:
         return [
