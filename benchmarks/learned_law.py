@@ -2,152 +2,120 @@
 
     python -m benchmarks.learned_law                      # all that is not in the results yet
     python -m benchmarks.learned_law --sets adult,cpu_act --seeds 2 --contestants kitchensinks
-    python -m benchmarks.learned_law --table              # print what there is
+    python -m benchmarks.learned_law --contestants kitchensinks --again      # ours anew
+    python -m benchmarks.learned_law --docs               # the table into docs/law.md
 
-Each run is a process of its own on one thread, so that its processor time is what the work costs
-whatever else the machine does. Splits are the official ones where there are any (the seed then
-changes the fit alone), else 90/10 by seed. Regression errors are root mean squares in percent of
-the targets' standard deviation; the others are percentages of wrong classes.
+Each run is a process of its own on one thread; a finished one is written at once, so that the work
+can be stopped and taken up again: ours and LightGBM's default on all sets first, then their other
+seeds, then the others. Splits are the official ones where there are any (the seed then changes the
+fit alone, and one that has no chance in it runs once), else 90/10 by seed. Regression errors are
+root mean squares in percent of the targets' deviation; the others are percentages of wrong classes.
 """
 
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-RESULTS = Path(__file__).parent / "results" / "learned_law.json"
-OURS, PEER = "kitchensinks", "LightGBM"
-# name -> (data set, options, by seed, components of ours or None)
-SETS: dict[str, tuple[str, dict[str, Any], bool, int | None]] = {
-    "forest cover, binary": ("covtype-binary", {}, True, None),
-    "forest cover, 7 classes": ("covtype", {}, True, None),
-    "adult": ("adult", {}, False, None),
-    "house_16H": ("house_16H", {}, True, None),
-    "cpu_act": ("cpu_act", {}, True, None),
-    "MNIST": ("mnist", {}, False, 10_000),
-    "ISOLET": ("isolet", {}, False, None),
-    "phoneme frames": ("phoneme", {}, False, None),
-    "UCI HAR": ("uci_har", {}, True, None),
-    "KDD Cup 99": ("kddcup99", {}, True, None),
+from benchmarks.law_contestants import CONTESTANTS, LARGE, OURS, PEER, TUNED, UNSEEDED, ours, tune
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "learned_law.json"
+PAGE, BEGIN, END = ROOT / "docs" / "law.md", "<!-- results -->", "<!-- end of results -->"
+# name -> (data set, by seed, components of ours or None); the cheapest first.
+SETS: dict[str, tuple[str, bool, int | None]] = {
+    "cpu_act": ("cpu_act", True, None),
+    "house_16H": ("house_16H", True, None),
+    "adult": ("adult", False, None),
+    "KDD Cup 99": ("kddcup99", True, None),
+    "phoneme frames": ("phoneme", False, None),
+    "UCI HAR": ("uci_har", True, None),
+    "forest cover, binary": ("covtype-binary", True, None),
+    "ISOLET": ("isolet", False, None),
+    "forest cover, 7 classes": ("covtype", True, None),
+    "MNIST": ("mnist", False, 10_000),
 }
+# Sets that the large trees are shown on.
+DEEP = ("forest cover, binary", "forest cover, 7 classes")
+# Address space of one run, in bytes: what needs more fails, and says so.
+MEMORY = 14 * 2**30
+
+
+def cells(seeds: int) -> Iterator[tuple[str, str, int]]:
+    """(set, contestant, seed) of every run, the most informative first."""
+    first = (OURS, PEER)
+    rest = [name for name in CONTESTANTS if name not in first]
+    for group in (first, rest):
+        for seed in range(seeds):
+            for name, (_, by_seed, _) in SETS.items():
+                for contestant in group:
+                    if contestant == LARGE and name not in DEEP:
+                        continue
+                    if seed and contestant in UNSEEDED and not by_seed:
+                        continue
+                    yield name, contestant, seed
 
 
 def codes(train: Any, test: Any) -> tuple[Any, Any]:
-    """Categories as LightGBM takes them; one-hot columns for those that take numbers only."""
+    """One-hot columns, for those that take numbers only."""
     import pandas as pd
 
     both = pd.get_dummies(pd.concat([train, test]), dummy_na=True).astype(float)
     return both.to_numpy()[: len(train)], both.to_numpy()[len(train) :]
 
 
-def ours(task: str, seed: int, count: int | None) -> Any:
-    import kitchensinks as ks
-
-    kind = ks.KitchenSinkClassifier if task == "classification" else ks.KitchenSinkRegressor
-    options = {} if count is None else {"n_components": count, "adapt": "ard"}
-    return kind(random_state=seed, **options)
-
-
-def lightgbm(**options: Any) -> Callable[..., Any]:
-    def make(task: str, seed: int, count: int | None) -> Any:
-        import lightgbm
-
-        kind = lightgbm.LGBMClassifier if task == "classification" else lightgbm.LGBMRegressor
-        return kind(n_jobs=1, random_state=seed, verbose=-1, **options)
-
-    return make
-
-
-def xgboost(task: str, seed: int, count: int | None) -> Any:
-    import xgboost
-
-    kind = xgboost.XGBClassifier if task == "classification" else xgboost.XGBRegressor
-    return kind(n_jobs=1, random_state=seed)
-
-
-def boosting(task: str, seed: int, count: int | None) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    classes = task == "classification"
-    kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
-    return kind(random_state=seed)
-
-
-def forest(task: str, seed: int, count: int | None) -> Any:
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
-    kind = RandomForestClassifier if task == "classification" else RandomForestRegressor
-    return kind(n_jobs=1, random_state=seed)
-
-
-def sampler(task: str, seed: int, count: int | None) -> Any:
-    from sklearn.kernel_approximation import RBFSampler
-    from sklearn.linear_model import RidgeClassifierCV, RidgeCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    last = RidgeClassifierCV() if task == "classification" else RidgeCV()
-    features = RBFSampler(gamma="scale", n_components=2000, random_state=seed)
-    return make_pipeline(StandardScaler(), features, last)
-
-
-CONTESTANTS: dict[str, Callable[..., Any]] = {
-    OURS: ours,
-    PEER: lightgbm(),
-    "LightGBM 500 × 255": lightgbm(n_estimators=500, num_leaves=255),
-    "HistGradientBoosting": boosting,
-    "random forest": forest,
-    "RBFSampler + RidgeCV": sampler,
-    "XGBoost": xgboost,
-}
-
-
-def run(name: str, contestant: str, seed: int) -> dict[str, float]:
-    """Error, seconds of processor time to fit, and to predict."""
+def run(name: str, contestant: str, seed: int, tuned: dict[str, Any] | None) -> dict[str, Any]:
+    """Error, processor seconds to fit and to predict, and seconds on the clock to fit."""
     from kitchensinks import datasets
 
-    source, options, by_seed, count = SETS[name]
-    options = {**options, "random_state": seed} if by_seed else options
+    source, by_seed, count = SETS[name]
+    options: dict[str, Any] = {"random_state": seed} if by_seed else {}
     data = datasets.load(source, download=False, **options)
     train, test = data.X_train, data.X_test
-    if hasattr(train, "columns") and contestant != OURS and not contestant.startswith(PEER):
+    mixed = hasattr(train, "columns")
+    if mixed and contestant not in (OURS, PEER, LARGE, TUNED):
         train, test = codes(train, test)
     classes, labels = np.unique(np.asarray(data.y_train), return_inverse=True)
     regression = data.task == "regression"
     target = np.asarray(data.y_train, dtype=float) if regression else labels
     truth = np.asarray(data.y_test)
-    make = CONTESTANTS[contestant]
+    if contestant == TUNED and tuned is None:
+        return tune(data.task, train, target)
     few = slice(0, 600)
     if contestant == OURS:
         # Compiled code is loaded before the clock starts.
-        ours(data.task, seed, None if count is None else 100).fit(train[few], target[few])
-    model = make(data.task, seed, count)
-    start = time.process_time()
+        ours(data.task, seed, None if count is None else 100, None).fit(train[few], target[few])
+    model = CONTESTANTS[contestant](data.task, seed, count, tuned)
+    clock, start = time.perf_counter(), time.process_time()
     model.fit(train, target)
-    fitted = time.process_time()
+    fitted, wall = time.process_time(), time.perf_counter() - clock
     found = model.predict(test)
     done = time.process_time()
     if regression:
         error = 100 * float(np.sqrt(np.mean((found - truth) ** 2)) / np.std(target))
     else:
         error = 100 * float(np.mean(classes[np.asarray(found, dtype=int)] != truth))
-    return {"error": error, "fit": fitted - start, "predict": done - fitted}
+    result = {"error": error, "fit": fitted - start, "wall": wall, "predict": done - fitted}
+    if contestant == OURS and hasattr(model, "adaptation_"):
+        result["kept"] = f"{model.adaptation_.basis}, {model.n_components_} components"
+    return result
 
 
-def measure(name: str, contestant: str, seed: int, limit: float) -> dict[str, Any]:
-    """One run in a process of its own."""
+def measure(cell: list[Any], limit: float) -> dict[str, Any]:
+    """One run in a process of its own, or why there is none."""
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
     command = [sys.executable, "-W", "ignore", "-m", "benchmarks.learned_law", "--one"]
     try:
         result = subprocess.run(
-            [*command, json.dumps([name, contestant, seed])],
+            [*command, json.dumps(cell)],
             env={**os.environ, **dict.fromkeys(threads, "1")},
             capture_output=True,
             text=True,
@@ -158,37 +126,89 @@ def measure(name: str, contestant: str, seed: int, limit: float) -> dict[str, An
         return {"failed": f"more than {limit:g} s"}
     except subprocess.CalledProcessError as error:
         return {"failed": (error.stderr.strip().splitlines() or ["killed"])[-1][:200]}
-    return json.loads(result.stdout.splitlines()[-1])
+    return dict(json.loads(result.stdout.splitlines()[-1]))
+
+
+def read() -> dict[str, Any]:
+    return dict(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
+
+
+def write(key: str, value: dict[str, Any]) -> None:
+    """Add one result to what the file holds by now: pieces of the work may run side by side."""
+    results = {**read(), key: value}
+    part = RESULTS.with_suffix(".part")
+    part.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+    part.replace(RESULTS)
+
+
+def settings_for(name: str, limit: float) -> dict[str, Any] | None:
+    """What the search has chosen for a set; it is made once, on the training rows of seed 0."""
+    key = f"{name}|{TUNED}|search"
+    if key not in read():
+        write(key, measure([name, TUNED, 0, None], limit))
+    found = read()[key].get("settings")
+    return None if found is None else dict(found)
+
+
+def summaries(results: dict[str, Any]) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Set -> contestant -> its runs, without those that failed."""
+    out: dict[str, dict[str, list[dict[str, Any]]]] = {name: {} for name in SETS}
+    for key, value in results.items():
+        name, contestant, _ = key.split("|")
+        if "error" in value:
+            out[name].setdefault(contestant, []).append(value)
+    return out
 
 
 def table(results: dict[str, Any]) -> str:
-    """Markdown: mean error ± deviation over seeds, and time as a ratio to LightGBM's."""
-    lines = ["| set | " + " | ".join(CONTESTANTS) + " |", "|---" * (len(CONTESTANTS) + 1) + "|"]
-    ahead = counted = 0
-    for name in SETS:
-        cells, means = [], {}
-        for contestant in CONTESTANTS:
-            runs = [
-                value
-                for key, value in results.items()
-                if key.startswith(f"{name}|{contestant}|") and "error" in value
-            ]
-            if not runs:
-                cells.append("–")
+    """Markdown: mean error ± deviation, and processor time as a multiple of LightGBM's."""
+    found = summaries(results)
+    shown = [name for name in CONTESTANTS if any(name in runs for runs in found.values())]
+    lines = ["| set | " + " | ".join(shown) + " |", "|---" * (len(shown) + 1) + "|"]
+    ranks: dict[str, list[float]] = {name: [] for name in shown}
+    score = {peer: [0, 0] for peer in (PEER, TUNED)}
+    for name, runs in found.items():
+        means = {c: float(np.mean([r["error"] for r in runs[c]])) for c in shown if c in runs}
+        if not means:
+            continue
+        times = {c: float(np.median([r["fit"] for r in runs[c]])) for c in means}
+        row = []
+        for contestant in shown:
+            if contestant not in means:
+                row.append("–")
                 continue
-            errors = [value["error"] for value in runs]
-            means[contestant] = np.mean(errors), np.median([value["fit"] for value in runs])
-            cells.append(f"{np.mean(errors):.2f} ± {np.std(errors):.2f}")
-        for place, contestant in enumerate(CONTESTANTS):
-            if contestant in means and PEER in means:
-                cells[place] += f" ({means[contestant][1] / means[PEER][1]:.1f}×)"
-        if means:
-            lines.append(f"| {name} | " + " | ".join(cells) + " |")
-        if OURS in means and PEER in means:
-            counted += 1
-            ahead += bool(means[OURS][0] < means[PEER][0])
-    lines.append(f"\nBelow LightGBM's default error on {ahead} of {counted} sets.")
+            errors = [r["error"] for r in runs[contestant]]
+            text = f"{means[contestant]:.2f}"
+            if len(errors) > 1:
+                text += f" ± {np.std(errors):.2f}"
+            if PEER in times and contestant != PEER:
+                text += f" ({times[contestant] / times[PEER]:.2g}×)"
+            row.append(text)
+        lines.append(f"| {name} | " + " | ".join(row) + " |")
+        for contestant, mean in means.items():
+            ranks[contestant].append(1.0 + sum(other < mean for other in means.values()))
+        for peer, (wins, losses) in score.items():
+            if OURS in means and peer in means:
+                won = means[OURS] < means[peer]
+                score[peer] = [wins + won, losses + (not won)]
+    cells_of = [f"{np.mean(ranks[c]):.1f} ({len(ranks[c])})" if ranks[c] else "–" for c in shown]
+    lines.append("| mean rank (sets) | " + " | ".join(cells_of) + " |")
+    for peer, (wins, losses) in score.items():
+        if wins + losses:
+            lines.append(f"\nAgainst {peer}: {wins} won, {losses} lost.")
+    failed = [
+        f"{key.replace('|', ', ')}: {v['failed']}" for key, v in results.items() if "failed" in v
+    ]
+    if failed:
+        lines.append("\nNot finished: " + "; ".join(sorted(failed)) + ".")
     return "\n".join(lines)
+
+
+def render() -> None:
+    """Put the table between its marks in the docs."""
+    text = PAGE.read_text()
+    before, rest = text.split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{table(read())}\n{END}{rest.split(END)[1]}")
 
 
 def main() -> None:
@@ -197,23 +217,31 @@ def main() -> None:
     parser.add_argument("--contestants", default=",".join(CONTESTANTS))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds of one run")
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--again", action="store_true", help="also what is in the results")
+    parser.add_argument("--table", action="store_true", help="print what there is")
+    parser.add_argument("--docs", action="store_true", help="put what there is into docs/law.md")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         print(json.dumps(run(*json.loads(options.one))))
         return
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    names = [name for name in SETS if any(map(name.startswith, options.sets.split(",")))]
-    for seed in range(0 if options.table else options.seeds):
-        for name in names:
-            for contestant in options.contestants.split(","):
-                key = f"{name}|{contestant}|{seed}"
-                if key not in results:
-                    results[key] = measure(name, contestant, seed, options.limit)
-                    print(key, results[key], f"load {os.getloadavg()[0]:.1f}", flush=True)
-                    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True))
-    print(table(results))
+    if options.docs:
+        render()
+        return
+    begins = tuple(options.sets.split(","))
+    wanted = set(options.contestants.split(","))
+    for name, contestant, seed in () if options.table else cells(options.seeds):
+        key = f"{name}|{contestant}|{seed}"
+        chosen = name.startswith(begins) and contestant in wanted
+        if chosen and (options.again or key not in read()):
+            tuned = settings_for(name, options.limit) if contestant == TUNED else None
+            if contestant == TUNED and tuned is None:
+                continue
+            value = measure([name, contestant, seed, tuned], options.limit)
+            write(key, value)
+            print(key, value, f"load {os.getloadavg()[0]:.1f}", flush=True)
+    print(table(read()))
 
 
 if __name__ == "__main__":

@@ -39,10 +39,14 @@ BASES = [
     ks.Fourier("laplacian", gamma=0.3),
     ks.Fourier("laplacian", gamma=0.3, form="paired"),
     ks.Fourier("cauchy", gamma=0.3),
+    ks.Fourier(gamma=[0.1, 1.5]),
+    ks.Fourier("laplacian", gamma=[0.1, 0.4, 1.5]),
+    ks.Fourier("matern", gamma=[0.1, 1.5], projection="orthogonal"),
     ks.Stumps("normal"),
     ks.Stumps("uniform", a=2.0),
     ks.Stumps(QUANTILES),
     ks.Binning(gamma=0.3),
+    ks.Binning(gamma=[0.1, 1.0]),
     *(
         ks.Sigmoid(activation, gamma=0.7, projection=projection)
         for activation in ("logistic", "tanh", "erf", "step")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kitchensinks.bases import Basis, Draw
+from kitchensinks.bases import Basis, Binning, Draw
 from kitchensinks.moments import Moments
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.rows import block_slices
@@ -89,6 +89,19 @@ class Frozen:
             for part in block_slices(rows.shape[0], max(1, _TABULATED_ENTRIES // widest))
         )
         return replace(self, bins=bins)
+
+    def tabulated_and_found(self, rows: Any, weights: Any = None) -> "tuple[Frozen, Any]":
+        """As `tabulated`, with the bins of the rows themselves (grids, n), which a fit asks for.
+
+        None in their place where the basis is dense, or the rows are not an array in memory, each
+        with a positive weight: then they take a second pass.
+        """
+        whole = isinstance(rows, np.ndarray) and (weights is None or bool((weights > 0).all()))
+        if not whole or not isinstance(self.basis, Binning):
+            return self.tabulated(rows, weights), None
+        draw = self.basis.draw(self.seed, self.n_inputs, self.n_components, self.dtype)
+        theta, columns = self.basis.tabulate_and_find(draw.theta, self.scaled(rows))
+        return replace(self, bins=replace(draw, theta=theta)), columns
 
     @classmethod
     def of_look(
@@ -278,12 +291,14 @@ class FeatureBlocks:
 
     Every walk makes the features anew, unless all of them fit into half of `memory_budget` bytes:
     then `walk` keeps them after the first time. A block that `fresh` yields may be overwritten by
-    the caller; one that `walk` yields may not.
+    the caller; one that `walk` yields may not. columns: of Binning, the bin of every row in every
+    grid (grids, n), where they are known already.
     """
 
     rows: Any
     frozen: Frozen
     memory_budget: float
+    columns: Any = None
     _kept: list[Any] | None = field(default=None, repr=False)
 
     @property

@@ -97,3 +97,10 @@ def test_names_of_bins_are_stable():
     ]
     columns = draw.tabulate([np.array([[0.5, -1.25, 2.0]])])
     assert columns.basis.names(columns.theta, 3)[0] == f"grid0_{11579167729397391977:016x}"
+
+
+def test_bins_found_while_they_are_tabulated_are_those_found_afterwards():
+    theta, columns = DRAW.basis.tabulate_and_find(DRAW.theta, ROWS)
+    known = DRAW.tabulate([ROWS])
+    assert theta["table"] == known.theta["table"]
+    np.testing.assert_array_equal(columns, known.basis.find(known.theta, ROWS))

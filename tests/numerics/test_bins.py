@@ -7,10 +7,10 @@ from kitchensinks.numerics.bins import (
     CELL_LIMIT,
     bin_hashes,
     bin_hashes_plain,
-    distinct_names,
-    distinct_names_plain,
     find_columns,
     find_columns_plain,
+    number_names,
+    number_names_plain,
     sum_into_bins,
     sum_into_bins_plain,
     sum_of_bins,
@@ -67,14 +67,16 @@ def test_different_bins_have_different_names():
 
 @pytest.mark.parametrize("n_different", [1, 40, 3000])
 @pytest.mark.parametrize(("n_rows", "n_inputs", "n_grids"), [*SHAPES, (5000, 1, 2)])
-def test_compiled_distinct_names_are_the_plain_ones(n_rows, n_inputs, n_grids, n_different):
+def test_compiled_numbers_of_names_are_the_plain_ones(n_rows, n_inputs, n_grids, n_different):
     """3000 different names need more slots than the table begins with."""
     rng = np.random.default_rng(n_rows)
     names = rng.integers(0, n_different, (n_grids, n_rows), dtype=np.uint64) * np.uint64(2**40)
     compiled, plain = np.zeros((2, n_grids, n_rows), dtype=np.uint64)
     counts, plain_counts = np.zeros((2, n_grids), dtype=np.int64)
-    distinct_names(names, compiled, counts)
-    distinct_names_plain(names, plain, plain_counts)
+    numbers, plain_numbers = np.zeros((2, n_grids, n_rows), dtype=np.int32)
+    number_names(names, compiled, counts, numbers)
+    number_names_plain(names, plain, plain_counts, plain_numbers)
+    np.testing.assert_array_equal(numbers, plain_numbers)
     np.testing.assert_array_equal(counts, plain_counts)
     for own, other, count in zip(compiled, plain, counts, strict=True):
         np.testing.assert_array_equal(own[:count], other[:count])

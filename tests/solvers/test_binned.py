@@ -72,3 +72,17 @@ def test_a_start_and_an_early_stop():
     assert early.objective - exact.objective <= early.gap
     cut = binned_ridge(shared, bins.n_columns, targets, shares, 1e-3, tol=1e-10, max_iter=2)
     assert not cut.converged
+
+
+def test_a_ridge_for_each_output_is_as_many_fits():
+    bins, targets, shares = problem(120, 5, 40, 2)
+    shared = share_bins(bins, shares > 0)
+    alphas = np.array([1e-3, 1e-1, 1e-2])
+    options = {"tol": 1e-10, "max_iter": 500}
+    path = binned_ridge(
+        shared, bins.n_columns, np.tile(targets, 3), shares, np.repeat(alphas, 2), **options
+    )
+    for k, alpha in enumerate(alphas):
+        alone = binned_ridge(shared, bins.n_columns, targets, shares, alpha, **options)
+        np.testing.assert_allclose(path.weights[:, 2 * k : 2 * k + 2], alone.weights, atol=1e-5)
+        np.testing.assert_allclose(path.intercept[2 * k : 2 * k + 2], alone.intercept, atol=1e-5)

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import TargetEncoder
 
-from kitchensinks.adapt.choose import Task, best_map
+from kitchensinks.adapt.choose import best_map
 from kitchensinks.adapt.record import Adapt
+from kitchensinks.adapt.task import Task
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +25,7 @@ _MOST_LEVELS = 64
 _FOLDS = 5
 # Indicators are not looked at where they would be more than this, nor with fewer rows than this.
 _MOST_COLUMNS, _FEWEST_ROWS = 500, 500
-_MISSING, _OTHER = "\x00missing", "\x00other"
+_MISSING = "\x00missing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +57,10 @@ class Column:
             filled = np.where(missing, self.values[0, 0], numbers)
             parts = [filled, missing.astype(np.float64)] if self.flag else [filled]
             return np.column_stack(parts)
-        text = texts_of(frame[self.name])
-        place = np.searchsorted(self.levels, text)
-        place = np.minimum(place, len(self.levels) - 1)
-        known = self.levels[place] == text
-        return self.values[np.where(known, place, len(self.levels))]
+        texts, own = categories_of(frame[self.name])
+        place = np.minimum(np.searchsorted(self.levels, texts), len(self.levels) - 1)
+        known = self.levels[place] == texts
+        return self.values[np.where(known, place, len(self.levels))][own]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +116,17 @@ def numbers_of(series: Any) -> Floats | None:
     return np.array(found, dtype=np.float64)
 
 
-def texts_of(series: Any) -> NDArray[np.str_]:
-    """A column as text, with a word of its own for what is missing."""
-    return np.array([_MISSING if _is_missing(value) else str(value) for value in series.to_list()])
+def categories_of(series: Any) -> tuple[NDArray[np.str_], NDArray[np.intp]]:
+    """The different values of a column as sorted text, and each row's among them.
+
+    What is missing has a word of its own. Each different value is looked at once.
+    """
+    values = series.to_list()
+    words = {value: _MISSING if _is_missing(value) else str(value) for value in set(values)}
+    levels = sorted(set(words.values()))
+    numbers = {word: number for number, word in enumerate(levels)}
+    place = {value: numbers[word] for value, word in words.items()}
+    return np.array(levels), np.array([place[value] for value in values], dtype=np.intp)
 
 
 def _is_missing(value: Any) -> bool:
@@ -137,9 +145,8 @@ def learn_frames(
     for name in list(frame.columns):
         numbers = numbers_of(frame[name])
         if numbers is None:
-            text = texts_of(frame[name])
             learner = _by_target if encoding == "target" else _by_level
-            column, part = learner(str(name), text, targets, kind, seed)
+            column, part = learner(str(name), *categories_of(frame[name]), targets, kind, seed)
         else:
             known = numbers[np.isfinite(numbers)]
             middle = float(np.median(known)) if len(known) else 0.0
@@ -152,17 +159,27 @@ def learn_frames(
 
 
 def _by_level(
-    name: str, text: NDArray[np.str_], targets: Any, kind: str, seed: int
+    name: str,
+    levels: NDArray[np.str_],
+    place: NDArray[np.intp],
+    targets: Any,
+    kind: str,
+    seed: int,
 ) -> tuple[Column, Floats]:
     """An indicator for each category, the rarest of many together."""
-    levels, place, count = np.unique(text, return_inverse=True, return_counts=True)
+    count = np.bincount(place, minlength=len(levels))
     kept = np.sort(np.argsort(-count, kind="stable")[:_MOST_LEVELS])
     column = Column(name, levels[kept], np.eye(len(kept) + 1, len(kept)))
     return column, np.eye(len(levels))[:, kept][place]
 
 
 def _by_target(
-    name: str, text: NDArray[np.str_], targets: Any, kind: str, seed: int
+    name: str,
+    levels: NDArray[np.str_],
+    place: NDArray[np.intp],
+    targets: Any,
+    kind: str,
+    seed: int,
 ) -> tuple[Column, Floats]:
     """The mean target of each category (of each class where there are several)."""
     single = {"classification": "multiclass", "regression": "continuous"}[kind]
@@ -170,11 +187,10 @@ def _by_target(
         single = "binary"
     folds = KFold(_FOLDS, shuffle=True, random_state=seed % 2**32)
     encoder = TargetEncoder(target_type=single, smooth="auto", cv=folds)
-    levels = np.unique(text)
-    part = np.asarray(encoder.fit_transform(text[:, None].astype(object), targets))
-    values = np.asarray(encoder.transform(levels[:, None].astype(object)))
-    other = np.asarray(encoder.transform(np.array([[_OTHER]], dtype=object)))
-    return Column(name, levels, np.vstack([values, other])), part
+    part = np.asarray(encoder.fit_transform(place[:, None], targets))
+    # One number more than there are stands for a category never seen.
+    values = np.asarray(encoder.transform(np.arange(len(levels) + 1)[:, None]))
+    return Column(name, levels, values), part
 
 
 def learn_table(frame: Any, targets: Any, kind: str, seed: int) -> tuple[Frames, Floats]:

@@ -24,8 +24,9 @@ class Adapt:
     steps : steps of "ard", each on a batch of its own; rounds of fit and gradient of "agop" are
         a tenth of it.
     batch : rows of a batch.
-    seconds : what the last fit may cost, on a machine that makes 10⁸ features a second. It sets
-        the number of components, and so no clock has a part in the result.
+    seconds : what the last fit may cost, on a machine that makes 10⁸ features a second, or None
+        for 1 and 0.3 for each million entries of the table. It limits the number of components,
+        and so no clock has a part in the result.
     rank : "agop" only: the number of learned directions that the rows are turned to, or None to
         scale the columns as they are.
 
@@ -33,13 +34,13 @@ class Adapt:
     --------
     >>> import kitchensinks as ks
     >>> ks.Adapt(seconds=10)
-    Adapt(law='ard', steps=40, batch=1000, seconds=10, rank=None)
+    Adapt(law='ard', steps=30, batch=1000, seconds=10, rank=None)
     """
 
     law: str = "ard"
-    steps: int = 40
+    steps: int = 30
     batch: int = 1000
-    seconds: float = 4.0
+    seconds: float | None = None
     rank: int | None = None
 
     def check(self) -> None:
@@ -49,7 +50,7 @@ class Adapt:
         check_count("steps", self.steps)
         if self.steps > 1000:
             raise ValueError(
-                f"steps={self.steps}: need 1 to 1000. The scales settle within about 40; raise "
+                f"steps={self.steps}: need 1 to 1000. The scales settle within about 30; raise "
                 "batch for more exact ones."
             )
         check_count("batch", self.batch)
@@ -58,7 +59,8 @@ class Adapt:
                 f"batch={self.batch}: need 16 to 5000 rows, because each step inverts a matrix of "
                 "that size."
             )
-        check_positive("seconds", self.seconds)
+        if self.seconds is not None:
+            check_positive("seconds", self.seconds)
         if self.rank is not None:
             check_count("rank", self.rank)
             if self.law != "agop":

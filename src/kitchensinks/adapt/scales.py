@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import ssyr2k, ssyrk
 from scipy.linalg.lapack import spotrf, spotri
 
 from kitchensinks.numerics.pairs import mirror, pair_distances, weighted_distances
@@ -33,7 +34,7 @@ KERNELS = ("laplacian", "gaussian")
 _RIDGES = (1e-3, 3.0)
 _FIRST_RIDGE = 0.05
 # Adam's memory of gradients and of their squares, and its rate.
-_MEMORY, _SQUARE_MEMORY, _RATE = 0.8, 0.95, 0.3
+_MEMORY, _SQUARE_MEMORY, _RATE = 0.8, 0.95, 0.5
 # No column's share of the distance falls below this part of an even one.
 _LEAST = 1e-6
 
@@ -82,12 +83,13 @@ class Columns:
         return out
 
     def weighted(self, weights: Narrow, scales: Floats) -> Floats:
-        """Σ_ik w_ik·s_j·|x_ij − x_kj|, (d,)."""
+        """Σ_ik w_ik·s_j·|x_ij − x_kj|, (d,); w is read above its diagonal, and mirrored here."""
         out = np.empty(len(scales))
         inner = np.empty(len(self.numbers))
         weighted_distances(self.numbers, weights, inner)
         out[~self.is_hot] = inner
         if self.hot.shape[1]:
+            mirror(weights)
             total = weights.sum(axis=1, dtype=np.float64)
             product = np.einsum("ij,ij->j", self.hot, weights @ self.hot, dtype=np.float64)
             out[self.is_hot] = 2.0 * (total @ self.hot - product)
@@ -121,16 +123,17 @@ def gradient(
     residual = dual / diagonal[:, None]
     size_of = np.einsum("io,io->i", residual, residual)
     half = inverse * np.sqrt(size_of / diagonal)
-    slope = half @ half.T
     turned = inverse @ (residual / diagonal[:, None])
-    cross = turned @ dual.T
-    slope -= 0.5 * (cross + cross.T)
+    # M above its diagonal: the views are the Fortran order that BLAS wants, without a copy.
+    slope = ssyrk(1.0, half.T, trans=1, lower=1)
+    slope = ssyr2k(-0.5, turned.T, dual.T, 1.0, slope, trans=1, lower=1, overwrite_c=1).T
     trace = float(np.trace(slope, dtype=np.float64))
     slope *= kept
     if columns is not None:
         along = columns.weighted(slope, scales)
     else:
         # Σ_ik w_ik·(x_i − x_k)² = 2·Σ_i (Σ_k w_ik)·x_i² − 2·x'Wx, and ∂D/∂log s = 2s²Δ².
+        mirror(slope)
         total = slope.sum(axis=1, dtype=np.float64)
         product = np.einsum("ij,ij->j", rows, slope @ rows, dtype=np.float64)
         along = 4.0 * scales**2 * (total @ np.square(rows, dtype=np.float64) - product)

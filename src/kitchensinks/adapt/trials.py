@@ -1,27 +1,57 @@
 """Small fits on held-out rows: which bandwidth and ridge a basis wants, and how well it does."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from kitchensinks.bases import Basis, Binning
-from kitchensinks.features import FeatureBlocks, Frozen
-from kitchensinks.fitting.sparse import held_out_error
+from kitchensinks.features import Frozen
+from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.losses import Array
+from kitchensinks.numerics.bins import sum_of_bins
 from kitchensinks.rows import block_slices
+from kitchensinks.solvers.binned import Bins, binned_ridge, share_bins
 from kitchensinks.standardise import Warp
 
 # Ridges tried for dense features, strong to weak, and the weakest of all: the features limit the
 # fit too, so that the best is often weak.
 _DENSE_RIDGES = (1.0, 0.1, 0.01, 0.001)
 _WEAKEST = 1e-4
-# The first ridge tried for bins, and the ratio between neighbours.
-_SPARSE_RIDGE, _RATIO = 0.3, 3.0
 _BLOCK = 8192
-_MEMORY = 2e9
+# Where fits on bins that are only compared stop.
+_ROUGH, _ROUGH_STEPS = 1e-2, 50
+# No more of an error than this share is expected to go away with more components.
+_MOST_GAIN = 0.5
+
+
+class Score(NamedTuple):
+    """What a basis reached on held-out rows: at which factor and ridge, with how many components,
+    and with half of them."""
+
+    error: float
+    half: float
+    factor: float
+    ridge: float
+    components: int
+
+    def at(self, count: int) -> float:
+        """The error with `count` components: error(K) = floor + c/K through the two measured.
+
+        >>> Score(0.5, 0.6, 1.0, 0.1, 100).at(200)
+        0.45
+        """
+        gain = min(max(self.half - self.error, 0.0), _MOST_GAIN * self.error)
+        return self.error + gain * (self.components / count - 1.0)
+
+    def enough(self, tolerance: float) -> float:
+        """Components beyond which the error would fall by less than this share of it."""
+        gain = min(max(self.half - self.error, 0.0), _MOST_GAIN * self.error)
+        return gain * self.components / (tolerance * (self.error - gain))
 
 
 @dataclass(frozen=True)
@@ -49,14 +79,16 @@ class Rows:
 
 def dense_errors(
     data: Rows, basis: Basis, warp: Warp, count: int, seed: int, near: float | None = None
-) -> tuple[float, float]:
-    """Held-out error of a ridge fit on `count` dense features, and its ridge λ = α·n."""
+) -> tuple[float, float, float]:
+    """Held-out error of a ridge fit on `count` dense features, with half of them, and λ = α·n."""
     frozen = Frozen(warp, basis, seed, warp.width, count, np.dtype(np.float32))
-    return dense_fit(data, frozen, near)[:2]
+    return dense_fit(data, frozen, near)[:3]
 
 
-def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> tuple[float, float, Array]:
-    """Held-out error of a ridge fit on dense features, its ridge λ = α·n and its weights.
+def dense_fit(
+    data: Rows, frozen: Frozen, near: float | None = None
+) -> tuple[float, float, float, Array]:
+    """Held-out error of a ridge fit on dense features, with half of them, λ = α·n and weights.
 
     Four ridges and the neighbours of the best; near `near` where that is given.
     """
@@ -67,16 +99,24 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> tuple[fl
     held = frozen.features(data.rows[data.held]) - mean.astype(frozen.dtype)
     found: dict[float, tuple[float, Array]] = {}
 
-    def attempt(ridge: float) -> None:
-        shifted = gram.copy()
+    def solve(ridge: float, size: int) -> tuple[float, Array] | None:
+        """Error and weights with the first `size` features, each as much larger."""
+        shifted = gram[:size, :size] * (len(gram) / size)
         shifted[np.diag_indices_from(shifted)] += ridge
+        root = math.sqrt(len(gram) / size)
         try:
-            weights = cho_solve(cho_factor(shifted, overwrite_a=True, check_finite=False), cross)
+            factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
-            return
-        scores = held @ weights + level
-        error = data.error(scores, data.targets[data.held], data.weights_of(data.held))
-        found[ridge] = error, weights
+            return None
+        weights = root * cho_solve(factor, root * cross[:size])
+        scores = held[:, :size] @ weights + level
+        truth = data.targets[data.held]
+        return data.error(scores, truth, data.weights_of(data.held)), weights
+
+    def attempt(ridge: float) -> None:
+        fitted = solve(ridge, len(gram))
+        if fitted is not None:
+            found[ridge] = fitted
 
     for ridge in _DENSE_RIDGES if near is None else (near,):
         attempt(ridge)
@@ -84,7 +124,8 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> tuple[fl
     for ridge in (3.0 * best, max(best / 3.0, _WEAKEST)):
         attempt(ridge)
     best = min(found, key=lambda ridge: found[ridge][0])
-    return found[best][0], best, found[best][1]
+    half = solve(best, len(gram) // 2)
+    return found[best][0], math.inf if half is None else half[0], best, found[best][1]
 
 
 def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Array, Array, Array]:
@@ -108,32 +149,40 @@ def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Arra
 
 
 def sparse_errors(
-    data: Rows, warp: Warp, count: int, seed: int, near: float | None = None, most: int = 4
-) -> tuple[float, float]:
-    """Held-out error of a ridge fit on `count` grids, and its ridge λ = α·n.
-
-    At most `most` ridges are tried, from `near`.
-    """
-    frozen = Frozen(warp, Binning(gamma=1.0), seed, data.rows.shape[1], count, np.dtype(np.float32))
+    data: Rows, warp: Warp, count: int, seed: int, ridges: Sequence[float]
+) -> NDArray[np.float64]:
+    """Held-out error of a fit on `count` grids for each ridge λ = α·n, all in one fit."""
+    size, outputs = len(data.fitted), data.targets.shape[1]
     places = np.concatenate([data.fitted, data.held])
-    rows = data.rows[places]
+    rows = np.asarray(warp.apply(data.rows[places], np.float32))
     own = data.weights_of(places)
-    weights = np.ones(len(places)) if own is None else own.copy()
-    weights[len(data.fitted) :] = 0.0
-    blocks = FeatureBlocks(rows, frozen.tabulated(rows, weights), _MEMORY)
-    size = len(data.fitted)
-    attempt = held_out_error(
-        blocks,
-        data.targets[places],
-        weights,
-        lambda scores: data.error(
-            scores[size:], data.targets[data.held], data.weights_of(data.held)
-        ),
+    shares = np.ones(len(places)) if own is None else own.copy()
+    shares[size:] = 0.0
+    shares /= shares.sum()
+    basis = Binning(gamma=1.0)
+    theta = basis.draw(seed, rows.shape[1], count, np.float32).theta
+    columns = np.empty((count, len(rows)), dtype=np.int32)
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    for g, (found, numbers) in enumerate(basis.numbered(theta, rows)):
+        columns[g] = numbers + np.int32(offsets[g])
+        offsets[g + 1] = offsets[g] + len(found)
+    bins = Bins(columns, offsets, 1.0 / math.sqrt(count))
+    solution = binned_ridge(
+        share_bins(bins, shares > 0.0),
+        bins.n_columns,
+        np.tile(data.targets[places], len(ridges)),
+        shares,
+        np.repeat(np.asarray(ridges) / size, outputs),
+        tol=_ROUGH,
+        settled=SETTLED,
+        max_iter=_ROUGH_STEPS,
     )
-    error, ridge, _ = climb(
-        lambda ridge: (attempt(ridge / size), ridge), near or _SPARSE_RIDGE, _RATIO, most
-    )
-    return error, ridge
+    scores = np.empty((len(data.held), len(ridges) * outputs))
+    sum_of_bins(columns[:, size:], bins.scale * solution.weights, scores)
+    scores += solution.intercept
+    truth, weights = data.targets[data.held], data.weights_of(data.held)
+    parts = np.split(scores, len(ridges), axis=1)
+    return np.array([data.error(part, truth, weights) for part in parts])
 
 
 def climb(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from kitchensinks.bases.base import check_positive
+from kitchensinks.numerics.words import Words
 
 Floats = NDArray[np.float64]
 
@@ -21,8 +22,14 @@ _FEWEST_ROWS = 100
 _METRICS = {"squared": "euclidean", "l2": "euclidean", "l1": "cityblock"}
 
 
-def check_gamma(gamma: Any) -> None:
-    """A positive number or the name of a heuristic."""
+def check_gamma(gamma: Any, several: bool = False) -> None:
+    """A positive number or the name of a heuristic; `several`: or a list of positive numbers."""
+    if several and isinstance(gamma, list | tuple | np.ndarray):
+        if len(gamma) == 0:
+            raise ValueError(f"gamma={gamma!r}: need one or more positive numbers in the list.")
+        for one in gamma:
+            check_positive("gamma", one, " for each scale")
+        return
     if isinstance(gamma, str):
         if gamma not in HEURISTICS:
             raise ValueError(f"gamma={gamma!r}: need a positive number, 'median' or 'scale'.")
@@ -35,8 +42,19 @@ def open_gamma(gamma: Any) -> str | None:
     return f"gamma={gamma!r}" if isinstance(gamma, str) else None
 
 
-def resolve_gamma(gamma: Any, measure: str, rows: Floats, weights: Floats | None) -> float:
-    """A number for gamma.
+def picked(gamma: Any, words: Words, count: int) -> Floats:
+    """γ of each of `count` draws: of several, each is as likely as the others.
+
+    The law is then their mixture, and the kernel the mean of their kernels.
+    """
+    scales = np.atleast_1d(np.asarray(gamma, dtype=np.float64))
+    if len(scales) == 1:
+        return np.full(count, scales[0])
+    return np.asarray(scales[(len(scales) * words.uniform(count)).astype(np.int64)])
+
+
+def resolve_gamma(gamma: Any, measure: str, rows: Floats, weights: Floats | None) -> Any:
+    """A number for gamma, or the numbers given.
 
     `measure` says what gamma multiplies: "squared" ‖x − z‖², "l2" ‖x − z‖₂,
     "l1" ‖x − z‖₁, "length" ‖x‖.
@@ -51,7 +69,7 @@ def resolve_gamma(gamma: Any, measure: str, rows: Floats, weights: Floats | None
     there is no distance to go by, and gamma is 1.
     """
     if not isinstance(gamma, str):
-        return float(gamma)
+        return [float(one) for one in gamma] if np.ndim(gamma) else float(gamma)
     with np.errstate(over="ignore", invalid="ignore"):
         size = (_typical if gamma == "scale" else _median)(measure, rows, weights)
     if size == 0:

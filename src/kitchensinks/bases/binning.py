@@ -1,15 +1,15 @@
 """Random binning: indicators of the cells of random grids."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kitchensinks.bases.bandwidth import check_gamma, open_gamma, resolve_gamma
+from kitchensinks.bases.bandwidth import check_gamma, open_gamma, picked, resolve_gamma
 from kitchensinks.bases.base import Basis, Theta
-from kitchensinks.numerics.bins import bin_hashes, distinct_names, find_columns
+from kitchensinks.numerics.bins import bin_hashes, find_columns, number_names
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
 
@@ -18,6 +18,7 @@ Names = NDArray[np.uint64]
 
 # Names of bins that wait to be told apart together.
 _WAITING_NAMES = 2**25
+_GRIDS = ("shift", "rate", "multiplier")
 
 
 class Binning(Basis):
@@ -36,7 +37,9 @@ class Binning(Basis):
     Parameters
     ----------
     gamma : a positive number, "median" (default): 1/median(‖x − z‖₁), or "scale". It is
-        the γ of the random-bases paper's Figure 1; its section V c has γ = 1.
+        the γ of the random-bases paper's Figure 1; its section V c has γ = 1. A list of numbers
+        is a law of several scales: each grid takes one of them at random, and the kernel is the
+        mean of theirs.
 
     Examples
     --------
@@ -50,7 +53,7 @@ class Binning(Basis):
     sparse = True
     keeps_float64 = True
 
-    def __init__(self, gamma: float | str = "median") -> None:
+    def __init__(self, gamma: float | str | Sequence[float] = "median") -> None:
         self.gamma = gamma
 
     @property
@@ -58,7 +61,7 @@ class Binning(Basis):
         return 1.0
 
     def check(self) -> None:
-        check_gamma(self.gamma)
+        check_gamma(self.gamma, several=True)
 
     def unresolved(self) -> str | None:
         return open_gamma(self.gamma)
@@ -71,7 +74,8 @@ class Binning(Basis):
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         shape = (self.block_size(n_inputs), n_inputs)
-        pitch = words.gamma(2, *shape) / float(self.gamma)
+        gamma = picked(self.gamma, words, shape[0])[:, None]
+        pitch = words.gamma(2, *shape) / gamma
         shift = pitch * words.uniform(*shape)
         odd = words.raw(shape[0] * n_inputs).reshape(shape) | np.uint64(1)
         return {"shift": shift, "rate": 1.0 / pitch, "multiplier": odd}
@@ -95,6 +99,33 @@ class Binning(Basis):
             if sum(names.size for names in waiting) > _WAITING_NAMES:
                 table, waiting = table.with_names(waiting), []
         return {**theta, "table": table.with_names(waiting)}
+
+    def numbered(self, theta: Theta, rows: NDArray[Any]) -> Iterator[tuple[Names, NDArray[Any]]]:
+        """Grid by grid: the bins that the rows occupy, as they come, and each row's among them."""
+        n_grids = len(theta["shift"])
+        size = max(1, _WAITING_NAMES // max(1, len(rows)))
+        for start in range(0, n_grids, size):
+            part = {name: theta[name][start : start + size] for name in _GRIDS}
+            names = self.bin_names(part, rows)
+            numbers = np.empty(names.shape, dtype=np.int32)
+            for own, count, number in zip(*_distinct(names, numbers), numbers, strict=True):
+                yield own[:count], number
+
+    def tabulate_and_find(self, theta: Theta, rows: NDArray[Any]) -> tuple[Theta, NDArray[Any]]:
+        """`tabulate`, and `find` for the same rows, with one hashing of them."""
+        n_grids = len(theta["shift"])
+        kind = np.int32 if n_grids * len(rows) < 2**31 else np.int64
+        columns = np.empty((n_grids, len(rows)), dtype=kind)
+        parts: list[Names] = []
+        done = 0
+        for g, (own, number) in enumerate(self.numbered(theta, rows)):
+            order = np.argsort(own)
+            place = np.empty(len(own), dtype=kind)
+            place[order] = np.arange(done, done + len(own), dtype=kind)
+            columns[g] = place[number]
+            parts.append(own[order])
+            done += len(own)
+        return {**theta, "table": BinTable(parts)}, columns
 
     def merge(self, theta: Theta, other: Theta) -> Theta:
         return {**theta, "table": self._table(theta).merge(self._table(other))}
@@ -134,7 +165,10 @@ class Binning(Basis):
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
-            return np.exp(-float(self.gamma) * cityblock(rows, others))
+            distance = cityblock(rows, others)
+            scales = np.atleast_1d(np.asarray(self.gamma, dtype=np.float64))
+            kernels = [np.exp(-gamma * distance) for gamma in scales]
+        return np.asarray(sum(kernels) / len(kernels))
 
     def names(self, theta: Theta, n_draws: int) -> list[str]:
         return [
@@ -142,6 +176,13 @@ class Binning(Basis):
             for g, part in enumerate(self._table(theta).parts)
             for name in part
         ]
+
+
+def _distinct(names: Names, numbers: NDArray[np.int32]) -> tuple[Names, NDArray[np.int64]]:
+    """The different names of each grid, (grids, n), and how many there are; fills `numbers`."""
+    found, counts = np.empty_like(names), np.empty(len(names), dtype=np.int64)
+    number_names(names, found, counts, numbers)
+    return found, counts
 
 
 class BinTable:
@@ -157,9 +198,9 @@ class BinTable:
         if not blocks:
             return self
         together = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
-        found, counts = np.empty_like(together), np.empty(len(together), dtype=np.int64)
-        distinct_names(together, found, counts)
-        new = [np.sort(own[:count]) for own, count in zip(found, counts, strict=True)]
+        numbers = np.empty(together.shape, dtype=np.int32)
+        pairs = zip(*_distinct(together, numbers), strict=True)
+        new = [np.sort(own[:count]) for own, count in pairs]
         return BinTable(new).merge(self) if len(self.names) else BinTable(new)
 
     def merge(self, other: "BinTable") -> "BinTable":

@@ -1,13 +1,14 @@
 """Random Fourier bases: sinusoids along random directions."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, kve
 
-from kitchensinks.bases.bandwidth import check_gamma, open_gamma, resolve_gamma
+from kitchensinks.bases.bandwidth import check_gamma, open_gamma, picked, resolve_gamma
 from kitchensinks.bases.base import Basis, Theta, check_choice, check_positive
 from kitchensinks.bases.projections import (
     PROJECTIONS,
@@ -59,7 +60,8 @@ class Fourier(Basis):
         1/median(‖Δ‖₂)² for the Gaussian kernel, 1/median(‖Δ‖₁) for the Laplacian,
         1/median(‖Δ‖₂) for the others. In the papers' symbols: the γ of the random-bases
         paper for "gaussian"; 1/(2σ²) in the maxout paper; the thesis's γ is a bandwidth,
-        and ours is 1/(2·γ_thesis²).
+        and ours is 1/(2·γ_thesis²). A list of numbers is a law of several scales: each
+        draw takes one of them at random, and the kernel is the mean of theirs.
     form : "phase" (one column a draw) or "paired" (two columns).
     projection : "gaussian" (independent ω), "orthogonal" or "hadamard"; the last two
         for kernels whose law is rotation-invariant.
@@ -90,7 +92,7 @@ class Fourier(Basis):
     def __init__(
         self,
         kernel: str = "gaussian",
-        gamma: float | str = "median",
+        gamma: float | str | Sequence[float] = "median",
         form: str = "phase",
         projection: str = "gaussian",
         nu: float = 1.5,
@@ -124,7 +126,7 @@ class Fourier(Basis):
         check_choice("kernel", self.spectrum, _KERNELS)
         check_choice("form", self.form, ("phase", "paired"))
         check_choice("projection", self.projection, PROJECTIONS)
-        check_gamma(self.gamma)
+        check_gamma(self.gamma, several=True)
         if self.spectrum == "matern":
             check_positive("nu", self.nu)
             if self.nu > SMOOTHEST:
@@ -149,12 +151,12 @@ class Fourier(Basis):
         return projection_block_size(self.projection, n_inputs)
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
-        gamma, count = float(self.gamma), self.block_size(n_inputs)
+        count = self.block_size(n_inputs)
         directions: Any
-        if self.spectrum == "laplacian":
-            directions = gamma * words.cauchy(count, n_inputs)
-        elif self.spectrum == "cauchy":
-            directions = gamma * words.laplace(count, n_inputs)
+        if self.spectrum in ("laplacian", "cauchy"):
+            gamma = picked(self.gamma, words, count)[:, None]
+            law = words.cauchy if self.spectrum == "laplacian" else words.laplace
+            directions = gamma * law(count, n_inputs)
         else:
             directions = sample_projection(words, self.projection, n_inputs, self._radial())
         if self.form == "paired":
@@ -162,14 +164,14 @@ class Fourier(Basis):
         return {"directions": directions, "phase": math.pi * (2.0 * words.uniform(count) - 1.0)}
 
     def _radial(self) -> Radial:
-        gamma = float(self.gamma)
         if self.spectrum == "gaussian":
-            return lambda words, count: np.full(count, math.sqrt(2.0 * gamma))
+            return lambda words, count: np.sqrt(2.0 * picked(self.gamma, words, count))
         freedom = 1.0 if self.spectrum == "exponential" else 2.0 * self.nu
 
         def radial(words: Words, count: int) -> Floats:
+            gamma = picked(self.gamma, words, count)
             length = np.maximum(words.chi(freedom, count), _SHORTEST)
-            return gamma * math.sqrt(freedom) / length
+            return np.asarray(gamma * math.sqrt(freedom) / length)
 
         return radial
 
@@ -185,7 +187,11 @@ class Fourier(Basis):
         return both
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
-        gamma = float(self.gamma)
+        scales = np.atleast_1d(np.asarray(self.gamma, dtype=np.float64))
+        kernels = [self._kernel_of(float(gamma), rows, others) for gamma in scales]
+        return np.asarray(sum(kernels) / len(kernels))
+
+    def _kernel_of(self, gamma: float, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
             if self.spectrum == "gaussian":
                 # In units of the bandwidth an absolute error is one of the kernel.

@@ -49,8 +49,8 @@ def wanted(estimator: Any) -> Adapt | None:
 
 def adapted(
     estimator: Any, batch: Any, dtype: Any, stream: bool
-) -> tuple[Frozen, Adaptation] | None:
-    """What was learned, or None where the plain path runs."""
+) -> tuple[Frozen, Any, Adaptation] | None:
+    """What was learned, and the bins of the rows or None; None where the plain path runs."""
     settings = wanted(estimator)
     if settings is None:
         return None

@@ -61,6 +61,7 @@ _FLOATS = [np.float64, np.float32]
 SMALL_FIT = 2**23
 # Names that a fit sets, and a later fit must not find: those that end in _, and these.
 _PRIVATE = {
+    "_binned",
     "_stochastic",
     "_pending",
     "_few",
@@ -304,7 +305,8 @@ class KitchenSink(BaseEstimator):
         """Learn scaler, law and bins from rows: what partial sums need to have in common."""
         found = adapted(self, batch, self.dtype or np.float32, stream)
         if found is not None:
-            frozen, self.adaptation_ = found
+            frozen, columns, self.adaptation_ = found
+            self._binned = (batch.rows, columns)
             self.feature_importances_ = self.adaptation_.importances
             self._set_frozen(frozen)
             return
@@ -338,7 +340,9 @@ class KitchenSink(BaseEstimator):
     def _blocks(self, X: Any) -> FeatureBlocks:
         resume = self._resume
         budget = memory_budget(self.memory_budget) if resume is None else resume.memory
-        return FeatureBlocks(X, self.frozen_, budget)
+        # The bins of the rows that the law was learned from are known; the first fit takes them.
+        rows, columns = self.__dict__.pop("_binned", (None, None))
+        return FeatureBlocks(X, self.frozen_, budget, columns if rows is X else None)
 
     def _settings(self, X: Any, one: Array | None = None) -> Settings:
         alpha: float | str = self.alpha

@@ -11,7 +11,7 @@ from kitchensinks.features import FeatureBlocks
 from kitchensinks.fitting.conjugate import reporter
 from kitchensinks.fitting.held_out import Split, least_held_out, too_few
 from kitchensinks.fitting.space import HELD_OUT, Fit, Settings, gathered, shares_of
-from kitchensinks.losses import LOSSES, Array
+from kitchensinks.losses import Array
 from kitchensinks.numerics.bins import sum_into_bins, sum_of_bins
 from kitchensinks.rows import block_slices, densify
 from kitchensinks.solvers import Design, Problem, Solution, solve_nonsmooth, solve_smooth
@@ -28,7 +28,6 @@ _ROUGH = 1e-2
 # Fits on bins whose law is learned stop where a step lowers the objective by less than this share:
 # the held-out error then no longer changes (measured on census, house prices and forest cover).
 SETTLED = 2e-3
-_ROUGHEST, _ROUGH_STEPS = 1e-2, 50
 # Rows that calibrate probabilities where the ridge is given.
 _CALIBRATED = 10_000
 # A share of the rows that the weights can do without.
@@ -87,6 +86,8 @@ def sparse_features(blocks: FeatureBlocks) -> SparseFeatures | BinnedFeatures:
     draw = blocks.frozen.draw
     if not isinstance(draw.basis, Binning):
         return SparseFeatures(gathered(blocks))
+    if blocks.columns is not None:
+        return BinnedFeatures(blocks.columns, draw.offsets, draw.scale)
     kind = np.int32 if draw.n_columns < 2**31 else np.int64
     columns = np.empty((draw.n_components, blocks.n_rows), dtype=kind)
     for part in block_slices(blocks.n_rows, max(blocks.block_rows, _FOUND // draw.n_components)):
@@ -172,41 +173,6 @@ def fit_sparse(
     if kept is None:
         kept = _solve(design, targets, weights, settings, float(alpha), last[0])
     return Fit(kept.weights, kept.intercept, float(alpha), kept, **facts)
-
-
-def held_out_error(
-    blocks: FeatureBlocks,
-    targets: Array,
-    weights: Array,
-    error: Callable[[Array], float],
-) -> Callable[[float], float]:
-    """From a ridge strength α to error(scores of all rows) of a rough squared-loss fit.
-
-    weights (n,): zero for rows that are held out. Every fit starts from nothing, because one that
-    starts from another's weights has in effect taken more steps.
-    """
-    design = SparseDesign(sparse_features(blocks), blocks.n_rows, blocks.n_columns)
-
-    def attempt(alpha: float) -> float:
-        solution = _solve(design, targets, weights, _rough(alpha), alpha, None)
-        return error(design.scores(solution.weights) + solution.intercept)
-
-    return attempt
-
-
-def _rough(alpha: float) -> Settings:
-    return Settings(
-        loss=LOSSES["squared"],
-        alpha=alpha,
-        constraint=None,
-        fit_intercept=True,
-        tol=_ROUGHEST,
-        max_iter=_ROUGH_STEPS,
-        solver="auto",
-        seed=0,
-        keys=lambda: np.empty(0, dtype=np.uint64),
-        settled=SETTLED,
-    )
 
 
 def _solve(

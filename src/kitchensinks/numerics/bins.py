@@ -118,42 +118,51 @@ def _enter(found: Any, count: Any, slots: Any) -> None:
 
 
 @numba.njit(parallel=True, cache=True)
-def distinct_names(names: Any, out: Any, counts: Any) -> None:
-    """The different names of each grid, in the order in which they come.
+def number_names(names: Any, found: Any, counts: Any, numbers: Any) -> None:
+    """The different names of each grid in the order in which they come, and every name's number.
 
-    names (grids, n) uint64; out (grids, n) uint64, of which the first counts_g are filled;
-    counts (grids,) int64. A hash table with open addressing, doubled when it is half full.
+    names (grids, n) uint64; found (grids, n) uint64, of which the first counts_g are filled;
+    counts (grids,) int64; numbers (grids, n) int32: names_gi is found[g, numbers_gi]. A hash table
+    with open addressing, doubled when it is half full.
     """
     n_grids, n_rows = names.shape
     for g in numba.prange(n_grids):
-        found = out[g]
+        own = found[g]
         count = 0
         mask = 1023
         slots = np.full(mask + 1, -1, np.int32)
         for i in range(n_rows):
             name = names[g, i]
             place = _slot(name, mask)
-            while slots[place] >= 0 and found[slots[place]] != name:
+            while slots[place] >= 0 and own[slots[place]] != name:
                 place = (place + 1) & mask
-            if slots[place] < 0:
+            number = slots[place]
+            if number < 0:
+                number = count
                 slots[place] = count
-                found[count] = name
+                own[count] = name
                 count += 1
                 if 2 * count > mask:
                     mask = 2 * mask + 1
                     slots = np.empty(mask + 1, np.int32)
-                    _enter(found, count, slots)
+                    _enter(own, count, slots)
+            numbers[g, i] = number
         counts[g] = count
 
 
-def distinct_names_plain(
-    names: NDArray[np.uint64], out: NDArray[np.uint64], counts: NDArray[np.int64]
+def number_names_plain(
+    names: NDArray[np.uint64],
+    found: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    numbers: NDArray[np.int32],
 ) -> None:
     """The same in NumPy."""
     for g, own in enumerate(names):
-        different, first = np.unique(own, return_index=True)
+        different, first, place = np.unique(own, return_index=True, return_inverse=True)
+        order = np.argsort(first)
         counts[g] = len(different)
-        out[g, : len(different)] = different[np.argsort(first)]
+        found[g, : len(different)] = different[order]
+        numbers[g] = np.argsort(order)[place]
 
 
 @numba.njit(parallel=True, cache=True)

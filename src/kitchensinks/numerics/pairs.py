@@ -90,16 +90,15 @@ def _weigh_distances(a: Any, b: Any, c: Any, d: Any, others: Any, weights: Any) 
 def weighted_distances(columns: Any, weights: Any, out: Any) -> None:
     """out_j = Σ_i Σ_k w_ik·|x_ij − x_kj| for symmetric weights.
 
-    columns (d, m) float32; weights (m, m) float32; out (d,) float64.
+    columns (d, m) float32; weights (m, m) float32, read above the diagonal; out (d,) float64.
     """
     n_inputs, n_rows = columns.shape
     out[:] = 0.0
     for first in range(0, n_rows, 4):
         last = min(first + 4, n_rows)
-        # Pairs within the four rows are met twice, all others once.
         own = np.zeros((4, n_rows - first), np.float32)
-        own[: last - first] = 2.0 * weights[first:last, first:]
-        own[:, :4] *= np.float32(0.5)
+        for r in range(last - first):
+            own[r, r + 1 :] = np.float32(2.0) * weights[first + r, first + r + 1 :]
         for j in range(n_inputs):
             x = columns[j]
             a, b = x[first], x[min(first + 1, last - 1)]

@@ -144,11 +144,11 @@ def _scatter(columns: Any, offsets: Any, values: Any, out: Any) -> None:
 
 
 @numba.njit(parallel=True, cache=True)
-def _step(offsets: Any, alpha: Any, direction: Any, image: Any, bend: Any) -> None:
+def _step(offsets: Any, alphas: Any, direction: Any, image: Any, bend: Any) -> None:
     """image += α·direction, and bend_go = Σ direction·image over the columns of grid g."""
     for g in numba.prange(len(offsets) - 1):
         for o in range(direction.shape[1]):
-            total = 0.0
+            total, alpha = 0.0, alphas[min(o, len(alphas) - 1)]
             for c in range(offsets[g], offsets[g + 1]):
                 image[c, o] += alpha * direction[c, o]
                 total += direction[c, o] * image[c, o]
@@ -168,6 +168,7 @@ def _move(
     sums: Any,
 ) -> None:
     """β += length·direction, r −= length·image; sums_g: r'M⁻¹r, r'r and β'(cross + r)."""
+    last = spread.shape[1] - 1
     for g in numba.prange(len(offsets) - 1):
         for o in range(weights.shape[1]):
             shaped, square, inner = 0.0, 0.0, 0.0
@@ -176,7 +177,7 @@ def _move(
                 beta = weights[c, o] + step * direction[c, o]
                 left = residual[c, o] - step * image[c, o]
                 weights[c, o], residual[c, o] = beta, left
-                shaped += left * left / spread[c]
+                shaped += left * left / spread[c, min(o, last)]
                 square += left * left
                 inner += beta * (cross[c, o] + left)
             sums[0, g, o], sums[1, g, o], sums[2, g, o] = shaped, square, inner
@@ -185,10 +186,18 @@ def _move(
 @numba.njit(parallel=True, cache=True)
 def _turn(offsets: Any, keep: Any, spread: Any, residual: Any, direction: Any) -> None:
     """direction = M⁻¹r + keep·direction."""
+    last = spread.shape[1] - 1
     for g in numba.prange(len(offsets) - 1):
         for c in range(offsets[g], offsets[g + 1]):
             for o in range(direction.shape[1]):
-                direction[c, o] = residual[c, o] / spread[c] + keep[o] * direction[c, o]
+                shaped = residual[c, o] / spread[c, min(o, last)]
+                direction[c, o] = shaped + keep[o] * direction[c, o]
+
+
+def _weighted(own: Array, values: Array) -> Array:
+    """Σ_i own_i·values_i of each output; own (n, 1) or (n, outputs)."""
+    summed: Array = own[:, 0] @ values if own.shape[1] == 1 else np.sum(own * values, axis=0)
+    return summed
 
 
 def binned_ridge(
@@ -196,7 +205,7 @@ def binned_ridge(
     n_columns: int,
     targets: Array,
     shares: Array,
-    alpha: float,
+    alpha: float | Array,
     *,
     fit_intercept: bool = True,
     start: Array | None = None,
@@ -207,14 +216,18 @@ def binned_ridge(
 ) -> Solution:
     """Minimise Σ s_i·(y_i − b − z_i'β)² + α‖β‖² over β (n_columns, outputs) and b, α > 0.
 
+    alpha: one ridge, or one for each output (a path of ridges is one fit with the targets repeated:
+    to look up a bin costs more than to add to it); each output stops for itself.
     shares (n,) sum to one and are zero for rows that are not fitted. Preconditioned by the diagonal
     of the equations; stops where the certified gap ‖r‖²/α is below `tol` of the objective, or where
     a step has lowered every objective by less than the share `settled` of it.
     """
     bins, scale = shared.bins, shared.bins.scale
-    own = shares * alpha / (alpha + shared.counts * scale**2 * shares)
-    total = float(own.sum())
-    level = own @ targets / total * fit_intercept
+    alphas = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
+    # (n, 1), or (n, outputs) where each has a ridge of its own; so are the sums over it.
+    own = shares[:, None] * alphas / (alphas + scale**2 * (shared.counts * shares)[:, None])
+    total = own.sum(axis=0)
+    level = _weighted(own, targets) / total * fit_intercept
     centred = targets - level
     size = (bins.n_columns, targets.shape[1])
 
@@ -222,26 +235,26 @@ def binned_ridge(
         """out = Z'S(Zv − mean): what is constant goes to b."""
         _gather(bins.columns, vector, part)
         if fit_intercept:
-            part -= own @ part / total
-        part *= scale**2 * own[:, None]
+            part -= _weighted(own, part) / total
+        part *= scale**2 * own
         _scatter(bins.columns, bins.offsets, part, out)
 
     part = np.empty((len(targets), size[1]))
     cross, image = np.empty(size), np.empty(size)
-    _scatter(bins.columns, bins.offsets, scale * own[:, None] * centred, cross)
-    count = np.empty((size[0], 1))
-    _scatter(bins.columns, bins.offsets, own[:, None], count)
+    _scatter(bins.columns, bins.offsets, scale * own * centred, cross)
+    count = np.empty((size[0], own.shape[1]))
+    _scatter(bins.columns, bins.offsets, own, count)
     mean = scale * count * fit_intercept
-    spread = np.maximum(scale**2 * count - mean**2 / total, 0.0)[:, 0] + alpha
+    spread = np.maximum(scale**2 * count - mean**2 / total, 0.0) + alphas
     weights = np.zeros(size)
     if start is not None:
         weights[shared.kept] = start[shared.places]
     residual = cross.copy()
     if start is not None:
         product(weights, image, part)
-        residual -= image + alpha * weights
-    direction = residual / spread[:, None]
-    squares = own @ centred**2
+        residual -= image + alphas * weights
+    direction = residual / spread
+    squares = _weighted(own, centred**2)
     floor = 1e-12 * squares + np.finfo(float).tiny
     fall = np.sum(residual * direction, axis=0)
     sums = np.zeros((3, len(bins.offsets) - 1, size[1]))
@@ -251,7 +264,7 @@ def binned_ridge(
     square = np.sum(residual**2, axis=0)
     while True:
         objective = np.maximum(squares - inner, 0.0)
-        gap = square / alpha
+        gap = square / alphas
         near = gap <= tol * (objective + floor)
         near |= before - objective < settled * objective
         before = objective
@@ -260,9 +273,10 @@ def binned_ridge(
         if near.all() or iteration >= max_iter:
             break
         product(direction, image, part)
-        _step(bins.offsets, alpha, direction, image, bend)
+        _step(bins.offsets, alphas, direction, image, bend)
         below = bend.sum(axis=0)
         length = np.divide(fall, below, out=np.zeros_like(fall), where=below > 0.0)
+        length[near] = 0.0
         _move(bins.offsets, length, spread, cross, weights, residual, direction, image, sums)
         fallen, square, inner = sums.sum(axis=1)
         keep = np.divide(fallen, fall, out=np.zeros_like(fall), where=fall > 0.0)
@@ -271,11 +285,11 @@ def binned_ridge(
         iteration += 1
     _gather(bins.columns, weights, part)
     part *= scale
-    intercept = level - (own @ part / total) * fit_intercept
+    intercept = level - _weighted(own, part) / total * fit_intercept
     full = np.zeros((n_columns, size[1]))
     full[shared.places] = weights[shared.kept]
     error = targets - intercept - part
-    full[shared.alone] = (own[:, None] * error)[shared.owner] * (scale / alpha)
+    full[shared.alone] = (own * error)[shared.owner] * (scale / alphas)
     return Solution(
         full,
         intercept,

@@ -1,0 +1,111 @@
+"""The rows that a law is learned from: a pool in memory, a part of which is held out in runs."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.adapt.record import Adapt, Trial
+from kitchensinks.adapt.trials import Rows
+from kitchensinks.features import spread_of
+from kitchensinks.losses import Array
+from kitchensinks.numerics.words import Words
+from kitchensinks.rows import densify
+from kitchensinks.standardise import indicators
+
+# Rows that everything but the last fit looks at, and entries of them.
+_POOL, _POOL_ENTRIES = 45_000, 2**24
+_HELD, _HELD_SHARE, _RUNS = 5000, 0.2, 20
+# Rows whose quantiles a map by rank goes through.
+KNOT_ROWS = 10_000
+# Columns beyond which batches are halved and fewer maps tried.
+_WIDE = 200
+
+
+@dataclass
+class Task:
+    """Rows (n, d), targets (n, outputs) and weights, with a pool of them in memory."""
+
+    source: Any
+    targets: Array
+    weights: Array | None
+    seed: int
+    settings: Adapt
+    progress: Callable[[str], None]
+    memory: float = 2e9
+    trials: list[Trial] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        n_rows, self.n_inputs = self.source.shape
+        counted = np.arange(n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
+        self.counted = len(counted)
+        self.wide = self.n_inputs > _WIDE
+        size = min(len(counted), _POOL, max(2000, _POOL_ENTRIES // self.n_inputs))
+        order, held = _in_runs(counted, size, self.seed)
+        self.held, self.rest = order[:held], order[held:]
+        self.places = order[:size]
+        self.spread = spread_of(self.source, self.weights)
+        self.pool = densify(self.source[self.places]).astype(np.float64, copy=False)
+        self.level = np.average(self.targets[self.places], axis=0, weights=self.own)
+        centred = self.targets[self.places] - self.level
+        self.unit = float(np.average(np.sum(centred**2, axis=1), weights=self.own))
+        self.learned = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
+        self.hot = indicators(self.spread, self.pool[:KNOT_ROWS])
+        self.data = Rows(
+            self.pool,
+            self.targets[self.places] - self.level,
+            self.own,
+            np.arange(held, size),
+            np.arange(held),
+            self.unit,
+        )
+
+    @property
+    def own(self) -> Array | None:
+        return None if self.weights is None else self.weights[self.places]
+
+    def note(self, stage: str, what: str, rows: int, error: float) -> None:
+        self.trials.append(Trial(stage, what, rows, error))
+        self.progress(f"{stage}: {what}, error {error:.4f}")
+
+    def batches(self, rows: NDArray[np.float32]) -> Callable[[int, int], Any]:
+        """Batches of the mapped pool without its held-out rows: (step, size) -> rows, targets."""
+        own = self.own
+        chance = None
+        if own is not None:
+            chance = own[len(self.held) :][: len(rows)]
+            chance = chance / chance.sum()
+
+        def batch(step: int, size: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+            random = np.random.Generator(np.random.Philox(key=[self.seed, 2**32 + step]))
+            # No more than half of the rows, so that every batch is another one.
+            size = min(size, max(2, len(rows) // 2))
+            if chance is None:
+                chosen = random.choice(len(rows), size, replace=False)
+            else:
+                chosen = random.choice(len(rows), size, p=chance)
+            targets = self.learned[chosen]
+            return rows[chosen], targets - targets.mean(axis=0)
+
+        return batch
+
+
+def _in_runs(counted: NDArray[np.intp], size: int, seed: int) -> tuple[NDArray[np.intp], int]:
+    """The rows in random order, those to be held out first, and how many those are.
+
+    They are held out in runs of neighbours: rows that were taken one after another are often alike,
+    and a row whose neighbour is fitted says little about rows from elsewhere.
+    """
+    held = min(_HELD, math.ceil(_HELD_SHARE * size))
+    run = max(1, held // _RUNS)
+    words = Words(seed, 0, stream=7)
+    starts = words.permutation(len(counted) // run)[: held // run] * run
+    first = (starts[:, None] + np.arange(run)).ravel()
+    rest = np.ones(len(counted), dtype=bool)
+    rest[first] = False
+    others = np.flatnonzero(rest)
+    others = others[words.permutation(len(others))]
+    return counted[np.concatenate([first, others])], len(first)
