@@ -27,9 +27,8 @@ PAPER = {
     16: [(20.57, 0.76), (8.19, 0.21), (5.66, 0.15), (2.87, 0.12), (2.58, 0.04)],
 }
 NEIGHBOURS = 3.09
-# Shares of the mean squared feature row. Below the least, float32 products are noise; twice that
-# was never chosen.
-RIDGES = [1e-7, 1e-6, 1e-5]
+# Shares of the mean squared feature row; below the least, float32 products are noise.
+RIDGES = [1e-8, 1e-7, 1e-6]
 BLOCK_ROWS = 8192
 
 
