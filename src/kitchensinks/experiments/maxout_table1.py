@@ -6,6 +6,7 @@ factor of the corner: one pass over the digits and one factorisation a ridge ser
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,7 @@ def report(results: Results) -> Report:
             [
                 Below(ours[q, m], ours[q, less], f"q = {q}, m = {m:,}")
                 for q in others
-                for less, m in zip(counts, counts[1:], strict=False)
+                for less, m in itertools.pairwise(counts)
             ],
         ),
         Claim(
@@ -175,8 +176,8 @@ def _lambda(results: Results, q: int, m: int) -> str:
 
 _NOTES = """Pixels are divided by 255 (the paper names no scaling); squared loss on ±1 codes, no
 intercept, λ in the units of the paper's formula. A sixth of the training digits, the same for all
-seeds, is held out to choose λ (among three, from the least that float32 sums allow); then all 60,000
-are fitted. A seed names the 10,000 pools; the smaller m are its first ones."""
+seeds, is held out to choose λ (among three, from the least that float32 sums allow); then all
+60,000 are fitted. A seed names the 10,000 pools; the smaller m are its first ones."""
 
 STUDY = Study(
     name="maxout-table1",
