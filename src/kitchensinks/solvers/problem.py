@@ -223,7 +223,9 @@ class Problem:
         half = bound(0.5)
         rise = 4.0 * half - whole
         bend = np.maximum(rise - whole, np.finfo(float).tiny)
-        return np.maximum(np.maximum(whole, bound(np.clip(rise / (2.0 * bend), 0.0, 1.0))), 0.0)
+        with np.errstate(over="ignore"):  # of a straight line: its top is at an end
+            top = np.clip(rise / (2.0 * bend), 0.0, 1.0)
+        return np.maximum(np.maximum(whole, bound(top)), 0.0)
 
 
 def _repair_signs(problem: Problem, dual: Array, columns: Array) -> tuple[Array, Array]:
