@@ -18,9 +18,9 @@ _HEAD = """# Does it hold?
 Tables and figures of the four papers, run again on the data sets that are named. Each claim is put
 to checks by the rule in `kitchensinks.experiments.claims`, which the code applies to the results: a
 number within two standard deviations or a stated tolerance of the paper's, or better than it; an
-order of two means; a ratio of them. All checks: *holds*. At least half: *holds in part*. Less: *does not hold*.
-`sinks reproduce NAME` runs one again; the folder `results/` has every number. This page is written
-by `sinks reproduce --page docs/holds.md`.
+order of two means; a ratio of them. All checks: *holds*. At least half: *holds in part*. Less:
+*does not hold*. `sinks reproduce NAME` runs one again; the folder `results/` has every number. This
+page is written by `sinks reproduce --page docs/holds.md`.
 """
 
 
