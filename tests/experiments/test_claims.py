@@ -2,7 +2,7 @@
 
 import pytest
 
-from kitchensinks.experiments.claims import FAILS, HOLDS, IN_PART, Below, Claim, Near, spread
+from kitchensinks.experiments.claims import FAILS, HOLDS, IN_PART, Below, Claim, Near, Ratio, spread
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,14 @@ def test_the_deviation_of_the_paper_counts():
 )
 def test_an_order_is_of_means(low, high, score):
     assert Below(low, high).score() == score
+
+
+@pytest.mark.parametrize(
+    ("high", "low", "most", "score"),
+    [(30, 2, 100, 1.0), (30, 10, 100, 0.5), (30, 30, 100, 0.0), (300, 2, 100, 0.5)],
+)
+def test_a_ratio_is_of_means(high, low, most, score):
+    assert Ratio([high - 1, high + 1], [low], least=10, most=most).score() == score
 
 
 YES, HALF, NO = Below([0], [1]), Below([1], [1]), Below([1], [0])

@@ -6,6 +6,8 @@ A claim is put to one or more checks, and each check scores 1, ½ or 0:
   side; ½ within three times that; else 0. sd is the deviation over seeds, the paper's included.
 - `Below`, an order: 1 where mean(low) < mean(high); ½ where it is not, but the difference is within
   two standard errors of the seeds; else 0.
+- `Ratio`, so many times: 1 where mean(high)/mean(low) is at least `least`, and at most `most` where
+  that is given; ½ where it is above 1 all the same; else 0.
 
 All checks at 1: the claim holds. A mean score of ½ or more: it holds in part. Less: it does not
 hold.
@@ -61,6 +63,7 @@ class Near:
     side: str | None = None
     paper_spread: float = 0.0
     label: str = ""
+    against: str = "paper"
 
     def score(self) -> float:
         excess = self._excess()
@@ -69,7 +72,7 @@ class Near:
     def told(self) -> str:
         mean, deviation = spread(self.ours)
         shown = f"{mean:.4g} ± {deviation:.2g}" if len(self.ours) > 1 else f"{mean:.4g}"
-        return _labelled(self.label, f"{shown} (paper {self.paper:g})")
+        return _labelled(self.label, f"{shown} ({self.against} {self.paper:.4g})")
 
     def better(self) -> bool:
         return self._excess() < -1
@@ -103,6 +106,30 @@ class Below:
 
     def better(self) -> bool:
         return False
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One quantity of ours is so many times another: mean(high)/mean(low)."""
+
+    high: Values
+    low: Values
+    least: float
+    most: float = math.inf
+    label: str = ""
+
+    def score(self) -> float:
+        ratio = self._ratio()
+        return 1.0 if self.least <= ratio <= self.most else 0.5 if ratio > 1 else 0.0
+
+    def told(self) -> str:
+        return _labelled(self.label, f"{self._ratio():.3g} times")
+
+    def better(self) -> bool:
+        return False
+
+    def _ratio(self) -> float:
+        return spread(self.high)[0] / spread(self.low)[0]
 
 
 def _labelled(label: str, text: str) -> str:

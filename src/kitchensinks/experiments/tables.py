@@ -12,14 +12,15 @@ from kitchensinks.experiments.claims import FAILS, HOLDS, IN_PART
 
 Facts = dict[str, Any]
 
+_SCORES = {1.0: "yes:", 0.5: "in part:", 0.0: "no:"}
 _HEAD = """# Does it hold?
 
 Tables and figures of the four papers, run again on the data sets that are named. Each claim is put
 to checks by the rule in `kitchensinks.experiments.claims`, which the code applies to the results: a
 number within two standard deviations or a stated tolerance of the paper's, or better than it; an
-order of two means. All checks: *holds*. At least half: *holds in part*. Less: *does not hold*.
-`sinks reproduce NAME` runs one again; the folder `results/` has every number. This page is written
-by `sinks reproduce --page docs/holds.md`.
+order of two means; a ratio of them. All checks: *holds*. At least half: *holds in part*. Less:
+*does not hold*. `sinks reproduce NAME` runs one again; the folder `results/` has every number. This
+page is written by `sinks reproduce --page docs/holds.md`.
 """
 
 
@@ -30,7 +31,7 @@ def markdown(facts: Facts) -> str:
         lines += ["A quick run on few rows: these are not the numbers of the study.", ""]
     for table in facts["tables"]:
         lines += [*_table(table), ""]
-    lines += [*_claims(facts["claims"]), ""]
+    lines += ["What the paper claims:", "", *_claims(facts["claims"]), ""]
     if facts["notes"]:
         lines += [facts["notes"], ""]
     return "\n".join([*lines, _measured_on(facts), ""])
@@ -60,13 +61,12 @@ def page(results: Path, docs: Path) -> str:
 
 
 def _claims(claims: list[Facts]) -> Iterator[str]:
-    yield "| the paper's claim | ours | verdict |"
-    yield "|---|---|---|"
     for claim in claims:
-        ours = "; ".join(check["ours"] for check in claim["checks"])
-        verdict = f"**{claim['verdict']}**" + (", better" if claim["better"] else "")
-        why = f": {claim['why']}" if claim["why"] else ""
-        yield f"| {claim['claim']} | {ours} | {verdict}{why} |"
+        better = " (ours is better)" if claim["better"] else ""
+        yield f"- **{claim['verdict']}**{better}: {claim['claim']}."
+        yield from (f"  - {_SCORES[check['score']]} {check['ours']}" for check in claim["checks"])
+        if claim["why"]:
+            yield f"  - Why: {claim['why']}"
 
 
 def _table(table: Facts) -> Iterator[str]:
