@@ -10,7 +10,7 @@ from kitchensinks.experiments.claims import Below, Claim
 from kitchensinks.experiments.study import Cell, Line, Report, Results, Study, Table
 
 # (units, shared projections), and the paper's pair that it stands for with its error.
-MAXOUT = {
+MAXOUT: dict[tuple[int, int | None], tuple[str, float]] = {
     (250, 250): ("15K, 15K", 23.1),
     (1000, 250): ("60K, 15K", 22.7),
     (1000, 1000): ("60K, 60K", 22.8),
@@ -25,7 +25,7 @@ LITTLE = 1.0
 
 def cells(quick: bool) -> list[Cell]:
     pairs = [(30, 30), (60, 30), (60, 60)] if quick else list(MAXOUT)
-    grid = [
+    grid: list[Cell] = [
         *({"features": "maxout", "m": m, "projections": p} for m, p in pairs),
         {"features": "maxout", "m": pairs[-1][0], "projections": None},
         {"features": "Fourier", "m": 60 if quick else FOURIER[0], "projections": None},

@@ -66,7 +66,7 @@ def kernel_machine(rows: np.ndarray, lam: float) -> Any:
     return SVC(C=1.0 / (lam * len(rows)), gamma=bandwidth(rows))
 
 
-def excess_risk(accuracy: float) -> float:
+def excess_risk(accuracy: Any) -> Any:
     """Risk above the Bayes risk of a classifier that agrees with the true labels so often."""
     return (1.0 - 2.0 * NOISE) * (1.0 - accuracy)
 
@@ -76,7 +76,9 @@ def log_squared(m: int, factor: float) -> int:
     return max(1, round(factor * np.log(m) ** 2))
 
 
-def scores(data: str, m: int, count: int, method: str, lambdas: list[float], run: int, n_test: int):
+def scores(
+    data: str, m: int, count: int, method: str, lambdas: list[float], run: int, n_test: int
+) -> list[float]:
     """Accuracy on other rows for each λ."""
     rows, labels = training(data, m, run)
     others, truth = testing(data, n_test)

@@ -10,7 +10,7 @@ from kitchensinks.experiments import rfsvm
 from kitchensinks.experiments.claims import Below, Claim
 from kitchensinks.experiments.study import Cell, Line, Report, Results, Study, Table
 
-GRID = {
+GRID: dict[str, Any] = {
     "shell": {"sizes": [500, 1000, 2000, 4000], "runs": 10, "n_test": 50_000},
     "mnist": {"sizes": [500, 1000, 2000], "runs": 5, "n_test": 10_000},
 }

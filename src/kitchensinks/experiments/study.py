@@ -100,7 +100,8 @@ class Study:
     `cells(quick)` lists the grid; `run(cell, quick)` measures one cell and returns plain numbers
     (or lists of them); `report(results)` is a pure function of the results, of quick ones too.
     `needs` names the data sets; `minutes` is what the full run takes on one thread. Raise `version`
-    when a cell comes to mean something else: results of another version are not resumed.
+    when a cell comes to mean something else: results of another version are not resumed. `licensed`
+    data have to be bought: --all goes without the study where they are missing.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Study:
     report: Callable[[Results], Report]
     needs: tuple[str, ...] = ()
     version: int = 1
+    licensed: bool = False
 
 
 @dataclass
