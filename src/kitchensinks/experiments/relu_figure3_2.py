@@ -26,14 +26,14 @@ def cells(quick: bool) -> list[Cell]:
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     """Accuracy in each of five folds."""
-    n_rows, count, folds = (200, 30, 2) if quick else (ROWS, COUNT, FOLDS)
+    n_rows, count, folds, most = (120, 20, 2, 10) if quick else (ROWS, COUNT, FOLDS, 100)
     name, basis = cell["data"], cell["features"]
     data = bandwidths.real(name, n_rows, 1)
     gamma = cell["factor"] * bandwidths.middle(name, basis, data.X_train)
     found = []
     cut = StratifiedKFold(folds, shuffle=True, random_state=0)
     for fitted, held in cut.split(data.X_train, data.y_train):
-        model = bandwidths.classifier(name, basis, gamma, count, 0, tol=1e-2, max_iter=100)
+        model = bandwidths.classifier(name, basis, gamma, count, 0, tol=1e-2, max_iter=most)
         bandwidths.fit(model, data.X_train[fitted], data.y_train[fitted])
         found.append(model.score(data.X_train[held], data.y_train[held]))
     return {"gamma": gamma, "accuracies": found}

@@ -59,8 +59,8 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         data = bandwidths.real(name, 200 if quick else ROWS.get(name), 500 if quick else None)
         rows, labels, others, truth = data.X_train, data.y_train, data.X_test, data.y_test
     gamma = _screened(name, basis, quick)
-    solver = SOLVERS[cell["solver"]]
-    model = bandwidths.classifier(name, basis, gamma, count, seed, solver=solver)
+    settings = {"solver": SOLVERS[cell["solver"]], "max_iter": 10 if quick else 200}
+    model = bandwidths.classifier(name, basis, gamma, count, seed, **settings)
     with Stopwatch() as watch:
         bandwidths.fit(model, rows, labels)
     return {
@@ -84,7 +84,9 @@ def _screened(name: str, basis: str, quick: bool) -> float:
         rows, labels = data.X_train, data.y_train
     centre, scores = bandwidths.middle(name, basis, rows), {}
     for factor in FACTORS[basis][1:3] if quick else FACTORS[basis]:
-        model = bandwidths.classifier(name, basis, factor * centre, count, 0, tol=1e-2, max_iter=50)
+        model = bandwidths.classifier(
+            name, basis, factor * centre, count, 0, tol=1e-2, max_iter=10 if quick else 50
+        )
         bandwidths.fit(model, rows[:n_rows], labels[:n_rows])
         scores[factor * centre] = model.score(rows[n_rows:], labels[n_rows:])
     return max(scores, key=scores.__getitem__)
