@@ -69,8 +69,8 @@ def report(results: Results) -> Report:
         Claim(
             f"three layers are clearly better than {other}: {task}",
             [Below(errors(task, n, deep), errors(task, n, other), f"{n} nodes") for n in sizes],
-            "With 20 nodes no model learns anything. With thousands, random ReLU features, which are "
-            "fitted exactly, catch up in classification.",
+            "With 20 nodes no model learns anything. With thousands, random ReLU features, which "
+            "are fitted exactly, catch up in classification.",
         )
         for task in TITLES
         for other in shallow
