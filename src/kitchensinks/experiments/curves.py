@@ -48,7 +48,7 @@ def fit_and_test(model: Any, data: Dataset) -> dict[str, float]:
 def warm(kind: str, *bases: Any) -> None:
     """Compile what the method `kind` of a study compiles, so that no cell pays for it."""
     rng = np.random.default_rng(0)
-    rows, labels = rng.normal(size=(600, 5)), np.where(rng.normal(size=600) > 0, 1, -1)
+    rows, labels = rng.normal(size=(6000, 5)).astype(np.float32), rng.choice([-1, 1], 6000)
     for basis in bases:
         loss = "hinge" if "hinge" in kind else "squared"
         alpha = "auto" if "auto" in kind else 1e-5 if loss == "hinge" else 0.0
