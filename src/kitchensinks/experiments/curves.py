@@ -114,6 +114,8 @@ def draw(figure: Any, results: Results, sets: dict[str, str], labels: dict[str, 
         axes[0].set(xscale="log", xlabel="K", ylabel=f"{title}\ntest error, %")
         axes[1].set(xscale="log", yscale="log", xlabel="K", ylabel="train + test, s")
         axes[2].set(yscale="log", xlabel="test error, %", ylabel="train + test, s")
+        for axis in axes:
+            axis.minorticks_off()
     figure.legend(
         *panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=8
     )
