@@ -48,7 +48,7 @@ def fit_and_test(model: Any, data: Dataset) -> dict[str, float]:
 def warm(kind: str, *bases: Any) -> None:
     """Compile what the method `kind` of a study compiles, so that no cell pays for it."""
     rng = np.random.default_rng(0)
-    rows, labels = rng.normal(size=(600, 5)), np.where(rng.normal(size=600) > 0, 1, -1)
+    rows, labels = rng.normal(size=(6000, 5)).astype(np.float32), rng.choice([-1, 1], 6000)
     for basis in bases:
         loss = "hinge" if "hinge" in kind else "squared"
         alpha = "auto" if "auto" in kind else 1e-5 if loss == "hinge" else 0.0
@@ -114,6 +114,8 @@ def draw(figure: Any, results: Results, sets: dict[str, str], labels: dict[str, 
         axes[0].set(xscale="log", xlabel="K", ylabel=f"{title}\ntest error, %")
         axes[1].set(xscale="log", yscale="log", xlabel="K", ylabel="train + test, s")
         axes[2].set(yscale="log", xlabel="test error, %", ylabel="train + test, s")
+        for axis in axes:
+            axis.minorticks_off()
     figure.legend(
         *panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=8
     )

@@ -153,5 +153,5 @@ def _draw(report: Report, folder: Path) -> None:
     with matplotlib.rc_context(plain):
         figure = Figure(figsize=report.size, layout="constrained")
         report.draw(figure)
-        figure.savefig(folder / f"{FIGURE}.png", dpi=110)
+        figure.savefig(folder / f"{FIGURE}.png", dpi=90)
         figure.savefig(folder / f"{FIGURE}.svg", metadata={"Date": None})

@@ -97,7 +97,8 @@ def report(results: Results) -> Report:
         axes = figure.subplots(1, 2, sharey=True)
         for axis, (name, of_set) in zip(axes, norms.items(), strict=True):
             for count, values in of_set.items():
-                axis.plot([count] * len(values), values, ".", color="C0", ms=2, alpha=0.3)
+                cloud = {"color": "C0", "ms": 2, "alpha": 0.3, "rasterized": True}
+                axis.plot([count] * len(values), values, ".", **cloud)
             means = [values.mean() for values in of_set.values()]
             axis.plot(list(of_set), means, "k-", lw=1, label="mean")
             axis.plot(list(of_set), means[0] * few / np.array(list(of_set)), "k:", label="1/K")
