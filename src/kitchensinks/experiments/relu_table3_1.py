@@ -197,12 +197,13 @@ def report(results: Results) -> Report:
 _NOTES = """20 features in the plane, 2000 on real sets; hinge loss for two classes, multinomial
 logistic for more; ‖c‖₂ ≤ 1000 and 10,000. *Theirs*: averaged stochastic gradients in the ball (the
 library's; the thesis has plain ones, with a screened step). *Ours*: the convex problem solved to a
-relative gap of 10⁻³ or 200 iterations (100 on real sets). The thesis prints no numbers of rows: 2000 training and
-10,000 test rows in the plane (five seeds of rows and features), the official splits of adult
-(one-hot, standardised; three seeds of features) and MNIST (pixels/255; one seed), and of covtype
-(seven classes, standardised; one seed) 50,000 of the 522,911 training rows. The bandwidth is
-screened for each solver, on rows and features of its own (five strengths around the median rule).
-The thesis's times are of another machine: compare Fourier with ReLU, not ours with theirs."""
+relative gap of 10⁻³ or 200 iterations (100 on real sets). The thesis prints no numbers of rows:
+2000 training and 10,000 test rows in the plane (five seeds of rows and features), the official
+splits of adult (one-hot, standardised; three seeds of features) and MNIST (pixels/255; one seed),
+and of covtype (seven classes, standardised; one seed) 50,000 of the 522,911 training rows. The
+bandwidth is screened for each solver, on rows and features of its own (five strengths around the
+median rule). The thesis's times are of another machine: compare Fourier with ReLU, not ours with
+theirs."""
 
 STUDY = Study(
     name="relu-table3.1",
