@@ -3,15 +3,15 @@
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from benchmarks import report
+from kitchensinks.experiments.machine import commit
+from kitchensinks.experiments.machine import machine as described
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "fits.json"
@@ -19,20 +19,7 @@ RESULTS = HERE / "results" / "fits.json"
 
 def machine() -> dict[str, Any]:
     """What the numbers were measured on."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    model = next((line.split(":")[1].strip() for line in lines if "model name" in line), "")
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True
-    ).stdout.strip()
-    packages = ("kitchensinks", "numpy", "scipy", "scikit-learn", "numba")
-    return {
-        "processor": model,
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "commit": commit,
-        "seed": 0,
-        "versions": {name: version(name) for name in packages},
-    }
+    return described() | {"commit": commit(), "seed": 0}
 
 
 def measure(work: str, contestant: str, repeats: int) -> dict[str, Any]:

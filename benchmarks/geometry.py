@@ -1,8 +1,8 @@
 """`python -m benchmarks.geometry`: the measured tables of docs/geometry.md and docs/depth.md.
 
-Kernel PCA against its exact form, the order of face views, recall of hashed neighbours, and the
-thesis's bounded ReLU networks against their bounds. Writes results/geometry.json, in about three
-minutes of one core. UMIST and MNIST are read from the folder KITCHENSINKS_DATA.
+Kernel PCA against its exact form, recall of hashed neighbours, and the thesis's bounded ReLU
+networks against their bounds. Writes results/geometry.json, in about two minutes of one core. MNIST
+is read from the folder KITCHENSINKS_DATA.
 """
 
 import argparse
@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import orthogonal_procrustes, subspace_angles
-from scipy.stats import spearmanr
 from sklearn.datasets import load_digits
-from sklearn.decomposition import PCA, KernelPCA
+from sklearn.decomposition import KernelPCA
 from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
@@ -44,25 +43,6 @@ def kernel_pca() -> Rows:
         distance, sine = np.mean(measured, axis=0)
         found.append({"K": n_features, "distance": distance, "largest sine": sine})
     return found
-
-
-def face_views() -> Rows:
-    """Rank correlation of the first component with the order of the frames, 10,000 units."""
-    faces = ks.datasets.load("umist_faces", full_size=True, test_share=0)
-    views = faces.X_train[faces.y_train == 20].astype(np.float32)
-    basis = ks.Maxout(12, projection="hadamard")
-    found: Rows = []
-    for seed in range(5):
-        pca = ks.KitchenSinkPCA(basis, 2, 10_000, standardize=False, random_state=seed)
-        found.append({"features": f"maxout, seed {seed}", **orders(pca.fit_transform(views))})
-    found.append({"features": "pixels", **orders(PCA(2).fit_transform(views))})
-    return found
-
-
-def orders(embedded: np.ndarray) -> dict[str, float]:
-    frames = np.arange(len(embedded))
-    first, second = (abs(spearmanr(each, frames).statistic) for each in embedded.T)
-    return {"first": first, "second": second}
 
 
 def hashed_neighbours() -> Rows:
@@ -159,7 +139,6 @@ WORK: dict[str, Callable[[], Rows]] = {
     "sampled units": sampled_units,
     "built networks": built_networks,
     "kernel PCA": kernel_pca,
-    "face views": face_views,
     "hashed neighbours": hashed_neighbours,
 }
 

@@ -1,9 +1,8 @@
-"""Draw the pictures of the pages on selection, geometry and depth: `python docs/plot_pages.py`.
+"""Draw the pictures of the pages on selection and geometry: `python docs/plot_pages.py`.
 
 One function draws one picture, saved under its name in docs/pictures.
 """
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,6 @@ import kitchensinks as ks
 from kitchensinks import selection
 
 FOLDER = Path(__file__).parent / "pictures"
-RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "depth.json"
 
 PICTURES: dict[str, Callable[[Figure], None]] = {}
 
@@ -62,23 +60,6 @@ def geometry_distances(figure: Figure) -> None:
         axes.plot(before, exact, color=colour, label=f"q = {pool}")
     axes.axline((0, 0), slope=1, color="k", lw=0.8, ls=":", label="equal")
     axes.set(xlabel="distance before", ylabel="distance after", xlim=(0, 2), ylim=(0, 1.1))
-    axes.legend()
-
-
-@picture
-def depth_models(figure: Figure) -> None:
-    rows = json.loads(RESULTS.read_text("utf-8"))["rows"]
-    names = list(dict.fromkeys(row["model"] for row in rows))
-    labels = {
-        "regression": "mean squared error / variance",
-        "classification": "share of wrong labels",
-    }
-    for axes, (task, label) in zip(figure.subplots(1, 2), labels.items(), strict=True):
-        for name, colour in zip(names, [*COLOURS, "#777777"], strict=True):
-            own = [row for row in rows if (row["task"], row["model"]) == (task, name)]
-            nodes, errors = [row["nodes"] for row in own], [row["error"] for row in own]
-            axes.semilogx(nodes, errors, ".-", base=2, color=colour, label=name)
-        axes.set(xlabel="nodes", ylabel=label)
     axes.legend()
 
 

@@ -245,6 +245,10 @@ def test_without_a_folder_only_bundled_sets_are_available(no_folder):
         ("isolet", "isolet/isolet.npz"),
         ("mnist", "mnist/mnist.npz"),
         ("adult", "adult/adult_train.parquet and adult/adult_test.parquet"),
+        (
+            "timit",
+            "timit/X_train.npy and timit/y_train.npy and timit/X_test.npy and timit/y_test.npy",
+        ),
     ],
 )
 def test_missing_files_say_which_and_how(name, file, no_folder):
@@ -260,6 +264,22 @@ def test_missing_files_name_the_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("KITCHENSINKS_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=tmp_path.name):
         datasets.load("uci_har")  # there is no fetcher for it
+
+
+def test_frames_of_timit_are_read_from_arrays_and_stay_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setenv("KITCHENSINKS_DATA", str(tmp_path))
+    (tmp_path / "timit").mkdir()
+    for part, count in (("train", 7), ("test", 4)):
+        np.save(tmp_path / "timit" / f"X_{part}.npy", np.ones((count, 440), np.float32))
+        np.save(tmp_path / "timit" / f"y_{part}.npy", np.arange(count))
+    assert "timit" in datasets.available()
+    found = datasets.load("timit")
+    assert found.X_train.shape == (7, 440)
+    assert isinstance(found.X_train, np.memmap)
+    assert found.y_test.tolist() == [0, 1, 2, 3]
+    np.save(tmp_path / "timit" / "y_test.npy", np.arange(5))
+    with pytest.raises(ValueError, match=r"X_test.npy has shape \(4, 440\) and y_test.npy \(5,\)"):
+        datasets.load("timit")
 
 
 @pytest.mark.parametrize("name", ["mnist", "adult", "cpu_act", "covtype"])

@@ -242,3 +242,20 @@ def test_linear_svc_of_scikit_learn(loss):
     np.testing.assert_allclose(
         model.decision_function(X), peer.decision_function(scaled_features(model, X)), atol=5e-3
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_ball_that_hardly_binds_stops_no_hinge_fit(dtype):
+    """Rounding of float32 products, and a bound that is a straight line, are no errors."""
+    rows, labels = ks.datasets.make_sine(300, random_state=0)
+    for gamma in (0.05, 0.3, 3.0):
+        model = ks.KitchenSinkClassifier(
+            ks.Fourier(gamma=gamma),
+            20,
+            loss="hinge",
+            constraint=ks.L2Ball(1000.0),
+            standardize=False,
+            random_state=0,
+            dtype=dtype,
+        ).fit(rows, labels)
+        assert 0.0 <= model.gap_ <= 1e-3 * model.objective_ + 1e-12

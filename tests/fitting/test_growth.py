@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 import kitchensinks as ks
+from kitchensinks.fitting.growth import Prefixes
 
 ROWS, VALUES = load_diabetes(return_X_y=True)
 
@@ -24,6 +25,19 @@ def test_every_prefix_is_the_fit_on_that_many_features(basis, intercept):
         ).fit(ROWS[:300], targets[:300])
         error = np.mean((refit.predict(ROWS[300:]) - targets[300:]) ** 2)
         assert path.squared_errors[k - 1] == pytest.approx(error, rel=1e-8)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_weights_of_a_prefix_solve_its_own_equations(intercept):
+    model = ks.KitchenSinkRegressor(
+        ks.Fourier(gamma=0.05), 50, alpha=1e-3, fit_intercept=intercept, random_state=0
+    ).fit(ROWS, VALUES)
+    equations = model.moments_.normal_equations(intercept)
+    prefixes = Prefixes(equations, 1e-3)
+    for k in (1, 20, 50):
+        shifted = equations.gram[:k, :k] + 1e-3 * np.eye(k)
+        expected = np.linalg.solve(shifted, equations.cross[:k])
+        np.testing.assert_allclose(prefixes.weights(k), expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_wine])

@@ -275,6 +275,45 @@ def datasets(
     run(work, as_json, quiet, debug)
 
 
+@app.command(epilog="Example: sinks reproduce rks-figure2 --quick")
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(help="A table or figure of the papers; none lists them all.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All of them, one after the other.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few rows and seeds: does it run, not does it hold.")
+    ] = False,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A folder for the results.")] = Path(
+        "results"
+    ),
+    page: Annotated[
+        Path | None, typer.Option(help="Run nothing: write the results as a page to this file.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Tables and figures of the papers: the printed numbers beside ours."""
+
+    def work(terminal: Terminal) -> dict[str, Any]:
+        from kitchensinks import experiments
+        from kitchensinks.cli.reproduce import list_studies, write_page
+        from kitchensinks.cli.reproduce import reproduce as run_studies
+
+        if page is not None:
+            return write_page(out, page, terminal)
+        if name is None:
+            if not every:
+                return list_studies(terminal)
+            return run_studies(experiments.names(), quick, out, terminal)
+        if every:
+            raise ValueError(f"{name!r} and --all: give one of them.")
+        return run_studies([name], quick, out, terminal)
+
+    run(work, as_json, quiet, debug)
+
+
 @app.command(epilog="Example: sinks demo --quick --out demo")
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="A folder for the pictures.")] = Path(

@@ -107,6 +107,8 @@ def _contents(name, recipe, download) -> dict[str, Any]:
         if paths[0].suffix == ".npz":
             with np.load(paths[0]) as arrays:
                 return dict(arrays)
+        if paths[0].suffix == ".npy":
+            return {path.stem: np.load(path, mmap_mode="r") for path in paths}
         train, test = map(_pandas().read_parquet, paths)
         return {"train": train, "test": test}
     if download or not recipe.files:
@@ -192,6 +194,17 @@ def _bundled(raw, random_state=0):
 def _official(raw):
     X_train, X_test = (raw[part].astype(np.float32) for part in ("X_train", "X_test"))
     return _parts(X_train, raw["y_train"].astype(np.int64), X_test, raw["y_test"].astype(np.int64))
+
+
+def _timit(raw):
+    for part in ("train", "test"):
+        rows, targets = raw[f"X_{part}"], raw[f"y_{part}"]
+        if rows.ndim != 2 or targets.shape != (len(rows),):
+            raise ValueError(
+                f"timit/X_{part}.npy has shape {rows.shape} and y_{part}.npy {targets.shape}: need "
+                "(frames, columns) and (frames,)."
+            )
+    return _parts(*(raw[part] for part in ("X_train", "y_train", "X_test", "y_test")))
 
 
 def _mnist(raw):
@@ -378,6 +391,12 @@ _RECIPES = {
         "phonemes aa, ao, dcl, iy, sh (0-4), 256 log-periodogram columns: 3,340 + 1,169 rows",
         _official, ("timit_phoneme_esl/phoneme.npz",),
         f"phoneme.data of 'The Elements of Statistical Learning', {_SPLIT}"),
+    "timit": _Recipe(
+        "your own frames of TIMIT (licensed), such as 147 states of 11 × 40 spliced columns",
+        _timit, tuple(f"timit/{part}.npy" for part in ("X_train", "y_train", "X_test", "y_test")),
+        "the corpus is LDC93S1 of the Linguistic Data Consortium; make frames from it with your "
+        "own tools and save them with numpy.save: X_*.npy of shape (frames, columns) in float32, "
+        "y_*.npy of shape (frames,) with the state or phone of each frame"),
     "fsdd": _Recipe(
         "10 spoken digits, 320 log band energies: 2,700 + 300 rows, official split",
         _fsdd, ("fsdd/fsdd.npz",), "GitHub Jakobovski/free-spoken-digit-dataset, recordings saved "

@@ -64,6 +64,14 @@ class Prefixes:
     def _whiten(self, columns: Array) -> Array:
         return np.asarray(solve_triangular(self.factor, columns, lower=True, check_finite=False))
 
+    def weights(self, count: int) -> Array:
+        """β of the fit on the first `count` columns, L_k'⁻¹·t_k: shape (count, outputs)."""
+        corner = self.factor[:count, :count]
+        solved = solve_triangular(
+            corner, self.half[:count], lower=True, trans="T", check_finite=False
+        )
+        return np.asarray(solved)
+
     def squared_errors(self, held: Moments) -> Array:
         """Σw(y − u)²/Σw of every number of columns and output, from the sums over other rows."""
         apart = held.about(self.equations.mean)

@@ -299,7 +299,9 @@ class _Multipliers:
         gradient = gradient + 2.0 * problem.alpha * self.weights + copy_dual
         border = images[:, :1] - total * problem.mean[:, None]
         hessian += DAMPING * self.penalty * self.gram + self._weight_curvature()
-        floor = 1e-12 * self.penalty * float(np.trace(self.gram)) + np.finfo(float).tiny
+        # Products of float32 features are known to their rounding only.
+        share = max(1e-12, float(np.finfo(problem.design.dtype).eps))
+        floor = share * self.penalty * float(np.trace(self.gram)) + np.finfo(float).tiny
         hessian[np.diag_indices_from(hessian)] += 2.0 * problem.alpha + floor
         if problem.fit_intercept:
             corner = np.array([[total + DAMPING * self.penalty]])

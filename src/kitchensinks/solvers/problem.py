@@ -150,7 +150,9 @@ class Problem:
         whole, half = bounds(1.0, 0.5)
         rise = 4.0 * half - whole
         bend = np.maximum(rise - whole, np.finfo(float).tiny)
-        (best,) = bounds(np.clip(rise / (2.0 * bend), 0.0, 1.0))
+        with np.errstate(over="ignore"):  # of a straight line: its top is at an end
+            top = np.clip(rise / (2.0 * bend), 0.0, 1.0)
+        (best,) = bounds(top)
         return np.maximum(np.maximum(whole, best), 0.0)
 
 

@@ -1,0 +1,81 @@
+"""`sinks reproduce`: the papers' tables and figures."""
+
+from pathlib import Path
+from typing import Any
+
+from kitchensinks import experiments
+from kitchensinks.cli.terminal import Terminal
+from kitchensinks.experiments.harness import folder_of
+from kitchensinks.experiments.study import Study
+
+
+def list_studies(terminal: Terminal) -> dict[str, Any]:
+    """Every table and figure, with the time of a full run."""
+    studies = [experiments.study(name) for name in experiments.names()]
+    for study in studies:
+        terminal.show(f"{study.name:20s} {study.minutes:4.0f} min  {study.source}: {study.what}")
+    terminal.note(
+        "Run one with `sinks reproduce NAME`, or all with --all; --quick takes subsamples."
+    )
+    keys = ("name", "source", "what", "minutes")
+    return {"experiments": [{key: getattr(study, key) for key in keys} for study in studies]}
+
+
+def reproduce(names: list[str], quick: bool, out: Path, terminal: Terminal) -> dict[str, Any]:
+    """Run the studies one after the other; data that are missing stop one study, not the others."""
+    studies = [experiments.study(name) for name in names]
+    minutes = sum(study.minutes for study in studies if not study.licensed or len(studies) == 1)
+    expected = "some seconds each" if quick else f"about {minutes:.0f} min in all"
+    count = f"{len(studies)} experiment{'s' if len(studies) > 1 else ''}"
+    terminal.note(f"{count}, {expected} on one thread. Ctrl-C stops; the same command goes on.")
+    written, missing = [], []
+    for study in studies:
+        try:
+            facts = _run(study, quick, out, terminal)
+        except FileNotFoundError as error:
+            if len(studies) == 1:
+                raise
+            terminal.note(f"{study.name} was not run: {error}")
+            if not study.licensed:
+                missing.append(study.name)
+            continue
+        folder = folder_of(study.name, out, quick)
+        written.append({"name": study.name, "folder": str(folder), "claims": facts["claims"]})
+        terminal.show(f"{study.name}: {study.source}")
+        for claim in facts["claims"]:
+            terminal.show(f"  {claim['verdict']:14s} {claim['claim']}")
+        terminal.show(f"  {folder}/table.md")
+    if missing:
+        raise FileNotFoundError(f"not run for want of data: {', '.join(missing)}.")
+    return {"quick": quick, "written": written}
+
+
+def _run(study: Study, quick: bool, out: Path, terminal: Terminal) -> dict[str, Any]:
+    from kitchensinks.experiments import harness
+
+    at = 0
+    with terminal.progress(study.name) as meter:
+
+        def told(done: int, total: int, cell: dict[str, Any]) -> None:
+            nonlocal at
+            at = done
+            meter.phase(", ".join(f"{key} {value}" for key, value in cell.items()))
+            meter.seen(done, total)
+
+        try:
+            return harness.reproduce(study, out, quick, told)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"Stopped in cell {at + 1} of {study.name}. The same command goes on there."
+            ) from None
+
+
+def write_page(out: Path, page: Path, terminal: Terminal) -> dict[str, Any]:
+    """The page of all committed results."""
+    from kitchensinks.experiments import tables
+
+    if not out.is_dir():
+        raise FileNotFoundError(f"{out} is no folder: name that of the results with --out.")
+    page.write_text(tables.page(out, page.parent), encoding="utf-8")
+    terminal.show(f"Wrote {page}.")
+    return {"page": str(page)}
