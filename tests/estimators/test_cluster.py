@@ -18,7 +18,8 @@ distributed = pytest.importorskip("distributed")
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
-from kitchensinks.estimators import cluster as fits  # noqa: E402
+from kitchensinks.estimators.cluster.job import Job  # noqa: E402
+from kitchensinks.estimators.cluster.recipe import Recipe, Seen  # noqa: E402
 from kitchensinks.execution import is_dask  # noqa: E402
 from kitchensinks.execution.cluster import ClusterError, connected  # noqa: E402
 from kitchensinks.execution.partitions import PartitionError  # noqa: E402
@@ -247,7 +248,6 @@ def test_unknown_lengths_are_computed(rows, values):
     ("settings", "message"),
     [
         ({"basis": ks.Binning()}, "dense features"),
-        ({"loss": "huber"}, "loss='huber' is not there for Dask"),
         ({"n_components": "auto"}, "need a number"),
         ({"selection": ks.Reweighted()}, "selection=None"),
         ({"solver": "stochastic"}, "solver='stochastic'"),

@@ -1,12 +1,11 @@
 """Squared loss without a Gram: conjugate gradients over passes."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from kitchensinks.features import FeatureBlocks
-from kitchensinks.fitting.space import Fit, Settings, gram_noise, shares_of, warn_noise
+from kitchensinks.fitting.space import Fit, Settings, gram_noise, reporter, shares_of, warn_noise
 from kitchensinks.fitting.squared import cholesky_fit, effective_dimension
 from kitchensinks.losses import Array
 from kitchensinks.moments import Moments
@@ -92,9 +91,3 @@ def _sample_moments(
         own = None if weights is None else weights[rows]
         moments.add(blocks.pick(rows), targets[rows], own)
     return moments
-
-
-def reporter(settings: Settings) -> Any:
-    return lambda iteration, objective, gap: settings.progress(
-        f"iteration {iteration}: objective {objective:.6g}, gap {gap:.2g}"
-    )

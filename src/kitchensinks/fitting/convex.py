@@ -1,6 +1,7 @@
 """Every loss but the squared one: iterations in the metric of the factored Gram."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from kitchensinks.fitting.space import (
     Settings,
     Space,
     gram_noise,
+    reporter,
     shares_of,
     spectrum_facts,
     sum_moments,
@@ -47,8 +49,7 @@ def fit_convex(
     else:
         alpha = float(settings.alpha)
         if calibrate:
-            rough = replace(settings, alpha=alpha, tol=max(settings.tol, _ROUGH))
-            held_out = held_out_scores(space, targets, weights, rough, _weights_of)
+            held_out = calibrated(space, targets, weights, settings, alpha)
     problem, factored, noise = _problem(space, targets, weights, settings, alpha, moments)
     warn_noise(alpha, noise)
     solution = _solve(problem, factored, settings)
@@ -64,6 +65,14 @@ def fit_convex(
     )
 
 
+def calibrated(
+    space: Space, targets: Array, weights: Array | None, settings: Settings, alpha: float
+) -> tuple[np.ndarray, Array] | None:
+    """(places, scores) of rows that were held out of a rough fit, to calibrate probabilities."""
+    rough = replace(settings, alpha=alpha, tol=max(settings.tol, _ROUGH))
+    return held_out_scores(space, targets, weights, rough, _weights_of)
+
+
 def _problem(
     space: Space,
     targets: Array,
@@ -75,19 +84,31 @@ def _problem(
 ) -> tuple[Problem, FactoredGram, float]:
     if moments is None:
         moments = sum_moments(space, targets, weights, settings, keep=True, phase=phase)
+    design = Design(space.walk, space.n_rows, space.n_columns, space.dtype)
+    shares = shares_of(weights, space.n_rows)
+    return problem_of(moments, design, targets, shares, settings, alpha)
+
+
+def problem_of(
+    moments: Moments, design: Design, targets: Any, shares: Any, settings: Settings, alpha: float
+) -> tuple[Problem, FactoredGram, float]:
+    """The problem of rows with these sums, its factored Gram, and the noise of that.
+
+    targets and shares are row vectors of the design; the shares sum to one.
+    """
     equations = moments.normal_equations(settings.fit_intercept)
     problem = Problem(
-        Design(space.walk, space.n_rows, space.n_columns, space.dtype),
+        design,
         settings.loss,
         targets,
-        shares_of(weights, space.n_rows),
+        shares,
         alpha,
         settings.constraint,
         settings.fit_intercept,
         equations.mean,
         equations.gram,
     )
-    noise = gram_noise(space.dtype, float(np.trace(equations.gram)), moments.count)
+    noise = gram_noise(design.dtype, float(np.trace(equations.gram)), moments.count)
     return problem, FactoredGram(equations.gram), noise
 
 
@@ -100,16 +121,13 @@ def _weights_of(
 
 
 def _solve(problem: Problem, factored: FactoredGram, settings: Settings) -> Solution:
-    def report(iteration: int, objective: float, gap: float) -> None:
-        settings.progress(f"iteration {iteration}: objective {objective:.6g}, gap {gap:.2g}")
-
     solve = solve_smooth if problem.loss.smooth else solve_nonsmooth
     return solve(
         problem,
         factored=factored,
         tol=settings.tol,
         max_iter=settings.max_iter,
-        callback=report,
+        callback=reporter(settings),
     )
 
 
@@ -123,13 +141,22 @@ def _choose_alpha(
     problem, factored, noise = _problem(
         space, targets, split.fitted, settings, 0.0, phase="sums-without-held-out"
     )
-    rough = replace(settings, tol=max(settings.tol, _ROUGH), progress=lambda text: None)
-    trace = float(factored.values.sum()) or 1.0
+    rough = roughly(settings)
 
     def scores_of(alpha: float) -> Array:
         solution = _solve(replace(problem, alpha=alpha), factored, rough)
         return problem.design.scores(solution.weights)[split.held] + solution.intercept
 
+    return least_held_out(candidates(factored, noise), scores_of, targets, split, settings)
+
+
+def roughly(settings: Settings) -> Settings:
+    """As closely as is enough to compare ridge strengths."""
+    return replace(settings, tol=max(settings.tol, _ROUGH), progress=lambda text: None)
+
+
+def candidates(factored: FactoredGram, noise: float) -> list[float]:
+    """Ridge strengths to try, from strong to weak, above the noise of the Gram."""
+    trace = float(factored.values.sum()) or 1.0
     alphas = [trace * 10.0**power for power in _POWERS]
-    alphas = [alpha for alpha in alphas if alpha >= noise] or alphas[:1]
-    return least_held_out(alphas, scores_of, targets, split, settings)
+    return [alpha for alpha in alphas if alpha >= noise] or alphas[:1]

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from kitchensinks.losses import Array
 
 Block = NDArray[np.floating[Any]]
+# An array, or parts of one where their rows are.
+RowVector = Any
 Merge = Callable[[Any, Any], Any]
 
 # Rows multiplied at a time: they stay in cache between Z·β and Z'·a, and float32 sums stay short.
