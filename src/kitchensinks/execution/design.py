@@ -5,7 +5,7 @@ Every part is a function of the rows and of weights, so that what is lost with a
 again from the partition, whatever happened before.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
@@ -14,43 +14,12 @@ from numpy.typing import NDArray
 
 from kitchensinks.execution.cluster import delayed, persist, tree
 from kitchensinks.execution.partitions import Partitions
-from kitchensinks.features import FeatureBlocks, Frozen
+from kitchensinks.fitting.held import HeldRows
 from kitchensinks.losses import Array
 from kitchensinks.solvers.design import Design, Merge
 
 # A vector is sent in pieces of this many bytes, so that no task is large.
 PIECE = 2**16
-
-
-class Rows:
-    """The rows of one task, with features that are kept after the first walk or made each time."""
-
-    def __init__(self, parts: list[Any], frozen: Frozen, memory: float, keep: bool) -> None:
-        self.parts, self.frozen, self.memory, self.keep = parts, frozen, memory, keep
-        self.blocks = [FeatureBlocks(part, frozen, memory) for part in parts]
-        if keep:
-            for block in self.blocks:
-                block.memory_budget = max(memory, 2.0 * block.total_bytes)
-
-    def __reduce__(self) -> Any:
-        # Features are made anew where the rows go.
-        return Rows, (self.parts, self.frozen, self.memory, self.keep)
-
-    def __sizeof__(self) -> int:
-        features = sum(int(block.total_bytes) for block in self.blocks) if self.keep else 0
-        return features + sum(int(part.shape[0]) * int(part.shape[1]) * 8 for part in self.parts)
-
-    def walk(self) -> Iterator[tuple[slice, Any]]:
-        done = 0
-        for block in self.blocks:
-            for rows, features in block.walk() if self.keep else block.fresh():
-                yield slice(done + rows.start, done + rows.stop), features
-            done += block.n_rows
-
-    @property
-    def design(self) -> Design:
-        n_rows = sum(block.n_rows for block in self.blocks)
-        return Design(self.walk, n_rows, self.frozen.n_columns, self.frozen.dtype)
 
 
 class Vector:
@@ -61,7 +30,7 @@ class Vector:
 
 
 class PartitionedDesign(Design):
-    """`Design` whose rows are tasks, each of which gives `Rows`."""
+    """`Design` whose rows are tasks, each of which gives `HeldRows`."""
 
     def __init__(
         self,
@@ -134,19 +103,21 @@ def _whole(pieces: list[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[Any]:
 # -- what runs on the workers ------------------------------------------------------------
 
 
-def _visit(rows: Rows, *vectors: Any, weights: Array, respond: Any, shared: dict[str, Any]) -> Any:
+def _visit(
+    rows: HeldRows, *vectors: Any, weights: Array, respond: Any, shared: dict[str, Any]
+) -> Any:
     return rows.design.visit(weights, respond, *vectors, **shared)
 
 
-def _scores(rows: Rows, weights: Array) -> Array:
+def _scores(rows: HeldRows, weights: Array) -> Array:
     return rows.design.scores(weights)
 
 
-def _adjoint(rows: Rows, dual: Array) -> Array:
+def _adjoint(rows: HeldRows, dual: Array) -> Array:
     return rows.design.adjoint(dual)
 
 
-def _band(rows: Rows, curvature: Array, dual: Array, centre: Array) -> tuple[Array, Array]:
+def _band(rows: HeldRows, curvature: Array, dual: Array, centre: Array) -> tuple[Array, Array]:
     return rows.design.band(curvature, centre, dual)
 
 

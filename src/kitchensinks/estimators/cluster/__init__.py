@@ -15,14 +15,25 @@ from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.estimators.adapting import plain_basis, wanted
 from kitchensinks.estimators.checks import check_loss, check_parameters
 from kitchensinks.estimators.cluster.convex import fit_convex
-from kitchensinks.estimators.cluster.job import Job, batch_of, freeze, look, settings_of
+from kitchensinks.estimators.cluster.job import (
+    Job,
+    batch_of,
+    freeze,
+    look,
+    sampled,
+    settings_of,
+)
 from kitchensinks.estimators.cluster.order import learn_huber
 from kitchensinks.estimators.cluster.recipe import Recipe, Score, small_copy
 from kitchensinks.estimators.cluster.squared import fit_squared
+from kitchensinks.estimators.cluster.vectors import RowVectors
 from kitchensinks.estimators.resume import parameters_of
 from kitchensinks.execution.cluster import delayed, tree
 from kitchensinks.execution.lazily import lazily
 from kitchensinks.execution.partitions import Partitions, Schema, whole_rows
+from kitchensinks.fitting.blockwise import Descent, takes_blocks
+from kitchensinks.fitting.space import gram_bytes
+from kitchensinks.rows.memory import memory_budget
 from kitchensinks.transform import seed_of
 
 # Rows, and entries of them, that calibrate probabilities of squared loss.
@@ -60,7 +71,29 @@ def _fit(estimator: Any, partitions: Partitions, seed: int, checkpoint: Checkpoi
     job = Job(estimator, partitions, seen, settings_of(estimator), checkpoint)
     calibrate = estimator._needs_calibration()
     batch = None
-    if estimator.loss_.name == "squared":
+    memory = memory_budget(estimator.memory_budget)
+    columns = estimator.frozen_.n_columns
+    if takes_blocks(columns, False, memory, job.settings):
+        rows = RowVectors(job, features=False)
+        fit = Descent(
+            rows.design,
+            rows.design.tasks,
+            rows.targets,
+            rows.shares(None),
+            estimator.frozen_,
+            job.settings,
+            memory,
+        ).fit()
+        if calibrate:
+            batch = sampled(estimator, partitions, seed, _REMEMBERED, _REMEMBERED_ENTRIES)
+    elif gram_bytes(columns) > memory:
+        raise ValueError(
+            f"n_components={estimator.n_components} makes {gram_bytes(columns) / 1e9:.3g} GB of "
+            f"Gram matrices, more than the memory budget of {memory / 1e9:.3g} GB: raise "
+            "memory_budget, or use loss='squared' with a number for alpha, which goes block by "
+            "block."
+        )
+    elif estimator.loss_.name == "squared":
         limit = min(_REMEMBERED, max(100, _REMEMBERED_ENTRIES // partitions.schema.n_inputs))
         sums, fit = fit_squared(job, limit if calibrate else 0)
         estimator._sample = sums.sample

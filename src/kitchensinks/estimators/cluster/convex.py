@@ -6,20 +6,15 @@ where they do not; weights go out, and Z'·slopes come back.
 
 from collections.abc import Callable
 from dataclasses import replace
-from operator import itemgetter
 from typing import Any
-
-import numpy as np
 
 from kitchensinks.estimators.checks import threads
 from kitchensinks.estimators.cluster.job import Job, batch_of
-from kitchensinks.estimators.cluster.order import reaching
-from kitchensinks.estimators.cluster.recipe import Recipe, Split, Sums
-from kitchensinks.execution.cluster import delayed, persist, workers
-from kitchensinks.execution.design import PartitionedDesign, Vector
+from kitchensinks.estimators.cluster.recipe import Split, Sums
+from kitchensinks.estimators.cluster.vectors import RowVectors
 from kitchensinks.fitting import Fit, Settings
 from kitchensinks.fitting.convex import calibrated, candidates, problem_of, roughly
-from kitchensinks.fitting.held_out import least_error, too_few
+from kitchensinks.fitting.held_out import least_error
 from kitchensinks.fitting.space import (
     CALIBRATION_ROWS,
     HELD_OUT,
@@ -40,7 +35,7 @@ _CALIBRATION = round(CALIBRATION_ROWS / HELD_OUT), 2**24
 def fit_convex(job: Job, calibrate: bool) -> tuple[Sums, Fit]:
     """Choose the ridge on held-out rows where that is asked for, then fit all rows."""
     settings = job.settings
-    rows = _Rows(job)
+    rows = RowVectors(job, features=True)
     limit = 0
     if calibrate:
         most, entries = _CALIBRATION
@@ -76,66 +71,8 @@ def fit_convex(job: Job, calibrate: bool) -> tuple[Sums, Fit]:
     return found, fit
 
 
-class _Rows:
-    """Row vectors of all rows: targets, weights and who is held out."""
-
-    def __init__(self, job: Job) -> None:
-        frozen, seen = job.frozen, job.seen
-        count, shared = workers()
-        budget = seen.memory if job.estimator.memory_budget is not None else seen.memory / shared
-        needed = float(frozen.dtype.itemsize) * seen.n_rows * frozen.n_columns
-        keep = needed <= 0.5 * budget * count
-        call = delayed(Recipe.rows)
-        nodes = [call(job.recipe, part, budget, keep) for part in job.bundles(gram=False)]
-        tasks, *vectors = ([delayed(itemgetter(i))(node) for node in nodes] for i in range(4))
-        size = len(nodes)
-        kept = persist(*(tasks if keep else ()), *(one for vector in vectors for one in vector))
-        if keep:
-            tasks, kept = kept[:size], kept[size:]
-        self.design = PartitionedDesign(
-            tasks, job.partitions, seen.n_rows, frozen.n_columns, frozen.dtype
-        )
-        self.targets = Vector(kept[:size], (seen.n_rows, job.n_outputs))
-        self.weights, self.keys = Vector(kept[size : 2 * size]), Vector(kept[2 * size :])
-        where = "kept by the workers" if keep else "made anew in each walk"
-        job.estimator._progress(f"features are {where}")
-        self.job = job
-
-    def shares(self, split: Split | None) -> Vector:
-        """Weights that sum to one, of all rows or of one side of a split."""
-        rows = self.weights, self.keys
-        total = float(self.design.reduce(_weight, *rows, split=split))
-        vector: Vector = self.design.each(_share, *rows, split=split, total=total)
-        return vector
-
-    def split(self) -> tuple[Split, Split]:
-        """The rows to fit, and a fifth of them, by their keys, that is held out."""
-        nodes = self.design.each(_counted_keys, self.keys, self.weights).parts
-
-        def rank(total: Array) -> Any:
-            if total[0] < 2:
-                raise too_few(self.job.settings, self.job.seen.n_rows)
-            return np.clip(np.round(HELD_OUT * total), 1, total - 1)
-
-        last = int(reaching(self.job.partitions, nodes, rank)[0])
-        return Split(last, False), Split(last, True)
-
-
-def _counted_keys(keys: np.ndarray, weights: Array) -> tuple[np.ndarray, Array]:
-    return keys[:, None], (weights > 0.0).astype(np.float64)
-
-
-def _share(weights: Array, keys: np.ndarray, split: Split | None, total: float) -> Array:
-    counted = True if split is None else split.counted(keys)
-    return np.where(counted, weights, 0.0) / total
-
-
-def _weight(weights: Array, keys: np.ndarray, split: Split | None) -> float:
-    return float(_share(weights, keys, split, 1.0).sum())
-
-
 def _choose_alpha(
-    job: Job, rows: _Rows, fitted: Sums, inside: Split, outside: Split
+    job: Job, rows: RowVectors, fitted: Sums, inside: Split, outside: Split
 ) -> tuple[float, Array, Array]:
     """The ridge strength with the least loss on held-out rows."""
     settings, held = job.settings, rows.shares(outside)

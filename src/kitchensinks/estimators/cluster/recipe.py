@@ -8,10 +8,10 @@ import numpy as np
 
 from kitchensinks.estimators.base import Batch
 from kitchensinks.execution.cluster import check_versions, versions
-from kitchensinks.execution.design import Rows
 from kitchensinks.execution.partitions import Part, Schema, naming
 from kitchensinks.features import Look
 from kitchensinks.fitting import LookedPath
+from kitchensinks.fitting.held import HeldRows
 from kitchensinks.losses import Array
 from kitchensinks.moments import Moments
 from kitchensinks.rows import block_slices
@@ -234,7 +234,7 @@ class Recipe:
 
     def rows(
         self, parts: Sequence[Part], memory: float, keep: bool
-    ) -> tuple[Rows, Array, Array, Array]:
+    ) -> tuple[HeldRows, Array, Array, Array]:
         """Rows for the solvers of many passes, their targets, weights and keys."""
         batches = []
         for part in parts:
@@ -244,7 +244,7 @@ class Recipe:
                     batches.append(batch)
         ones = [np.ones(len(b.targets)) if b.weights is None else b.weights for b in batches]
         return (
-            Rows([batch.rows for batch in batches], self.estimator.frozen_, memory, keep),
+            HeldRows([batch.rows for batch in batches], self.estimator.frozen_, memory, keep),
             np.concatenate([batch.targets for batch in batches]),
             np.concatenate(ones),
             np.concatenate([row_keys(batch.rows, self.seed) for batch in batches]),
