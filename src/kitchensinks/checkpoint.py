@@ -132,6 +132,17 @@ class Checkpoint:
         if done > position:
             self._save(phase, done, state())
 
+    def store(self, name: str, arrays: State) -> None:
+        """Keep arrays under a name, if it is time to save again."""
+        if time.monotonic() - self._saved_at >= self.every:
+            self._save(name, 0, arrays)
+
+    def stored(self, name: str) -> State | None:
+        """The arrays kept under a name, or None."""
+        if not (self.folder / f"{name}.sums").exists():
+            return None
+        return self._read(f"{name}.sums")[1]
+
     @contextlib.contextmanager
     def patience(self) -> Iterator[None]:
         """During a pass the first Ctrl-C waits until a block is done with; a second one does not.

@@ -149,7 +149,13 @@ class Frozen:
             return
         size = max(256, HELD_DRAW // (8 * self.dtype.itemsize * (self.n_inputs + 2)))
         for part in block_slices(self.n_components, size):
-            yield self.basis.draw(self.seed, self.n_inputs, part.stop, self.dtype, start=part.start)
+            yield self.piece(part)
+
+    def piece(self, part: slice) -> Draw:
+        """Some of the draws: cut from all of them where they are held, or made from the seed."""
+        if self.held:
+            return self.draw.part(part.start, part.stop)
+        return self.basis.draw(self.seed, self.n_inputs, part.stop, self.dtype, start=part.start)
 
     @cached_property
     def n_columns(self) -> int:

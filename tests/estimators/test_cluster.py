@@ -1,15 +1,17 @@
 """Fits on Dask: the answer of one machine whatever the partitions, and clear errors."""
 
 import os
-import pickle
 import signal
 import threading
 import time
+import warnings
 
+import cloudpickle
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 import kitchensinks as ks
 
@@ -18,10 +20,12 @@ distributed = pytest.importorskip("distributed")
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
-from kitchensinks.estimators import cluster as fits  # noqa: E402
+from kitchensinks.estimators.cluster.job import Job  # noqa: E402
+from kitchensinks.estimators.cluster.recipe import Seen  # noqa: E402
 from kitchensinks.execution import is_dask  # noqa: E402
 from kitchensinks.execution.cluster import ClusterError, connected  # noqa: E402
-from kitchensinks.execution.partitions import PartitionError  # noqa: E402
+from kitchensinks.execution.partitions import PartitionError, Partitions  # noqa: E402
+from kitchensinks.features import Frozen  # noqa: E402
 
 # Unequal partitions, one of them empty.
 CHUNKS = (150, 0, 700, 350)
@@ -201,26 +205,61 @@ def test_nothing_computes_early(rows, values, labels):
             assert (found.compute() == expected).all()
 
 
-def test_tasks_are_small(rows):
-    """The draw is made from the seed on each worker: what is sent does not grow with K × d."""
-    wide = np.random.default_rng(0).normal(size=(300, 500))
-    model = regressor(n_components=2000, alpha=1e-3).fit(wide, wide[:, 0])
-    schema = fits.Schema(None, ("float64",), 500, "float64")
-    recipe = fits.Recipe(fits._worker(model), schema, 0, wide[: 2**15 // wide[0].nbytes])
-    assert len(pickle.dumps(recipe)) < 100_000
-    fresh = regressor(n_components=20_000)
-    fresh.frozen_ = model.frozen_
-    assert len(pickle.dumps(fits._worker(fresh))) < 100_000
+def tasks_of(width, **settings):
+    """The sizes of all tasks of a fit, pickled as they are sent, by the names of functions."""
+    sizes, made = {}, set()
+
+    def watch(graph, keys, **given):
+        graph = dict(getattr(graph, "__dask_graph__", lambda: graph)())
+        # What was made before is kept by workers, and not sent.
+        for key, task in ((key, graph[key]) for key in graph.keys() - made):
+            name = str(key[0] if isinstance(key, tuple) else key).rsplit("-", 5)[0]
+            sizes[name] = max(sizes.get(name, 0), len(cloudpickle.dumps(task)))
+        made.update(dask.core.flatten([keys]))
+        return dask.get(graph, keys, **given)
+
+    # Rows that each partition makes for itself: none of them are in the graph.
+    X = da.map_blocks(
+        lambda block_id: np.random.default_rng(block_id[0]).normal(size=(150, width)),
+        chunks=((150,) * 4, (width,)),
+        dtype="f8",
+    )
+    with dask.config.set(scheduler=watch):
+        if "n_features" in settings:
+            ks.KitchenSinkPCA(random_state=0, **settings).fit(X)
+        else:
+            regressor(**settings).fit(X, X[:, 0])
+    return sizes
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"n_components": 900},
+        {"n_components": 900, "loss": "huber", "alpha": 1e-2, "max_iter": 2},
+        {"n_components": 900, "solver": "blocks", "alpha": 1e-2, "max_iter": 1},
+        {"n_features": 900, "n_components": 2},
+    ],
+    ids=["direct", "iterative", "blocks", "components"],
+)
+def test_tasks_are_small(settings):
+    """The draw, 900 × 900 numbers, is made from the seed: what is sent does not hold it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        sizes = tasks_of(900, **settings)
+    assert sizes, "no task was seen"
+    assert max(sizes.values()) < 100_000, sizes
 
 
 def test_neighbours_are_summed_together_where_a_gram_is_large(rows, values):
     X, y = spread_out(rows, values, chunks=(12,) * 100)
-    partitions = fits.Partitions.of(X, y)
-    counts = dict.fromkeys(range(100), 12)
-    bundles = fits._bundles(partitions, counts, n_columns=1000)
-    assert len(bundles) < 100
-    assert [part.number for bundle in bundles for part in bundle] == list(range(100))
-    assert len(fits._bundles(partitions, counts, n_columns=1)) == 100
+    for n_components, fewer in ((1000, True), (1, False)):
+        model = regressor(n_components=n_components, alpha=1e-3)
+        model.frozen_ = Frozen(None, ks.Fourier(gamma=1.0), 0, 4, n_components, np.dtype("f8"))
+        seen = Seen(None, None, dict.fromkeys(range(100), 12), 1200.0, 1e9)
+        bundles = Job(model, Partitions.of(X, y), seen, None).bundles()
+        assert (len(bundles) < 100) == fewer
+        assert [part.number for bundle in bundles for part in bundle] == list(range(100))
 
 
 # -- bad input ---------------------------------------------------------------------------
@@ -247,7 +286,6 @@ def test_unknown_lengths_are_computed(rows, values):
     ("settings", "message"),
     [
         ({"basis": ks.Binning()}, "dense features"),
-        ({"loss": "huber"}, "loss='huber' is not there for Dask"),
         ({"n_components": "auto"}, "need a number"),
         ({"selection": ks.Reweighted()}, "selection=None"),
         ({"solver": "stochastic"}, "solver='stochastic'"),
@@ -379,5 +417,5 @@ def test_a_scheduler_that_does_not_answer_is_an_error(monkeypatch):
 
 def test_other_versions_on_the_workers_are_an_error(client, rows, values, monkeypatch):
     monkeypatch.setattr("kitchensinks.execution.cluster.numpy.__version__", "0.1")
-    with pytest.raises(ClusterError, match=r"numpy .* and here it is 0\.1"):
+    with pytest.raises(ClusterError, match=r"numpy .* and the client has 0\.1"):
         regressor().fit(*spread_out(rows, values))

@@ -1,6 +1,6 @@
 """Principal components of Dask collections: sums where the partitions are, solved here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -8,17 +8,22 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from kitchensinks.bases.base import check_count
-from kitchensinks.execution.cluster import delayed, tree
+from kitchensinks.execution.cluster import check_versions, delayed, tree, versions
 from kitchensinks.execution.lazily import lazily
-from kitchensinks.execution.partitions import Part, Partitions, Schema, naming, whole_rows
+from kitchensinks.execution.partitions import (
+    Part,
+    Partitions,
+    Schema,
+    naming,
+    pilot_rows,
+    whole_rows,
+)
 from kitchensinks.features import FeatureBlocks, Frozen, Look
 from kitchensinks.model import Model
 from kitchensinks.moments import Moments
 from kitchensinks.rows import advice, check_size, numeric_weights
 from kitchensinks.rows.memory import memory_budget
 from kitchensinks.transform import check_dtype, seed_of
-
-_PILOT_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,10 @@ class Recipe:
     memory: Any
     frozen: Frozen | None = None
     pilot: Any = None
+    versions: dict[str, str] = field(default_factory=versions)
 
     def read(self, part: Part) -> tuple[Any, Any]:
+        check_versions(self.versions)
         rows = self.schema.array(part.rows)
         with np.errstate(over="ignore"), advice():
             rows = check_array(rows, accept_sparse="csr", dtype=self.dtype, ensure_min_samples=0)
@@ -86,9 +93,9 @@ def fit_partitions(pca: Any, X: Any, sample_weight: Any) -> Any:
     if look.sample is None or not len(look.sample.rows):
         raise ValueError("There are no rows of positive weight in any partition: need some.")
     frozen = Frozen.of_look(look, basis, seed, schema.n_inputs, pca.n_features, dtype)
-    pilot = look.sample.rows[:_PILOT_ROWS]
-    pca._set_features(frozen, frozen.scaled(pilot.astype(dtype)))
-    sent = delayed(Recipe(**{**vars(recipe), "frozen": frozen, "pilot": pilot.astype(dtype)}))
+    pilot = pilot_rows(look.sample).astype(dtype)
+    pca._set_features(frozen, frozen.scaled(pilot))
+    sent = delayed(replace(recipe, frozen=frozen, pilot=pilot))
     shift = delayed(Recipe.shift)(sent)
     nodes = [delayed(Recipe.sums)(sent, part, shift) for part in partitions.parts]
     (moments,) = partitions.compute(tree(nodes, Moments.merge))

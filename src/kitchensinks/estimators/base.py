@@ -155,7 +155,7 @@ class KitchenSink(BaseEstimator):
         ``ks.Rows`` of one: both are read block by block. With a ``ks.Checkpoint(folder)`` the
         sums over the rows are saved as they grow: after a crash the same call goes on from there,
         and the direct solver ends with the same bits. Dask collections are
-        fitted where their partitions are (squared loss): see docs/cluster.md.
+        fitted where their partitions are: see docs/cluster.md.
         """
         if is_dask(X):
             from kitchensinks.estimators.cluster import fit_partitions
@@ -381,6 +381,8 @@ class KitchenSink(BaseEstimator):
 
     # Whom progress is told to, beside the screen.
     _listener: Callable[[str], None] | None = None
+    # ... and whom the tasks of a cluster that are done are counted for.
+    _watcher: Callable[[int, int], None] | None = None
 
     def _progress(self, text: str) -> None:
         if self._listener is not None:

@@ -19,6 +19,10 @@ from kitchensinks.posterior import Posterior
 from kitchensinks.rows import block_slices
 from kitchensinks.rows.tables import Table
 
+# Huber's loss turns linear at this many robust standard deviations of the targets, and such a
+# deviation is this many times the median absolute one (as it is for a normal law).
+HUBER, NORMAL_DEVIATION = 1.345, 1.4826
+
 
 class KitchenSinkRegressor(RegressorMixin, Batches):
     """Weighted sum of K random features for regression (Algorithm 1); several outputs at once.
@@ -83,7 +87,7 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
         """The unit of the targets, a power of two near their size, so that nothing overflows."""
         self._learn_summary(TargetSizes.of(y, weights))
         if self.loss == "huber":
-            self.loss_ = Huber(_robust_spread(y.reshape(len(y), -1), weights) * 1.345)
+            self.loss_ = Huber(HUBER * _robust_spread(y.reshape(len(y), -1), weights))
 
     def _summary(self, y: np.ndarray, weights: Array | None) -> TargetSizes:
         return TargetSizes.of(y, weights)
@@ -198,7 +202,7 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
 
 
 def _robust_spread(columns: Array, weights: Array | None) -> float:
-    """1.4826 times the median absolute deviation, or the mean one where that is zero."""
+    """NORMAL_DEVIATION times the median absolute deviation, or the mean one where that is zero."""
     own = None if weights is None else np.repeat(weights[:, None], columns.shape[1], axis=1)
 
     def middle(values: Array, axis: int | None) -> Any:
@@ -209,7 +213,7 @@ def _robust_spread(columns: Array, weights: Array | None) -> float:
         return 0.5 * (middle(values, axis) - middle(-values, axis))
 
     deviation = np.abs(columns - median(columns, 0))
-    spread = 1.4826 * float(median(deviation, None))
+    spread = NORMAL_DEVIATION * float(median(deviation, None))
     if spread <= 0.0:
         spread = float(np.average(deviation, weights=own))
     return spread if spread > 0.0 and math.isfinite(spread) else 1.0

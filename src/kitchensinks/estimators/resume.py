@@ -57,14 +57,20 @@ def resuming(estimator: Any, batch: Any, checkpoint: Checkpoint | None) -> Itera
         del estimator._resume
 
 
-def _identity(estimator: Any, batch: Any) -> dict[str, str]:
-    """What must be the same for sums to be those of the same fit."""
+def parameters_of(estimator: Any) -> dict[str, str]:
+    """The parameters that must be the same for sums to be those of the same fit."""
     facts = {"estimator": type(estimator).__name__}
     for name, value in sorted(estimator.get_params(deep=False).items()):
         if name not in _FREE:
             facts[name] = _plain(value)
     if isinstance(estimator.random_state, int | np.integer):
         facts["random_state"] = str(int(estimator.random_state))
+    return facts
+
+
+def _identity(estimator: Any, batch: Any) -> dict[str, str]:
+    """What must be the same for sums to be those of the same fit."""
+    facts = parameters_of(estimator)
     for name, value in _rows_identity(batch.rows).items():
         facts[f"data ({name})"] = value
     facts["targets"] = _digest(np.asarray(batch.targets))

@@ -32,6 +32,9 @@ PATIENCE = "30s"
 ANSWER = 10
 _POLL = 0.5
 
+# Hears how many tasks are done, and of how many.
+Told = Callable[[int, int], None]
+
 
 class ClusterError(RuntimeError):
     """The cluster, and not the data or the parameters, has failed."""
@@ -68,24 +71,33 @@ def slots() -> int:
     return CPU_COUNT if client is None else max(1, sum(client.nthreads().values()))
 
 
-def compute(*nodes: Any) -> tuple[Any, ...]:
+def persist(*nodes: Any) -> list[Any]:
+    """The tasks, begun: their values stay where they are made for as long as the tasks are held."""
+    client = active_client()
+    if client is None:
+        with threadpool_limits(limits=1):
+            return list(dask.persist(*nodes))
+    return list(client.persist(list(nodes)))
+
+
+def compute(*nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
     """The values of the tasks: on the active client, or on Dask's own scheduler in this process.
 
     A worker that is lost is made up for by Dask. Where all are gone for longer than the patience,
-    or the scheduler is, this is a `ClusterError`.
+    or the scheduler is, this is a `ClusterError`. `told(done, total)` hears how many tasks are
+    done with.
     """
     client = active_client()
     if client is None:
         # As many tasks run as there are cores: one thread for each.
-        with threadpool_limits(limits=1):
+        with threadpool_limits(limits=1), _counted(told):
             return tuple(dask.compute(*nodes))
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
 
-    _check_versions(client)
     futures = client.compute(list(nodes))
     try:
-        _watch(client, futures)
+        _watch(client, futures, told)
         return tuple(client.gather(futures))
     except KilledWorker as error:
         raise ClusterError(
@@ -100,12 +112,50 @@ def compute(*nodes: Any) -> tuple[Any, ...]:
             client.cancel([future for future in futures if not future.done()], force=True)
 
 
-def _watch(client: Any, futures: list[Any]) -> None:
+def scattered(value: Any) -> Any:
+    """A large value, sent to all workers, as a task; it is lost where all of them are."""
+    client = active_client()
+    if client is None:
+        return delayed(value, traverse=False)
+    try:
+        return client.scatter(value, broadcast=True, hash=False)
+    except TimeoutError:
+        raise ClusterError(_gone(client, "has no workers")) from None
+
+
+def workers() -> tuple[int, int]:
+    """How many workers there are, and how many of them share a machine at most."""
+    client = active_client()
+    if client is None:
+        return 1, 1
+    hosts = [worker["host"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
+    return max(1, len(hosts)), max(map(hosts.count, hosts), default=1)
+
+
+@contextmanager
+def _counted(told: Told | None) -> Iterator[None]:
+    """Tell how many tasks of Dask's own scheduler are done with."""
+    if told is None:
+        yield
+        return
+    from dask.callbacks import Callback
+
+    def after(key: Any, value: Any, graph: Any, state: Any, worker: Any) -> None:
+        told(len(state["finished"]), sum(map(len, (state["finished"], _left(state)))))
+
+    def _left(state: Any) -> set[Any]:
+        return {*state["waiting"], *state["ready"], *state["running"]}
+
+    with Callback(posttask=after):
+        yield
+
+
+def _watch(client: Any, futures: list[Any], told: Told | None) -> None:
     """Wait for the futures, as long as there is anyone who could finish them."""
     from distributed import wait
 
     patience = parse_timedelta(dask.config.get("kitchensinks.patience", PATIENCE))
-    seen = time.monotonic()
+    seen, most = time.monotonic(), 0
     while True:
         try:
             wait(futures, timeout=_POLL)
@@ -115,8 +165,19 @@ def _watch(client: Any, futures: list[Any]) -> None:
                 return
         if _alive(client):
             seen = time.monotonic()
+            if told is not None:
+                left = client.run_on_scheduler(_unfinished)
+                most = max(most, left)
+                told(most - left, most)
         elif time.monotonic() - seen > patience:
             raise ClusterError(_gone(client, f"has had no workers for {patience:g} s"))
+
+
+def _unfinished(dask_scheduler: Any) -> int:
+    """How many tasks the scheduler has that are not done with."""
+    kinds = ("waiting", "queued", "no-worker", "processing")
+    groups = dask_scheduler.task_groups.values()
+    return int(sum(group.states.get(kind, 0) for group in groups for kind in kinds))
 
 
 def _alive(client: Any) -> bool:
@@ -144,23 +205,15 @@ def versions() -> dict[str, str]:
     }
 
 
-def _check_versions(client: Any) -> None:
-    mine = versions()
-    for worker, theirs in client.run(versions, on_error="return").items():
-        if isinstance(theirs, OSError):
-            # Lost while it was asked: Dask goes on without it.
-            continue
-        if isinstance(theirs, Exception):
+def check_versions(wanted: dict[str, str]) -> None:
+    """In a task: an error where this worker would sum with other versions than the client."""
+    for name, here in versions().items():
+        if wanted[name] != here:
             raise ClusterError(
-                f"Worker {worker} cannot use kitchensinks {kitchensinks.__version__}: {theirs}. "
-                "Install the same version there."
+                f"Worker {platform.node()} (process {os.getpid()}) has {name} {here}, and the "
+                f"client has {wanted[name]}: sums made by different versions must not be added. "
+                "Install the same there."
             )
-        for name, version in mine.items():
-            if theirs.get(name) != version:
-                raise ClusterError(
-                    f"Worker {worker} has {name} {theirs.get(name)}, and here it is {version}: "
-                    "sums made by different versions must not be added. Install the same there."
-                )
 
 
 @contextmanager

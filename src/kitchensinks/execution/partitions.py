@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from kitchensinks.execution.cluster import (
-    ClusterError,
-    compute,
-    delayed,
-    one_thread,
-)
+from kitchensinks.execution.cluster import ClusterError, Told, compute, delayed, one_thread
+from kitchensinks.rows.keys import RowSample
+
+# Rows of a sample that say where the mean of the features is, and their bytes at most.
+_PILOT_ROWS, _PILOT_BYTES = 256, 2**15
 
 
 class PartitionError(ValueError):
@@ -122,10 +121,10 @@ class Partitions:
             columns.append(_tasks(other))
         return cls([Part(i, *part) for i, part in enumerate(zip(*columns, strict=True))], schema)
 
-    def compute(self, *nodes: Any) -> tuple[Any, ...]:
+    def compute(self, *nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
         """The values of tasks over these partitions; an error names the partition that fails."""
         try:
-            return compute(*nodes)
+            return compute(*nodes, told=told)
         except (PartitionError, ClusterError):
             raise
         except Exception as error:
@@ -142,6 +141,12 @@ class Partitions:
                     f"{type(found).__name__}: {found}"
                 )
         return error
+
+
+def pilot_rows(sample: RowSample) -> np.ndarray:
+    """A few of the rows, in so few bytes that they go with every task."""
+    count = min(_PILOT_ROWS, max(1, _PILOT_BYTES // sample.rows[0].nbytes))
+    return np.asarray(sample.rows[:count])
 
 
 def whole_rows(X: Any) -> Any:

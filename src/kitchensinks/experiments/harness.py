@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kitchensinks.estimators.checks import threads
 from kitchensinks.experiments.machine import commit, machine
 from kitchensinks.experiments.study import Cell, Report, Results, Stopwatch, Study
 from kitchensinks.experiments.tables import markdown
+from kitchensinks.numerics.threads import threads
 
 RESULTS, TABLE, FIGURE = "results.json", "table.md", "figure"
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from kitchensinks.constraints import Constraint
 from kitchensinks.features import FeatureBlocks
+from kitchensinks.fitting.blockwise import fit_blocks, takes_blocks
 from kitchensinks.fitting.condense import Groups, condense, expand
 from kitchensinks.fitting.conjugate import fit_conjugate, prefers_conjugate
 from kitchensinks.fitting.convex import fit_convex
@@ -58,7 +59,7 @@ __all__ = [
     "takes_stochastic",
 ]
 
-SOLVERS = ("auto", "direct", "conjugate", "stochastic")
+SOLVERS = ("auto", "direct", "conjugate", "blocks", "stochastic")
 
 
 def check_solver(
@@ -67,16 +68,18 @@ def check_solver(
     """An error where the solver asked for cannot do what is asked of it."""
     if solver not in SOLVERS:
         raise ValueError(f"solver={solver!r}: need one of {', '.join(SOLVERS)}.")
-    if solver in ("direct", "conjugate") and loss.name != "squared":
+    if solver in ("direct", "conjugate", "blocks") and loss.name != "squared":
         raise ValueError(
             f"solver={solver!r} is for loss='squared', not {loss.name!r}: use solver='auto' or "
             "'stochastic'."
         )
-    if solver == "conjugate" and (alpha == "auto" or constraint is not None):
+    if solver in ("conjugate", "blocks") and (alpha == "auto" or constraint is not None):
         raise ValueError(
-            "solver='conjugate' needs a number for alpha and no constraint. Use solver='auto' "
+            f"solver={solver!r} needs a number for alpha and no constraint. Use solver='auto' "
             "for the others."
         )
+    if solver == "blocks" and alpha == 0.0:
+        raise ValueError("solver='blocks' needs an alpha above zero: blocks may be singular.")
 
 
 def takes_stochastic(blocks: FeatureBlocks, settings: Settings, stream: bool = False) -> bool:
@@ -88,8 +91,15 @@ def takes_stochastic(blocks: FeatureBlocks, settings: Settings, stream: bool = F
         raise ValueError("solver='stochastic' needs a basis with dense features.")
     if settings.solver != "auto" or blocks.sparse:
         return settings.solver == "stochastic"
+    if not stream and _blockwise(blocks, settings):
+        return False
     needed = gram_bytes(blocks.n_columns) if stream else bytes_needed(blocks, settings)
     return needed > blocks.memory_budget
+
+
+def _blockwise(blocks: FeatureBlocks, settings: Settings) -> bool:
+    asked = takes_blocks(blocks.n_columns, blocks.sparse, blocks.memory_budget, settings)
+    return asked and (settings.solver == "blocks" or not takes_span(blocks, settings))
 
 
 def fit_weights(
@@ -103,9 +113,9 @@ def fit_weights(
     """Minimise Σw·loss(y, u)/Σw + α‖β‖² over the ball, u = Zβ + b.
 
     targets (n, outputs); weights (n,) or None for ones; moments: the sums, if they are there
-    already. The rule for solver="auto", after stochastic gradients have been ruled out (they are
-    taken where what the rest would hold, mostly six arrays of the size of the Gram, is more than
-    the memory budget):
+    already. The rule for solver="auto", where what most solvers hold, six arrays of the size of the
+    Gram, is within the memory budget (beyond it squared loss with a given α goes block by block,
+    and the rest by stochastic gradients):
 
     1. fewer rows than features (up to 5000 rows for sparse ones), and no sup-norm ball: work in
        the span of the rows, then as below;
@@ -116,6 +126,8 @@ def fit_weights(
     5. hinge and quantile: the method of multipliers in the Gram's metric.
     """
     squared = settings.loss.name == "squared"
+    if _blockwise(blocks, settings):
+        return fit_blocks(blocks, targets, weights, settings)
     if not takes_span(blocks, settings):
         if many_sparse(blocks) and settings.solver != "direct":
             return fit_sparse(blocks, targets, weights, settings, calibrate)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.features import FeatureBlocks
-from kitchensinks.fitting.space import Fit, Settings, gram_noise, shares_of, warn_noise
+from kitchensinks.fitting.space import Fit, Settings, gram_noise, reporter, shares_of, warn_noise
 from kitchensinks.losses import Array
 from kitchensinks.moments import BlockSums, Moments
 from kitchensinks.numerics.words import Words
@@ -103,9 +103,3 @@ def _first_walk(
         image += part
     moments.close()
     return moments, image
-
-
-def reporter(settings: Settings) -> Any:
-    return lambda iteration, objective, gap: settings.progress(
-        f"iteration {iteration}: objective {objective:.6g}, gap {gap:.2g}"
-    )

@@ -12,6 +12,7 @@ from kitchensinks.fitting.space import (
     Settings,
     Space,
     gram_noise,
+    reporter,
     shares_of,
     spectrum_facts,
     sum_moments,
@@ -20,6 +21,7 @@ from kitchensinks.fitting.space import (
 from kitchensinks.losses import Array, Kinked
 from kitchensinks.moments import Moments
 from kitchensinks.solvers import (
+    Design,
     FactoredGram,
     Problem,
     Solution,
@@ -27,7 +29,6 @@ from kitchensinks.solvers import (
     solve_nonsmooth,
     solve_smooth,
 )
-from kitchensinks.solvers.problem import Callback
 
 # Ridge strengths tried, as powers of ten of the mean squared centred feature row.
 _POWERS = range(-1, -8, -1)
@@ -50,8 +51,7 @@ def fit_convex(
     else:
         alpha = float(settings.alpha)
         if calibrate:
-            rough = replace(settings, alpha=alpha, tol=max(settings.tol, _ROUGH))
-            held_out = held_out_scores(space, targets, weights, rough, _weights_of)
+            held_out = calibrated(space, targets, weights, settings, alpha)
     evidence: dict[str, Any] = {"alphas": alphas, "alpha_errors": errors, "held_out": held_out}
     found = None
     if moments is None and takes_coordinates(space, settings):
@@ -96,9 +96,17 @@ def _by_coordinates(
         None,
     )
     solution, dual = solve_coordinates(
-        problem, tol=settings.tol, dual=dual, callback=_reporter(settings)
+        problem, tol=settings.tol, dual=dual, callback=reporter(settings)
     )
     return (solution, dual) if solution.converged else (None, None)
+
+
+def calibrated(
+    space: Space, targets: Array, weights: Array | None, settings: Settings, alpha: float
+) -> tuple[np.ndarray, Array] | None:
+    """(places, scores) of rows that were held out of a rough fit, to calibrate probabilities."""
+    rough = replace(settings, alpha=alpha, tol=max(settings.tol, _ROUGH))
+    return held_out_scores(space, targets, weights, rough, _weights_of)
 
 
 def _problem(
@@ -112,19 +120,30 @@ def _problem(
 ) -> tuple[Problem, FactoredGram, float]:
     if moments is None:
         moments = sum_moments(space, targets, weights, settings, keep=True, phase=phase)
+    shares = shares_of(weights, space.n_rows)
+    return problem_of(moments, space.design(), targets, shares, settings, alpha)
+
+
+def problem_of(
+    moments: Moments, design: Design, targets: Any, shares: Any, settings: Settings, alpha: float
+) -> tuple[Problem, FactoredGram, float]:
+    """The problem of rows with these sums, its factored Gram, and the noise of that.
+
+    targets and shares are row vectors of the design; the shares sum to one.
+    """
     equations = moments.normal_equations(settings.fit_intercept)
     problem = Problem(
-        space.design(),
+        design,
         settings.loss,
         targets,
-        shares_of(weights, space.n_rows),
+        shares,
         alpha,
         settings.constraint,
         settings.fit_intercept,
         equations.mean,
         equations.gram,
     )
-    noise = gram_noise(space.dtype, float(np.trace(equations.gram)), moments.count)
+    noise = gram_noise(design.dtype, float(np.trace(equations.gram)), moments.count)
     return problem, FactoredGram(equations.gram), noise
 
 
@@ -140,13 +159,6 @@ def _weights_of(
     return found.weights, found.intercept
 
 
-def _reporter(settings: Settings) -> Callback:
-    def report(iteration: int, objective: float, gap: float) -> None:
-        settings.progress(f"iteration {iteration}: objective {objective:.6g}, gap {gap:.2g}")
-
-    return report
-
-
 def _solve(problem: Problem, factored: FactoredGram, settings: Settings) -> Solution:
     solve = solve_smooth if problem.loss.smooth else solve_nonsmooth
     return solve(
@@ -154,7 +166,7 @@ def _solve(problem: Problem, factored: FactoredGram, settings: Settings) -> Solu
         factored=factored,
         tol=settings.tol,
         max_iter=settings.max_iter,
-        callback=_reporter(settings),
+        callback=reporter(settings),
     )
 
 
@@ -165,7 +177,7 @@ def _choose_alpha(
     split = Split.of(settings, weights)
     if split is None:
         raise too_few(settings, space.n_rows)
-    rough = replace(settings, tol=max(settings.tol, _ROUGH), progress=lambda text: None)
+    rough = roughly(settings)
 
     @cache
     def by_gram() -> tuple[Problem, FactoredGram, float]:
@@ -177,7 +189,7 @@ def _choose_alpha(
         trace = _trace(space, shares_of(split.fitted, space.n_rows), settings.fit_intercept)
         noise = gram_noise(space.dtype, trace, space.n_rows)
     else:
-        trace, noise = float(by_gram()[1].values.sum()), by_gram()[2]
+        trace, noise = by_gram()[1].trace, by_gram()[2]
     dual: Array | None = None
 
     def scores_of(alpha: float) -> Array:
@@ -191,9 +203,7 @@ def _choose_alpha(
             found = _solve(replace(problem, alpha=alpha), factored, rough)
         return space.design().scores(found.weights)[split.held] + found.intercept
 
-    alphas = [(trace or 1.0) * 10.0**power for power in _POWERS]
-    alphas = [alpha for alpha in alphas if alpha >= noise] or alphas[:1]
-    return least_held_out(alphas, scores_of, targets, split, settings)
+    return least_held_out(candidates(trace, noise), scores_of, targets, split, settings)
 
 
 def _trace(space: Space, shares: Array, fit_intercept: bool) -> float:
@@ -203,3 +213,14 @@ def _trace(space: Space, shares: Array, fit_intercept: bool) -> float:
         total += float(shares[rows] @ np.einsum("ij,ij->i", block, block))
         mean += shares[rows] @ block
     return max(0.0, total - float(mean @ mean)) if fit_intercept else total
+
+
+def roughly(settings: Settings) -> Settings:
+    """As closely as is enough to compare ridge strengths."""
+    return replace(settings, tol=max(settings.tol, _ROUGH), progress=lambda text: None)
+
+
+def candidates(trace: float, noise: float) -> list[float]:
+    """Ridge strengths to try, from strong to weak, above the noise of a Gram of that trace."""
+    alphas = [(trace or 1.0) * 10.0**power for power in _POWERS]
+    return [alpha for alpha in alphas if alpha >= noise] or alphas[:1]

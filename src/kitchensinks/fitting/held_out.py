@@ -96,21 +96,29 @@ def least_held_out(
     Returns the best, those tried with their losses, and (places, scores) of the held-out rows.
     """
     own = targets[split.places][split.held]
+    kept: dict[float, Array] = {}
+
+    def error_of(alpha: float) -> float:
+        kept[alpha] = scores_of(alpha)
+        return float(np.sum(split.shares @ settings.loss.value(own, kept[alpha])))
+
+    chosen, tried, errors = least_error(alphas, error_of, settings)
+    return chosen, tried, errors, (split.places[split.held], kept[chosen])
+
+
+def least_error(
+    alphas: Iterable[float], error_of: Callable[[float], float], settings: Settings
+) -> tuple[float, Array, Array]:
+    """Ridge strengths from strong to weak until the error has risen twice: best, tried, errors."""
     tried: list[float] = []
     errors: list[float] = []
-    best = np.zeros((0, targets.shape[1]))
     for alpha in alphas:
-        scores = scores_of(alpha)
-        error = float(np.sum(split.shares @ settings.loss.value(own, scores)))
-        settings.progress(f"alpha {alpha:.2g}: held-out loss {error:.5g}")
-        if not errors or error < min(errors):
-            best = scores
         tried.append(alpha)
-        errors.append(error)
+        errors.append(error_of(alpha))
+        settings.progress(f"alpha {alpha:.2g}: held-out loss {errors[-1]:.5g}")
         if len(errors) - 1 - int(np.argmin(errors)) >= 2:
             break
-    chosen = tried[int(np.argmin(errors))]
-    return chosen, np.array(tried), np.array(errors)[:, None], (split.places[split.held], best)
+    return tried[int(np.argmin(errors))], np.array(tried), np.array(errors)[:, None]
 
 
 def too_few(settings: Settings, n_rows: int) -> ValueError:

@@ -281,3 +281,10 @@ def spectrum_facts(values: Array, alpha: float, rounding: float) -> dict[str, An
         "condition": float(spectrum[kept].max() / spectrum[kept].min()),
         "freedom": float(np.sum(values[kept] / spectrum[kept])),
     }
+
+
+def reporter(settings: Settings) -> Any:
+    """What tells the progress of a solver."""
+    return lambda iteration, objective, gap: settings.progress(
+        f"iteration {iteration}: objective {objective:.6g}, gap {gap:.2g}"
+    )

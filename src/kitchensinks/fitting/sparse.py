@@ -8,9 +8,8 @@ import numpy as np
 
 from kitchensinks.bases import Binning
 from kitchensinks.features import FeatureBlocks
-from kitchensinks.fitting.conjugate import reporter
 from kitchensinks.fitting.held_out import Split, least_held_out, too_few
-from kitchensinks.fitting.space import HELD_OUT, Fit, Settings, gathered, shares_of
+from kitchensinks.fitting.space import HELD_OUT, Fit, Settings, gathered, reporter, shares_of
 from kitchensinks.losses import Array
 from kitchensinks.numerics.bins import sum_into_bins, sum_of_bins
 from kitchensinks.rows import block_slices, densify

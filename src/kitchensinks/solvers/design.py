@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from kitchensinks.losses import Array
 
 Block = NDArray[np.floating[Any]]
+# An array, or parts of one where their rows are.
+RowVector = Any
 Merge = Callable[[Any, Any], Any]
 
 # Rows multiplied at a time: they stay in cache between Z·β and Z'·a, and float32 sums stay short.
@@ -23,9 +25,9 @@ SLICE_ROWS = 1024
 class Design:
     """The feature matrix Z (rows, K), seen only through products with its blocks.
 
-    `blocks(work=)` starts a new traversal: pairs of a slice of the rows and work(slice, block of Z),
-    several blocks at a time, or the block itself with work=None. Products run in the dtype of the
-    blocks, float32 or float64, and are summed in float64.
+    `blocks(work=)` starts a new traversal: pairs of a slice of the rows and work(slice, block of
+    Z), several blocks at a time, or the block itself with work=None. Products run in the dtype of
+    the blocks, float32 or float64, and are summed in float64.
     """
 
     def __init__(

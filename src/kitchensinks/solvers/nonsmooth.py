@@ -158,7 +158,7 @@ class _Admm:
             self.scores[rows], self.split[rows], self.dual[rows] = scores, split, dual
             weighted = problem.row_weights[rows, None]
             if not checking:
-                return weighted * (split - dual / penalty)
+                return np.asarray(weighted * (split - dual / penalty))
             feasible_scores[rows] = raw[:, -n_outputs:]
             return np.hstack([weighted * split, problem.dual_columns(rows, dual)])
 
@@ -205,7 +205,7 @@ class _Admm:
         """Scale each penalty by the root of its primal over its dual relative residual."""
 
         def size(entries: Array) -> Array:
-            return np.sqrt(self.problem.row_weights @ entries**2)
+            return np.asarray(np.sqrt(self.problem.row_weights @ entries**2))
 
         def spread(entries: Array) -> Array:
             return size(entries - self.problem.row_weights @ entries)

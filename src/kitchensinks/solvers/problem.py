@@ -19,7 +19,7 @@ import numpy as np
 
 from kitchensinks.constraints import Constraint, penalty_conjugate
 from kitchensinks.losses import Array, Loss
-from kitchensinks.solvers.design import Design
+from kitchensinks.solvers.design import Design, RowVector
 
 Callback = Callable[[int, float, float], None]
 
@@ -56,8 +56,8 @@ class Problem:
 
     design: Design
     loss: Loss
-    targets: Array
-    row_weights: Array
+    targets: RowVector
+    row_weights: RowVector
     alpha: float
     constraint: Constraint | None
     fit_intercept: bool
@@ -123,19 +123,24 @@ class Problem:
         positive, negative = np.hsplit(columns, 2)
         return positive + negative
 
-    def dual_bound(self, dual: Any, columns: Array) -> Array:
+    def dual_bound(self, dual: RowVector, columns: Array, sums: Array | None = None) -> Array:
         """A lower bound on the optimum of each output, from a in the conjugate's domain.
 
-        `columns` is Z' of `dual_columns`. The bound is the best of θ·a over a few 0 <= θ <= 1,
-        after a has been repaired to satisfy Σ w a = 0; θ = 0 gives zero, which always holds.
+        `columns` is Z' of `dual_columns`, `sums` the row sum of `dual_sums` where it is known.
+        The bound is the best of θ·a over a few 0 <= θ <= 1, after a has been repaired to satisfy
+        Σ w a = 0; θ = 0 gives zero, which always holds.
         """
         image = columns
+        mended: dict[str, Any] = {}
         if self.fit_intercept:
+            if sums is None:
+                sums = self.row_sum(dual_sums, dual, halved=self.halved)
             repair = _repair_signs if self.loss.separable else _repair_shares
-            dual, image = repair(self, dual, columns)
+            image, mended = repair(self, sums, columns)
 
         def bounds(*shrinks: Array | float) -> list[Array]:
-            conjugates = self.row_sum(_conjugates, dual, loss=self.loss, shrinks=shrinks)
+            given = {"loss": self.loss, "shrinks": shrinks, "mended": mended}
+            conjugates = self.row_sum(_conjugates, dual, **given)
             penalties = [
                 penalty_conjugate(-shrink * image, self.alpha, self.constraint)
                 for shrink in shrinks
@@ -177,60 +182,58 @@ def signed_columns(dual: Array, row_weights: Array, halved: bool) -> Array:
     return np.hstack([np.maximum(weighted, 0.0), np.minimum(weighted, 0.0)])
 
 
-def _conjugates(
-    targets: Array, dual: Array, loss: Loss, shrinks: tuple[Array | float, ...]
-) -> Array:
-    """loss*(y, θ·a) for several θ: (rows, θ) or (rows, θ, outputs)."""
-    return np.stack([loss.conjugate(targets, shrink * dual) for shrink in shrinks], axis=1)
-
-
-def _halves(targets: Array, dual: Array) -> Array:
-    return np.stack([np.maximum(dual, 0.0), -np.minimum(dual, 0.0)], axis=1)
-
-
-def _rescaled(dual: Array, above: Array, below: Array) -> Array:
-    return above * np.maximum(dual, 0.0) + below * np.minimum(dual, 0.0)
-
-
-def _target_and_dual(targets: Array, dual: Array) -> Array:
+def dual_sums(targets: Array, dual: Array, halved: bool) -> Array:
+    """What the repair of a needs the sums of: (rows, 2, outputs)."""
+    if halved:
+        return np.stack([np.maximum(dual, 0.0), -np.minimum(dual, 0.0)], axis=1)
     return np.stack([targets, dual], axis=1)
 
 
-def _mixed(dual: Array, targets: Array, mix: float, added: Array) -> Array:
-    shares = (1.0 - mix) * (dual + targets) + added
-    shares /= shares.sum(axis=1, keepdims=True)
-    return np.asarray(shares - targets)
+def _conjugates(
+    targets: Array,
+    dual: Array,
+    loss: Loss,
+    shrinks: tuple[Array | float, ...],
+    mended: dict[str, Any],
+) -> Array:
+    """loss*(y, θ·a) of the repaired a for several θ: (rows, θ) or (rows, θ, outputs)."""
+    if "above" in mended:
+        positive, negative = np.maximum(dual, 0.0), np.minimum(dual, 0.0)
+        dual = mended["above"] * positive + mended["below"] * negative
+    elif mended:
+        shares = (1.0 - mended["mix"]) * (dual + targets) + mended["added"]
+        shares /= shares.sum(axis=1, keepdims=True)
+        dual = shares - targets
+    return np.stack([loss.conjugate(targets, shrink * dual) for shrink in shrinks], axis=1)
 
 
-# -- dual vectors that suit the free intercept ------------------------------------------------
+# -- dual vectors that suit the free intercept: their image, and what mends them --------------
 
 
-def _repair_signs(problem: Problem, dual: Any, columns: Array) -> tuple[Any, Array]:
+def _repair_signs(problem: Problem, sums: Array, columns: Array) -> tuple[Array, dict[str, Any]]:
     """Scale down the heavier of the positive and the negative entries until Σ w a = 0."""
-    above, below = problem.row_sum(_halves, dual)
+    above, below = sums
     lighter = np.minimum(above, below)
     keep_above = np.divide(lighter, above, out=np.ones_like(above), where=above > 0.0)
     keep_below = np.divide(lighter, below, out=np.ones_like(below), where=below > 0.0)
     image_above, image_below = np.hsplit(columns, 2)
-    return (
-        problem.design.each(_rescaled, dual, above=keep_above, below=keep_below),
-        keep_above * image_above + keep_below * image_below,
-    )
+    image = keep_above * image_above + keep_below * image_below
+    return image, {"above": keep_above, "below": keep_below}
 
 
-def _repair_shares(problem: Problem, dual: Any, image: Array) -> tuple[Any, Array]:
+def _repair_shares(problem: Problem, sums: Array, image: Array) -> tuple[Array, dict[str, Any]]:
     """Mix the shares p = a + y with constant shares until each class gets its own weight.
 
     With m = Σ w p and π = Σ w y: p <- (1 - t)·p + t·q, t = max_c (1 - π_c/m_c)₊ and
     q = (π - (1 - t)·m)/t, whose image is the mean feature times q.
     """
-    wanted, excess = problem.row_sum(_target_and_dual, dual)
+    wanted, excess = sums
     given = wanted + excess
     missing = 1.0 - np.divide(wanted, given, out=np.ones_like(given), where=given > 1e-12)
     mix = float(np.clip(missing.max(), 0.0, 1.0))
     added = np.maximum(wanted - (1.0 - mix) * given, 0.0)
     image = (1.0 - mix) * image - mix * problem.target_image + np.outer(problem.mean, added)
-    return problem.design.each(_mixed, dual, problem.targets, mix=mix, added=added), image
+    return image, {"mix": mix, "added": added}
 
 
 def certificate(

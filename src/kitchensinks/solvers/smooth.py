@@ -19,7 +19,7 @@ import numpy as np
 from kitchensinks.losses import Array, Loss
 from kitchensinks.solvers.implicit import DiagonalGram
 from kitchensinks.solvers.intercept import best_shift, moved_scores
-from kitchensinks.solvers.problem import Callback, Problem, Solution, responses
+from kitchensinks.solvers.problem import Callback, Problem, Solution, dual_sums, responses
 from kitchensinks.solvers.quadratic import FactoredGram, factored_gram, minimise_quadratic
 
 # Told the best weights, and the score that they give the mean row.
@@ -50,6 +50,8 @@ class _Point(NamedTuple):
     pull: Array
     objective: Array
     bound: Array
+    #: c = Σ w loss''(u) of each output
+    curvature: Array
 
 
 class _Step(NamedTuple):
@@ -177,15 +179,20 @@ def _visit(problem: Problem, weights: Array, level: Array) -> _Point:
         loss=problem.loss,
         halved=problem.halved,
     )
-    pull = problem.row_sum(_second, slopes) * float(problem.fit_intercept)
+    sums = problem.row_sum(_facts, scores, slopes, loss=problem.loss, halved=problem.halved)
+    # Σ w a from its positive and its negative half, or beside Σ w y.
+    pull = sums[0] - sums[1] if problem.halved else sums[1]
+    pull = pull * float(problem.fit_intercept)
+    loss = sums[3] if problem.loss.separable else sums[3, 0]
     return _Point(
         weights,
         level,
         scores,
         problem.image_of_dual(columns) - np.outer(problem.mean, pull),
         pull,
-        problem.objective(weights, scores),
-        problem.dual_bound(slopes, columns),
+        loss + problem.alpha * problem.column_sum(weights**2),
+        problem.dual_bound(slopes, columns, sums[:2]),
+        _usual(problem, sums[2]),
     )
 
 
@@ -212,9 +219,8 @@ def _search(problem: Problem, point: _Point, step: _Step, ceiling: Array) -> _Po
     return None
 
 
-def _mean_curvature(problem: Problem, scores: Any) -> Array:
+def _usual(problem: Problem, curvature: Array) -> Array:
     """c = Σ w loss''(u) of each output, kept away from zero."""
-    curvature = problem.row_sum(problem.loss.curvature, scores)
     floor = 1e-4 * min(problem.loss.curvature_bound, 1.0)
     return np.maximum(curvature * (1.0 if problem.loss.separable else COUPLING), floor)
 
@@ -222,8 +228,17 @@ def _mean_curvature(problem: Problem, scores: Any) -> Array:
 # -- functions of rows -------------------------------------------------------------------
 
 
-def _second(targets: Array, entries: Array) -> Array:
-    return entries
+def _facts(targets: Array, scores: Array, slopes: Array, loss: Loss, halved: bool) -> Array:
+    """What a point needs the sums of: `dual_sums`, loss'' and loss, (rows, 4, outputs).
+
+    A loss that the outputs share stands in all of its columns.
+    """
+    value = loss.value(targets, scores)
+    if not loss.separable:
+        value = np.repeat(value[:, None], targets.shape[1], axis=1)
+    curvature = loss.curvature(targets, scores)
+    beside = np.stack([curvature, value], axis=1)
+    return np.concatenate([dual_sums(targets, slopes, halved), beside], axis=1)
 
 
 def _between(scores: Array, others: Array, length: Array) -> Array:
@@ -263,7 +278,7 @@ class _RidgeSteps:
 
     def propose(self, point: _Point, gap: float) -> _Step:
         inner = self.problem.column_sum
-        curvature = _mean_curvature(self.problem, point.scores)
+        curvature = point.curvature
         gradient = self._gradient(point)
         move = -gradient
         shares = []
@@ -304,7 +319,7 @@ class _BallSteps:
         problem, inner = self.problem, self.problem.column_sum
         curvature = self.curvature
         if curvature is None:
-            curvature = _mean_curvature(problem, point.scores)
+            curvature = point.curvature
         linear = curvature * self.factored.apply(point.weights) - point.gradient
         target = self.factored.solve(
             curvature, linear, problem.alpha, problem.constraint, accuracy=INNER_ACCURACY * gap
@@ -320,7 +335,7 @@ class _BallSteps:
         bend = np.sum((new.gradient - old.gradient) * weights, axis=0)
         bend += (new.pull - old.pull) * level
         size = np.sum(weights * self.factored.apply(weights), axis=0) + level**2
-        usual = _mean_curvature(self.problem, new.scores)
+        usual = new.curvature
         measured = np.divide(bend, size, out=usual.copy(), where=size > 0.0)
         trust = self.factored.trust
         self.curvature = np.clip(measured, usual / trust, usual * trust)
@@ -343,7 +358,7 @@ class _NewtonSteps:
     def propose(self, point: _Point, gap: float) -> _Step:
         problem = self.problem
         weights, level = np.empty_like(point.weights), np.zeros_like(point.level)
-        usual = _mean_curvature(problem, point.scores)
+        usual = point.curvature
         rows = problem.targets, point.scores, problem.row_weights
         for output in range(len(level)):
             bend = problem.design.each(_bends, *rows, loss=problem.loss, output=output)

@@ -1,0 +1,125 @@
+"""The feature matrix on a cluster: row vectors stay in parts where their rows are, and only
+vectors of K numbers go to and fro.
+
+Every part is a function of the rows and of weights, so that what is lost with a worker is made
+again from the partition, whatever happened before.
+"""
+
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.execution.cluster import delayed, persist, tree
+from kitchensinks.execution.partitions import Partitions
+from kitchensinks.fitting.held import HeldRows
+from kitchensinks.losses import Array
+from kitchensinks.solvers.design import Design, Merge
+
+# A vector is sent in pieces of this many bytes, so that no task is large.
+PIECE = 2**16
+
+
+class Vector:
+    """A row vector in parts; `shape` is that of the whole."""
+
+    def __init__(self, parts: list[Any], shape: tuple[int, ...] = ()) -> None:
+        self.parts, self.shape = parts, shape
+
+
+class PartitionedDesign(Design):
+    """`Design` whose rows are tasks, each of which gives `HeldRows`."""
+
+    def __init__(
+        self,
+        tasks: list[Any],
+        partitions: Partitions,
+        n_rows: int,
+        n_columns: int,
+        dtype: np.dtype[Any],
+    ) -> None:
+        super().__init__(lambda: iter(()), n_rows, n_columns, dtype)
+        self.tasks, self.partitions = Vector(tasks), partitions
+
+    def each(self, function: Callable[..., Any], *vectors: Any, **shared: Any) -> Any:
+        return Vector(persist(*_mapped(function, vectors, shared)))
+
+    def reduce(
+        self, function: Callable[..., Any], *vectors: Any, merge: Merge = np.add, **shared: Any
+    ) -> Any:
+        (found,) = self.partitions.compute(tree(_mapped(function, vectors, shared), merge))
+        return found
+
+    def visit(
+        self, weights: Array, respond: Callable[..., Any], *vectors: Any, **shared: Any
+    ) -> Any:
+        self.passes += 1
+        given = {"weights": weights.astype(self.dtype), "respond": respond, "shared": shared}
+        nodes = _mapped(_visit, (self.tasks, *vectors), given)
+        picked = [[delayed(itemgetter(place))(node) for node in nodes] for place in range(3)]
+        image, *kept = persist(tree(picked[0], np.add), *picked[1], *picked[2])
+        (found,) = self.partitions.compute(image)
+        half = len(nodes)
+        return found, Vector(kept[:half]), Vector(kept[half:])
+
+    def scores(self, weights: Array) -> Any:
+        self.passes += 1
+        return self.each(_scores, self.tasks, weights=weights.astype(self.dtype))
+
+    def adjoint(self, dual: Any) -> Array:
+        self.passes += 1
+        return np.asarray(self.reduce(_adjoint, self.tasks, dual))
+
+    def band(self, curvature: Any, centre: Array, dual: Any) -> tuple[Array, Array]:
+        self.passes += 1
+        rows = self.tasks, curvature, dual
+        gram, image = self.reduce(_band, *rows, merge=_add_both, centre=centre)
+        return gram, image
+
+
+def _mapped(
+    function: Callable[..., Any], vectors: tuple[Vector, ...], shared: dict[str, Any]
+) -> list[Any]:
+    """One task for each part; what they share is sent once."""
+    sent = {name: _sent(value) for name, value in shared.items()}
+    call = delayed(function, pure=False)
+    return [call(*parts, **sent) for parts in zip(*(v.parts for v in vectors), strict=True)]
+
+
+def _sent(value: Any) -> Any:
+    if not isinstance(value, np.ndarray) or value.nbytes <= PIECE:
+        return value
+    flat = value.ravel()
+    pieces = np.array_split(flat, -(-flat.nbytes // PIECE))
+    return delayed(_whole, pure=False)([delayed(piece) for piece in pieces], value.shape)
+
+
+def _whole(pieces: list[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[Any]:
+    return np.concatenate(pieces).reshape(shape)
+
+
+# -- what runs on the workers ------------------------------------------------------------
+
+
+def _visit(
+    rows: HeldRows, *vectors: Any, weights: Array, respond: Any, shared: dict[str, Any]
+) -> Any:
+    return rows.design.visit(weights, respond, *vectors, **shared)
+
+
+def _scores(rows: HeldRows, weights: Array) -> Array:
+    return rows.design.scores(weights)
+
+
+def _adjoint(rows: HeldRows, dual: Array) -> Array:
+    return rows.design.adjoint(dual)
+
+
+def _band(rows: HeldRows, curvature: Array, dual: Array, centre: Array) -> tuple[Array, Array]:
+    return rows.design.band(curvature, centre, dual)
+
+
+def _add_both(mine: tuple[Array, Array], theirs: tuple[Array, Array]) -> tuple[Array, Array]:
+    return mine[0] + theirs[0], mine[1] + theirs[1]
