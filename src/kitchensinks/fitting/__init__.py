@@ -123,7 +123,9 @@ def fit_weights(
     3. squared loss: conjugate gradients where α is given and the rows are at least 30 for each
        of 1500 or more features that can be kept in memory; else direct;
     4. smooth losses: L-BFGS, or spectral projected gradients in a ball, in the Gram's metric;
-    5. hinge and quantile: the method of multipliers in the Gram's metric.
+    5. hinge and quantile: dual coordinate ascent where there is a ridge, no ball and memory for
+       the features; else, and where that does not get there, the method of multipliers in the
+       Gram's metric.
     """
     squared = settings.loss.name == "squared"
     if _blockwise(blocks, settings):
