@@ -7,7 +7,6 @@ of projection has exactly that marginal law.
 """
 
 import math
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,14 +15,12 @@ from numpy.typing import NDArray
 
 from kitchensinks.bases.base import BLOCK
 from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
-from kitchensinks.numerics.threads import thread_pools
+from kitchensinks.numerics.threads import single_blas
 from kitchensinks.numerics.words import Words
 from kitchensinks.rows import block_slices, densify
 
 Floats = NDArray[np.float64]
 Radial = Callable[[Words, int], Floats]
-
-_LIMIT = threading.Lock()
 
 PROJECTIONS = ("gaussian", "orthogonal", "hadamard")
 
@@ -72,8 +69,7 @@ def sample_projection(
         normals = words.normal(count // size, n_inputs, size)
         # Threads of a QR factorisation wait for each other at every step: on a machine that has
         # other work they were measured to take fifty times as long as one thread.
-        # The limit is that of the process: one thread at a time sets it and puts it back.
-        with _LIMIT, thread_pools().limit(limits=1, user_api="blas"):
+        with single_blas:
             rotations, triangles = np.linalg.qr(normals)
         signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))
         rows = (rotations * signs[:, None, :]).transpose(0, 2, 1).reshape(count, n_inputs)

@@ -1,5 +1,6 @@
 """From blocks of features to outer weights: which solver, which ridge, what evidence."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +36,7 @@ from kitchensinks.fitting.squared import (
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.losses import Array, Loss
 from kitchensinks.moments import Moments
+from kitchensinks.numerics.threads import single_blas
 
 __all__ = [
     "FIRST_COMPONENTS",
@@ -59,6 +61,8 @@ __all__ = [
     "takes_stochastic",
 ]
 
+# Factorisations of up to so many columns use one thread.
+FEW_COLUMNS = 512
 SOLVERS = ("auto", "direct", "conjugate", "blocks", "stochastic")
 
 
@@ -127,6 +131,19 @@ def fit_weights(
        the features; else, and where that does not get there, the method of multipliers in the
        Gram's metric.
     """
+    # Threads of a factorisation wait for each other at every step: small ones are faster alone.
+    with single_blas if blocks.n_columns <= FEW_COLUMNS else nullcontext():
+        return _fit_weights(blocks, targets, weights, settings, calibrate, moments)
+
+
+def _fit_weights(
+    blocks: FeatureBlocks,
+    targets: Array,
+    weights: Array | None,
+    settings: Settings,
+    calibrate: bool,
+    moments: Moments | None,
+) -> Fit:
     squared = settings.loss.name == "squared"
     if _blockwise(blocks, settings):
         return fit_blocks(blocks, targets, weights, settings)

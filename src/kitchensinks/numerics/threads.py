@@ -7,6 +7,7 @@ of BLAS and of compiled loops, never wait for each other.
 
 import functools
 import numbers
+import threading
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -57,10 +58,43 @@ def _blas() -> Any:
     return thread_pools().select(user_api="blas")
 
 
+def _blas_threads() -> int:
+    return min((int(pool["num_threads"]) for pool in _blas().info()), default=1)
+
+
+class _SingleBlas:
+    """BLAS with one thread, for the process, while anyone in it wants that."""
+
+    def __init__(self) -> None:
+        self._lock, self._users = threading.Lock(), 0
+        self._limit: Any = None
+        self._count = 1
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._count = _blas_threads()
+                self._limit = _blas().limit(limits=1)
+            self._users += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limit.restore_original_limits()
+
+    def allowed(self) -> int:
+        """Threads that BLAS has when nobody holds it to one."""
+        with self._lock:
+            return self._count if self._users else _blas_threads()
+
+
+single_blas = _SingleBlas()
+
+
 def thread_count() -> int:
     """Threads that BLAS and compiled loops may both use."""
-    pools = [int(pool["num_threads"]) for pool in _blas().info()]
-    return max(1, min([int(numba.get_num_threads()), *pools]))
+    return max(1, min(int(numba.get_num_threads()), single_blas.allowed()))
 
 
 @contextmanager
@@ -109,7 +143,7 @@ def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[
         return
     waiting: deque[Future[Result]] = deque()
     with (
-        _blas().limit(limits=1),
+        single_blas,
         ThreadPoolExecutor(count, initializer=numba.set_num_threads, initargs=(1,)) as pool,
     ):
         try:

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from kitchensinks.bases import Basis, Draw
 from kitchensinks.bases.base import check_positive
-from kitchensinks.numerics.threads import thread_pools
+from kitchensinks.numerics.threads import single_blas
 from kitchensinks.rows import block_slices, numeric_rows, numeric_weights
 
 Floats = NDArray[np.float64]
@@ -210,7 +210,7 @@ def eigen(gram: Floats) -> tuple[Floats, Floats]:
     """Rising eigenvalues of a kernel's matrix, and eigenvectors."""
     # Threads of a factorisation wait for each other: with other work on the machine, one thread
     # was measured to be four to forty times as fast as two.
-    with thread_pools().limit(limits=1, user_api="blas"):
+    with single_blas:
         values, vectors = np.linalg.eigh(gram)
     return check_eigenvalues(values), vectors
 
