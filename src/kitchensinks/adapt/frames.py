@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import TargetEncoder
 
-from kitchensinks.adapt.choose import best_map
+from kitchensinks.adapt.maps import best_map
 from kitchensinks.adapt.record import Adapt
 from kitchensinks.adapt.task import Task
 

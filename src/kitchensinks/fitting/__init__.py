@@ -31,12 +31,14 @@ from kitchensinks.fitting.squared import (
     left_out_of,
     solve_moments,
 )
+from kitchensinks.fitting.stages import FIRST_SHARE, fit_stages
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.losses import Array, Loss
 from kitchensinks.moments import Moments
 
 __all__ = [
     "FIRST_COMPONENTS",
+    "FIRST_SHARE",
     "SETTLED",
     "SPAN_ROWS",
     "Fit",
@@ -107,6 +109,7 @@ def fit_weights(
     taken where what the rest would hold, mostly six arrays of the size of the Gram, is more than
     the memory budget):
 
+    0. a second ridge: `fit_stages`, on the dense basis of a union and then on its bins;
     1. fewer rows than features (up to 5000 rows for sparse ones), and no sup-norm ball: work in
        the span of the rows, then as below;
     2. more than 2000 sparse columns: the solvers of `fit_sparse`, without a Gram;
@@ -116,6 +119,8 @@ def fit_weights(
     5. hinge and quantile: the method of multipliers in the Gram's metric.
     """
     squared = settings.loss.name == "squared"
+    if settings.second is not None:
+        return fit_stages(blocks, targets, weights, settings, settings.second, calibrate)
     if not takes_span(blocks, settings):
         if many_sparse(blocks) and settings.solver != "direct":
             return fit_sparse(blocks, targets, weights, settings, calibrate)
