@@ -247,13 +247,20 @@ def test_counts_that_are_no_whole_numbers(count):
             call()
 
 
-@pytest.mark.parametrize("gamma", [0, -1, -0.0, np.nan, np.inf, "auto", "1.0", None, True, [1.0]])
+@pytest.mark.parametrize("gamma", [0, -1, -0.0, np.nan, np.inf, "auto", "1.0", None, True, {1.0}])
 @pytest.mark.parametrize("family", [ks.Fourier, ks.Binning, ks.Sigmoid, ks.ReLU])
 def test_gamma(family, gamma):
     basis = family(gamma=gamma)
     for call in (lambda: fit(basis)(ROWS), lambda: basis.resolve(ROWS), lambda: basis.kernel(ROWS)):
         with pytest.raises(ValueError, match=r"gamma=.*need a positive.*'median' or 'scale'"):
             call()
+
+
+@pytest.mark.parametrize("gamma", [[], [1.0, 0.0], [1.0, "median"], (np.nan,), [[1.0]]], ids=str)
+@pytest.mark.parametrize("family", [ks.Fourier, ks.Binning])
+def test_gammas(family, gamma):
+    with pytest.raises((ValueError, TypeError), match=r"gamma=.*need .*positive"):
+        fit(family(gamma=gamma))(ROWS)
 
 
 CHOICES = [

@@ -1,5 +1,6 @@
 """The learned law behind the estimators: when it runs, what it keeps, and what it refuses."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -126,6 +127,29 @@ def test_batches_are_measured_by_the_law_of_the_first():
     model.partial_fit(X_NEW[:300], Y_NEW[:300])
     assert not model.basis_.sparse
     assert model.score(X_NEW[300:], Y_NEW[300:]) > 0.7
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_two_stages_where_they_are_better(classes, monkeypatch, tmp_path):
+    # The function of that name hides the module.
+    choosing = sys.modules["kitchensinks.adapt.choose"]
+    monkeypatch.setattr(choosing, "_CLOSE", 100.0)
+    monkeypatch.setattr(choosing, "_BETTER", 100.0)
+    targets, new = (Y > 0, Y_NEW > 0) if classes else (Y, Y_NEW)
+    kind = ks.KitchenSinkClassifier if classes else ks.KitchenSinkRegressor
+    model = kind(adapt=QUICK, random_state=0).fit(X, targets)
+    assert isinstance(model.basis_, ks.Union)
+    assert "then" in model.adaptation_.reason
+    assert model.score(X_NEW, new) > 0.8
+    ks.save(model, tmp_path / "model.sinks")
+    again = ks.load(tmp_path / "model.sinks")
+    np.testing.assert_array_equal(again.predict(X_NEW), model.predict(X_NEW))
+    assert again.adaptation_.second == model.adaptation_.second
+    if classes:
+        np.testing.assert_array_equal(again.predict_proba(X_NEW), model.predict_proba(X_NEW))
+    # Never kept where they are no better.
+    monkeypatch.setattr(choosing, "_BETTER", 0.0)
+    assert not isinstance(kind(adapt=QUICK, random_state=0).fit(X, targets).basis_, ks.Union)
 
 
 # -- what cannot be learned from ----------------------------------------------------------

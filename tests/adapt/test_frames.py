@@ -86,6 +86,25 @@ def test_the_encoding_is_chosen_and_classes_are_encoded_by_class():
     assert model.score(FRAME, labels) > 0.7
 
 
+def test_categories_in_an_order_may_become_their_places():
+    sizes = ["tiny", "small", "large", "huge"]
+    place = np.random.default_rng(0).integers(0, 4, N_ROWS)
+    words = pd.Series(pd.Categorical.from_codes(place, sizes, ordered=True)).astype(object)
+    words[:5] = None
+    frame = pd.DataFrame({"size": pd.Categorical(words, sizes, ordered=True)})
+    for own in (frame, pl.DataFrame({"size": pl.Series(words.to_list(), dtype=pl.Enum(sizes))})):
+        columns, rows = learn_frames(own, TARGET, "regression", "order", 0)
+        np.testing.assert_array_equal(rows[5:, 0], place[5:])
+        np.testing.assert_array_equal(rows[:5, 0], 1.5)
+        np.testing.assert_array_equal(columns.apply(own), rows)
+    # Without an order they have no place, and many in an order are best known by it.
+    unordered = frame["size"].cat.as_unordered().to_frame()
+    assert learn_frames(unordered, TARGET, "regression", "order", 0)[1].shape == (N_ROWS, 1)
+    many = pd.Categorical.from_codes(np.arange(N_ROWS) % 300, [f"{k}" for k in range(300)], True)
+    target = np.sin((np.arange(N_ROWS) % 300) / 40.0)
+    assert learn_table(pd.DataFrame({"day": many}), target, "regression", 0)[0].encoding == "order"
+
+
 def test_tables_that_do_not_fit_together():
     model = ks.KitchenSinkRegressor(**SMALL).fit(FRAME, TARGET)
     with pytest.raises(ValueError, match="feature names"):

@@ -171,6 +171,22 @@ def test_info_reads_the_header_alone(sinks, workshop, monkeypatch):
     assert facts["components"] == 60
 
 
+def test_info_says_what_was_tried_for_a_learned_law(sinks, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    adapt = ks.Adapt(steps=3, batch=32, seconds=0.01)
+    model = ks.KitchenSinkRegressor(adapt=adapt, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    ks.save(model, tmp_path / "law.sinks")
+    code, out, _ = sinks("info", tmp_path / "law.sinks", "--json")
+    facts = json.loads(out)
+    assert code == 0
+    assert len(facts["tried"]) == len(model.adaptation_.trials)
+    assert facts["stopped"] == model.adaptation_.reason
+    code, out, _ = sinks("info", tmp_path / "law.sinks")
+    assert code == 0
+    assert all(trial.what in out for trial in model.adaptation_.trials)
+
+
 def test_an_exported_model_answers_as_the_command(sinks, workshop, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     pytest.importorskip("skl2onnx")

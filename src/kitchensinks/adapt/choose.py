@@ -8,218 +8,43 @@ the last fit may cost.
 """
 
 import math
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numba import get_num_threads
 from numpy.typing import NDArray
-from scipy.spatial.distance import pdist
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 from kitchensinks.adapt.agop import learn_directions
+from kitchensinks.adapt.candidates import (
+    HOPELESS,
+    Candidate,
+    Stages,
+    affordable,
+    again,
+    enough,
+    on_all_rows,
+    try_dense,
+    try_sparse,
+    try_stages,
+)
+from kitchensinks.adapt.maps import Found, best_map, settled
 from kitchensinks.adapt.record import Adaptation
-from kitchensinks.adapt.scales import Law, learn_scales
-from kitchensinks.adapt.task import KNOT_ROWS, Task
-from kitchensinks.adapt.trials import Rows, Score, climb, dense_errors, sparse_errors
-from kitchensinks.bases import Basis, Binning, Fourier, Maxout, ReLU, Sigmoid
+from kitchensinks.adapt.scales import Law
+from kitchensinks.adapt.task import Task
+from kitchensinks.bases import Basis, Binning, Fourier, Maxout, ReLU, Sigmoid, Union
 from kitchensinks.features import Frozen
-from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
-from kitchensinks.standardise import Warp, warp
+from kitchensinks.standardise import Warp
 
 Floats = NDArray[np.float64]
 
-# Short runs that compare maps.
-_SHORT_STEPS, _SHORT_BATCH = 16, 256
-# A batch is this part of the rows, where that is between its bounds.
-_BATCH_SHARE, _SMALLEST_BATCH = 1 / 30, 300
-_MAPS: dict[str, tuple[int, bool]] = {
-    "standard": (LINEAR, False),
-    "squash": (SQUASH, False),
-    "quantile": (QUANTILE, False),
-    "mix": (MIX, False),
-    "common": (LINEAR, True),
-}
 _TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "common")}
-# What is this much worse than the best so far is not looked at any more, before and after its
-# scales are settled.
-_HOPELESS, _NEAR = 1.15, 1.1
-# Features of a trial: rows times grids times outputs, and rows times columns.
-_TRIAL_GRIDS, _TRIAL_COLUMNS = 1.5e6, 6e6
-# What is within this ratio of the best is tried again with more of them: rows times grids times
-# outputs, and rows times products of columns.
-_CLOSE, _AGAIN_GRIDS, _AGAIN_PRODUCTS = 1.1, 4e6, 6e9
-# Ridges that bins are tried with at first, and then around the best so far.
-_RIDGES, _AROUND = (0.03, 0.1, 0.3, 1.0), (1 / 3, 1.0, 3.0)
-# Nominal speed: features a second of dense fits are 10⁸ entries; a bin of the last fit of a
-# sparse one costs as much as 8 of them, an entry of a Gram as much as 1/300.
-_SPEED = 1e8
-_BIN_COST, _GRAM_COST = 8.0, 1.0 / 300.0
-MOST_GRIDS, MOST_COLUMNS = 1000, 6000
-# Nominal seconds of the last fit where none are given, and for each entry of the table.
-_SECONDS, _SECONDS_AN_ENTRY = 1.0, 3e-7
-# Components are enough where more would lower the held-out error by less than this share.
-_ENOUGH = 0.002
+# A kernel this much worse than the best so far is not given settled scales; candidates this near
+# to the best are tried again with more components; two stages are kept where they are this much
+# better than either.
+_NEAR, _CLOSE, _BETTER = 1.1, 1.15, 0.985
 # Rows and features of the fits whose gradients are taken.
 _AGOP_ROWS, _AGOP_COLUMNS = 10_000, 500
-# The best bandwidth factor grows with about this power of the number of rows.
-_GROWTH = 0.33
-
-
-@dataclass(frozen=True)
-class Found:
-    """A map with learned scales in its factors, and what made it."""
-
-    kernel: str
-    map: str
-    warp: Warp
-    law: Law
-
-    def basis(self, sparse: bool) -> Basis:
-        return Binning(gamma=1.0) if sparse else Fourier(kernel=self.kernel, gamma=1.0)
-
-
-def learn(task: Task, kernel: str, name: str, steps: int, batch: int) -> Found:
-    """Scales of one kernel on one map of the columns."""
-    kind, common = _MAPS[name]
-    mapped = warp(task.spread, task.pool[:KNOT_ROWS], kind, common)
-    # As many rows as the batches can use.
-    end = len(task.held) + max(2000, steps * batch)
-    rows = mapped.apply(task.pool[len(task.held) : end], np.float32)
-    few = rows[: 300 if task.wide else 500]
-    distance = pdist(few, "cityblock" if kernel == "laplacian" else "euclidean")
-    typical = float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
-    start = np.full(task.n_inputs, 1.0 / typical)
-    with threadpool_limits(1, user_api="blas"):
-        law = learn_scales(task.batches(rows), start, [batch] * steps, kernel, task.hot)
-    return Found(kernel, name, mapped.times(law.scales), law)
-
-
-def best_map(task: Task, kernel: str, names: tuple[str, ...]) -> tuple[float, Found]:
-    """The map whose short run ends with the least leave-one-out error, over the same batches."""
-
-    def short(name: str) -> Found:
-        return learn(task, kernel, name, _SHORT_STEPS, _SHORT_BATCH)
-
-    scores = []
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(get_num_threads()) as pool:
-        runs = list(pool.map(short, names))
-    for name, found in zip(names, runs, strict=True):
-        error = float(np.mean(found.law.errors[-_SHORT_STEPS // 3 :]))
-        task.note("map", f"{kernel}, {name}", _SHORT_BATCH, error)
-        scores.append((error, found))
-    return min(scores, key=lambda score: score[0])
-
-
-def try_sparse(task: Task, found: Found) -> Score:
-    """Binning on the pool, with the factor and ridge of the least held-out error."""
-    size = len(task.data.fitted)
-    count = int(np.clip(_TRIAL_GRIDS / (size * task.targets.shape[1]), 8, 100))
-    near: float | None = None
-
-    def one(factor: float) -> tuple[float, float]:
-        nonlocal near
-        ridges = _RIDGES if near is None else tuple(near * ratio for ratio in _AROUND)
-        errors = sparse_errors(task.data, found.warp.times(factor), count, task.seed, ridges)
-        error, near = float(errors.min()), ridges[int(errors.argmin())]
-        task.note("basis", f"{count} grids, factor {factor:.3g}, ridge {near:.2g}", size, error)
-        return error, near
-
-    first = max(1.0, (size / task.settings.batch) ** 0.38)
-    error, factor, ridge = climb(one, first, 2.0, 4)
-    mapped = found.warp.times(factor)
-    half = float(sparse_errors(task.data, mapped, count // 2, task.seed, (ridge,))[0])
-    return Score(error, half, factor, ridge, count)
-
-
-def try_dense(task: Task, found: Found, limit: float) -> Score:
-    """Fourier on the pool, likewise; given up where far above `limit`."""
-    size = len(task.data.fitted)
-    count = int(np.clip(_TRIAL_COLUMNS / size, 256, 600))
-    basis = found.basis(sparse=False)
-    scores: dict[float, Score] = {}
-
-    def one(factor: float) -> tuple[float, float]:
-        if factor not in scores:
-            near = next((score.ridge for score in reversed(scores.values())), None)
-            mapped = found.warp.times(factor)
-            error, half, ridge = dense_errors(task.data, basis, mapped, count, task.seed, near)
-            scores[factor] = Score(error, half, factor, ridge, count)
-            name = f"{count} {found.kernel} features, factor {factor:.3g}, ridge {ridge:.2g}"
-            task.note("basis", name, size, error)
-        return scores[factor].error, factor
-
-    if one(1.2)[0] > _HOPELESS * limit:
-        return scores[1.2]
-    return scores[climb(one, 1.2, 1.6, 4)[2]]
-
-
-def on_all_rows(task: Task, found: Found, score: Score) -> float:
-    """The bandwidth factor for all rows, by a few grids."""
-    data = Rows(
-        task.source,
-        task.targets - task.level,
-        task.weights,
-        task.rest,
-        task.held,
-        task.unit,
-    )
-    size, ridge = len(task.rest), score.ridge
-    count = int(np.clip(_TRIAL_GRIDS / (size * task.targets.shape[1]), 4, 100))
-
-    def one(factor: float) -> tuple[float, float]:
-        mapped = found.warp.times(factor)
-        error = float(sparse_errors(data, mapped, count, task.seed, (ridge,))[0])
-        task.note("rows", f"{count} grids, factor {factor:.3g}, ridge {ridge:.2g}", size, error)
-        return error, ridge
-
-    grown = score.factor * (size / len(task.data.fitted)) ** _GROWTH
-    return climb(one, grown, 1.6, 3)[1]
-
-
-class Limit(NamedTuple):
-    """How many components a fit may have, and why not more."""
-
-    components: int
-    reason: str
-
-
-def affordable(task: Task, sparse: bool) -> Limit:
-    """What the last fit may cost, in nominal seconds."""
-    outputs = task.targets.shape[1]
-    table = _SECONDS + _SECONDS_AN_ENTRY * task.counted * task.n_inputs
-    seconds = task.settings.seconds or table
-    entries = seconds * _SPEED
-    if sparse:
-        cost = task.counted * (_BIN_COST * (1 + 0.5 * (outputs - 1)) + task.n_inputs / 8)
-        count, most = int(entries / cost), MOST_GRIDS
-    else:
-        # n·K entries and n·K²/300 for their Gram.
-        half = 1.0 / (2.0 * _GRAM_COST)
-        count = int(math.sqrt(half**2 + entries / (task.counted * _GRAM_COST)) - half)
-        # A fit by the Gram holds six arrays of its size.
-        most = min(MOST_COLUMNS, task.counted // 2, int(math.sqrt(task.memory / 50.0)))
-    what = "grids" if sparse else "features"
-    if count >= most:
-        return Limit(most, f"stopped at {most} {what}, the most that are tried")
-    count = max(count, _fewest(sparse))
-    return Limit(count, f"stopped at {count} {what}: {seconds:.2g} nominal seconds")
-
-
-def enough(limit: Limit, score: Score, sparse: bool) -> Limit:
-    """No more components than the held-out error asks for."""
-    count = max(math.ceil(score.enough(_ENOUGH)), score.components, _fewest(sparse))
-    if count >= limit.components:
-        return limit
-    what = "grids" if sparse else "features"
-    reason = f"more would lower the held-out error by less than {_ENOUGH:.1%}"
-    return Limit(count, f"stopped at {count} {what}: {reason}")
-
-
-def _fewest(sparse: bool) -> int:
-    return 16 if sparse else 256
 
 
 def adaptable(basis: Basis) -> bool:
@@ -233,11 +58,13 @@ def choose(
     n_components: int | None = None,
     dense: bool = False,
     basis: Basis | None = None,
+    stages: bool = False,
 ) -> tuple[Frozen, Any, Adaptation]:
     """The features of the last fit, the bins of its rows or None, and how the law was found.
 
     n_components: given by the user; dense: bins are of no use (rows come in batches); basis: the
-    only one to look at, with a bandwidth of its own where it is a number.
+    only one to look at, with a bandwidth of its own where it is a number; stages: a fit of dense
+    features and then of bins to what they leave may be looked at.
     """
     only = None if basis is None else _kernel_of(basis)
     agop = task.settings.law == "agop"
@@ -257,7 +84,7 @@ def choose(
         maps = tuple(dict.fromkeys([short.map, "standard"]))
         smooth_error, smooth = best_map(task, "gaussian", maps)
         # A first look with the scales of the short run.
-        near = smooth_error < _HOPELESS * error
+        near = smooth_error < HOPELESS * error
         if near and try_dense(task, smooth, 0.0).error < _NEAR * limit:
             smooth = settled(task, smooth)
             score = try_dense(task, smooth, limit)
@@ -267,6 +94,10 @@ def choose(
     if len(close) > 1:
         close = [again(task, candidate) for candidate in close]
     kept = min(close, key=lambda candidate: candidate.error)
+    if stages and n_components is None:
+        both = _both(task, close)
+        if both is not None:
+            return _in_stages(task, dtype, both)
     score, factor = kept.score, kept.score.factor
     if kept.sparse and task.counted > 1.5 * len(task.places):
         factor = on_all_rows(task, kept.found, score)
@@ -277,51 +108,33 @@ def choose(
     return _frozen(task, dtype, kept.found, own, count, factor, score.ridge, reason)
 
 
-def again(task: Task, candidate: "Candidate") -> "Candidate":
-    """The same with more components: what stands out among few of them may not last."""
-    size, outputs = len(task.data.fitted), task.targets.shape[1]
-    score, _, found, limit, _ = candidate
-    mapped = found.warp.times(score.factor)
-    if candidate.sparse:
-        count = int(_AGAIN_GRIDS / (size * outputs))
-    else:
-        count = int(math.sqrt(_AGAIN_PRODUCTS / size))
-    count = min(max(count, score.components), limit.components)
-    if candidate.sparse:
-        ridges = tuple(score.ridge * ratio for ratio in _AROUND)
-        errors = sparse_errors(task.data, mapped, count, task.seed, ridges)
-        error, ridge = float(errors.min()), ridges[int(errors.argmin())]
-        half = float(sparse_errors(task.data, mapped, count // 2, task.seed, (ridge,))[0])
-        name = "grids"
-    else:
-        basis = found.basis(sparse=False)
-        error, half, ridge = dense_errors(task.data, basis, mapped, count, task.seed, score.ridge)
-        name = f"{found.kernel} features"
-    task.note("again", f"{count} {name}, factor {score.factor:.3g}, ridge {ridge:.2g}", size, error)
-    better = Score(error, half, score.factor, ridge, count)
-    return Candidate.of(task, better, candidate.sparse, found)
+def _both(task: Task, close: list[Candidate]) -> Stages | None:
+    """Dense features of a law, then its bins, where all rows say that this is clearly better."""
+    lasts = [candidate for candidate in close if candidate.sparse]
+    firsts = [one for one in close if not one.sparse and lasts and one.found is lasts[0].found]
+    if not firsts or task.counted > len(task.places):
+        return None
+    both = try_stages(task, firsts[0], lasts[0])
+    alone = min(candidate.score.error for candidate in close)
+    return both if both.error < _BETTER * alone else None
 
 
-class Candidate(NamedTuple):
-    """A basis with learned scales, what it reached, and what it would with all it may have."""
-
-    score: Score
-    sparse: bool
-    found: Found
-    limit: Limit
-    error: float
-
-    @classmethod
-    def of(cls, task: Task, score: Score, sparse: bool, found: Found) -> "Candidate":
-        limit = affordable(task, sparse)
-        return cls(score, sparse, found, limit, score.at(limit.components))
-
-
-def settled(task: Task, found: Found) -> Found:
-    """The scales of a map by a longer run on larger batches."""
-    most = task.settings.batch // 2 if task.wide else task.settings.batch
-    batch = int(np.clip(_BATCH_SHARE * task.counted, min(_SMALLEST_BATCH, most), most))
-    return learn(task, found.kernel, found.map, task.settings.steps, batch)
+def _in_stages(task: Task, dtype: Any, both: Stages) -> tuple[Frozen, Any, Adaptation]:
+    """The union of both bases, each with half of what the last fit may cost."""
+    first, last, _, second = both
+    counts = [
+        enough(affordable(task, one.sparse, share=0.5), one.score, one.sparse).components
+        for one in (first, last)
+    ]
+    factor = first.score.factor
+    basis = Union(
+        [first.found.basis(sparse=False), Binning(gamma=last.score.factor / factor)],
+        shares=[float(count) for count in counts],
+    )
+    reason = f"{counts[0]} features, then {counts[1]} grids: better by held-out error than either"
+    return _frozen(
+        task, dtype, first.found, basis, sum(counts), factor, first.score.ridge, reason, second
+    )
 
 
 def by_gradients(task: Task, short: Found) -> Found:
@@ -378,6 +191,7 @@ def _frozen(
     factor: float,
     ridge: float,
     reason: str,
+    second: float = math.nan,
 ) -> tuple[Frozen, Any, Adaptation]:
     scaler = found.warp.times(factor)
     record = Adaptation(
@@ -390,6 +204,7 @@ def _frozen(
         importances(task, scaler, found.kernel),
         tuple(task.trials),
         reason,
+        second,
     )
     frozen = Frozen(scaler, basis, task.seed, scaler.width, count, np.dtype(dtype))
     return *frozen.tabulated_and_found(task.source, task.weights), record

@@ -1,8 +1,9 @@
 """Mixed tables: columns of text, categories and missing values as numbers, by a plain recipe.
 
 A column of categories becomes the mean target of its category (out of fold for the rows that are
-fitted, so that no row sees its own target), or an indicator for each category: whichever has the
-lower leave-one-out error after a short run of learning scales. A missing category is a category of
+fitted, so that no row sees its own target), an indicator for each category, or, where the
+categories were declared in an order, their place in it: whichever has the lowest leave-one-out
+error after a short run of learning scales. A missing category is a category of
 its own; a missing number becomes the median, with an indicator beside it.
 """
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import TargetEncoder
 
-from kitchensinks.adapt.choose import best_map
+from kitchensinks.adapt.maps import best_map
 from kitchensinks.adapt.record import Adapt
 from kitchensinks.adapt.task import Task
 
@@ -136,17 +137,25 @@ def _is_missing(value: Any) -> bool:
 def learn_frames(
     frame: Any, targets: NDArray[Any], kind: str, encoding: str, seed: int
 ) -> tuple[Frames, Floats]:
-    """The recipe with one encoding ("target" or "hot"), and the numbers of the rows to be fitted.
+    """The recipe with one encoding, and the numbers of the rows to be fitted.
 
-    targets (n,): class labels for kind "classification", numbers for "regression".
+    encoding: "target", "hot", or "order" (where there is one, else as "target"). targets (n,):
+    class labels for kind "classification", numbers for "regression".
     """
     columns: list[Column] = []
     parts: list[Floats] = []
     for name in list(frame.columns):
         numbers = numbers_of(frame[name])
         if numbers is None:
-            learner = _by_target if encoding == "target" else _by_level
-            column, part = learner(str(name), *categories_of(frame[name]), targets, kind, seed)
+            levels, place = categories_of(frame[name])
+            order = order_of(frame[name]) if encoding == "order" else None
+            if order is not None:
+                column = _by_order(str(name), levels, order)
+                part = column.values[place]
+            elif encoding == "hot":
+                column, part = _by_level(str(name), levels, place)
+            else:
+                column, part = _by_target(str(name), levels, place, targets, kind, seed)
         else:
             known = numbers[np.isfinite(numbers)]
             middle = float(np.median(known)) if len(known) else 0.0
@@ -158,13 +167,23 @@ def learn_frames(
     return Frames(tuple(columns), encoding), np.column_stack(parts)
 
 
+def order_of(series: Any) -> list[str] | None:
+    """The categories of a column in the order that they were declared with, or None."""
+    declared = getattr(series.dtype, "categories", None)
+    ordered = getattr(series.dtype, "ordered", "enum" in str(series.dtype).lower())
+    return [str(value) for value in declared] if declared is not None and ordered else None
+
+
+def _by_order(name: str, levels: NDArray[np.str_], order: list[str]) -> Column:
+    """The place of each category in their order; the middle for one that has none."""
+    places = {word: float(place) for place, word in enumerate(order)}
+    middle = 0.5 * (len(order) - 1)
+    values = [places.get(word, middle) for word in levels]
+    return Column(name, levels, np.array([*values, middle])[:, None])
+
+
 def _by_level(
-    name: str,
-    levels: NDArray[np.str_],
-    place: NDArray[np.intp],
-    targets: Any,
-    kind: str,
-    seed: int,
+    name: str, levels: NDArray[np.str_], place: NDArray[np.intp]
 ) -> tuple[Column, Floats]:
     """An indicator for each category, the rarest of many together."""
     count = np.bincount(place, minlength=len(levels))
@@ -202,15 +221,21 @@ def learn_table(frame: Any, targets: Any, kind: str, seed: int) -> tuple[Frames,
     texts = [column for column in plain.columns if column.levels is not None]
     if not texts or targets.ndim > 1:
         return plain, rows
-    by_target = learn_frames(frame, targets, kind, "target", seed)
-    if rows.shape[1] > _MOST_COLUMNS or len(targets) < _FEWEST_ROWS:
-        return by_target
+    tried = [learn_frames(frame, targets, kind, "target", seed)]
+    if any(order_of(frame[name]) is not None for name in list(frame.columns)):
+        tried.append(learn_frames(frame, targets, kind, "order", seed))
+    if len(targets) < _FEWEST_ROWS:
+        return tried[0]
+    if rows.shape[1] <= _MOST_COLUMNS:
+        tried.append((plain, rows))
+    if len(tried) == 1:
+        return tried[0]
     coded = targets[:, None].astype(np.float64) if kind == "regression" else _coded(targets)
     errors = []
-    for numbers in (by_target[1], rows):
+    for _, numbers in tried:
         task = Task(numbers, coded, None, seed, Adapt(), lambda text: None)
         errors.append(best_map(task, "laplacian", ("squash",))[0])
-    return by_target if errors[0] <= errors[1] else (plain, rows)
+    return tried[int(np.argmin(errors))]
 
 
 def _coded(labels: NDArray[Any]) -> Floats:

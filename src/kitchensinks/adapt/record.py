@@ -1,5 +1,6 @@
 """What adaptation is asked to do, and what it has tried, kept and why it stopped."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ class Adapt:
         a tenth of it.
     batch : rows of a batch.
     seconds : what the last fit may cost, on a machine that makes 10⁸ features a second, or None
-        for 1 and 0.3 for each million entries of the table. It limits the number of components,
+        for 1 and 0.17 for each million entries of the table. It limits the number of components,
         and so no clock has a part in the result.
     rank : "agop" only: the number of learned directions that the rows are turned to, or None to
         scale the columns as they are.
@@ -101,7 +102,8 @@ class Adaptation:
 
     map: of the columns ("squash", …); basis, n_components, factor (of the learned scales) and
     ridge (of the kernel, α times the rows) are what the trials chose; scales (d,) the law;
-    importances (d,) each column's share of the distance between rows; trials all that was tried.
+    importances (d,) each column's share of the distance between rows; trials all that was tried;
+    second the ridge of a second stage on bins, fitted to what the first leaves, or NaN.
     """
 
     map: str
@@ -113,6 +115,7 @@ class Adaptation:
     importances: Floats
     trials: tuple[Trial, ...]
     reason: str
+    second: float = math.nan
 
     def __repr__(self) -> str:
         width = max([len(trial.what) for trial in self.trials], default=4)

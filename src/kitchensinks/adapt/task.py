@@ -21,6 +21,8 @@ _POOL, _POOL_ENTRIES = 45_000, 2**24
 _HELD, _HELD_SHARE, _RUNS = 5000, 0.2, 20
 # Rows whose quantiles a map by rank goes through.
 KNOT_ROWS = 10_000
+# A batch is this part of the rows, where that is between its bounds.
+_BATCH_SHARE, _SMALLEST_BATCH = 1 / 30, 300
 # Columns beyond which batches are halved and fewer maps tried.
 _WIDE = 200
 
@@ -66,6 +68,13 @@ class Task:
     @property
     def own(self) -> Array | None:
         return None if self.weights is None else self.weights[self.places]
+
+    @property
+    def batch(self) -> int:
+        """Rows of a batch that scales are learned from."""
+        most = self.settings.batch // 2 if self.wide else self.settings.batch
+        least = min(_SMALLEST_BATCH, most)
+        return int(np.clip(_BATCH_SHARE * self.counted, least, most))
 
     def note(self, stage: str, what: str, rows: int, error: float) -> None:
         self.trials.append(Trial(stage, what, rows, error))

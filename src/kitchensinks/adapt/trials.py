@@ -82,13 +82,32 @@ def dense_errors(
 ) -> tuple[float, float, float]:
     """Held-out error of a ridge fit on `count` dense features, with half of them, and λ = α·n."""
     frozen = Frozen(warp, basis, seed, warp.width, count, np.dtype(np.float32))
-    return dense_fit(data, frozen, near)[:3]
+    fit = dense_fit(data, frozen, near)
+    return fit.error, fit.half, fit.ridge
 
 
-def dense_fit(
-    data: Rows, frozen: Frozen, near: float | None = None
-) -> tuple[float, float, float, Array]:
-    """Held-out error of a ridge fit on dense features, with half of them, λ = α·n and weights.
+class DenseFit(NamedTuple):
+    """Held-out error of a ridge fit on dense features, and with half of them; its ridge λ = α·n;
+    weights of the features about their mean, and the level of the targets."""
+
+    error: float
+    half: float
+    ridge: float
+    weights: Array
+    mean: Array
+    level: Array
+
+    def scores(self, frozen: Frozen, rows: Any) -> Array:
+        """f of rows (n, d), in blocks."""
+        out = np.empty((rows.shape[0], len(self.level)))
+        for part in block_slices(rows.shape[0], _BLOCK):
+            features = frozen.features(rows[part]) - self.mean.astype(frozen.dtype)
+            out[part] = features @ self.weights + self.level
+        return out
+
+
+def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit:
+    """A ridge fit on dense features of the fitted rows.
 
     Four ridges and the neighbours of the best; near `near` where that is given.
     """
@@ -125,7 +144,8 @@ def dense_fit(
         attempt(ridge)
     best = min(found, key=lambda ridge: found[ridge][0])
     half = solve(best, len(gram) // 2)
-    return found[best][0], math.inf if half is None else half[0], best, found[best][1]
+    error, weights = found[best]
+    return DenseFit(error, math.inf if half is None else half[0], best, weights, mean, level)
 
 
 def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Array, Array, Array]:
@@ -190,10 +210,11 @@ def climb(
 ) -> tuple[float, float, float]:
     """(error, value, note) of the best value on a geometric grid, step by step while it falls.
 
-    attempt(value) gives its error and a note to keep with it; `most` values are tried.
+    attempt(value) gives its error and a note to keep with it; `most` values are tried. Between two
+    neighbours that were tried, the value is where the parabola through the three is lowest.
 
-    >>> climb(lambda value: ((value - 9.0) ** 2, 0.0), 1.0, 3.0, 5)
-    (0.0, 9.0, 0.0)
+    >>> climb(lambda value: (abs(math.log(value / 9.0)), 0.0), 1.0, 3.0, 5)[1]
+    9.0
     """
     tried = {0: attempt(first)}
     direction = 1
@@ -205,4 +226,9 @@ def climb(
                 break
         tried[best + direction] = attempt(first * ratio ** (best + direction))
     best = min(tried, key=lambda k: tried[k][0])
-    return tried[best][0], first * ratio**best, tried[best][1]
+    place = float(best)
+    if best - 1 in tried and best + 1 in tried:
+        below, least, above = (tried[best + k][0] for k in (-1, 0, 1))
+        bend = below - 2.0 * least + above
+        place += 0.5 * (below - above) / bend if bend > 0.0 else 0.0
+    return tried[best][0], first * ratio**place, tried[best][1]

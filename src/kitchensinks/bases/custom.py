@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from kitchensinks.bases.base import Basis, Draw, Theta, check_count, check_draw, check_positive
+from kitchensinks.bases.base import (
+    Basis,
+    Draw,
+    Scorer,
+    Theta,
+    check_count,
+    check_draw,
+    check_positive,
+)
 from kitchensinks.numerics.words import Words
 from kitchensinks.rows import describe, numeric_rows
 
@@ -304,6 +312,17 @@ class Union(Basis):
         for features, columns in zip(pieces, places, strict=True):
             out[:, columns] = features
         return out
+
+    def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
+        """The sum of the scores of the parts, each by its own way."""
+        union: UnionParts = theta["parts"]
+        owner = np.repeat(union.owners, self.columns(theta, len(union.owners)))
+        scorers = []
+        for j, part in enumerate(union.parts):
+            if part is not None:
+                scale = weights.dtype.type(1.0 / math.sqrt(part.basis.features_per_draw))
+                scorers.append(part.basis.scorer(part.theta, scale * weights[owner == j]))
+        return lambda rows: np.asarray(sum(score(rows) for score in scorers))
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         shares = self.normalised_shares()

@@ -21,7 +21,11 @@ def info(path: Path, terminal: Terminal) -> dict[str, Any]:
             f"{path} makes no sense ({error!r}): it was damaged or not written by kitchensinks."
         ) from error
     for name, value in facts.items():
-        terminal.show(f"{name:12s}{_told(value)}")
+        if name == "tried":
+            for trial in value or []:
+                terminal.show(f"{'tried':12s}{_trial(trial)}")
+        else:
+            terminal.show(f"{name:12s}{_told(value)}")
     return facts
 
 
@@ -47,10 +51,27 @@ def _facts(path: Path, header: dict[str, Any]) -> dict[str, Any]:
         "loss": header["loss"]["loss"],
         "alpha": header["facts"]["alpha_"],
         "solver": header["facts"]["solver_"],
+        **_learned(header.get("adaptation")),
         "rows": notes.get("rows"),
         "validation": notes.get("validation"),
         "columns": columns,
     }
+
+
+def _learned(record: dict[str, Any] | None) -> dict[str, Any]:
+    """What the law was learned to be, all that was tried for it, and why that stopped."""
+    if record is None:
+        return {"law": None, "tried": None, "stopped": None}
+    names = ("stage", "what", "rows", "error")
+    return {
+        "law": f"scales learned on {record['map']} columns, factor {record['factor']:.3g}",
+        "tried": [dict(zip(names, trial, strict=True)) for trial in record["trials"]],
+        "stopped": record["reason"],
+    }
+
+
+def _trial(trial: dict[str, Any]) -> str:
+    return f"{trial['stage']}: {trial['what']}, {trial['rows']} rows, error {trial['error']:.4f}"
 
 
 def _told(value: Any) -> str:

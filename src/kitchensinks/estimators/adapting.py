@@ -76,7 +76,10 @@ def adapted(
         memory_budget(estimator.memory_budget),
     )
     basis = None if estimator.basis is None or _is_auto(estimator.basis) else estimator.basis
-    return choose(task, dtype, None if given == "auto" else given, stream, basis)
+    # Other losses and a given ridge are fitted in one stage.
+    stages = estimator.loss_.name == "squared" and estimator.alpha == "auto" and not stream
+    count = None if given == "auto" else given
+    return choose(task, dtype, count, stream, basis, stages and basis is None)
 
 
 def _refusal(estimator: Any, batch: Any) -> tuple[str, bool] | None:

@@ -367,6 +367,7 @@ class KitchenSink(BaseEstimator):
             progress=self._progress,
             checkpoint=None if self._resume is None else self._resume.checkpoint,
             settled=SETTLED if chosen else 0.0,
+            second=self._adapted_second(X) if chosen else None,
         )
 
     def _seed(self) -> int:
@@ -378,6 +379,13 @@ class KitchenSink(BaseEstimator):
         if found is None or self.loss_.name != "squared" or math.isnan(found.ridge):
             return "auto"
         return float(found.ridge / X.shape[0])
+
+    def _adapted_second(self, X: Any) -> float | None:
+        """The ridge of a second stage, where one was chosen with the law."""
+        found = getattr(self, "adaptation_", None)
+        if found is None or math.isnan(found.second):
+            return None
+        return float(found.second / X.shape[0])
 
     # Whom progress is told to, beside the screen.
     _listener: Callable[[str], None] | None = None

@@ -33,6 +33,7 @@ from kitchensinks.fitting.squared import (
     left_out_of,
     solve_moments,
 )
+from kitchensinks.fitting.stages import FIRST_SHARE, fit_stages
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.losses import Array, Loss
 from kitchensinks.moments import Moments
@@ -40,6 +41,7 @@ from kitchensinks.numerics.threads import single_blas
 
 __all__ = [
     "FIRST_COMPONENTS",
+    "FIRST_SHARE",
     "SETTLED",
     "SPAN_ROWS",
     "Fit",
@@ -121,6 +123,7 @@ def fit_weights(
     Gram, is within the memory budget (beyond it squared loss with a given α goes block by block,
     and the rest by stochastic gradients):
 
+    0. a second ridge: `fit_stages`, on the dense basis of a union and then on its bins;
     1. fewer rows than features (up to 5000 rows for sparse ones), and no sup-norm ball: work in
        the span of the rows, then as below;
     2. more than 2000 sparse columns: the solvers of `fit_sparse`, without a Gram;
@@ -145,6 +148,8 @@ def _fit_weights(
     moments: Moments | None,
 ) -> Fit:
     squared = settings.loss.name == "squared"
+    if settings.second is not None:
+        return fit_stages(blocks, targets, weights, settings, settings.second, calibrate)
     if _blockwise(blocks, settings):
         return fit_blocks(blocks, targets, weights, settings)
     if not takes_span(blocks, settings):

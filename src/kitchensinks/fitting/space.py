@@ -54,6 +54,8 @@ class Settings:
     checkpoint: Checkpoint | None = None
     # Ridge fits on bins also stop where a step lowers the objective by less than this share.
     settled: float = 0.0
+    # The ridge of a second stage on the bins of a union, fitted to what its dense basis leaves.
+    second: float | None = None
 
 
 # Scores that rows of features get from the fit without one copy of each row itself:

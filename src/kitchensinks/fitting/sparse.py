@@ -28,7 +28,7 @@ _ROUGH = 1e-2
 # the held-out error then no longer changes (measured on census, house prices and forest cover).
 SETTLED = 2e-3
 # Rows that calibrate probabilities where the ridge is given.
-_CALIBRATED = 10_000
+CALIBRATED = 10_000
 # A share of the rows that the weights can do without.
 _NEGLIGIBLE = 0.05
 
@@ -147,7 +147,7 @@ def fit_sparse(
     kept: Solution | None = None
     if alpha == "auto" or calibrate:
         # To calibrate takes fewer rows than to choose.
-        share = HELD_OUT if alpha == "auto" else min(HELD_OUT, _CALIBRATED / blocks.n_rows)
+        share = HELD_OUT if alpha == "auto" else min(HELD_OUT, CALIBRATED / blocks.n_rows)
         split = Split.of(settings, weights, share=share)
         if split is not None:
             candidates = _ALPHAS if alpha == "auto" else [float(alpha)]
@@ -156,7 +156,7 @@ def fit_sparse(
             rough = settings if final else replace(settings, tol=max(_ROUGH, settings.tol))
 
             def scores_of(candidate: float) -> Array:
-                solution = _solve(design, targets, split.fitted, rough, candidate, last[0])
+                solution = solve_sparse(design, targets, split.fitted, rough, candidate, last[0])
                 last[0] = solution.weights
                 if final:
                     nonlocal kept
@@ -170,11 +170,11 @@ def fit_sparse(
         elif alpha == "auto":
             raise too_few(settings, blocks.n_rows)
     if kept is None:
-        kept = _solve(design, targets, weights, settings, float(alpha), last[0])
+        kept = solve_sparse(design, targets, weights, settings, float(alpha), last[0])
     return Fit(kept.weights, kept.intercept, float(alpha), kept, **facts)
 
 
-def _solve(
+def solve_sparse(
     design: SparseDesign,
     targets: Array,
     weights: Array | None,
@@ -182,6 +182,7 @@ def _solve(
     alpha: float,
     start: Array | None,
 ) -> Solution:
+    """One fit with a given ridge; weights (n,) or None for ones."""
     shares = shares_of(weights, design.n_rows)
     ridge = settings.loss.name == "squared" and settings.constraint is None
     if ridge and alpha > 0.0 and isinstance(design.features, BinnedFeatures):

@@ -131,21 +131,28 @@ def number_names(names: Any, found: Any, counts: Any, numbers: Any) -> None:
         count = 0
         mask = 1023
         slots = np.full(mask + 1, -1, np.int32)
+        # Names stand in their slots too, so that a look at one needs no second one.
+        keys = np.empty(mask + 1, np.uint64)
         for i in range(n_rows):
             name = names[g, i]
             place = _slot(name, mask)
-            while slots[place] >= 0 and own[slots[place]] != name:
+            while slots[place] >= 0 and keys[place] != name:
                 place = (place + 1) & mask
             number = slots[place]
             if number < 0:
                 number = count
                 slots[place] = count
+                keys[place] = name
                 own[count] = name
                 count += 1
                 if 2 * count > mask:
                     mask = 2 * mask + 1
                     slots = np.empty(mask + 1, np.int32)
                     _enter(own, count, slots)
+                    keys = np.empty(mask + 1, np.uint64)
+                    for k in range(mask + 1):
+                        if slots[k] >= 0:
+                            keys[k] = own[slots[k]]
             numbers[g, i] = number
         counts[g] = count
 

@@ -37,12 +37,15 @@ class Bins(NamedTuple):
 class Shared(NamedTuple):
     """Bins of two or more fitted rows, renumbered, and those of one, by row.
 
-    Each grid has one more column at its end, which stands for every bin that is not among them and
-    whose weight is zero: products need no branch. places: where the kept columns were, and `kept`
-    where they are; alone: columns of one fitted row, and its number; counts (n,): those of a row.
+    Rows are in another order, `order`, in which neighbours share bins, and bins are numbered as
+    they come: what is looked up next is then mostly in cache. Each grid has one more column at its
+    end, which stands for every bin that is not among them and whose weight is zero: products need
+    no branch. places: where the kept columns were, and `kept` where they are; alone: columns of one
+    fitted row, and its number; counts (n,): those of a row.
     """
 
     bins: Bins
+    order: NDArray[np.intp]
     places: NDArray[np.int64]
     kept: NDArray[np.int64]
     alone: NDArray[np.int64]
@@ -63,38 +66,48 @@ def _count_rows(columns: Any, fitted: Any, counts: Any, owners: Any) -> None:
 
 
 @numba.njit(parallel=True, cache=True)
-def _renumber(columns: Any, offsets: Any, counts: Any, ends: Any, numbers: Any, out: Any) -> None:
-    """numbers_c: the new number of column c, out: those of the rows; ends: the new offsets."""
+def _renumber(columns: Any, order: Any, counts: Any, ends: Any, numbers: Any, out: Any) -> None:
+    """numbers_c: the new number of column c, as it comes; out: those of the rows in their order;
+    ends: the new offsets."""
     n_grids, n_rows = columns.shape
     for g in numba.prange(n_grids):
         number, rest = ends[g], ends[g + 1] - 1
-        for c in range(offsets[g], offsets[g + 1]):
-            numbers[c] = rest
-            if counts[c] > 1:
-                numbers[c] = number
-                number += 1
         for i in range(n_rows):
-            out[g, i] = numbers[columns[g, i]] if columns[g, i] >= 0 else rest
+            column = columns[g, order[i]]
+            out[g, i] = rest
+            if column >= 0 and counts[column] > 1:
+                if numbers[column] < 0:
+                    numbers[column] = number
+                    number += 1
+                out[g, i] = numbers[column]
 
 
 def share_bins(bins: Bins, fitted: NDArray[np.bool_]) -> Shared:
     """Put the bins apart that one fitted row has to itself."""
+    n_rows = bins.columns.shape[1]
     counts = np.zeros(bins.n_columns, dtype=np.int32)
     owner = np.zeros(bins.n_columns, dtype=np.int32)
     _count_rows(bins.columns, fitted, counts, owner)
     kept = np.concatenate([[0], np.cumsum(counts > 1)])[bins.offsets]
     ends = kept + np.arange(len(kept))
-    numbers = np.empty(bins.n_columns, dtype=bins.columns.dtype)
+    order = np.arange(n_rows)
+    if n_rows > _FITTING:
+        coarsest = np.argsort(np.diff(bins.offsets), kind="stable")[:_SORTED_BY]
+        order = np.lexsort(bins.columns[coarsest[::-1]])
+    numbers = np.full(bins.n_columns, -1, dtype=bins.columns.dtype)
     columns = np.empty_like(bins.columns)
-    _renumber(bins.columns, bins.offsets, counts, ends, numbers, columns)
+    _renumber(bins.columns, order, counts, ends, numbers, columns)
     places, alone = np.flatnonzero(counts > 1), np.flatnonzero(counts == 1)
-    own = np.bincount(owner[alone], minlength=bins.columns.shape[1]).astype(np.float64)
+    own = np.bincount(owner[alone], minlength=n_rows).astype(np.float64)
     shared = Bins(columns, ends.astype(np.int64), bins.scale)
-    return Shared(shared, places, numbers[places], alone, owner[alone], own)
+    return Shared(shared, order, places, numbers[places], alone, owner[alone], own[order])
 
 
 # Rows that one thread takes through all grids.
 _TILE = 2**15
+# The bins of one grid of this many rows stay in cache whatever their order; more rows are sorted
+# by their bins in this many of the coarsest grids.
+_FITTING, _SORTED_BY = 2**16, 3
 
 
 @numba.njit(parallel=True, cache=True)
@@ -223,6 +236,7 @@ def binned_ridge(
     a step has lowered every objective by less than the share `settled` of it.
     """
     bins, scale = shared.bins, shared.bins.scale
+    targets, shares = targets[shared.order], shares[shared.order]
     alphas = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
     # (n, 1), or (n, outputs) where each has a ridge of its own; so are the sums over it.
     own = shares[:, None] * alphas / (alphas + scale**2 * (shared.counts * shares)[:, None])
@@ -289,7 +303,10 @@ def binned_ridge(
     full = np.zeros((n_columns, size[1]))
     full[shared.places] = weights[shared.kept]
     error = targets - intercept - part
-    full[shared.alone] = (own * error)[shared.owner] * (scale / alphas)
+    error *= own
+    unsorted = np.empty_like(error)
+    unsorted[shared.order] = error
+    full[shared.alone] = unsorted[shared.owner] * (scale / alphas)
     return Solution(
         full,
         intercept,

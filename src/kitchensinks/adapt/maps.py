@@ -1,0 +1,75 @@
+"""Maps of the columns and the scales learned on them: the law of one kernel."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numba import get_num_threads
+from scipy.spatial.distance import pdist
+from threadpoolctl import threadpool_limits
+
+from kitchensinks.adapt.scales import Law, learn_scales
+from kitchensinks.adapt.task import KNOT_ROWS, Task
+from kitchensinks.bases import Basis, Binning, Fourier
+from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
+from kitchensinks.standardise import Warp, warp
+
+# Short runs that compare maps.
+_SHORT_STEPS, _SHORT_BATCH = 16, 256
+_MAPS: dict[str, tuple[int, bool]] = {
+    "standard": (LINEAR, False),
+    "squash": (SQUASH, False),
+    "quantile": (QUANTILE, False),
+    "mix": (MIX, False),
+    "common": (LINEAR, True),
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A map with learned scales in its factors, and what made it."""
+
+    kernel: str
+    map: str
+    warp: Warp
+    law: Law
+
+    def basis(self, sparse: bool) -> Basis:
+        return Binning(gamma=1.0) if sparse else Fourier(kernel=self.kernel, gamma=1.0)
+
+
+def learn(task: Task, kernel: str, name: str, steps: int, batch: int) -> Found:
+    """Scales of one kernel on one map of the columns."""
+    kind, common = _MAPS[name]
+    mapped = warp(task.spread, task.pool[:KNOT_ROWS], kind, common)
+    # As many rows as the batches can use.
+    end = len(task.held) + max(2000, steps * batch)
+    rows = mapped.apply(task.pool[len(task.held) : end], np.float32)
+    few = rows[: 300 if task.wide else 500]
+    distance = pdist(few, "cityblock" if kernel == "laplacian" else "euclidean")
+    typical = float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
+    start = np.full(task.n_inputs, 1.0 / typical)
+    with threadpool_limits(1, user_api="blas"):
+        law = learn_scales(task.batches(rows), start, [batch] * steps, kernel, task.hot)
+    return Found(kernel, name, mapped.times(law.scales), law)
+
+
+def best_map(task: Task, kernel: str, names: tuple[str, ...]) -> tuple[float, Found]:
+    """The map whose short run ends with the least leave-one-out error, over the same batches."""
+
+    def short(name: str) -> Found:
+        return learn(task, kernel, name, _SHORT_STEPS, _SHORT_BATCH)
+
+    scores = []
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(get_num_threads()) as pool:
+        runs = list(pool.map(short, names))
+    for name, found in zip(names, runs, strict=True):
+        error = float(np.mean(found.law.errors[-_SHORT_STEPS // 3 :]))
+        task.note("map", f"{kernel}, {name}", _SHORT_BATCH, error)
+        scores.append((error, found))
+    return min(scores, key=lambda score: score[0])
+
+
+def settled(task: Task, found: Found) -> Found:
+    """The scales of a map by a longer run on larger batches."""
+    return learn(task, found.kernel, found.map, task.settings.steps, task.batch)
