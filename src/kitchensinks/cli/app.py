@@ -90,6 +90,12 @@ def fit(
     budget: Annotated[str, typer.Option(help="Time to choose the basis in, such as 2m.")] = "60s",
     drop: Drop = None,
     skip_bad_rows: SkipBad = False,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Fit on the Dask cluster of this scheduler, tcp://host:8786.")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(help="local:N: fit on N Dask workers of this machine.")
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -120,6 +126,7 @@ def fit(
                 budget=options.seconds(budget),
                 drop=drop or [],
                 skip_bad_rows=skip_bad_rows,
+                dask=options.cluster(scheduler, dask),
             ),
             terminal,
         )

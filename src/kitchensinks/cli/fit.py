@@ -60,6 +60,8 @@ class FitOptions:
     budget: float = 60.0
     drop: list[str] = field(default_factory=list)
     skip_bad_rows: bool = False
+    # The address of a Dask scheduler, or local:N for workers on this machine.
+    dask: str | None = None
 
 
 class WatchedRows(Rows):
@@ -117,6 +119,10 @@ def fit(options: FitOptions, terminal: Terminal) -> dict[str, Any]:
     check_options(options)
     work = Work(options.checkpoint)
     try:
+        if options.dask is not None:
+            from kitchensinks.cli.cluster import fit_on_cluster
+
+            return fit_on_cluster(options, options.dask, work, terminal)
         return _fit_file(options, work, terminal)
     except KeyboardInterrupt as error:
         raise KeyboardInterrupt(str(error) or work.advice()) from None
@@ -144,10 +150,25 @@ def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, 
         validation = _validate(model, source, held, work, terminal)
     start = time.monotonic()
     _fit(model, "Fitting all rows", source, weights, work.checkpoint("all-rows"), terminal)
+    facts = facts_of(options, task, choice, model)
+    facts |= {"rows": len(rows), "bad_rows": table.bad_rows.count}
+    facts |= {"columns": len(columns.inputs), "inputs": rows.shape[1]}
+    return finished(options, facts, model, validation, start, work, terminal)
+
+
+def finished(
+    options: FitOptions,
+    facts: dict[str, Any],
+    model: Any,
+    validation: Any,
+    start: float,
+    work: Work,
+    terminal: Terminal,
+) -> dict[str, Any]:
+    """Write the model of a fit that began at `start`, and tell; returns all the facts."""
     seconds = time.monotonic() - start
-    facts = _facts(options, source, choice, model)
     facts |= {"validation": validation, "seconds": seconds}
-    facts["rows_per_second"] = len(rows) / seconds
+    facts["rows_per_second"] = facts["rows"] / seconds
     notes = {name: facts[name] for name in ("target", "task", "basis", "rows", "validation")}
     save(model, options.out, notes=notes)
     work.clear()
@@ -155,21 +176,18 @@ def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, 
     return facts
 
 
-def _facts(options: FitOptions, source: Source, choice: Choice, model: Any) -> dict[str, Any]:
+def facts_of(options: FitOptions, task: str, choice: Choice, model: Any) -> dict[str, Any]:
+    """What a fit was of, and what it has found."""
     return {
         "model": str(options.out),
         "data": options.data,
         "target": options.target,
-        "task": source.task,
+        "task": task,
         "basis": choice.name,
         "components": model.n_components_,
         "alpha": float(model.alpha_),
         "loss": model.loss_.name,
         "solver": model.solver_,
-        "rows": len(source.rows),
-        "bad_rows": source.table.bad_rows.count,
-        "columns": len(source.rows.columns.inputs),
-        "inputs": source.rows.shape[1],
         "choice": {"reason": choice.reason, "trials": [asdict(trial) for trial in choice.trials]},
     }
 
@@ -202,16 +220,42 @@ def choose(
     if options.basis != "auto":
         return _asked(options.basis)
     identity = {**source.rows.fingerprint(), "target": options.target, "task": source.task}
-    known = work.known_choice(identity)
-    if known is not None:
-        terminal.note(f"Chosen before the stop: {known.reason}")
-        return known
     rows, kept = source.rows, source.kept(held)
     most = min(_SAMPLE_ROWS, max(1000, _SAMPLE_ENTRIES // rows.shape[1]))
     places = np.flatnonzero(kept > 0)
     if len(places) > most:
         places = np.flatnonzero(lowest_keys(source.keys, kept, most) & (kept > 0))[:most]
-    terminal.note(f"Trying {len(NAMES)} bases on {len(places):,} rows:")
+    return chosen(
+        options,
+        rows[places],
+        source.targets[places],
+        source.task,
+        identity,
+        work,
+        terminal,
+        unscaled=rows.unscaled,
+    )
+
+
+def chosen(
+    options: FitOptions,
+    rows: np.ndarray,
+    targets: np.ndarray,
+    task: str,
+    identity: dict[str, str],
+    work: Work,
+    terminal: Terminal,
+    names: tuple[str, ...] = NAMES,
+    unscaled: Any = None,
+) -> Choice:
+    """The basis asked for, the one chosen before a stop, or the best of `names` on these rows."""
+    if options.basis != "auto":
+        return _asked(options.basis)
+    known = work.known_choice(identity)
+    if known is not None:
+        terminal.note(f"Chosen before the stop: {known.reason}")
+        return known
+    terminal.note(f"Trying {len(names)} bases on {len(rows):,} rows:")
 
     def say(trial: Trial) -> None:
         terminal.note(
@@ -221,12 +265,13 @@ def choose(
 
     with with_threads(options.threads):
         choice = choose_basis(
-            rows[places],
-            source.targets[places],
-            source.task,
+            rows,
+            targets,
+            task,
             options.budget,
             options.seed,
-            unscaled=rows.unscaled,
+            names,
+            unscaled=unscaled,
             progress=say,
         )
     terminal.note(f"Chosen: {choice.reason}")

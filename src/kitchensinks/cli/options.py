@@ -34,6 +34,19 @@ def number_or_auto(name: str, text: str) -> float | str:
         raise ValueError(f"{name} {text!r}: need a number, or auto.") from None
 
 
+def cluster(scheduler: str | None, dask: str | None) -> str | None:
+    """Where Dask is: an address, local:N, or None for a fit without it.
+
+    >>> cluster(None, "local:2")
+    'local:2'
+    """
+    if scheduler is not None and dask is not None:
+        raise ValueError("--scheduler and --dask name two clusters: give one of them.")
+    if dask is not None and not re.fullmatch(r"local(:[1-9][0-9]*)?", dask):
+        raise ValueError(f"--dask {dask!r}: need local:N with the number of workers, or local.")
+    return dask if scheduler is None else scheduler
+
+
 def components(text: str | None) -> int | str | None:
     """K as a whole number, "auto", or None where it was not given.
 

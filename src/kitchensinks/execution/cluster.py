@@ -30,6 +30,8 @@ FAN_IN = 2
 PATIENCE = "30s"
 # Seconds that a scheduler has to answer in.
 ANSWER = 10
+# A task whose workers died (four of them, as Dask counts) is tried so many times.
+CHANCES = 4
 _POLL = 0.5
 
 # Hears how many tasks are done, and of how many.
@@ -97,14 +99,20 @@ def compute(*nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
 
     futures = client.compute(list(nodes))
     try:
-        _watch(client, futures, told)
-        return tuple(client.gather(futures))
-    except KilledWorker as error:
-        raise ClusterError(
-            f"The workers that took one of the tasks died, one after another ({error}). Most often "
-            "they ran out of memory: use fewer n_components, smaller partitions, or workers with "
-            "more memory. docs/cluster.md says how much a fit needs."
-        ) from None
+        for chance in reversed(range(CHANCES)):
+            _watch(client, futures, told)
+            try:
+                return tuple(client.gather(futures))
+            except KilledWorker as error:
+                if chance == 0:
+                    raise ClusterError(
+                        f"The workers that took one of the tasks died, one after another ({error})."
+                        " Most often they ran out of memory: use fewer n_components, smaller "
+                        "partitions, or workers with more memory. docs/cluster.md says how much a "
+                        "fit needs."
+                    ) from None
+                client.retry(futures)
+        raise AssertionError("the last chance returns or raises")
     except FutureCancelledError as error:
         raise ClusterError(_gone(client, "has closed, or has cancelled the work")) from error
     finally:

@@ -116,6 +116,8 @@ class Job:
         """From a partition on: pairs of the partitions of a wave of tasks, and what they give."""
 
         def from_partition(start: int) -> Iterator[tuple[slice, Any]]:
+            if start:
+                self.estimator._progress(f"going on from partition {start}")
             bundles, size = self.bundles(start), _TASKS_A_SLOT * slots()
             for first in range(0, len(bundles), size):
                 wave = bundles[first : first + size]

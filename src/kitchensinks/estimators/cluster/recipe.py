@@ -133,7 +133,7 @@ class Recipe:
     def _read(self, part: Part) -> tuple[Any, Any, Any] | None:
         check_versions(self.versions)
         rows = self.schema.array(part.rows)
-        targets = np.asarray(part.targets)
+        targets = _plain(np.asarray(part.targets))
         weights = None if part.weights is None else np.asarray(part.weights)
         if rows.shape[0] == 0 and len(targets) == 0:
             return None
@@ -266,6 +266,12 @@ class Recipe:
             columns = y.reshape(len(y), -1)
             errors = own @ (columns - found.reshape(len(y), -1)) ** 2
             return Score(float(own.sum()), errors, Spread.of(columns, own))
+
+
+def _plain(targets: np.ndarray) -> np.ndarray:
+    """Text as NumPy has it, whatever a DataFrame holds it as."""
+    text = targets.dtype == object and all(isinstance(label, str) for label in targets.flat)
+    return targets.astype(str) if text else targets
 
 
 def small_copy(estimator: Any) -> Any:

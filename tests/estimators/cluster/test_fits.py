@@ -1,12 +1,11 @@
 """Fits on Dask: the answer of one machine whatever the partitions, and clear errors."""
 
-import os
-import signal
-import threading
-import time
 import warnings
 
 import cloudpickle
+import dask
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,73 +13,18 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import kitchensinks as ks
-
-dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
-import dask.array as da  # noqa: E402
-import dask.dataframe as dd  # noqa: E402
-
-from kitchensinks.estimators.cluster.job import Job  # noqa: E402
-from kitchensinks.estimators.cluster.recipe import Seen  # noqa: E402
-from kitchensinks.execution import is_dask  # noqa: E402
-from kitchensinks.execution.cluster import ClusterError, connected  # noqa: E402
-from kitchensinks.execution.partitions import PartitionError, Partitions  # noqa: E402
-from kitchensinks.features import Frozen  # noqa: E402
-
-# Unequal partitions, one of them empty.
-CHUNKS = (150, 0, 700, 350)
-N_ROWS = sum(CHUNKS)
-
-
-@pytest.fixture(scope="module")
-def client():
-    """Two worker processes of one thread each."""
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
-@pytest.fixture(scope="module")
-def rows():
-    return np.random.default_rng(0).normal(size=(N_ROWS, 4))
-
-
-@pytest.fixture(scope="module")
-def values(rows):
-    noise = np.random.default_rng(1).normal(size=N_ROWS)
-    return 100.0 + np.sin(2 * rows[:, 0]) + rows[:, 1] * rows[:, 2] + 0.2 * noise
-
-
-@pytest.fixture(scope="module")
-def labels(values):
-    """Three classes; the first partition has one of them only."""
-    labels = np.digitize(values, [99.7, 100.4])
-    labels[: CHUNKS[0]] = 1
-    return np.array(["a", "b", "c"])[labels]
-
-
-def spread_out(*arrays, chunks=CHUNKS):
-    cut = [(chunks, *((size,) for size in array.shape[1:])) for array in arrays]
-    return [da.from_array(array, chunks=own) for array, own in zip(arrays, cut, strict=True)]
-
-
-def regressor(**settings):
-    settings = {"n_components": 80, "dtype": "float64", "random_state": 0} | settings
-    return ks.KitchenSinkRegressor(**settings)
-
-
-def assert_same_fit(cluster, memory, tol=1e-8):
-    assert cluster.alpha_ == pytest.approx(memory.alpha_, rel=1e-12)
-    weights = memory.model_.weights
-    np.testing.assert_allclose(
-        cluster.model_.weights, weights, rtol=0, atol=tol * np.abs(weights).max()
-    )
-    np.testing.assert_allclose(cluster.model_.intercept, memory.model_.intercept, rtol=1e-9)
-
+from kitchensinks.estimators.cluster.job import Job
+from kitchensinks.estimators.cluster.recipe import Seen
+from kitchensinks.execution import is_dask
+from kitchensinks.execution.partitions import PartitionError, Partitions
+from kitchensinks.features import Frozen
+from tests.estimators.cluster.conftest import (
+    CHUNKS,
+    N_ROWS,
+    assert_same_fit,
+    regressor,
+    spread_out,
+)
 
 # -- the same answer, on Dask's own scheduler ------------------------------------------
 
@@ -356,66 +300,3 @@ def test_a_corrupt_file_is_named_with_its_partition(tmp_path, rows, values):
     table = dd.read_parquet(str(tmp_path / "part-*.parquet"))
     with pytest.raises(PartitionError, match=r"Partition 1 \(.*part-1.parquet.*cannot be read"):
         regressor().fit(table[list("pqrs")], table["price"])
-
-
-# -- a real cluster ----------------------------------------------------------------------
-
-
-def test_fit_predict_and_score_on_workers(client, rows, values, labels):
-    X, y, c = spread_out(rows, values, labels)
-    memory = regressor().fit(rows, values)
-    model = regressor().fit(X, y)
-    assert_same_fit(model, memory)
-    assert model.score(X, y) == pytest.approx(memory.score(rows, values))
-    np.testing.assert_allclose(model.predict(X).compute(), memory.predict(rows), rtol=1e-8)
-    settings = {"n_components": 60, "dtype": "float64", "random_state": 0}
-    classes = ks.KitchenSinkClassifier(**settings).fit(X, c)
-    assert_same_fit(classes, ks.KitchenSinkClassifier(**settings).fit(rows, labels))
-    with pytest.raises(PartitionError, match=r"Partition [023]: .*NaN"):
-        regressor().fit(da.full_like(X, np.nan), y)
-
-
-def slowly(block):
-    time.sleep(0.15)
-    return block
-
-
-@pytest.mark.parametrize("delay", [0.3, 1.2])
-def test_a_killed_worker_changes_nothing(client, rows, values, delay):
-    client.wait_for_workers(2, timeout=60)
-    X, y = spread_out(rows, values, chunks=(100,) * 12)
-    X = X.map_blocks(slowly, dtype=X.dtype)
-    process = next(iter(client.run(os.getpid).values()))
-    killer = threading.Timer(delay, os.kill, (process, signal.SIGKILL))
-    killer.start()
-    model = regressor().fit(X, y)
-    killer.join()
-    assert_same_fit(model, regressor().fit(rows, values))
-
-
-def test_all_workers_gone_is_an_error(rows, values):
-    X, y = spread_out(rows, values)
-    with (
-        dask.config.set({"kitchensinks.patience": "1s"}),
-        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
-        distributed.Client(cluster),
-        pytest.raises(ClusterError, match="has had no workers for 1 s"),
-    ):
-        regressor().fit(X, y)
-
-
-def test_a_scheduler_that_does_not_answer_is_an_error(monkeypatch):
-    monkeypatch.setattr("kitchensinks.execution.cluster.ANSWER", 1)
-    with (
-        pytest.raises(ClusterError, match=r"No scheduler answers at tcp:.*:9 within 1 s"),
-        connected("tcp://127.0.0.1:9"),
-    ):
-        pass
-    with pytest.raises(ValueError, match="local:2"), connected("local:none"):
-        pass
-
-
-def test_other_versions_on_the_workers_are_an_error(client, rows, values, monkeypatch):
-    monkeypatch.setattr("kitchensinks.execution.cluster.numpy.__version__", "0.1")
-    with pytest.raises(ClusterError, match=r"numpy .* and the client has 0\.1"):
-        regressor().fit(*spread_out(rows, values))

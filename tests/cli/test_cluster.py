@@ -1,0 +1,59 @@
+"""`sinks fit` on Dask: the model of a fit without it, and errors that say what to do."""
+
+import json
+
+import numpy as np
+import pytest
+
+import kitchensinks as ks
+from tests.cli.conftest import rows_of, write
+
+pytest.importorskip("distributed")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A mixed table in three files."""
+    for number in range(3):
+        write(rows_of(300, seed=number), tmp_path / f"part-{number}.parquet")
+    return tmp_path
+
+
+def fit(sinks, data, out, *options):
+    given = ["--drop", "price", "--drop", "id", "--basis", "fourier", "--components", "60"]
+    return sinks("fit", data, "--target", "kind", "--out", out, "--json", *given, *options)
+
+
+def test_a_folder_of_parquet_on_two_workers(sinks, folder, tmp_path):
+    """The same predictions as without a cluster, from a model that takes tables."""
+    out = tmp_path / "dask.sinks"
+    code, said, notes = fit(sinks, folder / "*.parquet", out, "--dask", "local:2")
+    assert code == 0, notes
+    assert "dashboard: http" in notes
+    facts = json.loads(said)
+    assert facts["rows"] == 900
+    assert facts["validation"]["accuracy"] > 0.8
+    code, _, notes = fit(sinks, folder, tmp_path / "here.sinks", "--validation", "0")
+    assert code == 0, notes
+    table = ks.open_table(folder / "part-0.parquet")
+    mine, theirs = ks.load(out), ks.load(tmp_path / "here.sinks")
+    scores = theirs.decision_function(table)
+    np.testing.assert_allclose(mine.decision_function(table), scores, atol=0.02 * scores.std())
+
+
+def test_a_scheduler_that_does_not_answer(sinks, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("kitchensinks.execution.cluster.ANSWER", 1)
+    out = tmp_path / "m.sinks"
+    code, _, notes = fit(sinks, folder / "*.parquet", out, "--scheduler", "tcp://127.0.0.1:9")
+    assert code == 1
+    assert "No scheduler answers at tcp://127.0.0.1:9 within 1 s" in notes
+
+
+def test_clusters_that_make_no_sense(sinks, folder, tmp_path):
+    data, out = folder / "*.parquet", tmp_path / "m.sinks"
+    code, _, notes = fit(sinks, data, out, "--scheduler", "tcp://h:1", "--dask", "local:2")
+    assert code == 2
+    assert "give one of them" in notes
+    code, _, notes = fit(sinks, data, out, "--dask", "locale")
+    assert code == 2
+    assert "local:N" in notes

@@ -1,0 +1,171 @@
+"""On two worker processes: fits, faults, and a cluster that is not as it should be."""
+
+import os
+import signal
+import threading
+import time
+
+import dask
+import dask.array as da
+import distributed
+import numpy as np
+import pytest
+
+import kitchensinks as ks
+from kitchensinks.execution.cluster import ClusterError, connected
+from kitchensinks.execution.partitions import PartitionError
+from tests.estimators.cluster.conftest import assert_same_fit, regressor, spread_out
+
+# -- a real cluster ----------------------------------------------------------------------
+
+
+def test_fit_predict_and_score_on_workers(client, rows, values, labels):
+    X, y, c = spread_out(rows, values, labels)
+    memory = regressor().fit(rows, values)
+    model = regressor().fit(X, y)
+    assert_same_fit(model, memory)
+    assert model.score(X, y) == pytest.approx(memory.score(rows, values))
+    np.testing.assert_allclose(model.predict(X).compute(), memory.predict(rows), rtol=1e-8)
+    settings = {"n_components": 60, "dtype": "float64", "random_state": 0}
+    classes = ks.KitchenSinkClassifier(**settings).fit(X, c)
+    assert_same_fit(classes, ks.KitchenSinkClassifier(**settings).fit(rows, labels))
+    with pytest.raises(PartitionError, match=r"Partition [023]: .*NaN"):
+        regressor().fit(da.full_like(X, np.nan), y)
+
+
+def slowly(block):
+    time.sleep(0.15)
+    return block
+
+
+@pytest.mark.parametrize("delay", [0.3, 1.2])
+def test_a_killed_worker_changes_nothing(client, rows, values, delay):
+    client.wait_for_workers(2, timeout=60)
+    X, y = spread_out(rows, values, chunks=(100,) * 12)
+    X = X.map_blocks(slowly, dtype=X.dtype)
+    process = next(iter(client.run(os.getpid).values()))
+    killer = threading.Timer(delay, os.kill, (process, signal.SIGKILL))
+    killer.start()
+    model = regressor().fit(X, y)
+    killer.join()
+    assert_same_fit(model, regressor().fit(rows, values))
+
+
+def test_all_workers_gone_is_an_error(rows, values):
+    X, y = spread_out(rows, values)
+    with (
+        dask.config.set({"kitchensinks.patience": "1s"}),
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
+        distributed.Client(cluster),
+        pytest.raises(ClusterError, match="has had no workers for 1 s"),
+    ):
+        regressor().fit(X, y)
+
+
+def test_a_scheduler_that_does_not_answer_is_an_error(monkeypatch):
+    monkeypatch.setattr("kitchensinks.execution.cluster.ANSWER", 1)
+    with (
+        pytest.raises(ClusterError, match=r"No scheduler answers at tcp:.*:9 within 1 s"),
+        connected("tcp://127.0.0.1:9"),
+    ):
+        pass
+    with pytest.raises(ValueError, match="local:2"), connected("local:none"):
+        pass
+
+
+def test_other_versions_on_the_workers_are_an_error(client, rows, values, monkeypatch):
+    monkeypatch.setattr("kitchensinks.execution.cluster.numpy.__version__", "0.1")
+    with pytest.raises(ClusterError, match=r"numpy .* and the client has 0\.1"):
+        regressor().fit(*spread_out(rows, values))
+
+
+def test_a_fit_goes_on_where_a_cluster_was_lost(rows, values, tmp_path):
+    """All workers go in the middle of the sums: an error, and another cluster goes on there."""
+    X, y = spread_out(rows, values, chunks=(40,) * 30)
+    X = X.map_blocks(slowly, dtype=X.dtype)
+    folder = ks.Checkpoint(tmp_path / "work", every=0.0)
+    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
+    with distributed.LocalCluster(dashboard_address=":0", **settings) as cluster:
+
+        def lose():
+            while not (tmp_path / "work" / "sums.sums").exists():
+                time.sleep(0.05)
+            cluster.scale(0)
+
+        thread = threading.Thread(target=lose)
+        thread.start()
+        with (
+            dask.config.set({"kitchensinks.patience": "1s"}),
+            distributed.Client(cluster),
+            pytest.raises(ClusterError, match="has had no workers for 1 s"),
+        ):
+            regressor().fit(X, y, checkpoint=folder)
+        thread.join()
+    told = []
+    with (
+        distributed.LocalCluster(dashboard_address=":0", **settings) as cluster,
+        distributed.Client(cluster),
+    ):
+        model = regressor()
+        model._listener = told.append
+        model.fit(X, y, checkpoint=folder)
+    assert any("going on from partition" in text for text in told)
+    assert_same_fit(model, regressor().fit(rows, values))
+
+
+@pytest.mark.slow
+def test_ten_kills_at_random_moments_change_nothing(rows, values):
+    """Of squared loss with leave-one-out, and of an iterative loss."""
+    random = np.random.default_rng(0)
+    X, y = spread_out(rows, values, chunks=(60,) * 20)
+    X = X.map_blocks(slowly, dtype=X.dtype)
+    expected = {
+        "squared": regressor().fit(rows, values),
+        "huber": regressor(loss="huber", alpha=1e-3).fit(rows, values),
+    }
+    kills, stop = [], threading.Event()
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+
+        def kill():
+            while len(kills) < 10 and not stop.is_set():
+                known = set(cluster.scheduler.workers)
+                here = [w for w in cluster.workers.values() if w.worker_address in known]
+                # Both are up: what is killed is working, and not just starting.
+                if len(here) == 2 and not stop.wait(random.uniform(0.0, 3.0)):
+                    process = here[random.integers(2)].process.process.pid
+                    os.kill(process, signal.SIGKILL)
+                    kills.append(process)
+                stop.wait(1.0)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            done = 0
+            while len(kills) < 10:
+                loss = ("squared", "huber")[done % 2]
+                given = {} if loss == "squared" else {"loss": loss, "alpha": 1e-3}
+                assert_same_fit(regressor(**given).fit(X, y), expected[loss])
+                done += 1
+        finally:
+            stop.set()
+            killer.join()
+    assert len(kills) == 10
+
+
+@pytest.mark.slow
+def test_a_worker_paused_for_half_a_minute(client, rows, values):
+    client.wait_for_workers(2, timeout=60)
+    X, y = spread_out(rows, values, chunks=(100,) * 12)
+    X = X.map_blocks(slowly, dtype=X.dtype)
+    process = next(iter(client.run(os.getpid).values()))
+    threading.Timer(0.5, os.kill, (process, signal.SIGSTOP)).start()
+    threading.Timer(30.5, os.kill, (process, signal.SIGCONT)).start()
+    start = time.monotonic()
+    model = regressor().fit(X, y)
+    assert time.monotonic() - start > 25
+    assert_same_fit(model, regressor().fit(rows, values))
