@@ -55,8 +55,9 @@ _PAPER = {
     "covtype-binary": (11.6, 2.2, 2.2),
 }
 _PAPER_RATIO = {"cpu_act": 1.5, "house_16H": 21.0, "a9a": 46.0, "covtype-binary": 105.0}
-# What a bandwidth may be, as a multiple of the median heuristic's.
-_FACTORS = (0.25, 1.0, 4.0, 16.0, 32.0)
+# Bandwidths that are tried, as multiples of the median heuristic's; where the best is the first or
+# the last of them the next ones are tried too, by steps of four.
+_FACTORS, _FARTHEST = (0.25, 1.0, 4.0, 16.0, 32.0), 256.0
 _COSTS = (1.0, 10.0, 100.0)
 # Errors that differ by no more are called equal, in percent.
 _EQUAL = 0.5
@@ -115,13 +116,22 @@ def _chosen(name: str, method: str, quick: bool) -> dict[str, float]:
         task=data.task,
         description=data.description,
     )
-    tried = []
-    for factor in (1.0, 8.0) if quick else _FACTORS:
-        for cost in _COSTS if method == "exact" and not quick else (10.0,):
-            settings = {"factor": factor} | ({"cost": cost} if method == "exact" else {})
-            model = _model(trial, method, 0, True, **settings).fit(trial.X_train, trial.y_train)
-            tried.append((_error(model.predict(trial.X_test), trial), settings))
-    return min(tried, key=lambda pair: pair[0])[1]
+    costs = _COSTS if method == "exact" and not quick else (10.0,)
+    found: dict[float, tuple[float, float]] = {}
+    waiting = [1.0, 8.0] if quick else list(_FACTORS)
+    while waiting:
+        factor = waiting.pop()
+        found[factor] = min((_trial(trial, method, factor, cost), cost) for cost in costs)
+        best = min(found, key=lambda factor: found[factor])
+        if not (waiting or quick) and 1 / _FARTHEST < best < _FARTHEST:
+            beyond = {min(found): best / 4, max(found): best * 4}
+            waiting = [beyond[best]] if best in beyond else []
+    return {"factor": best} | ({"cost": found[best][1]} if method == "exact" else {})
+
+
+def _trial(data: Dataset, method: str, factor: float, cost: float) -> float:
+    model = _model(data, method, 0, True, factor, cost).fit(data.X_train, data.y_train)
+    return _error(model.predict(data.X_test), data)
 
 
 def _model(
