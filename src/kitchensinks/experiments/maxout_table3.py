@@ -57,7 +57,8 @@ def report(results: Results) -> Report:
             Line(f"maxout, m = {m:,}, {_told(m, p)}", errors[m, p], note=_note(m, p))
             for m, p in pairs
         ]
-        count, printed, value = FOURIER
+        _, printed, value = FOURIER
+        (count,) = own.unique("m", features="Fourier")
         lines.append(
             Line(f"Fourier, m = {count:,}", fourier, note=f"{printed}: {value} % on TIMIT")
         )

@@ -10,11 +10,12 @@ from kitchensinks.experiments import rfsvm
 from kitchensinks.experiments.claims import Below, Claim
 from kitchensinks.experiments.study import Cell, Line, Report, Results, Study, Table
 
-SIZES = [250, 500, 1000, 2000, 4000, 8000, 16_000]
+SIZES = [250, 500, 1000, 2000, 4000, 8000]
 RUNS = 10
 # N = ln²(m)/4: 12 features at m = 1000, between the 10 and the 20 of Figure 2.1.
 FACTOR = 0.25
 LAMBDAS = rfsvm.LAMBDAS[:5]
+FIXED = LAMBDAS[2]
 
 
 def cells(quick: bool) -> list[Cell]:
@@ -72,6 +73,8 @@ def report(results: Results) -> Report:
         Claim(
             "reweighted features do better than uniform ones",
             [Below(risks[m, "opt"], risks[m, "unif"], f"m = {m:,}") for m in sizes],
+            "At the least λ of the grid both reach the Bayes classifier from m = 2000 on, for the "
+            "classes lie apart. At a given λ reweighted features are better: see the second table.",
         ),
     ]
 
@@ -84,7 +87,22 @@ def report(results: Results) -> Report:
         axes.set(xscale="log", xlabel="m", ylabel="excess risk", ylim=(0, None))
         axes.legend()
 
-    return Report([Table("Excess risk", lines, digits=5)], claims, draw, (5.0, 3.4), _NOTES)
+    tables = [
+        Table("Excess risk at the best λ", lines, digits=5),
+        Table(f"Excess risk at λ = {FIXED:g}", _at(results, FIXED), digits=5),
+    ]
+    return Report(tables, claims, draw, (5.0, 3.4), _NOTES)
+
+
+def _at(results: Results, lam: float) -> list[Line]:
+    """The risk of each run at one λ."""
+    found = []
+    for m in results.unique("m"):
+        for method in rfsvm.METHODS:
+            rows = results.where(m=m, method=method).rows
+            values = [row["risks"][row["lambdas"].index(lam)] for row in rows]
+            found.append(Line(f"m = {m:,}, {method}", values))
+    return found
 
 
 _NOTES = """The thesis prints neither the sizes nor the constant in N = O(ln² m): ours is ¼. λ is
@@ -96,7 +114,7 @@ STUDY = Study(
     name="rfsvm-figure2.3",
     source="Sun 2019 (thesis), Figure 2.3",
     what="Excess risk on the annulus against the number of rows m, with N = ln²(m)/4 features",
-    minutes=8,
+    minutes=4,
     cells=cells,
     run=run,
     report=report,
