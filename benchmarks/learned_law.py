@@ -105,7 +105,8 @@ def run(name: str, contestant: str, seed: int, tuned: dict[str, Any] | None) -> 
         error = 100 * float(np.mean(classes[np.asarray(found, dtype=int)] != truth))
     result = {"error": error, "fit": fitted - start, "wall": wall, "predict": done - fitted}
     if contestant == OURS and hasattr(model, "adaptation_"):
-        result["kept"] = f"{model.adaptation_.basis}, {model.n_components_} components"
+        basis = " ".join(model.adaptation_.basis.split())
+        result["kept"] = f"{basis}, {model.n_components_} components"
     return result
 
 

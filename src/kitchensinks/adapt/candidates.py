@@ -166,7 +166,7 @@ def _fewest(sparse: bool) -> int:
     return 16 if sparse else 256
 
 
-def again(task: Task, candidate: "Candidate") -> "Candidate":
+def again(task: Task, candidate: Candidate) -> Candidate:
     """The same with more components: what stands out among few of them may not last."""
     size, outputs = len(task.data.fitted), task.targets.shape[1]
     score, _, found, limit, _ = candidate

@@ -109,14 +109,19 @@ def choose(
 
 
 def _both(task: Task, close: list[Candidate]) -> Stages | None:
-    """Dense features of a law, then its bins, where all rows say that this is clearly better."""
+    """Dense features of a law, then its bins, where that is clearly better at the same cost."""
     lasts = [candidate for candidate in close if candidate.sparse]
     firsts = [one for one in close if not one.sparse and lasts and one.found is lasts[0].found]
     if not firsts or task.counted > len(task.places):
         return None
     both = try_stages(task, firsts[0], lasts[0])
-    alone = min(candidate.score.error for candidate in close)
-    return both if both.error < _BETTER * alone else None
+    # Each then has half of what one alone may have, and gains as much by it as the other does.
+    gains = [
+        one.score.error - one.score.at(affordable(task, one.sparse, share=0.5).components)
+        for one in (both.first, both.last)
+    ]
+    alone = min(candidate.error for candidate in close)
+    return both if both.error - min(gains) < _BETTER * alone else None
 
 
 def _in_stages(task: Task, dtype: Any, both: Stages) -> tuple[Frozen, Any, Adaptation]:
