@@ -67,8 +67,8 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         are kept between passes only where they fit in half of it.
     n_jobs : threads of BLAS and compiled loops; None leaves them as they are.
     random_state : int, RandomState or None; an int names the draw for good.
-    solver : "auto" (the rule is in ``kitchensinks.fitting.fit_weights``), "direct", "conjugate" or
-        "stochastic".
+    solver : "auto" (the rule is in ``kitchensinks.fitting.fit_weights``), "direct", "conjugate",
+        "blocks" (of features, for K too large for a Gram) or "stochastic".
     tol : relative gap between objective and optimum at which solvers stop.
     max_iter : most iterations of an iterative solver.
     verbose : print progress.

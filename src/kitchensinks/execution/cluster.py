@@ -30,8 +30,8 @@ FAN_IN = 2
 PATIENCE = "30s"
 # Seconds that a scheduler has to answer in.
 ANSWER = 10
-# A task whose workers died (four of them, as Dask counts) is tried so many times.
-CHANCES = 4
+# After three deaths of its workers Dask gives a task up: it gets so many chances in all.
+CHANCES = 8
 _POLL = 0.5
 
 # Hears how many tasks are done, and of how many.
