@@ -44,8 +44,9 @@ def page(results: Path, docs: Path) -> str:
     ]
     studies = [facts for facts in studies if facts["complete"] and not facts["quick"]]
     verdicts = [claim["verdict"] for facts in studies for claim in facts["claims"]]
-    counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in (HOLDS, IN_PART, FAILS))
-    lines = [_HEAD, f"Of {len(verdicts)} claims: {counts}.", ""]
+    hold, in_part, fail = (verdicts.count(kind) for kind in (HOLDS, IN_PART, FAILS))
+    counts = f"{hold} hold, {in_part} hold in part, {fail} do not hold"
+    lines = [_HEAD, f"Of {len(verdicts)} claims {counts}.", ""]
     up = Path(os.path.relpath(results, docs)).as_posix()
     for facts in studies:
         lines += [f"## {facts['name']}: {facts['source']}", "", f"{facts['what']}.", ""]
