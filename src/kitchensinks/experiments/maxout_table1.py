@@ -32,6 +32,8 @@ PAPER = {
     16: [(20.57, 0.76), (8.19, 0.21), (5.66, 0.15), (2.87, 0.12), (2.58, 0.04)],
 }
 NEIGHBOURS = 3.09
+# The paper's five take half as long again.
+SEEDS = dict.fromkeys(PAPER, 3)
 # Shares of the mean squared feature row; below the least, float32 products are noise.
 RIDGES = [1e-8, 1e-7, 1e-6]
 BLOCK_ROWS = 6250
@@ -40,8 +42,10 @@ BLOCK_ROWS = 6250
 def cells(quick: bool) -> list[Cell]:
     if quick:
         return [{"seed": seed, "pools": [1, 4]} for seed in (0, 1)]
-    every, few = list(PAPER), [1, 2, 4]
-    return [{"seed": seed, "pools": every if seed < 3 else few} for seed in range(5)]
+    return [
+        {"seed": seed, "pools": [q for q in PAPER if seed < SEEDS[q]]}
+        for seed in range(max(SEEDS.values()))
+    ]
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
@@ -166,6 +170,7 @@ def report(results: Results) -> Report:
         Claim(
             f"q = 4 is best at m = {most:,}",
             [Below(ours[4, most], ours[q, most], f"q = 4 and {q}") for q in pools if q != 4],
+            "Pools of 8 and 16 do as well: all of q ≥ 2 lie within a fifth of a per cent.",
         ),
         Claim(
             f"below the best k-nearest neighbours ({NEIGHBOURS} %, the paper's number)",
@@ -185,8 +190,9 @@ def report(results: Results) -> Report:
         axes.set_title("MNIST: ours (dots) and the paper's (crosses)")
         axes.legend(fontsize=7)
 
+    seeds = ", ".join(f"{len(ours[q, most])} of q = {q}" for q in pools)
     table = Table("Test error on MNIST", lines, "%")
-    return Report([table], claims, draw, (5.5, 3.8), _NOTES)
+    return Report([table], claims, draw, (5.5, 3.8), f"{_NOTES} Seeds: {seeds}.")
 
 
 def _near(ours: Any, paper: Any, q: int, m: int) -> Near:
@@ -204,14 +210,14 @@ def _lambda(found: list[float]) -> str:
 _NOTES = """Pixels are divided by 255 (the paper names no scaling); squared loss on ±1 codes, no
 intercept, λ in the units of the paper's formula. A sixth of the training digits, the same for all
 seeds, is held out to choose λ (of three strengths, from the least that float32 sums allow; m =
-10,000 takes the strength of m = 5000); then all 60,000 are fitted. Five seeds for q up to 4, three
-for 8 and 16. A seed names 10,000 units of 16 directions; smaller m and q are the first of them."""
+10,000 takes the strength of m = 5000); then all 60,000 are fitted. A seed names 10,000 units of 16
+directions; smaller m and q are the first of them."""
 
 STUDY = Study(
     name="maxout-table1",
     source="Mroueh, Rennie & Goel 2015 (maxout), Table 1",
     what="MNIST test error of ridge regression on random maxout features, by m and q",
-    minutes=50,
+    minutes=40,
     cells=cells,
     run=run,
     report=report,

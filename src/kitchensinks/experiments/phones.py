@@ -16,7 +16,7 @@ from kitchensinks.datasets import Dataset
 from kitchensinks.experiments.data import load, part, percent_wrong
 
 NAMES = {"phoneme": "phonemes of TIMIT", "isolet": "ISOLET"}
-SEEDS = {"phoneme": 5, "isolet": 2}
+SEEDS = {"phoneme": 5, "isolet": 1}
 
 
 def sets(quick: bool) -> list[str]:

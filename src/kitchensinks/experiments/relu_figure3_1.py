@@ -31,7 +31,7 @@ def report(results: Results) -> Report:
 
     def draw(figure: Any) -> None:
         for axes, row in zip(figure.subplots(1, 4), results.rows, strict=True):
-            rows, labels = np.array(row["rows"]), np.array(row["labels"])
+            rows, labels = np.array(row["rows"])[:350], np.array(row["labels"])[:350]
             for label, style in ((-1, "bx"), (1, "r.")):
                 axes.plot(*rows[labels == label].T, style, ms=3)
             axes.set_title(row["data"])
