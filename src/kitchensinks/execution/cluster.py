@@ -149,10 +149,8 @@ def _counted(told: Told | None) -> Iterator[None]:
     from dask.callbacks import Callback
 
     def after(key: Any, value: Any, graph: Any, state: Any, worker: Any) -> None:
-        told(len(state["finished"]), sum(map(len, (state["finished"], _left(state)))))
-
-    def _left(state: Any) -> set[Any]:
-        return {*state["waiting"], *state["ready"], *state["running"]}
+        done = len(state["finished"])
+        told(done, done + sum(len(state[kind]) for kind in ("waiting", "ready", "running")))
 
     with Callback(posttask=after):
         yield
