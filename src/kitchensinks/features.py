@@ -392,12 +392,21 @@ class FeatureBlocks:
             features = self.of(rows)
             return part, features if work is None else work(part, features)
 
-        parts = [part for part in block_slices(self.n_rows, self.block_rows) if part.start >= start]
+        parts = (part for part in block_slices(self.n_rows, self.block_rows) if part.start >= start)
         blocks = ((part, self.rows[part]) for part in parts)
-        if work is None or len(parts) < 2:
-            return map(make, blocks)
+        if work is None or self.n_rows <= self.block_rows:
+            yield from map(make, blocks)
+            return
         _ = self.frozen.held and self.frozen.draw  # made once, before threads ask for it
-        return in_order(make, blocks)
+        yield from in_order(make, blocks, self._at_once)
+
+    @property
+    def _at_once(self) -> int:
+        """Blocks that may be worked on together, each with a product of K × K."""
+        entry, columns = self.frozen.dtype.itemsize, self.n_columns
+        rows = self.block_rows * (self.frozen.n_components if self.sparse else columns)
+        each = entry * (2.0 * rows + (0.0 if self.sparse else float(columns) ** 2))
+        return max(1, int(0.5 * self.memory_budget / max(1.0, each)))
 
     def walk(self, work: Work | None = None) -> Iterator[tuple[slice, Any]]:
         """Blocks of features, kept in memory after the first walk where they fit.

@@ -129,7 +129,7 @@ class Moments:
         new = features[:, done:]
         # Targets go into the products about their mean and in their own unit: in float32 they
         # would lose a small spread beside a large mean, or overflow.
-        level = targets.mean(axis=0)
+        level = targets.mean(axis=0) if len(targets) else np.zeros(targets.shape[1])
         spread = targets - level
         size = np.abs(spread).max(axis=0, initial=0.0)
         size = np.where(size > 0.0, size, 1.0)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numba import get_num_threads
 from scipy.spatial.distance import pdist
-from threadpoolctl import threadpool_limits
 
 from kitchensinks.adapt.scales import Law, learn_scales
 from kitchensinks.adapt.task import KNOT_ROWS, Task
 from kitchensinks.bases import Basis, Binning, Fourier
+from kitchensinks.numerics.threads import single_blas
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
 from kitchensinks.standardise import Warp, warp
 
@@ -49,7 +49,7 @@ def learn(task: Task, kernel: str, name: str, steps: int, batch: int) -> Found:
     distance = pdist(few, "cityblock" if kernel == "laplacian" else "euclidean")
     typical = float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
     start = np.full(task.n_inputs, 1.0 / typical)
-    with threadpool_limits(1, user_api="blas"):
+    with single_blas():
         law = learn_scales(task.batches(rows), start, [batch] * steps, kernel, task.hot)
     return Found(kernel, name, mapped.times(law.scales), law)
 
@@ -61,7 +61,7 @@ def best_map(task: Task, kernel: str, names: tuple[str, ...]) -> tuple[float, Fo
         return learn(task, kernel, name, _SHORT_STEPS, _SHORT_BATCH)
 
     scores = []
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(get_num_threads()) as pool:
+    with single_blas(), ThreadPoolExecutor(get_num_threads()) as pool:
         runs = list(pool.map(short, names))
     for name, found in zip(names, runs, strict=True):
         error = float(np.mean(found.law.errors[-_SHORT_STEPS // 3 :]))

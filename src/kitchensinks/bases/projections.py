@@ -69,7 +69,7 @@ def sample_projection(
         normals = words.normal(count // size, n_inputs, size)
         # Threads of a QR factorisation wait for each other at every step: on a machine that has
         # other work they were measured to take fifty times as long as one thread.
-        with single_blas:
+        with single_blas():
             rotations, triangles = np.linalg.qr(normals)
         signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))
         rows = (rotations * signs[:, None, :]).transpose(0, 2, 1).reshape(count, n_inputs)

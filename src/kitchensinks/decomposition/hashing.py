@@ -12,6 +12,7 @@ from kitchensinks.bases import Draw, Maxout
 from kitchensinks.bases.base import check_count
 from kitchensinks.bases.projections import project
 from kitchensinks.decomposition.principal import float_rows
+from kitchensinks.numerics.threads import looped
 from kitchensinks.rows import block_slices
 from kitchensinks.transform import seed_of
 
@@ -190,7 +191,7 @@ def different_letters(codes: Packed, others: Packed) -> NDArray[np.int64]:
     return out
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def _different_letters(codes: Any, others: Any, out: Any) -> None:
     """Σ over words of the number of bits of OR_p (a_p XOR b_p)."""
     n_planes, n_words = codes.shape[1], codes.shape[2]

@@ -69,6 +69,7 @@ _PRIVATE = {
     "_sample",
     "_posterior",
     "_condensed",
+    "_sampled",
     "_unit",
     "_centre",
 }

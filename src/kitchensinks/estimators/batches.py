@@ -60,9 +60,13 @@ class Batches(KitchenSink):
     def _freeze_stream(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Batch:
         self._check_streams()
         batch = self._first_batch(X, y, sample_weight, classes)
-        with threads(self.n_jobs):
-            self._freeze(batch, stream=True)
-            self._start_stream(batch)
+        try:
+            with threads(self.n_jobs):
+                self._freeze(batch, stream=True)
+                self._start_stream(batch)
+        except BaseException:
+            self._forget()
+            raise
         return batch
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Any:
@@ -212,7 +216,7 @@ class Batches(KitchenSink):
     def _find_moments(self) -> Moments | None:
         condensed = self.__dict__.get("_condensed")
         if condensed is None:  # another thread was faster
-            return self.__dict__["moments_"]
+            return self.__dict__.get("moments_")
         moments, groups = condensed
         return groups.expand_moments(moments)
 

@@ -10,9 +10,9 @@ from typing import Any
 import numba
 import numpy
 import scipy
-from threadpoolctl import threadpool_limits
 
 import kitchensinks
+from kitchensinks.numerics.threads import blas_threads
 
 try:
     import dask
@@ -77,7 +77,7 @@ def persist(*nodes: Any) -> list[Any]:
     """The tasks, begun: their values stay where they are made for as long as the tasks are held."""
     client = active_client()
     if client is None:
-        with threadpool_limits(limits=1):
+        with blas_threads(1):
             return list(dask.persist(*nodes))
     return list(client.persist(list(nodes)))
 
@@ -92,7 +92,7 @@ def compute(*nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
     client = active_client()
     if client is None:
         # As many tasks run as there are cores: one thread for each.
-        with threadpool_limits(limits=1), _counted(told):
+        with blas_threads(1), _counted(told):
             return tuple(dask.compute(*nodes))
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
@@ -236,7 +236,7 @@ def one_thread() -> Iterator[None]:
 @contextmanager
 def all_threads() -> Iterator[None]:
     """BLAS on all cores: for the one task that everything else waits for."""
-    with threadpool_limits(limits=CPU_COUNT):
+    with blas_threads(CPU_COUNT):
         yield
 
 

@@ -135,7 +135,7 @@ def fit_weights(
        Gram's metric.
     """
     # Threads of a factorisation wait for each other at every step: small ones are faster alone.
-    with single_blas if blocks.n_columns <= FEW_COLUMNS else nullcontext():
+    with single_blas() if blocks.n_columns <= FEW_COLUMNS else nullcontext():
         return _fit_weights(blocks, targets, weights, settings, calibrate, moments)
 
 
@@ -150,6 +150,11 @@ def _fit_weights(
     squared = settings.loss.name == "squared"
     if settings.second is not None:
         return fit_stages(blocks, targets, weights, settings, settings.second, calibrate)
+    if blocks.sparse and settings.solver in ("blocks", "conjugate") and not many_sparse(blocks):
+        raise ValueError(
+            f"solver={settings.solver!r} needs a basis with dense features, or more sparse columns "
+            f"than {blocks.n_columns}: use solver='auto' or 'direct'."
+        )
     if _blockwise(blocks, settings):
         return fit_blocks(blocks, targets, weights, settings)
     if not takes_span(blocks, settings):

@@ -51,9 +51,10 @@ def fit_conjugate(
         return np.asarray(image - np.outer(mean, mean @ vector))
 
     equations = sample.normal_equations(settings.fit_intercept)
-    noise = gram_noise(blocks.frozen.dtype, float(np.trace(equations.gram)), n_rows)
+    dtype, trace = blocks.frozen.dtype, float(np.trace(equations.gram))
+    noise, sample_noise = (gram_noise(dtype, trace, count) for count in (n_rows, sample.count))
     warn_noise(alpha, noise)
-    precondition = factored_preconditioner(equations.gram, alpha)
+    precondition = factored_preconditioner(equations.gram, alpha, sample_noise)
     solution = conjugate_gradients(
         gram,
         cross,

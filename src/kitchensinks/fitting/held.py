@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.features import BLOCK_ROWS, FeatureBlocks, Frozen
+from kitchensinks.features import BLOCK_ROWS, FeatureBlocks, Frozen, Work
 from kitchensinks.rows import block_slices
 from kitchensinks.solvers import Design
 
@@ -28,11 +28,13 @@ class HeldRows:
         features = sum(int(block.total_bytes) for block in self.blocks) if self.keep else 0
         return features + sum(int(part.shape[0]) * int(part.shape[1]) * 8 for part in self.parts)
 
-    def walk(self) -> Iterator[tuple[slice, Any]]:
+    def walk(self, work: Work | None = None) -> Iterator[tuple[slice, Any]]:
+        """Blocks of features, or what `work` makes of (slice of all rows, features)."""
         done = 0
         for block in self.blocks:
-            for rows, features in block.walk() if self.keep else block.fresh():
-                yield slice(done + rows.start, done + rows.stop), features
+            for own, features in block.walk() if self.keep else block.fresh():
+                rows = slice(done + own.start, done + own.stop)
+                yield rows, features if work is None else work(rows, features)
             done += block.n_rows
 
     @property

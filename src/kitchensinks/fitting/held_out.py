@@ -75,6 +75,7 @@ def held_out_scores(
         fresh=fresh,
         pick=features.__getitem__,
         n_rows=len(features),
+        cached=True,
         sums=None,
     )
     one = None if settings.one is None else settings.one[split.places]

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -177,9 +178,11 @@ def space_of(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -
     shift = blocks.pilot() if settings.fit_intercept else np.zeros(blocks.n_columns)
     n_rows, n_columns, dtype = blocks.n_rows, blocks.n_columns, blocks.frozen.dtype
     sums = blocks.sums if blocks.summable else None
-    return Space(
-        walk, fresh, pick, n_rows, n_columns, dtype, shift, cached=blocks.cached, sums=sums
-    )
+    cached = blocks.cached
+    if blocks.sparse:
+        # Filled in, they are made anew for every walk unless all of them fit.
+        cached = cached and dtype.itemsize * n_rows * n_columns <= 0.5 * blocks.memory_budget
+    return Space(walk, fresh, pick, n_rows, n_columns, dtype, shift, cached=cached, sums=sums)
 
 
 def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -> Space:
@@ -246,13 +249,14 @@ def sum_moments(
             None if settings.one is None else settings.one[rows],
         )
 
-    blocks = space.walk(work=sums) if keep else space.fresh(work=sums)
+    blocks: Any = space.walk(work=sums) if keep else space.fresh(work=sums)
     if settings.checkpoint is not None and space.span is None:
         keep, source = False, partial(space.fresh, work=sums)
         blocks = settings.checkpoint.over(phase, source, moments.state, moments.restore)
-    for rows, block in blocks:
-        moments.take(block)
-        settings.progress(f"summed {rows.stop} of {len(targets)} rows")
+    with closing(blocks):
+        for rows, block in blocks:
+            moments.take(block)
+            settings.progress(f"summed {rows.stop} of {len(targets)} rows")
     moments.close()
     return moments
 

@@ -1,6 +1,7 @@
 """Squared loss: the ridge path with leave-one-out, one Cholesky for a given ridge, or a ball."""
 
 import math
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -131,7 +132,7 @@ def _leave_one_out(
         return path.left_out_squares(features, targets[rows], own, alphas, one)
 
     source = partial(space.fresh, work=squares)
-    blocks = source()
+    blocks: Any = source()
     if settings.checkpoint is not None and space.span is None:
         blocks = settings.checkpoint.over(
             "leave-one-out",
@@ -139,8 +140,9 @@ def _leave_one_out(
             lambda: {"total": total},
             lambda state: np.copyto(total, state["total"]),
         )
-    for _, block in blocks:
-        total += block
+    with closing(blocks):
+        for _, block in blocks:
+            total += block
     return total / path.equations.weight
 
 

@@ -70,7 +70,7 @@ def fit_stages(
     space = space_of(first.blocks, weights, settings)
     design = SparseDesign(sparse_features(last.blocks), last.blocks.n_rows, last.blocks.n_columns)
 
-    def solve(own: Array | None) -> tuple[Fit, Any, Array]:
+    def solve(own: Array | None, settings: Settings) -> tuple[Fit, Any, Array]:
         """Both stages on rows of these weights, and the scores of all rows."""
         settings.progress("first stage")
         one = fit_squared(space, targets, own, settings)
@@ -87,8 +87,10 @@ def fit_stages(
         share = min(HELD_OUT, CALIBRATED / blocks.n_rows)
         split = Split.of(settings, weights, share=share)
         if split is not None:
-            held_out = split.places[split.held], solve(split.fitted)[2][split.held]
-    one, two, _ = solve(weights)
+            # The sums in a checkpoint are those of all rows.
+            apart = replace(settings, checkpoint=None)
+            held_out = split.places[split.held], solve(split.fitted, apart)[2][split.held]
+    one, two, _ = solve(weights, settings)
     together = np.zeros((blocks.n_columns, targets.shape[1]))
     together[first.columns] = FIRST_SHARE * first.factor * one.weights
     together[last.columns] = last.factor * two.weights

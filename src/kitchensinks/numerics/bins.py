@@ -6,6 +6,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.threads import looped
+
 # Cells are clipped here before they become integers, so that no row overflows.
 CELL_LIMIT = float(2**50)
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -44,7 +46,7 @@ def _add_cells(
         names[i] += scrambled * multiplier
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def bin_hashes(rows: Any, shift: Any, rate: Any, multiplier: Any, out: Any) -> None:
     """The 64-bit name of the bin of every row in every grid.
 
@@ -117,7 +119,7 @@ def _enter(found: Any, count: Any, slots: Any) -> None:
         slots[place] = k
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def number_names(names: Any, found: Any, counts: Any, numbers: Any) -> None:
     """The different names of each grid in the order in which they come, and every name's number.
 
@@ -172,7 +174,7 @@ def number_names_plain(
         numbers[g] = np.argsort(order)[place]
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def find_columns(names: Any, table: Any, offsets: Any, out: Any) -> None:
     """The column of each bin name, or −1 where the bin is not in the table.
 
@@ -223,7 +225,7 @@ def find_columns_plain(
 _TILE = 2**16
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def sum_of_bins(columns: Any, values: Any, out: Any) -> None:
     """out_i = Σ_g values[columns[g, i]]: the product of a binned feature matrix with values.
 
@@ -258,7 +260,7 @@ def sum_of_bins_plain(
     out[:] = np.where((columns >= 0)[:, :, None], values[columns], 0.0).sum(axis=0)
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def sum_into_bins(columns: Any, values: Any, out: Any) -> None:
     """out[columns[g, i]] += values_i for every grid: the transposed product.
 

@@ -12,7 +12,7 @@ import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 import numba
@@ -22,12 +22,16 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Loop = Callable[..., Any]
 
+# Held by the one compiled loop that uses all threads.
+_POOL = threading.Lock()
+
 
 def looped(**options: Any) -> Callable[[Loop], Loop]:
     """Compile a loop twice: for all threads, and for callers that have one thread each.
 
-    The second form starts no threads and lets others run beside it; numba's own pool may not be
-    entered from two threads at once on every platform.
+    The second form starts no threads and lets others run beside it; it also serves whoever comes
+    while the pool of threads is taken, because that pool may not be entered twice at once on every
+    platform.
     """
 
     def compile_both(function: Loop) -> Loop:
@@ -40,7 +44,12 @@ def looped(**options: Any) -> Callable[[Loop], Loop]:
 
         @functools.wraps(function)
         def call(*arguments: Any) -> Any:
-            return (alone if numba.get_num_threads() == 1 else together)(*arguments)
+            if numba.get_num_threads() == 1 or not _POOL.acquire(blocking=False):
+                return alone(*arguments)
+            try:
+                return together(*arguments)
+            finally:
+                _POOL.release()
 
         return call
 
@@ -62,39 +71,57 @@ def _blas_threads() -> int:
     return min((int(pool["num_threads"]) for pool in _blas().info()), default=1)
 
 
-class _SingleBlas:
-    """BLAS with one thread, for the process, while anyone in it wants that."""
+class _BlasLimits:
+    """How many threads BLAS has: a number for the whole process, set by whoever came last.
+
+    Those who leave may do so in any order; the last one puts back what the first one found.
+    """
 
     def __init__(self) -> None:
-        self._lock, self._users = threading.Lock(), 0
-        self._limit: Any = None
+        self._lock = threading.Lock()
+        self._active: list[tuple[object, int, bool]] = []
+        self._found: Any = None
         self._count = 1
 
-    def __enter__(self) -> None:
+    @contextmanager
+    def __call__(self, count: int, alone: bool = False) -> Iterator[None]:
+        """`alone`: for a time, and not because fewer threads were asked for."""
+        token = object()
         with self._lock:
-            if self._users == 0:
-                self._count = _blas_threads()
-                self._limit = _blas().limit(limits=1)
-            self._users += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limit.restore_original_limits()
+            if not self._active:
+                self._count, self._found = _blas_threads(), _blas().limit(limits=None)
+            self._active.append((token, count, alone))
+            _blas().limit(limits=count)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._active = [entry for entry in self._active if entry[0] is not token]
+                if self._active:
+                    _blas().limit(limits=self._active[-1][1])
+                else:
+                    self._found.restore_original_limits()
 
     def allowed(self) -> int:
-        """Threads that BLAS has when nobody holds it to one."""
+        """Threads that BLAS has when nobody holds it to one for a time."""
         with self._lock:
-            return self._count if self._users else _blas_threads()
+            if not self._active:
+                return _blas_threads()
+            asked = [count for _, count, alone in self._active if not alone]
+            return asked[-1] if asked else self._count
 
 
-single_blas = _SingleBlas()
+blas_threads = _BlasLimits()
+
+
+def single_blas() -> AbstractContextManager[None]:
+    """BLAS with one thread, for the process: its threads would only wait for each other."""
+    return blas_threads(1, alone=True)
 
 
 def thread_count() -> int:
     """Threads that BLAS and compiled loops may both use."""
-    return max(1, min(int(numba.get_num_threads()), single_blas.allowed()))
+    return max(1, min(int(numba.get_num_threads()), blas_threads.allowed()))
 
 
 @contextmanager
@@ -111,7 +138,7 @@ def threads(n_jobs: int | None) -> Iterator[None]:
     before = numba.get_num_threads()
     numba.set_num_threads(min(count, most))
     try:
-        with thread_pools().limit(limits=count):
+        with blas_threads(count):
             yield
     finally:
         numba.set_num_threads(before)
@@ -127,23 +154,25 @@ def check_jobs(n_jobs: Any) -> None:
         )
 
 
-def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+def in_order(
+    work: Callable[[Item], Result], items: Iterable[Item], most: int | None = None
+) -> Iterator[Result]:
     """work(item) for each item, in their order, as many at a time as there are threads.
 
-    Items are taken by the caller's thread, one more than there are threads ahead of the results;
-    so memory is bounded, and sums over the results have the same bits each time. With one thread
-    it is `map`.
+    At most `most` threads, where the memory of each matters. Items are taken by the caller's
+    thread, one more than there are threads ahead of the results, and sums over the results have
+    the same bits each time. With one thread it is `map`.
 
     >>> list(in_order(abs, [-2, 1, -3]))
     [2, 1, 3]
     """
-    count = thread_count()
+    count = thread_count() if most is None else min(thread_count(), most)
     if count == 1:
         yield from map(work, items)
         return
     waiting: deque[Future[Result]] = deque()
     with (
-        single_blas,
+        single_blas(),
         ThreadPoolExecutor(count, initializer=numba.set_num_threads, initargs=(1,)) as pool,
     ):
         try:

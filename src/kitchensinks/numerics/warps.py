@@ -7,6 +7,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.threads import looped
+
 LINEAR, SQUASH, QUANTILE, MIX = 0, 1, 2, 3
 # Squashed values stay within ± this many deviations.
 BEND = 3.0
@@ -37,7 +39,7 @@ def _rank(value: Any, knots: Any) -> Any:
     return (low - 1 + (value - knots[low - 1]) / (knots[low] - knots[low - 1])) / last
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def warp_rows(
     rows: Any, mean: Any, scale: Any, kind: Any, knots: Any, factor: Any, out: Any
 ) -> None:

@@ -210,7 +210,7 @@ def eigen(gram: Floats) -> tuple[Floats, Floats]:
     """Rising eigenvalues of a kernel's matrix, and eigenvectors."""
     # Threads of a factorisation wait for each other: with other work on the machine, one thread
     # was measured to be four to forty times as fast as two.
-    with single_blas:
+    with single_blas():
         values, vectors = np.linalg.eigh(gram)
     return check_eigenvalues(values), vectors
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.losses import Array
+from kitchensinks.numerics.threads import looped
 from kitchensinks.solvers.problem import Solution
 
 
@@ -53,7 +54,7 @@ class Shared(NamedTuple):
     counts: Array
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def _count_rows(columns: Any, fitted: Any, counts: Any, owners: Any) -> None:
     """counts_c: how many fitted rows column c has; owners_c: the last of them."""
     n_grids, n_rows = columns.shape
@@ -65,7 +66,7 @@ def _count_rows(columns: Any, fitted: Any, counts: Any, owners: Any) -> None:
                 owners[own[i]] = i
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def _renumber(columns: Any, order: Any, counts: Any, ends: Any, numbers: Any, out: Any) -> None:
     """numbers_c: the new number of column c, as it comes; out: those of the rows in their order;
     ends: the new offsets."""
@@ -110,7 +111,7 @@ _TILE = 2**15
 _FITTING, _SORTED_BY = 2**16, 3
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def _gather(columns: Any, values: Any, out: Any) -> None:
     """out_i = Σ_g values[columns[g, i]], two grids at a time: sums are stored half as often.
 
@@ -136,7 +137,7 @@ def _gather(columns: Any, values: Any, out: Any) -> None:
                         total[o] += left[o] + both * right[o]
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def _scatter(columns: Any, offsets: Any, values: Any, out: Any) -> None:
     """out[columns[g, i]] += values_i for every grid, and zero for the last column of each."""
     n_grids, n_rows = columns.shape
@@ -156,7 +157,7 @@ def _scatter(columns: Any, offsets: Any, values: Any, out: Any) -> None:
         out[offsets[g + 1] - 1] = 0.0
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def _step(offsets: Any, alphas: Any, direction: Any, image: Any, bend: Any) -> None:
     """image += α·direction, and bend_go = Σ direction·image over the columns of grid g."""
     for g in numba.prange(len(offsets) - 1):
@@ -168,7 +169,7 @@ def _step(offsets: Any, alphas: Any, direction: Any, image: Any, bend: Any) -> N
             bend[g, o] = total
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def _move(
     offsets: Any,
     length: Any,
@@ -196,7 +197,7 @@ def _move(
             sums[0, g, o], sums[1, g, o], sums[2, g, o] = shaped, square, inner
 
 
-@numba.njit(parallel=True, cache=True)
+@looped()
 def _turn(offsets: Any, keep: Any, spread: Any, residual: Any, direction: Any) -> None:
     """direction = M⁻¹r + keep·direction."""
     last = spread.shape[1] - 1

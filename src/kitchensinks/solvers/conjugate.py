@@ -126,11 +126,12 @@ class _State:
         self.fall = fallen
 
 
-def factored_preconditioner(gram: Array, alpha: float) -> Operator:
-    """v ↦ (Ĝ + αI)⁻¹v for the Gram Ĝ of a sample of the rows."""
+def factored_preconditioner(gram: Array, alpha: float, noise: float = 0.0) -> Operator:
+    """v ↦ (Ĝ + αI)⁻¹v for the Gram Ĝ of a sample of the rows, known up to `noise`."""
     shifted = gram.copy()
     # Directions that the sample does not show keep a little of its mean eigenvalue.
-    floor = max(alpha, 1e-9 * float(np.trace(gram)) / len(gram), np.finfo(float).tiny)
+    least = max(10.0 * noise, 1e-9 * float(np.trace(gram)) / len(gram), np.finfo(float).tiny)
+    floor = max(alpha, least)
     shifted[np.diag_indices_from(shifted)] += floor
     factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
     return lambda vector: np.asarray(cho_solve(factor, vector, check_finite=False))

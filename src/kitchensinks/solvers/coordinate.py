@@ -190,7 +190,7 @@ class _State:
                     self.problem.fit_intercept,
                 )
 
-        for _ in in_order(work, range(len(self.dual))):
+        for _ in (in_order if len(self.dual) > 1 else map)(work, range(len(self.dual))):
             pass
 
 

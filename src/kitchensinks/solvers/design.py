@@ -63,10 +63,12 @@ class Design:
                 image = image + (part.T @ answer.astype(self.dtype)).astype(np.float64)
             return np.asarray(image)
 
-        images = list(self.traverse(products))
-        if not images:
+        total: Array | None = None
+        for image in self.traverse(products):
+            total = image if total is None else total + image
+        if total is None:
             raise ValueError("blocks() gave no rows: need at least one block of features.")
-        return np.asarray(sum(images[1:], images[0]))
+        return total
 
     def each(self, function: Callable[..., Any], *vectors: Any, **shared: Any) -> Any:
         """The row vector function(*vectors, **shared), which works row by row."""

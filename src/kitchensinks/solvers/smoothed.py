@@ -17,7 +17,7 @@ from kitchensinks.solvers.problem import Callback, Problem, Solution, responses
 from kitchensinks.solvers.quadratic import FactoredGram
 from kitchensinks.solvers.smooth import Keep, solve_smooth
 
-# The first width, as a part of the loss of the best constant score.
+# The first width, as a part of the loss at score zero.
 FIRST_WIDTH = 0.3
 # A width is at least halved, and at most divided by this, from one problem to the next.
 SHARPEST = 30.0
@@ -84,7 +84,7 @@ def solve_smoothed(
             f"loss={loss.name!r} needs alpha > 0 or a constraint where rows are not kept."
         )
     first_pass, done = problem.design.passes, 0
-    width = FIRST_WIDTH * problem.scale
+    width = max(FIRST_WIDTH * problem.scale, np.finfo(float).tiny)
     best: Solution | None = None
     bound = -np.inf
     inner = 0.1
@@ -114,7 +114,7 @@ def solve_smoothed(
         converged = problem.close_enough(best.objective, gap, tol)
         if converged or done >= max_iter:
             break
-        wanted = 0.5 * tol * best.objective
+        wanted = max(0.5 * tol * best.objective, np.finfo(float).tiny)
         lost = max(objective - below - found.gap, 0.0)
         width /= float(np.clip(lost / wanted, 2.0, SHARPEST))
         inner = max(INNER * tol, 1e-12)

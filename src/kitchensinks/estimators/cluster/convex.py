@@ -47,7 +47,7 @@ def fit_convex(job: Job, calibrate: bool) -> tuple[Sums, Fit]:
             fitted = job.summed(limit, inside, "sums-without-held-out")
             alpha, alphas, errors = _choose_alpha(job, rows, fitted, inside, outside)
             # Sums add up: those held out are all that is missing.
-            found = fitted.merge(job.summed(limit, outside, "sums-of-held-out"))
+            found = fitted.merge(job.summed(0, outside, "sums-of-held-out"))
         else:
             alpha, found = float(settings.alpha), job.summed(limit)
         problem, factored, noise = problem_of(

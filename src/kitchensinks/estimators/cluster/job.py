@@ -91,14 +91,13 @@ class Job:
             (found,) = self.compute(self.sums(self.bundles(), limit, split))
             return found
         total: list[Sums] = []
-        identity = self.seen.look.sample
 
         def state() -> dict[str, Any]:
             moments, sample = total[-1]
-            return {**moments.state(), **_packed(sample), "rows": _identity(identity)}
+            return {**moments.state(), **_packed(sample), "rows": _identity(self.seen)}
 
         def restore(arrays: dict[str, Any]) -> None:
-            same_rows(arrays["rows"], _identity(identity))
+            same_rows(arrays["rows"], _identity(self.seen))
             moments = Moments.zeros(np.zeros(0), 0)
             moments.restore(arrays)
             total.append(Sums(moments, _unpacked(arrays)))
@@ -211,10 +210,10 @@ def settings_of(estimator: Any) -> Settings:
 # -- sums in a checkpoint ----------------------------------------------------------------
 
 
-def _identity(sample: RowSample | None) -> np.ndarray:
-    """What tells rows from other rows: the lowest of their keys."""
-    assert sample is not None
-    return sample.keys[:64]
+def _identity(seen: Seen) -> np.ndarray:
+    """What tells rows from other rows: the lowest of their keys, and a digest of the targets."""
+    assert seen.look.sample is not None
+    return np.append(seen.look.sample.keys[:64], np.uint64(seen.digest))
 
 
 def same_rows(theirs: np.ndarray, mine: np.ndarray) -> None:

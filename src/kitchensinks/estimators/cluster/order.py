@@ -37,7 +37,9 @@ def reaching(partitions: Partitions, nodes: list[Any], rank: Callable[[Array], A
             wanted = rank(weights.sum(axis=0))
             prefix = np.zeros(weights.shape[1], dtype=np.uint64)
         reached = below + np.cumsum(weights, axis=0)
-        place = np.argmax(reached >= wanted, axis=0)
+        # Rounding may leave the last sum just below what is wanted: then it is the last interval.
+        least = np.minimum(wanted, reached[-1])
+        place = np.argmax(reached >= least, axis=0)
         columns = np.arange(len(place))
         below = reached[place, columns] - weights[place, columns]
         prefix = (prefix << np.uint64(_BITS)) | place.astype(np.uint64)

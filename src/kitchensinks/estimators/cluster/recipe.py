@@ -1,5 +1,6 @@
 """What runs on the workers: each partition is read, checked and summed where it is."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ _STAYS = {
     "moments_",
     "feature_names_in_",
     "_condensed",
+    "_sampled",
     "_few",
     "_listener",
     "_watcher",
@@ -39,10 +41,20 @@ def both(mine: Any, theirs: Any) -> Any:
     return theirs if mine is None else mine if theirs is None else mine.merge(theirs)
 
 
+def _digest(number: int, targets: Any, weights: Any) -> int:
+    """What tells the targets and weights of a partition from others."""
+    found = hashlib.sha256(str(number).encode())
+    for values in (targets, weights):
+        plain = np.asarray(values)
+        plain = plain.astype(str) if plain.dtype == object else plain
+        found.update(np.ascontiguousarray(plain).tobytes())
+    return int.from_bytes(found.digest()[:8], "little")
+
+
 class Seen(NamedTuple):
     """What a look at partitions has found: targets, scaler and sample, rows of each partition.
 
-    `memory`: the least budget of a worker, in bytes.
+    `memory`: the least budget of a worker, in bytes; `digest`: of targets and weights.
     """
 
     targets: Any
@@ -50,6 +62,7 @@ class Seen(NamedTuple):
     rows: dict[int, int]
     weight: float
     memory: float
+    digest: int = 0
 
     def merge(self, other: "Seen") -> "Seen":
         return Seen(
@@ -58,6 +71,7 @@ class Seen(NamedTuple):
             {**self.rows, **other.rows},
             self.weight + other.weight,
             min(self.memory, other.memory),
+            self.digest ^ other.digest,
         )
 
     @property
@@ -160,7 +174,8 @@ class Recipe:
                 weights = self.estimator._encoded(*read).weights
             look = Look.of(rows, weights, self.seed, bool(self.estimator.standardize), True)
             total = float(len(y) if weights is None else weights.sum())
-            return Seen(summary, look, {part.number: len(y)}, total, memory)
+            digest = _digest(part.number, y, weights)
+            return Seen(summary, look, {part.number: len(y)}, total, memory, digest)
 
     def targets(self, part: Part, n_outputs: int) -> tuple[Array, Array]:
         """The targets as they came, (n, outputs), and their weights."""
