@@ -329,3 +329,13 @@ def test_few_rows_then_many_with_too_little_memory():
     model.partial_fit(X, y)
     assert model.solver_ == "stochastic gradients"
     assert model.score(X, y) > 0.75
+
+
+def test_a_first_batch_that_fails_leaves_nothing_behind():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = ks.KitchenSinkClassifier(ks.Binning(), 5, loss="hinge", random_state=0)
+    with pytest.raises(ValueError, match="dense"):
+        model.partial_fit(X, y, classes=[0, 1])
+    model.set_params(loss="squared").partial_fit(X, y, classes=[0, 1])
+    assert model.score(X, y) > 0.8

@@ -42,6 +42,34 @@ def test_conjugate_gradients_are_the_direct_solution(alpha, n_components, interc
     assert model.effective_dimension_ == pytest.approx(direct.effective_dimension_, rel=0.05)
 
 
+def test_a_block_without_a_row_of_the_sample_does_no_harm():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4097, 3)).astype(np.float32)
+    y = np.sin(X[:, 0])
+    options = {"basis": ks.Fourier(), "n_components": 20, "alpha": 1e-4, "random_state": 0}
+    direct = ks.KitchenSinkRegressor(**options).fit(X, y)
+    model = ks.KitchenSinkRegressor(solver="conjugate", tol=1e-6, **options).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), direct.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("solver", ["conjugate", "blocks"])
+def test_few_sparse_columns_have_no_use_for_these_solvers(solver):
+    model = ks.KitchenSinkRegressor(ks.Binning(), 3, alpha=1e-3, solver=solver)
+    with pytest.raises(ValueError, match="needs a basis with dense features"):
+        model.fit(ROWS, VALUES)
+
+
+def test_a_ridge_below_the_rounding_of_the_gram_is_fitted_all_the_same():
+    X = np.random.default_rng(0).normal(size=(2000, 3)).astype(np.float32)
+    model = ks.KitchenSinkRegressor(
+        ks.Fourier(gamma=1e-3), 200, alpha=1e-13, solver="conjugate", dtype="float32"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, X[:, 0])
+    assert np.isfinite(model.predict(X)).all()
+
+
 def test_auto_takes_conjugate_gradients_where_the_rule_says(monkeypatch):
     from kitchensinks.fitting import conjugate
 

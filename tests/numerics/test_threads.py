@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from kitchensinks.numerics.products import gram_lower
-from kitchensinks.numerics.threads import check_jobs, in_order, looped, thread_count, threads
+from kitchensinks.numerics.threads import (
+    blas_threads,
+    check_jobs,
+    in_order,
+    looped,
+    single_blas,
+    thread_count,
+    threads,
+)
 
 COUNTS = [1, 2] if numba.config.NUMBA_NUM_THREADS > 1 else [1]
 
@@ -106,3 +114,47 @@ def test_rows_of_any_layout_have_a_gram():
 def test_a_number_of_threads_that_makes_no_sense(n_jobs):
     with pytest.raises(ValueError, match="need a whole number of threads"):
         check_jobs(n_jobs)
+
+
+def test_limits_may_end_in_any_order():
+    before = blas_threads.allowed()
+    inner, outer = single_blas(), blas_threads(2)
+    inner.__enter__()
+    outer.__enter__()
+    inner.__exit__(None, None, None)
+    assert blas_threads.allowed() == 2
+    outer.__exit__(None, None, None)
+    assert blas_threads.allowed() == before
+
+
+def test_one_thread_for_a_time_is_not_a_wish_for_fewer():
+    before = thread_count()
+    with single_blas():
+        assert thread_count() == before
+    with blas_threads(1):
+        assert thread_count() == 1
+
+
+@pytest.mark.parametrize("most", [1, 2, None])
+def test_no_more_threads_than_memory_allows(most):
+    running, peak = set(), []
+
+    def work(item):
+        running.add(item)
+        peak.append(len(running))
+        time.sleep(0.005)
+        running.discard(item)
+
+    list(in_order(work, range(8), most))
+    assert max(peak) <= min(thread_count(), most or thread_count())
+
+
+def test_a_loop_that_finds_the_pool_taken_runs_alone():
+    values = [np.arange(1000.0) for _ in range(8)]
+    workers = [threading.Thread(target=double, args=(own,)) for own in values]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for own in values:
+        np.testing.assert_array_equal(own, 2.0 * np.arange(1000.0))
