@@ -307,7 +307,8 @@ class KitchenSink(BaseEstimator):
         found = adapted(self, batch, self.dtype or np.float32, stream)
         if found is not None:
             frozen, columns, self.adaptation_ = found
-            self._binned = (batch.rows, columns)
+            if columns is not None:
+                self._binned = (batch.rows, columns)
             self.feature_importances_ = self.adaptation_.importances
             self._set_frozen(frozen)
             return
