@@ -69,7 +69,7 @@ def report(results: Results) -> Report:
                     _DELTA,
                     0.01,
                     "lower",
-                    label=basis,
+                    label=f"{basis}, K = {count}",
                 )
                 for basis in _BASES
                 for count in counts
