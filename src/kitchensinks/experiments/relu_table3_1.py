@@ -147,6 +147,8 @@ def report(results: Results) -> Report:
                     for name in sets
                     for basis in bandwidths.BASES
                 ],
+                "The library has one step for all sets, where the thesis screened one for each. "
+                "Solved, the same problems reach the thesis's numbers.",
             )
             for solver, told in (
                 ("theirs", "by stochastic gradients as in the thesis"),
@@ -164,6 +166,8 @@ def report(results: Results) -> Report:
                 for name, (worse, best) in better.items()
                 for solver in SOLVERS
             ],
+            "With the problem solved, the two are within a tenth of a per cent of each other on "
+            "MNIST and covtype.",
         ),
         Claim(
             "ReLU features take less time to train on every set",
@@ -173,6 +177,7 @@ def report(results: Results) -> Report:
                 )
                 for name in sets
             ],
+            "A dense matrix product gains nothing by the zeros of ReLU features.",
         ),
     ]
 
