@@ -374,6 +374,8 @@ class KitchenSink(BaseEstimator):
             return "auto"
         return float(found.ridge / X.shape[0])
 
+    # Which columns of a Dask collection keep their own scale, as `Columns.unscaled` says.
+    _unscaled: Any = None
     # Whom progress is told to, beside the screen.
     _listener: Callable[[str], None] | None = None
     # ... and whom the tasks of a cluster that are done are counted for.
