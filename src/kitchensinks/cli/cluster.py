@@ -57,6 +57,7 @@ def fit_on_cluster(
         )
         choice = _choose(options, source, work, terminal)
         model = estimator(options, source.task, choice)
+        model._unscaled = source.columns.unscaled
         validation = None
         if options.validation > 0:
             with _watched(model, "Fitting without the held-out rows", terminal):
@@ -136,9 +137,11 @@ def _watched(model: Any, title: str, terminal: Terminal) -> Iterator[None]:
 def _numbers(frame: Any, columns: Columns) -> Any:
     """The columns of a partition as numbers, by a recipe learned from the sample."""
     import pandas
-    from pyarrow import RecordBatch
+    from pyarrow import RecordBatch, Table
 
-    batch = RecordBatch.from_pandas(frame, preserve_index=False)
+    table = Table.from_pandas(frame, preserve_index=False)
+    arrays = [column.combine_chunks() for column in table.columns]
+    batch = RecordBatch.from_arrays(arrays, names=table.column_names)
     return pandas.DataFrame(columns.apply(batch), columns=columns.outputs, index=frame.index)
 
 

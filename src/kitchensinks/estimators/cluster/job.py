@@ -177,6 +177,7 @@ def freeze(estimator: Any, seen: Seen, partitions: Partitions, seed: int) -> Non
         schema.n_inputs,
         int(plain_components(estimator)),
         estimator._working_dtype(np.broadcast_to(np.zeros((), schema.dtype), shape), False),
+        estimator._unscaled,
     )
     estimator._set_frozen(frozen)
 
