@@ -382,7 +382,6 @@ class KitchenSink(BaseEstimator):
             return "auto"
         return float(found.ridge / X.shape[0])
 
-<<<<<<< HEAD
     def _adapted_second(self, X: Any) -> float | None:
         """The ridge of a second stage, where one was chosen with the law."""
         found = getattr(self, "adaptation_", None)
@@ -390,10 +389,8 @@ class KitchenSink(BaseEstimator):
             return None
         return float(found.second / X.shape[0])
 
-=======
     # Which columns of a Dask collection keep their own scale, as `Columns.unscaled` says.
     _unscaled: Any = None
->>>>>>> ce85fac54c53e8f1505fb464d82b6785b8078193
     # Whom progress is told to, beside the screen.
     _listener: Callable[[str], None] | None = None
     # ... and whom the tasks of a cluster that are done are counted for.
