@@ -252,18 +252,18 @@ def test_a_full_disk_keeps_the_last_good_checkpoint(tmp_path, monkeypatch):
 
 def test_ctrl_c_leaves_a_usable_checkpoint_and_says_how_to_go_on(tmp_path, monkeypatch):
     once = regressor().fit(X, Y)
-    add, count = ks_moments().add, [0]
+    take, count = ks_moments().take, [0]
 
     def interrupting(self, *arguments):
         count[0] += 1
         if count[0] == 3:
             # In the middle of a block: its sums must not be saved half done.
             os.kill(os.getpid(), signal.SIGINT)
-        add(self, *arguments)
+        take(self, *arguments)
 
     before = signal.getsignal(signal.SIGINT)
     with monkeypatch.context() as patch:
-        patch.setattr(ks_moments(), "add", interrupting)
+        patch.setattr(ks_moments(), "take", interrupting)
         with pytest.raises(Interrupted, match="Run the same again"):
             regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
     assert signal.getsignal(signal.SIGINT) is before
@@ -284,7 +284,7 @@ def test_ctrl_c_between_passes_does_not_wait(tmp_path, monkeypatch):
             regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
     assert signal.getsignal(signal.SIGINT) is before
     # The sums were complete: they are not made again.
-    monkeypatch.setattr(ks_moments(), "add", interrupting)
+    monkeypatch.setattr(ks_moments(), "take", interrupting)
     again = regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
     monkeypatch.undo()
     np.testing.assert_array_equal(again.model_.weights, regressor().fit(X, Y).model_.weights)

@@ -91,8 +91,8 @@ def test_half_a_batch_is_not_counted(monkeypatch):
     before = model.predict(X)
     blocks = model._blocks(X)
 
-    def broken(self):
-        yield slice(0, 100), blocks.of(X[:100])
+    def broken(self, start, work):
+        yield slice(0, 100), work(slice(0, 100), blocks.of(X[:100]))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(type(blocks), "fresh", broken)

@@ -130,9 +130,9 @@ def fit_weights(
     3. squared loss: conjugate gradients where α is given and the rows are at least 30 for each
        of 1500 or more features that can be kept in memory; else direct;
     4. smooth losses: L-BFGS, or spectral projected gradients in a ball, in the Gram's metric;
-    5. hinge and quantile: dual coordinate ascent where there is a ridge, no ball and memory for
-       the features; else, and where that does not get there, the method of multipliers in the
-       Gram's metric.
+    5. hinge and quantile: dual coordinate ascent where there are 4000 rows or more, a ridge, no
+       ball and memory for the features; else, and where that does not get there, the method of
+       multipliers in the Gram's metric.
     """
     # Threads of a factorisation wait for each other at every step: small ones are faster alone.
     with single_blas() if blocks.n_columns <= FEW_COLUMNS else nullcontext():

@@ -30,6 +30,8 @@ from kitchensinks.solvers import (
     solve_smooth,
 )
 
+# Dual coordinates pay from so many rows on.
+COORDINATE_ROWS = 4000
 # Ridge strengths tried, as powers of ten of the mean squared centred feature row.
 _POWERS = range(-1, -8, -1)
 # Relative gap that is close enough to compare ridge strengths.
@@ -67,10 +69,12 @@ def fit_convex(
 def takes_coordinates(space: Space, settings: Settings) -> bool:
     """Whether dual coordinates are tried first: kinked loss, no ball, features kept in memory.
 
-    They leave no sums behind that a checkpoint could keep.
+    Not for few rows, where the other method is as fast and does not depend on their order; and
+    they leave no sums behind that a checkpoint could keep.
     """
     plain = settings.constraint is None and settings.checkpoint is None
-    return isinstance(settings.loss, Kinked) and plain and space.cached
+    many = space.n_rows >= COORDINATE_ROWS and space.cached
+    return isinstance(settings.loss, Kinked) and plain and many
 
 
 def _by_coordinates(
