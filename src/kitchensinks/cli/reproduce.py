@@ -41,7 +41,8 @@ def reproduce(names: list[str], quick: bool, out: Path, terminal: Terminal) -> d
             continue
         folder = folder_of(study.name, out, quick)
         written.append({"name": study.name, "folder": str(folder), "claims": facts["claims"]})
-        terminal.show(f"{study.name}: {study.source}")
+        few = " (a quick run on few rows, which settles nothing)" if quick else ""
+        terminal.show(f"{study.name}: {study.source}{few}")
         for claim in facts["claims"]:
             terminal.show(f"  {claim['verdict']:14s} {claim['claim']}")
         terminal.show(f"  {folder}/table.md")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kitchensinks.experiments import names
 from kitchensinks.experiments.claims import FAILS, HOLDS, IN_PART
 
 Facts = dict[str, Any]
@@ -47,6 +48,15 @@ def page(results: Path, docs: Path) -> str:
     hold, in_part, fail = (verdicts.count(kind) for kind in (HOLDS, IN_PART, FAILS))
     counts = f"{hold} hold, {in_part} hold in part, {fail} do not hold"
     lines = [_HEAD, f"Of {len(verdicts)} claims {counts}.", ""]
+    missing = sorted(set(names()) - {facts["name"] for facts in studies})
+    if missing:
+        lines += [f"Not run in full here, and so not on this page: {', '.join(missing)}.", ""]
+    lines += ["| | hold | in part | do not |", "|---|---|---|---|"]
+    for facts in studies:
+        found = [claim["verdict"] for claim in facts["claims"]]
+        own = " | ".join(str(found.count(kind) or "") for kind in (HOLDS, IN_PART, FAILS))
+        lines.append(f"| {facts['name']} | {own} |")
+    lines.append("")
     up = Path(os.path.relpath(results, docs)).as_posix()
     for facts in studies:
         lines += [f"## {facts['name']}: {facts['source']}", "", f"{facts['what']}.", ""]
@@ -63,7 +73,7 @@ def page(results: Path, docs: Path) -> str:
 
 def _claims(claims: list[Facts]) -> Iterator[str]:
     for claim in claims:
-        better = " (ours is better)" if claim["better"] else ""
+        better = " (ours is better)" if claim["better"] and claim["verdict"] == HOLDS else ""
         yield f"- **{claim['verdict']}**{better}: {claim['claim']}."
         yield from (f"  - {_SCORES[check['score']]} {check['ours']}" for check in claim["checks"])
         if claim["why"]:
