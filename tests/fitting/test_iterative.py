@@ -68,6 +68,8 @@ def test_a_ridge_below_the_rounding_of_the_gram_is_fitted_all_the_same():
         warnings.simplefilter("ignore")
         model.fit(X, X[:, 0])
     assert np.isfinite(model.predict(X)).all()
+    with pytest.raises(ValueError, match="needs a larger alpha or dtype='float64'"):
+        model.set_params(solver="blocks").fit(X, X[:, 0])
 
 
 def test_auto_takes_conjugate_gradients_where_the_rule_says(monkeypatch):

@@ -36,7 +36,8 @@ class Custom(Basis):
         first axis has `count` entries. It is called once for each block of 64 draws with a
         `numpy.random.Generator` of the block's own, so that a prefix of a draw is a smaller
         draw. (NumPy does not promise its distributions across versions.)
-    features : ``features(rows, theta)`` returns φ(x; θ), shape (n, count).
+    features : ``features(rows, theta)`` returns φ(x; θ), shape (n, count). Blocks of rows go
+        through it in several threads at once.
     kernel : ``kernel(rows, others)`` of shape (n, m), or None: then `kernel` is an average
         over `monte_carlo` draws with a fixed seed, and `kernel_error` gives its standard
         error (at most bound²/√monte_carlo).

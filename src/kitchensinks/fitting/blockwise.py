@@ -135,7 +135,14 @@ class Descent:
         equations = moments.normal_equations(intercept)
         gram = equations.gram
         gram[np.diag_indices_from(gram)] += float(self.settings.alpha)
-        factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+        try:
+            factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"alpha={float(self.settings.alpha):.2g} is below the rounding error of the Gram "
+                f"matrix in {self.frozen.dtype}: solver='blocks' needs a larger alpha or "
+                "dtype='float64'."
+            ) from None
         if 8.0 * len(gram) * self.frozen.n_columns <= 0.5 * self.memory:
             self._factors[number] = factor
         return equations.mean, factor, equations.cross
