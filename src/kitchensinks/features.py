@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ _PILOT_RUNS, _PILOT_RUN = 8, 32
 _SAMPLE_ROWS, _SAMPLE_ENTRIES = 2000, 2**24
 # Entries of rows that are looked at together where that is all there is to do: they stay in cache.
 _SPREAD_ENTRIES = 2**18
+# Looks at blocks that are merged at a time: each merge copies the sample.
+_LOOKS = 16
 _TABULATED_ENTRIES = 2**22
 # Features of a batch that are made at a time, walking over the draw.
 _WALKED_ENTRIES = 2**25
@@ -241,25 +244,27 @@ class Look(NamedTuple):
             return found
 
         def look(block: tuple[Any, Any]) -> Look:
+            highest = None if found.sample is None else found.sample.highest
             spread = Spread.of(*block) if standardize else None
-            sample = RowSample.of(*block, limit, seed) if asked else None
+            sample = RowSample.of(*block, limit, seed, highest=highest) if asked else None
             return cls(spread, sample)
 
         parts = list(block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // n_inputs)))
         blocks = ((rows[part], None if weights is None else weights[part]) for part in parts)
-        for part in (in_order if len(parts) > 8 else map)(look, blocks):
-            found = found.merge(part)
+        looks = (in_order if len(parts) > 8 else map)(look, blocks)
+        while group := list(islice(looks, _LOOKS)):
+            found = found.merge(*group)
         return found
 
-    def merge(self, other: "Look") -> "Look":
-        """What a look at both parts would have found."""
-        spread = other.spread
-        if self.spread is not None:
-            spread = self.spread if spread is None else self.spread.merge(spread)
-        sample = other.sample
-        if self.sample is not None:
-            sample = self.sample if sample is None else self.sample.merge(sample)
-        return Look(spread, sample)
+    def merge(self, *others: "Look") -> "Look":
+        """What a look at all parts would have found."""
+        looks = (self, *others)
+        spreads = [look.spread for look in looks if look.spread is not None]
+        samples = [look.sample for look in looks if look.sample is not None]
+        return Look(
+            reduce(Spread.merge, spreads) if spreads else None,
+            samples[0].merge(*samples[1:]) if samples else None,
+        )
 
 
 def spread_of(rows: Any, weights: Any) -> Spread:

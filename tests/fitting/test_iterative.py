@@ -87,6 +87,25 @@ def test_auto_takes_conjugate_gradients_where_the_rule_says(monkeypatch):
     np.testing.assert_allclose(model.predict_proba(X), direct.predict_proba(X), atol=0.02)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_metric_of_a_sample_leads_to_the_same_optimum(loss, weighted, monkeypatch):
+    from kitchensinks.fitting import convex
+
+    X, y = make_classification(1500, 6, n_informative=5, n_redundant=0, n_classes=3, random_state=0)
+    weights = np.random.default_rng(1).integers(0, 3, len(y)) if weighted else None
+    model = ks.KitchenSinkClassifier(
+        ks.Fourier(), 40, alpha=1e-4, loss=loss, tol=1e-8, random_state=0
+    )
+    exact = model.fit(X, y, weights).model_.scores(X)
+    monkeypatch.setattr(convex, "SAMPLED_COLUMNS", 20)
+    found = model.fit(X, y, weights)
+    assert np.isnan(found.condition_number_)  # the Gram of all rows was not made
+    assert found.gap_ <= 1e-8 * found.objective_
+    np.testing.assert_allclose(found.model_.scores(X), exact, atol=5e-3)
+    assert 1.0 < found.effective_dimension_ < 40.0
+
+
 @pytest.mark.parametrize(
     "options",
     [

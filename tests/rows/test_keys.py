@@ -29,3 +29,14 @@ def test_samples_of_parts_merge_into_that_of_the_whole_and_copies_are_one_row():
     np.testing.assert_array_equal(merged.weights, whole.weights)
     assert len(np.unique(np.hstack([whole.rows, whole.notes]), axis=0)) == len(whole.rows) == 50
     assert whole.weights.max() > 1
+
+
+def test_rows_that_cannot_come_in_may_be_left_out_beforehand():
+    rows = np.random.default_rng(0).integers(0, 40, size=(600, 2)).astype(float)
+    whole = RowSample.of(rows, None, 50, 1)
+    first = RowSample.of(rows[:500], None, 50, 1)
+    rest = RowSample.of(rows[500:], None, 50, 1, highest=first.highest)
+    assert len(rest.keys) < 50
+    both = first.merge(rest)
+    for name in ("keys", "rows", "weights"):
+        np.testing.assert_array_equal(getattr(both, name), getattr(whole, name))

@@ -302,7 +302,8 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
             one = np.ones(len(targets)) if batch.one is None else batch.one[part]
             own = None if batch.weights is None else batch.weights[part]
             notes = np.column_stack([targets, one])
-            sample = RowSample.of(batch.rows[part], own, limit, self.seed_, notes)
+            highest = None if self._sample is None else self._sample.highest
+            sample = RowSample.of(batch.rows[part], own, limit, self.seed_, notes, highest)
             self._sample = sample if self._sample is None else self._sample.merge(sample)
 
     def _after_fit(self, fit: Fit, batch: Batch | None) -> None:

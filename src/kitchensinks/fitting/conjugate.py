@@ -1,20 +1,23 @@
 """Squared loss without a Gram: conjugate gradients over passes."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from kitchensinks.features import FeatureBlocks
-from kitchensinks.fitting.space import Fit, Settings, gram_noise, reporter, shares_of, warn_noise
+from kitchensinks.fitting.space import (
+    Fit,
+    Settings,
+    gram_noise,
+    reporter,
+    sample_moments,
+    shares_of,
+    space_of,
+    warn_noise,
+)
 from kitchensinks.losses import Array
-from kitchensinks.moments import BlockSums, Moments
-from kitchensinks.numerics.words import Words
-from kitchensinks.solvers import Design
 from kitchensinks.solvers.conjugate import conjugate_gradients, factored_preconditioner
 
-# Rows for each feature in the sample that preconditions conjugate gradients.
-PRECONDITIONER_ROWS = 3
 # Conjugate gradients pay where there are this many rows for each feature, and enough features.
 CONJUGATE_ROWS, CONJUGATE_COLUMNS = 30, 1500
 
@@ -40,11 +43,12 @@ def fit_conjugate(
     """The Gram of a sample of the rows preconditions passes over all of them."""
     n_rows, alpha = blocks.n_rows, float(settings.alpha)
     shares = shares_of(weights, n_rows)
-    sample, both = _first_walk(blocks, targets, weights, shares, settings)
-    mean = both[:, 0] * settings.fit_intercept
+    space = space_of(blocks, weights, settings)
+    sample, image = sample_moments(space, targets, weights, shares, settings)
+    mean = image[:, 0] * settings.fit_intercept
     target = shares @ targets * settings.fit_intercept
-    cross = both[:, 1:] - np.outer(mean, target)
-    design = Design(blocks.walk, n_rows, blocks.n_columns, blocks.frozen.dtype)
+    cross = image[:, 1:] - np.outer(mean, target)
+    design = space.design()
 
     def gram(vector: Array) -> Array:
         image = design.sweep(vector, lambda rows, scores: shares[rows, None] * scores)
@@ -73,34 +77,3 @@ def fit_conjugate(
     total = float(n_rows) if weights is None else float(weights.sum())
     sampled = replace(equations, weight=total, mean=mean, target=target)
     return Fit(solution.weights, solution.intercept, alpha, solution, noise=noise, sampled=sampled)
-
-
-def _first_walk(
-    blocks: FeatureBlocks,
-    targets: Array,
-    weights: Array | None,
-    shares: Array,
-    settings: Settings,
-) -> tuple[Moments, Array]:
-    """Sums over a sample of the rows, and Z'·(shares, shares∘targets) over all of them."""
-    order = Words(settings.seed, 0, stream=5).permutation(blocks.n_rows)
-    if weights is not None:
-        order = order[weights[order] > 0.0]
-    chosen = np.zeros(blocks.n_rows, dtype=bool)
-    chosen[order[: PRECONDITIONER_ROWS * blocks.n_columns]] = True
-    moments = Moments.zeros(blocks.pilot() * settings.fit_intercept, targets.shape[1])
-    columns = np.column_stack([shares, shares[:, None] * targets]).astype(blocks.frozen.dtype)
-
-    def sums(rows: slice, features: Any) -> tuple[BlockSums, Array]:
-        own = np.flatnonzero(chosen[rows])
-        places = rows.start + own
-        part = None if weights is None else weights[places]
-        image = (features.T @ columns[rows]).astype(np.float64)
-        return moments.sums_of(features[own], targets[places], part), image
-
-    image = np.zeros((blocks.n_columns, columns.shape[1]))
-    for _, (block, part) in blocks.walk(sums):
-        moments.take(block)
-        image += part
-    moments.close()
-    return moments, image

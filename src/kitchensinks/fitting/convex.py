@@ -8,18 +8,20 @@ import numpy as np
 
 from kitchensinks.fitting.held_out import Split, held_out_scores, least_held_out, too_few
 from kitchensinks.fitting.space import (
+    SAMPLE_ROWS,
     Fit,
     Settings,
     Space,
     gram_noise,
     reporter,
+    sample_moments,
     shares_of,
     spectrum_facts,
     sum_moments,
     warn_noise,
 )
 from kitchensinks.losses import Array, Kinked
-from kitchensinks.moments import Moments
+from kitchensinks.moments import Moments, NormalEquations
 from kitchensinks.solvers import (
     Design,
     FactoredGram,
@@ -32,6 +34,8 @@ from kitchensinks.solvers import (
 
 # Dual coordinates pay from so many rows on.
 COORDINATE_ROWS = 4000
+# The Gram of a sample pays from so many features on.
+SAMPLED_COLUMNS = 1000
 # Ridge strengths tried, as powers of ten of the mean squared centred feature row.
 _POWERS = range(-1, -8, -1)
 # Relative gap that is close enough to compare ridge strengths.
@@ -58,12 +62,49 @@ def fit_convex(
     found = None
     if moments is None and takes_coordinates(space, settings):
         found, _ = _by_coordinates(space, targets, weights, settings, alpha)
-    if found is None:
+    if moments is None and takes_sample(space, settings) and alpha > 0.0:
+        found, sampled, noise = _by_sample(space, targets, weights, settings, alpha)
+        evidence |= {"sampled": sampled, "noise": noise}
+    elif found is None:
         problem, factored, noise = _problem(space, targets, weights, settings, alpha, moments)
-        warn_noise(alpha, noise)
         found = _solve(problem, factored, settings)
         evidence |= spectrum_facts(factored.values, alpha, factored.rounding) | {"noise": noise}
+    warn_noise(alpha, evidence.get("noise", 0.0))
     return Fit(*space.lift(found.weights, found.intercept), alpha, found, **evidence)
+
+
+def takes_sample(space: Space, settings: Settings) -> bool:
+    """Whether the Gram of a sample is metric enough: a smooth loss, no ball, many rows for each
+    of many features, kept in memory."""
+    plain = settings.constraint is None and settings.checkpoint is None and space.span is None
+    many = space.n_columns >= SAMPLED_COLUMNS and space.cached
+    rows = 2 * SAMPLE_ROWS * space.n_columns
+    return settings.loss.smooth and plain and many and space.n_rows >= rows
+
+
+def _by_sample(
+    space: Space, targets: Array, weights: Array | None, settings: Settings, alpha: float
+) -> tuple[Solution, NormalEquations, float]:
+    """The solution, by steps in the metric of the Gram of a sample, and that with its noise."""
+    shares = shares_of(weights, space.n_rows)
+    sample, image = sample_moments(space, targets, weights, shares, settings)
+    equations = sample.normal_equations(settings.fit_intercept)
+    mean = image[:, 0] * settings.fit_intercept
+    problem = Problem(
+        space.design(),
+        settings.loss,
+        targets,
+        shares,
+        alpha,
+        None,
+        settings.fit_intercept,
+        mean,
+        None,
+    )
+    noise = gram_noise(space.dtype, float(np.trace(equations.gram)), sample.count)
+    # A metric need not be exact: its eigenvectors take less than half the time in float32.
+    found = _solve(problem, FactoredGram(equations.gram.astype(np.float32)), settings)
+    return found, equations, noise
 
 
 def takes_coordinates(space: Space, settings: Settings) -> bool:

@@ -16,6 +16,7 @@ from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.features import BLOCK_ROWS, FeatureBlocks
 from kitchensinks.losses import Array, Loss
 from kitchensinks.moments import BlockSums, Moments, NormalEquations
+from kitchensinks.numerics.words import Words
 from kitchensinks.rows import block_slices, densify
 from kitchensinks.solvers import Design, Solution
 from kitchensinks.solvers.dual import Span
@@ -30,6 +31,8 @@ SPAN_ROWS = 5000
 HELD_OUT = 0.2
 # Rows, out of sight of the weights, that calibrate probabilities (two numbers are fitted).
 CALIBRATION_ROWS = 2000
+# Rows for each feature in a sample whose Gram stands for that of all of them.
+SAMPLE_ROWS = 3
 # A fit by the Gram holds at most this many arrays of its size (measured: 5).
 GRAM_COPIES = 6
 
@@ -259,6 +262,37 @@ def sum_moments(
             settings.progress(f"summed {rows.stop} of {len(targets)} rows")
     moments.close()
     return moments
+
+
+def sample_moments(
+    space: Space, targets: Array, weights: Array | None, shares: Array, settings: Settings
+) -> tuple[Moments, Array]:
+    """Sums over a sample of the rows, and Z'·(shares, shares∘targets) over all of them.
+
+    One walk: the features are kept if they can be.
+    """
+    order = Words(settings.seed, 0, stream=5).permutation(space.n_rows)
+    if weights is not None:
+        order = order[weights[order] > 0.0]
+    chosen = np.zeros(space.n_rows, dtype=bool)
+    chosen[order[: SAMPLE_ROWS * space.n_columns]] = True
+    moments = Moments.zeros(space.shift, targets.shape[1])
+    columns = np.column_stack([shares, shares[:, None] * targets]).astype(space.dtype)
+
+    def sums(rows: slice, features: Any) -> tuple[BlockSums, Array]:
+        own = np.flatnonzero(chosen[rows])
+        places = rows.start + own
+        part = None if weights is None else weights[places]
+        image = (features.T @ columns[rows]).astype(np.float64)
+        return moments.sums_of(features[own], targets[places], part), image
+
+    image = np.zeros((space.n_columns, columns.shape[1]))
+    for rows, (block, part) in space.walk(work=sums):
+        moments.take(block)
+        image += part
+        settings.progress(f"summed {rows.stop} of {len(targets)} rows")
+    moments.close()
+    return moments, image
 
 
 def gram_noise(dtype: np.dtype[Any], trace: float, count: int) -> float:

@@ -73,9 +73,18 @@ class RowSample:
 
     @classmethod
     def of(
-        cls, rows: Any, weights: Any, limit: int, seed: int, notes: NDArray[Any] | None = None
+        cls,
+        rows: Any,
+        weights: Any,
+        limit: int,
+        seed: int,
+        notes: NDArray[Any] | None = None,
+        highest: int | None = None,
     ) -> "RowSample":
-        """The sample of a block of rows (n, d) with weights (n,) or None for ones."""
+        """The sample of a block of rows (n, d) with weights (n,) or None for ones.
+
+        highest: rows with keys above it are known to be of no use.
+        """
         keys = row_keys(rows, seed)
         if notes is None:
             notes = np.zeros((len(keys), 0))
@@ -87,20 +96,28 @@ class RowSample:
             keys *= np.uint64(0xBF58476D1CE4E5B9)
             keys ^= keys >> np.uint64(32)
         counted = np.arange(len(keys)) if weights is None else np.flatnonzero(weights > 0)
+        if highest is not None:
+            counted = counted[keys[counted] <= np.uint64(highest)]
         own = np.ones(len(counted)) if weights is None else weights[counted]
         different, first, total = _distinct(keys[counted], own, limit)
         first = counted[first]
         return cls(limit, seed, different, densify(rows[first]), notes[first], total)
 
-    def merge(self, other: "RowSample") -> "RowSample":
-        """The sample of both parts together."""
+    @property
+    def highest(self) -> int | None:
+        """The key above which no row can come in, or None while any can."""
+        return int(self.keys[-1]) if len(self.keys) == self.limit else None
+
+    def merge(self, *others: "RowSample") -> "RowSample":
+        """The sample of all parts together."""
+        parts = (self, *others)
         keys, first, total = _distinct(
-            np.concatenate([self.keys, other.keys]),
-            np.concatenate([self.weights, other.weights]),
+            np.concatenate([part.keys for part in parts]),
+            np.concatenate([part.weights for part in parts]),
             self.limit,
         )
-        rows = np.concatenate([self.rows, other.rows])[first]
-        notes = np.concatenate([self.notes, other.notes])[first]
+        rows = np.concatenate([part.rows for part in parts])[first]
+        notes = np.concatenate([part.notes for part in parts])[first]
         return RowSample(self.limit, self.seed, keys, rows, notes, total)
 
 

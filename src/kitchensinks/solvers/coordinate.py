@@ -109,8 +109,13 @@ class _State:
             self.mean += problem.design.adjoint(problem.row_weights[:, None])[:, 0]
         self.size = float(self.mean @ self.mean)
         norms, self.means = np.empty((2, n_rows))
-        for rows, block in problem.design.blocks():
-            _measure(block, self.mean.astype(dtype), norms[rows], self.means[rows])
+        mean = self.mean.astype(dtype)
+
+        def measure(rows: slice, block: Any) -> None:
+            _measure(block, mean, norms[rows], self.means[rows])
+
+        for _ in problem.design.traverse(measure):
+            pass
         norms = np.maximum(norms + self.size - 2.0 * self.means, 0.0)
         self.bends = self.steps * (norms + problem.fit_intercept)
         self.active = np.tile(problem.row_weights > 0.0, (n_outputs, 1))
@@ -120,19 +125,21 @@ class _State:
         self.bound = np.zeros(n_outputs)
         self.best_weights = np.zeros((problem.design.n_columns, n_outputs))
         self.best_intercept = np.zeros(n_outputs)
+        if dual is not None:
+            _, columns = self._both_products(self.best_weights, self.dual.T)
+            self.weights[...] = problem.image_of_dual(columns).T / (-2.0 * problem.alpha)
 
     def look(self) -> None:
         """Objective and bound, the weights to all digits, and which rows are settled."""
         problem = self.problem
         dual = self.dual.T
-        columns = problem.design.adjoint(problem.dual_columns(slice(None), dual))
-        self.bound = np.maximum(self.bound, problem.dual_bound(dual, columns))
-        raw = problem.image_of_dual(columns) / (-2.0 * problem.alpha)
         total = -(self.steps @ dual) * problem.fit_intercept
-        weights = raw - np.outer(self.mean, total)
-        scores = problem.design.scores(weights)
+        weights = self.weights.T - np.outer(self.mean, total)
+        scores, columns = self._both_products(weights, dual)
+        self.bound = np.maximum(self.bound, problem.dual_bound(dual, columns))
         shift = best_shift(problem, scores)
         self._improve(weights, shift, scores + shift)
+        raw = problem.image_of_dual(columns) / (-2.0 * problem.alpha)
         self.weights[...] = raw.T
         if self.scores is None:
             self.centre = shift + self.mean @ weights
@@ -147,6 +154,19 @@ class _State:
             )
             self.active = (problem.row_weights > 0.0) & ~settled
         self.scores = beyond
+
+    def _both_products(self, weights: Array, dual: Array) -> tuple[Array, Array]:
+        """Z·weights, and Z' of the columns of the dual variables, in one traversal."""
+        problem = self.problem
+        columns = problem.dual_columns(slice(None), dual)
+        scores = np.empty((len(dual), weights.shape[1]))
+
+        def respond(rows: slice, raw: Array) -> Array:
+            scores[rows] = raw
+            return columns[rows]
+
+        image = problem.design.sweep(weights, respond)
+        return scores, image
 
     def _improve(self, weights: Array, intercept: Array, scores: Array) -> None:
         """The best point on the line from the best so far through a new one, of each output."""

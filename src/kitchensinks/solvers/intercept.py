@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.losses import Array, Kinked, Loss
-from kitchensinks.losses import shares as shares_of
+from kitchensinks.numerics.simplex import softmax
 from kitchensinks.solvers.problem import Problem
 
 # exp(-40) is below rounding: where a loss is never zero, intercepts stop this far past a target.
@@ -102,7 +102,7 @@ def _shift_of_shares(problem: Problem, scores: Any) -> Array:
 
 def _share_sums(row_weights: Array, targets: Array, scores: Array, shift: Array) -> Array:
     """Σ w (p − y), Σ w p and Σ w p p', one below the other."""
-    shares = shares_of(scores + shift)
+    shares = softmax(scores + shift)
     weighted = row_weights[:, None] * shares
     return np.vstack([row_weights @ (shares - targets), weighted.sum(axis=0), weighted.T @ shares])
 

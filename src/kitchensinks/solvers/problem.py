@@ -126,7 +126,7 @@ class Problem:
     def dual_bound(self, dual: RowVector, columns: Array, sums: Array | None = None) -> Array:
         """A lower bound on the optimum of each output, from a in the conjugate's domain.
 
-        `columns` is Z' of `dual_columns`, `sums` the row sum of `dual_sums` where it is known.
+        `columns` is Z' of `dual_columns`, `sums` those of `weighted_sums` where they are known.
         The bound is the best of θ·a over a few 0 <= θ <= 1, after a has been repaired to satisfy
         Σ w a = 0; θ = 0 gives zero, which always holds.
         """
@@ -134,7 +134,8 @@ class Problem:
         mended: dict[str, Any] = {}
         if self.fit_intercept:
             if sums is None:
-                sums = self.row_sum(dual_sums, dual, halved=self.halved)
+                rows = self.row_weights, self.targets, dual
+                sums = self.design.reduce(weighted_sums, *rows, halved=self.halved)
             repair = _repair_signs if self.loss.separable else _repair_shares
             image, mended = repair(self, sums, columns)
 
@@ -182,11 +183,12 @@ def signed_columns(dual: Array, row_weights: Array, halved: bool) -> Array:
     return np.hstack([np.maximum(weighted, 0.0), np.minimum(weighted, 0.0)])
 
 
-def dual_sums(targets: Array, dual: Array, halved: bool) -> Array:
-    """What the repair of a needs the sums of: (rows, 2, outputs)."""
+def weighted_sums(row_weights: Array, targets: Array, dual: Array, halved: bool) -> Array:
+    """What the repair of a needs: Σ w a₊ and Σ w a₋ where halved, else Σ w y and Σ w a."""
     if halved:
-        return np.stack([np.maximum(dual, 0.0), -np.minimum(dual, 0.0)], axis=1)
-    return np.stack([targets, dual], axis=1)
+        above, below = np.maximum(dual, 0.0), -np.minimum(dual, 0.0)
+        return np.stack([row_weights @ above, row_weights @ below])
+    return np.stack([row_weights @ targets, row_weights @ dual])
 
 
 def _conjugates(

@@ -19,7 +19,7 @@ import numpy as np
 from kitchensinks.losses import Array, Loss
 from kitchensinks.solvers.implicit import DiagonalGram
 from kitchensinks.solvers.intercept import best_shift, moved_scores
-from kitchensinks.solvers.problem import Callback, Problem, Solution, dual_sums, responses
+from kitchensinks.solvers.problem import Callback, Problem, Solution, responses, weighted_sums
 from kitchensinks.solvers.quadratic import FactoredGram, factored_gram, minimise_quadratic
 
 # Told the best weights, and the score that they give the mean row.
@@ -179,7 +179,15 @@ def _visit(problem: Problem, weights: Array, level: Array) -> _Point:
         loss=problem.loss,
         halved=problem.halved,
     )
-    sums = problem.row_sum(_facts, scores, slopes, loss=problem.loss, halved=problem.halved)
+    sums = problem.design.reduce(
+        _facts,
+        problem.row_weights,
+        problem.targets,
+        scores,
+        slopes,
+        loss=problem.loss,
+        halved=problem.halved,
+    )
     # Σ w a from its positive and its negative half, or beside Σ w y.
     pull = sums[0] - sums[1] if problem.halved else sums[1]
     pull = pull * float(problem.fit_intercept)
@@ -228,17 +236,17 @@ def _usual(problem: Problem, curvature: Array) -> Array:
 # -- functions of rows -------------------------------------------------------------------
 
 
-def _facts(targets: Array, scores: Array, slopes: Array, loss: Loss, halved: bool) -> Array:
-    """What a point needs the sums of: `dual_sums`, loss'' and loss, (rows, 4, outputs).
+def _facts(
+    row_weights: Array, targets: Array, scores: Array, slopes: Array, loss: Loss, halved: bool
+) -> Array:
+    """What a point needs: Σ w of `dual_sums`, of loss'' and of the loss, (4, outputs).
 
     A loss that the outputs share stands in all of its columns.
     """
-    value = loss.value(targets, scores)
-    if not loss.separable:
-        value = np.repeat(value[:, None], targets.shape[1], axis=1)
-    curvature = loss.curvature(targets, scores)
-    beside = np.stack([curvature, value], axis=1)
-    return np.concatenate([dual_sums(targets, slopes, halved), beside], axis=1)
+    value = row_weights @ loss.value(targets, scores)
+    curvature = row_weights @ loss.curvature(targets, scores)
+    beside = np.stack([curvature, np.broadcast_to(value, curvature.shape)])
+    return np.vstack([weighted_sums(row_weights, targets, slopes, halved), beside])
 
 
 def _between(scores: Array, others: Array, length: Array) -> Array:
