@@ -129,7 +129,9 @@ def fit_weights(
     2. more than 2000 sparse columns: the solvers of `fit_sparse`, without a Gram;
     3. squared loss: conjugate gradients where α is given and the rows are at least 30 for each
        of 1500 or more features that can be kept in memory; else direct;
-    4. smooth losses: L-BFGS, or spectral projected gradients in a ball, in the Gram's metric;
+    4. smooth losses: L-BFGS, in the metric of the Gram of a sample where there are six rows or more
+       for each of 1000 or more features, or spectral projected gradients in a ball, in the metric
+       of the Gram;
     5. hinge and quantile: dual coordinate ascent where there are 4000 rows or more, a ridge, no
        ball and memory for the features; else, and where that does not get there, the method of
        multipliers in the Gram's metric.
