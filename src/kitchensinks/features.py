@@ -65,12 +65,15 @@ class Frozen:
         dtype: Any,
         standardize: bool,
         selection: Reweighted | None = None,
+        unscaled: Any = None,
     ) -> "Frozen":
-        """Scaler from all rows, law and selection from a sample of them, bins from all of them."""
+        """Scaler from all rows, law and selection from a sample of them, bins from all of them.
+
+        `unscaled` (d,): columns that keep their own scale, as `Columns.unscaled` says.
+        """
         n_inputs = rows.shape[1]
         asked = basis.unresolved() is not None
         look = Look.of(rows, weights, seed, standardize, asked)
-        unscaled = getattr(rows, "unscaled", None)
         frozen = cls.of_look(look, basis, seed, n_inputs, n_components, dtype, unscaled)
         scaler, basis = frozen.scaler, frozen.basis
         if selection is not None:

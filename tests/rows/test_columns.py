@@ -177,7 +177,9 @@ def test_the_recipe_comes_from_a_bounded_sample(seekable, monkeypatch):
     """A value of the far end of a long table is seen, and few rows are looked at."""
     monkeypatch.setattr(MemoryTable, "seekable", seekable)
     size = 50_000
-    frame = pd.DataFrame({"a": np.arange(size), "b": np.where(np.arange(size) < 25_000, "x", "z")})
+    frame = pd.DataFrame(
+        {"a": np.arange(size), "b": np.where(np.arange(size) < 25_000, "x 1", "z 1")}
+    )
     seen = []
     decide = columns_module._decide
     monkeypatch.setattr(
@@ -185,7 +187,7 @@ def test_the_recipe_comes_from_a_bounded_sample(seekable, monkeypatch):
     )
     first = Columns.learn(open_table(frame), seed=0)
     assert seen == [20_000]
-    assert first.outputs == ["a", "b=z"]
+    assert first.outputs == ["a", "b=z 1"]
     assert first.fingerprint() == Columns.learn(open_table(frame), seed=0).fingerprint()
 
 
@@ -196,7 +198,10 @@ def test_numbers_alone_need_no_skrub_and_keep_float32(monkeypatch):
     wide = open_table(pa.table({"a": np.ones(3, np.float32), "b": [1, 2, 3]}))
     assert Columns.learn(wide).dtype == np.float64
     with pytest.raises(ImportError, match=r"'b'.*kitchensinks\[tables\]"):
-        Columns.learn(open_table(pa.table({"a": [1, 2], "b": ["x", "y"]})))
+        Columns.learn(open_table(pa.table({"a": [1, 2], "b": ["2023-01-02", "2024-05-06"]})))
+    # Neither do words without digits.
+    words = open_table(pa.table({"a": [1, 2, 3], "b": ["x", "y", "z9"]}))
+    assert Columns.learn(words).outputs == ["a", "b=x", "b=y", "b=z9"]
 
 
 def test_tables_that_have_nothing_to_learn_from():
@@ -212,7 +217,7 @@ def test_tables_that_have_nothing_to_learn_from():
 
 
 def test_kinds_of_numbers():
-    """Decimals, dictionaries and missing whole numbers are numbers like others."""
+    """Decimals, times and missing whole numbers are numbers like others."""
     from decimal import Decimal
 
     table = open_table(
@@ -232,7 +237,8 @@ def test_kinds_of_numbers():
     out = dict(zip(columns.outputs, columns.apply(batch).T.tolist(), strict=True))
     assert out["price"] == [1.5, 1.5]
     assert out["price is missing"] == [0.0, 1.0]
-    assert out["coded"] == [7.0, 9.0]
+    # What was stored as one of a few is a category.
+    assert out["coded=9"] == [0.0, 1.0]
     assert out["whole"] == [3.0, 3.0]
     assert out["half"] == [1.0, 2.0]
     assert out["clock"] == [3600.0, 60.0]

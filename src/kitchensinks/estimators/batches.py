@@ -260,6 +260,9 @@ class Batches(KitchenSink):
         """What keeps two sums apart, or None."""
         if self.n_features_in_ != other.n_features_in_:
             return "number of columns"
+        prints = [one.columns_ and one.columns_.fingerprint() for one in (self, other)]
+        if prints[0] != prints[1]:
+            return "recipe for the columns"
         if self.fit_intercept != other.fit_intercept:
             return "fit_intercept"
         return self.frozen_.difference(other.frozen_)
