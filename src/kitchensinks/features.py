@@ -280,7 +280,8 @@ def _same(mine: Any, theirs: Any) -> bool:
         own, others = mine.get_params(deep=False), theirs.get_params(deep=False)
         return all(_same(value, others[name]) for name, value in own.items())
     if isinstance(mine, list | tuple):
-        return len(mine) == len(theirs) and all(map(_same, mine, theirs))
+        listed = isinstance(theirs, list | tuple) and len(mine) == len(theirs)
+        return listed and all(map(_same, mine, theirs))
     if isinstance(mine, np.ndarray):
         return np.array_equal(mine, theirs)
     if hasattr(mine, "__code__"):
