@@ -9,6 +9,7 @@ import pytest
 
 from kitchensinks.rows import columns as columns_module
 from kitchensinks.rows.columns import Columns
+from kitchensinks.rows.means import learn_means
 from kitchensinks.rows.tables import MemoryTable, open_table
 
 N_ROWS = 300
@@ -243,3 +244,26 @@ def test_kinds_of_numbers():
     assert out["half"] == [1.0, 2.0]
     assert out["clock"] == [3600.0, 60.0]
     assert out["spell"] == [1.5, 1.5]
+
+
+@pytest.mark.parametrize("means", [False, True])
+def test_numbers_are_no_names_of_categories_that_are_words(means, tmp_path):
+    """Words are refused as numbers; numbers written as text come as numbers from some files."""
+    frame = pd.DataFrame({"city": ["Oslo", "Rome", "Lima"] * 20, "code": ["7", "A", "12"] * 20})
+    table = open_table(frame)
+    columns = Columns.learn(table)
+    if means:
+        columns, _ = learn_means(table, columns, np.arange(60.0)[:, None] % 3, None, ("mean",))
+    for values, kind in (([3, 4], "int64"), ([0.5, 1.5], "double"), ([True, False], "bool")):
+        with pytest.raises(
+            ValueError, match=f"'city' .* holds {kind}, and was text such as 'Rome'"
+        ):
+            columns.check(open_table(pd.DataFrame({"city": values, "code": ["A", "A"]})))
+    pd.DataFrame({"city": ["Oslo", None], "code": [12, 7]}).to_csv(tmp_path / "a.csv", index=False)
+    numbers = open_table(tmp_path / "a.csv")
+    columns.check(numbers)
+    few = open_table(pd.DataFrame({"city": ["Oslo", None], "code": ["12", "7"]}))
+    found = [columns.apply(next(one.batches(columns.inputs))) for one in (numbers, few)]
+    np.testing.assert_array_equal(*found)
+    with pytest.raises(ValueError, match=r"'code' .* holds bool, and was text such as 'A'"):
+        columns.check(open_table(pd.DataFrame({"city": ["Oslo"], "code": [True]})))

@@ -50,9 +50,13 @@ class Encoder:
         kind = kind.value_type if types.is_dictionary(kind) else kind
         if not (types.is_null(kind) or self._takes(kind)):
             raise ValueError(
-                f"Column {self.name!r} of {label} holds {kind}, and was {self.kind} when the model "
-                "was fitted. Convert it."
+                f"Column {self.name!r} of {label} holds {kind}, and was {self._example()} when the "
+                "model was fitted. Convert it."
             )
+
+    def _example(self) -> str:
+        """What the column was, for an error message."""
+        return self.kind
 
     def _takes(self, kind: Any) -> bool:
         raise NotImplementedError
@@ -133,7 +137,10 @@ class Category(Encoder):
         return [f"{self.name}={value}" for value in self.values]
 
     def _takes(self, kind: Any) -> bool:
-        return _is_word(kind)
+        return _names_of(kind, self.values)
+
+    def _example(self) -> str:
+        return f"text such as {self.values[-1]!r}"
 
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
         from pyarrow import compute
@@ -164,7 +171,10 @@ class Levels(Encoder):
         return [f"{self.name} {label}" for label in self.labels]
 
     def _takes(self, kind: Any) -> bool:
-        return _is_word(kind)
+        return _names_of(kind, self.levels)
+
+    def _example(self) -> str:
+        return f"text such as {self.levels[-1]!r}"
 
     @cached_property
     def _known(self) -> Any:
@@ -316,11 +326,25 @@ def _is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _is_word(kind: Any) -> bool:
-    """Whether values of this type can be the names of categories."""
+def _names_of(kind: Any, known: tuple[str, ...]) -> bool:
+    """Whether values of this type can be among the categories known.
+
+    A file whose values all are numbers has a column of numbers, though others have text in it.
+    """
     types = arrow().types
-    plain = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-    return _is_text(kind) or bool(plain)
+    if types.is_boolean(kind):
+        return "true" in known or "false" in known
+    if types.is_integer(kind) or types.is_floating(kind):
+        return any(map(_is_number, known))
+    return _is_text(kind)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _numbers(values: Any) -> np.ndarray:
