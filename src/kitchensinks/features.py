@@ -30,7 +30,7 @@ _SAMPLE_ROWS, _SAMPLE_ENTRIES = 2000, 2**24
 _SPREAD_ENTRIES = 2**18
 _TABULATED_ENTRIES = 2**22
 # Features of a batch that are made at a time, walking over the draw.
-_WALKED_ENTRIES = 2**25
+WALKED_ENTRIES = 2**25
 # A draw larger than this many bytes is made anew, part by part, each time it is used.
 HELD_DRAW = 2**28
 
@@ -183,10 +183,10 @@ class Frozen:
         """Rows as the draw takes them."""
         return rows if self.scaler is None else self.scaler.apply(rows, self.dtype)
 
-    def walk(self, rows: Any) -> Iterator[tuple[slice, Any]]:
-        """Scaled features of the rows part by part: (columns, features)."""
+    def walk(self, rows: Any, entries: int = WALKED_ENTRIES) -> Iterator[tuple[slice, Any]]:
+        """Scaled features of the rows part by part: (columns, features), so many entries each."""
         shown, done = self.scaled(rows), 0
-        most = max(256, _WALKED_ENTRIES // max(1, rows.shape[0] * self.basis.features_per_draw))
+        most = max(256, entries // max(1, rows.shape[0] * self.basis.features_per_draw))
         for draw in self.parts():
             for piece in block_slices(draw.n_components, most):
                 features = draw.part(piece.start, piece.stop).features(shown)
