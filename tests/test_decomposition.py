@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import kitchensinks as ks
 from kitchensinks.bases.maxout import maxout_kernel, same_argmax
 from kitchensinks.decomposition.hashing import different_letters, different_letters_plain, pack
+from kitchensinks.features import Frozen
 
 
 @parametrize_with_checks(
@@ -90,6 +91,42 @@ def test_blocks_bounded_by_the_budget_change_nothing():
     tight = ks.KitchenSinkPCA(ks.Fourier(), 2, 50, memory_budget="1MB", random_state=0).fit(rows)
     assert tight._blocks(rows).block_rows < 3000
     np.testing.assert_allclose(wide.transform(rows), tight.transform(rows), atol=1e-10)
+
+
+def test_fewer_rows_than_features_are_never_held_as_features(monkeypatch):
+    """A few columns at a time: the widest block is far narrower than the features, and exact."""
+    rows = StandardScaler().fit_transform(rows_of(60))
+    features = ks.RandomFeatures(ks.Fourier(gamma=0.1), 2000, random_state=0).fit_transform(rows)
+    exact = PCA(3).fit(features).components_
+    widths, walk = [], Frozen.walk
+
+    def watched(self, *given):
+        for columns, part in walk(self, *given):
+            widths.append(part.shape[1])
+            yield columns, part
+
+    monkeypatch.setattr(Frozen, "walk", watched)
+    monkeypatch.setattr(Frozen, "features", None)
+    pca = ks.KitchenSinkPCA(
+        ks.Fourier(gamma=0.1), 3, 2000, standardize=False, memory_budget="1MB", random_state=0
+    )
+    pca.fit(rows)
+    assert max(widths) < 300
+    np.testing.assert_allclose(np.abs(pca.components_ @ exact.T), np.eye(3), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:The first batch")
+def test_a_budget_that_is_too_small_is_an_error():
+    """Sums of 800 columns take 31 MB, and inner products of 300 rows 4 MB."""
+    rows = rows_of(1000)
+    pca = ks.KitchenSinkPCA(ks.Fourier(), 2, 800, memory_budget="20MB", random_state=0)
+    message = r"n_features=800 needs matrices of 800 × 800, 31 MB .* budget is 20 MB: raise"
+    for method in (pca.fit, pca.freeze, pca.partial_fit):
+        with pytest.raises(ValueError, match=message):
+            method(rows)
+    pca.fit(rows[:300])
+    with pytest.raises(ValueError, match="matrices of 300 × 300"):
+        pca.set_params(memory_budget="2MB").fit(rows[:300])
 
 
 def test_float32_rows_stay_float32():

@@ -286,3 +286,8 @@ def test_what_cannot_be_saved(tmp_path):
             ks.KitchenSinkClassifier(n_components=9).fit(X, y), tmp_path / "none" / "model.sinks"
         )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.sinks does not exist: need a model file"):
+        ks.load(tmp_path / "none.sinks")

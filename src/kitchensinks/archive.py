@@ -71,6 +71,10 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     """The archive of a model file; what is wrong with it becomes a clear error."""
     if path.is_dir():
         raise ModelFileError(f"{path} is a folder: need a model file.")
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path} does not exist: need a model file that ks.save or `sinks fit` wrote."
+        )
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive

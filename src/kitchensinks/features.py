@@ -33,7 +33,7 @@ _SPREAD_ENTRIES = 2**18
 _LOOKS = 16
 _TABULATED_ENTRIES = 2**22
 # Features of a batch that are made at a time, walking over the draw.
-_WALKED_ENTRIES = 2**25
+WALKED_ENTRIES = 2**25
 # A draw larger than this many bytes is made anew, part by part, each time it is used.
 HELD_DRAW = 2**28
 
@@ -68,12 +68,15 @@ class Frozen:
         dtype: Any,
         standardize: bool,
         selection: Reweighted | None = None,
+        unscaled: Any = None,
     ) -> "Frozen":
-        """Scaler from all rows, law and selection from a sample of them, bins from all of them."""
+        """Scaler from all rows, law and selection from a sample of them, bins from all of them.
+
+        `unscaled` (d,): columns that keep their own scale, as `Columns.unscaled` says.
+        """
         n_inputs = rows.shape[1]
         asked = basis.unresolved() is not None
         look = Look.of(rows, weights, seed, standardize, asked)
-        unscaled = getattr(rows, "unscaled", None)
         frozen = cls.of_look(look, basis, seed, n_inputs, n_components, dtype, unscaled)
         scaler, basis = frozen.scaler, frozen.basis
         if selection is not None:
@@ -183,10 +186,10 @@ class Frozen:
         """Rows as the draw takes them."""
         return rows if self.scaler is None else self.scaler.apply(rows, self.dtype)
 
-    def walk(self, rows: Any) -> Iterator[tuple[slice, Any]]:
-        """Scaled features of the rows part by part: (columns, features)."""
+    def walk(self, rows: Any, entries: int = WALKED_ENTRIES) -> Iterator[tuple[slice, Any]]:
+        """Scaled features of the rows part by part: (columns, features), so many entries each."""
         shown, done = self.scaled(rows), 0
-        most = max(256, _WALKED_ENTRIES // max(1, rows.shape[0] * self.basis.features_per_draw))
+        most = max(256, entries // max(1, rows.shape[0] * self.basis.features_per_draw))
         for draw in self.parts():
             for piece in block_slices(draw.n_components, most):
                 features = draw.part(piece.start, piece.stop).features(shown)
@@ -282,7 +285,8 @@ def _same(mine: Any, theirs: Any) -> bool:
         own, others = mine.get_params(deep=False), theirs.get_params(deep=False)
         return all(_same(value, others[name]) for name, value in own.items())
     if isinstance(mine, list | tuple):
-        return len(mine) == len(theirs) and all(map(_same, mine, theirs))
+        listed = isinstance(theirs, list | tuple) and len(mine) == len(theirs)
+        return listed and all(map(_same, mine, theirs))
     if isinstance(mine, np.ndarray):
         return np.array_equal(mine, theirs)
     if hasattr(mine, "__code__"):

@@ -15,8 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import kitchensinks
 from kitchensinks import bases, constraints, losses
-from kitchensinks.adapt import Adapt, Adaptation, Frames, Trial
-from kitchensinks.adapt.frames import Column
+from kitchensinks.adapt import Adapt, Adaptation, Trial
 from kitchensinks.archive import ModelFileError, digest, read_archive, write_archive
 from kitchensinks.bases import Basis, Draw, Union
 from kitchensinks.bases.binning import Binning, BinTable
@@ -159,8 +158,6 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
             arrays["factors"] = frozen.selected.factors
     if hasattr(estimator, "adaptation_"):
         header["adaptation"] = _describe_adaptation(estimator.adaptation_, arrays)
-    if hasattr(estimator, "frames_"):
-        header["frames"] = _describe_table(estimator.frames_, arrays)
     header["n_features_in"] = int(estimator.n_features_in_)
     if hasattr(estimator, "feature_names_in_"):
         header["columns"] = [str(name) for name in estimator.feature_names_in_]
@@ -182,6 +179,11 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 
 
 def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    if "frames" in header:
+        raise ModelFileError(
+            f"Version {header['version']} of kitchensinks wrote the columns of a mixed table in a "
+            "way that is no longer read: fit the model again."
+        )
     parameters = {name: _decode(value, arrays) for name, value in header["parameters"].items()}
     estimator = _ESTIMATORS[header["kind"]](**parameters)
     scaler = None
@@ -213,8 +215,6 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     if "adaptation" in header:
         estimator.adaptation_ = _rebuild_adaptation(header["adaptation"], arrays)
         estimator.feature_importances_ = estimator.adaptation_.importances
-    if "frames" in header:
-        estimator.frames_ = _rebuild_table(header["frames"], arrays)
     estimator.loss_ = _decode(header["loss"], arrays)
     # A file keeps no sums: partial_fit cannot go on from it.
     estimator.moments_ = estimator._few = None
@@ -253,27 +253,6 @@ def _rebuild_adaptation(plain: dict[str, Any], arrays: dict[str, np.ndarray]) ->
     rest = {name: value for name, value in plain.items() if name != "trials"}
     scales, importances = arrays["law-scales"], arrays["law-importances"]
     return Adaptation(**rest, scales=scales, importances=importances, trials=trials)
-
-
-def _describe_table(table: Frames, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """How a mixed table becomes numbers: names in JSON, levels and values in the archive."""
-    columns = []
-    for k, column in enumerate(table.columns):
-        arrays[f"table-{k}-values"] = column.values
-        if column.levels is not None:
-            arrays[f"table-{k}-levels"] = column.levels
-        columns.append([column.name, column.levels is not None, column.flag])
-    return {"encoding": table.encoding, "columns": columns}
-
-
-def _rebuild_table(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> Frames:
-    columns = [
-        Column(
-            name, arrays[f"table-{k}-levels"] if text else None, arrays[f"table-{k}-values"], flag
-        )
-        for k, (name, text, flag) in enumerate(plain["columns"])
-    ]
-    return Frames(tuple(columns), plain["encoding"])
 
 
 def draw_digest(recipe: Frozen) -> str:

@@ -45,8 +45,9 @@ def test_a_scheduler_that_does_not_answer(sinks, folder, tmp_path, monkeypatch):
     monkeypatch.setattr("kitchensinks.execution.cluster.ANSWER", 1)
     out = tmp_path / "m.sinks"
     code, _, notes = fit(sinks, folder / "*.parquet", out, "--scheduler", "tcp://127.0.0.1:9")
-    assert code == 1
-    assert "No scheduler answers at tcp://127.0.0.1:9 within 1 s" in notes
+    assert code == 2
+    assert "Error: No scheduler answers at tcp://127.0.0.1:9 within 1 s" in notes
+    assert "--debug" not in notes
 
 
 def test_clusters_that_make_no_sense(sinks, folder, tmp_path):

@@ -2,7 +2,9 @@
 
 import copy
 import pickle
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -339,3 +341,36 @@ def test_a_first_batch_that_fails_leaves_nothing_behind():
         model.partial_fit(X, y, classes=[0, 1])
     model.set_params(loss="squared").partial_fit(X, y, classes=[0, 1])
     assert model.score(X, y) > 0.8
+
+
+def test_threads_that_ask_at_once_wait_for_one_solution():
+    """The second asks while the first has solved, and not yet kept, the weights."""
+    model = ks.KitchenSinkRegressor(ks.Fourier(gamma=0.1), 20, random_state=0)
+    model.freeze(ROWS, VALUES).partial_fit(ROWS, VALUES)
+    keep, began = model._keep, threading.Event()
+
+    def slow(*parts):
+        began.set()
+        threading.Event().wait(0.3)
+        keep(*parts)
+
+    model._keep = slow
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(model.predict, ROWS)
+        assert began.wait(20)
+        second = pool.submit(model.predict, ROWS)
+    np.testing.assert_array_equal(first.result(), second.result())
+    del model._keep
+    for again in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.predict(ROWS), first.result())
+        assert again._alone() is not model._alone()
+
+
+def test_estimators_with_and_without_a_list_of_bandwidths_differ():
+    pair = [
+        ks.KitchenSinkRegressor(ks.Fourier(gamma=gamma), 20, random_state=0).freeze(ROWS, VALUES)
+        for gamma in ([0.1, 1.0], 0.1)
+    ]
+    for one, other in (pair, pair[::-1]):
+        with pytest.raises(ValueError, match="differ in their"):
+            one.merge(other)

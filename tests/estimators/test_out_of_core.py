@@ -160,7 +160,7 @@ def test_mixed_tables_end_to_end(tmp_path):
         again.predict(ks.open_table(frame.rename(columns={"colour": "color"})))
     narrow = ks.open_table(frame[["size", "id"]])
     rows = ks.Rows(narrow, ks.Columns.learn(narrow))
-    with pytest.raises(ValueError, match="2 columns of numbers; the model was fitted to 4"):
+    with pytest.raises(ValueError, match="no column 'colour'"):
         again.predict(rows)
 
 

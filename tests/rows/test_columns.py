@@ -9,6 +9,7 @@ import pytest
 
 from kitchensinks.rows import columns as columns_module
 from kitchensinks.rows.columns import Columns
+from kitchensinks.rows.means import learn_means
 from kitchensinks.rows.tables import MemoryTable, open_table
 
 N_ROWS = 300
@@ -177,7 +178,9 @@ def test_the_recipe_comes_from_a_bounded_sample(seekable, monkeypatch):
     """A value of the far end of a long table is seen, and few rows are looked at."""
     monkeypatch.setattr(MemoryTable, "seekable", seekable)
     size = 50_000
-    frame = pd.DataFrame({"a": np.arange(size), "b": np.where(np.arange(size) < 25_000, "x", "z")})
+    frame = pd.DataFrame(
+        {"a": np.arange(size), "b": np.where(np.arange(size) < 25_000, "x 1", "z 1")}
+    )
     seen = []
     decide = columns_module._decide
     monkeypatch.setattr(
@@ -185,7 +188,7 @@ def test_the_recipe_comes_from_a_bounded_sample(seekable, monkeypatch):
     )
     first = Columns.learn(open_table(frame), seed=0)
     assert seen == [20_000]
-    assert first.outputs == ["a", "b=z"]
+    assert first.outputs == ["a", "b=z 1"]
     assert first.fingerprint() == Columns.learn(open_table(frame), seed=0).fingerprint()
 
 
@@ -196,7 +199,10 @@ def test_numbers_alone_need_no_skrub_and_keep_float32(monkeypatch):
     wide = open_table(pa.table({"a": np.ones(3, np.float32), "b": [1, 2, 3]}))
     assert Columns.learn(wide).dtype == np.float64
     with pytest.raises(ImportError, match=r"'b'.*kitchensinks\[tables\]"):
-        Columns.learn(open_table(pa.table({"a": [1, 2], "b": ["x", "y"]})))
+        Columns.learn(open_table(pa.table({"a": [1, 2], "b": ["2023-01-02", "2024-05-06"]})))
+    # Neither do words without digits.
+    words = open_table(pa.table({"a": [1, 2, 3], "b": ["x", "y", "z9"]}))
+    assert Columns.learn(words).outputs == ["a", "b=x", "b=y", "b=z9"]
 
 
 def test_tables_that_have_nothing_to_learn_from():
@@ -212,7 +218,7 @@ def test_tables_that_have_nothing_to_learn_from():
 
 
 def test_kinds_of_numbers():
-    """Decimals, dictionaries and missing whole numbers are numbers like others."""
+    """Decimals, times and missing whole numbers are numbers like others."""
     from decimal import Decimal
 
     table = open_table(
@@ -232,8 +238,32 @@ def test_kinds_of_numbers():
     out = dict(zip(columns.outputs, columns.apply(batch).T.tolist(), strict=True))
     assert out["price"] == [1.5, 1.5]
     assert out["price is missing"] == [0.0, 1.0]
-    assert out["coded"] == [7.0, 9.0]
+    # What was stored as one of a few is a category.
+    assert out["coded=9"] == [0.0, 1.0]
     assert out["whole"] == [3.0, 3.0]
     assert out["half"] == [1.0, 2.0]
     assert out["clock"] == [3600.0, 60.0]
     assert out["spell"] == [1.5, 1.5]
+
+
+@pytest.mark.parametrize("means", [False, True])
+def test_numbers_are_no_names_of_categories_that_are_words(means, tmp_path):
+    """Words are refused as numbers; numbers written as text come as numbers from some files."""
+    frame = pd.DataFrame({"city": ["Oslo", "Rome", "Lima"] * 20, "code": ["7", "A", "12"] * 20})
+    table = open_table(frame)
+    columns = Columns.learn(table)
+    if means:
+        columns, _ = learn_means(table, columns, np.arange(60.0)[:, None] % 3, None, ("mean",))
+    for values, kind in (([3, 4], "int64"), ([0.5, 1.5], "double"), ([True, False], "bool")):
+        with pytest.raises(
+            ValueError, match=f"'city' .* holds {kind}, and was text such as 'Rome'"
+        ):
+            columns.check(open_table(pd.DataFrame({"city": values, "code": ["A", "A"]})))
+    pd.DataFrame({"city": ["Oslo", None], "code": [12, 7]}).to_csv(tmp_path / "a.csv", index=False)
+    numbers = open_table(tmp_path / "a.csv")
+    columns.check(numbers)
+    few = open_table(pd.DataFrame({"city": ["Oslo", None], "code": ["12", "7"]}))
+    found = [columns.apply(next(one.batches(columns.inputs))) for one in (numbers, few)]
+    np.testing.assert_array_equal(*found)
+    with pytest.raises(ValueError, match=r"'code' .* holds bool, and was text such as 'A'"):
+        columns.check(open_table(pd.DataFrame({"city": ["Oslo"], "code": [True]})))

@@ -17,7 +17,7 @@ from kitchensinks.rows import densify
 from kitchensinks.standardise import indicators
 
 # Rows that everything but the last fit looks at, and entries of them.
-_POOL, _POOL_ENTRIES = 45_000, 2**24
+POOL, _POOL_ENTRIES = 45_000, 2**24
 _HELD, _HELD_SHARE, _RUNS = 5000, 0.2, 20
 # Rows whose quantiles a map by rank goes through.
 KNOT_ROWS = 10_000
@@ -45,7 +45,7 @@ class Task:
         counted = np.arange(n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
         self.counted = len(counted)
         self.wide = self.n_inputs > _WIDE
-        size = min(len(counted), _POOL, max(2000, _POOL_ENTRIES // self.n_inputs))
+        size = min(len(counted), POOL, max(2000, _POOL_ENTRIES // self.n_inputs))
         order, held = _in_runs(counted, size, self.seed)
         self.held, self.rest = order[:held], order[held:]
         self.places = order[:size]

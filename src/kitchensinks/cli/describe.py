@@ -112,7 +112,8 @@ def export(path: Path, onnx: Path, terminal: Terminal) -> dict[str, Any]:
     if columns is not None:
         notes = {"columns": json.dumps(columns.outputs, ensure_ascii=False)}
     to_onnx(saved.estimator, onnx, notes)
-    width, size = saved.estimator.n_features_in_, onnx.stat().st_size
+    width = saved.estimator.n_features_in_ if columns is None else columns.width
+    size = onnx.stat().st_size
     terminal.show(f"{onnx}: takes float64 rows of {width} numbers; {size / 1e6:.1f} MB.")
     if columns is not None and columns.outputs != columns.inputs:
         terminal.note(

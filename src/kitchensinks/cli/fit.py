@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.adapt import encode
 from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.choose import (
     NAMES,
@@ -29,6 +30,7 @@ from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.persistence import save
 from kitchensinks.rows import block_slices
 from kitchensinks.rows.columns import Columns
+from kitchensinks.rows.encoders import Category, Means, Places
 from kitchensinks.rows.keys import hold_out, lowest_keys, row_keys
 from kitchensinks.rows.tables import Table, nearest, open_table
 from kitchensinks.rows.view import Rows
@@ -67,8 +69,8 @@ class FitOptions:
 class WatchedRows(Rows):
     """Rows that say how far they have been read: `seen(done, total)`."""
 
-    def __init__(self, table: Table, columns: Columns, seen: Callable[[int, int], None]) -> None:
-        super().__init__(table, columns)
+    def __init__(self, rows: Rows, seen: Callable[[int, int], None]) -> None:
+        super().__init__(rows.table, rows.columns, rows.folded)
         self.seen = seen
 
     def __getitem__(self, key: Any) -> np.ndarray:
@@ -136,24 +138,40 @@ def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, 
     columns = Columns.learn(table, [options.target, *options.drop], options.seed)
     rows = Rows(table, columns)
     terminal.note(
-        f"{table.label}: {len(rows):,} rows, {len(columns.inputs)} columns as {rows.shape[1]} "
-        f"numbers; {task} of {options.target!r}."
+        f"{table.label}: {len(rows):,} rows, {len(columns.inputs)} columns; {task} of "
+        f"{options.target!r}."
     )
     for text in oddities(table, targets, weights):
         terminal.note(text)
     source = Source(table, rows, targets, weights, task, options.seed)
     held = source.hold_out(options)
-    choice = choose(options, source, held, work, terminal)
+    kept = source.kept(held)
+    with with_threads(options.threads):
+        encoded = encode(rows, targets, kept, task)
+    terminal.note(f"The columns become {encoded.shape[1]} numbers{_ways(encoded.columns)}.")
+    choice = choose(options, source, encoded, kept, work, terminal)
     model = estimator(options, task, choice)
     validation = None
     if held is not None:
-        validation = _validate(model, source, held, work, terminal)
+        title = "Fitting without the held-out rows"
+        _fit(model, title, encoded, targets, kept, work.checkpoint("held-out"), terminal)
+        validation = _score_held(model, source, held, terminal)
     start = time.monotonic()
-    _fit(model, "Fitting all rows", source, weights, work.checkpoint("all-rows"), terminal)
+    # The rows held out have their say in the means of all rows.
+    whole = encoded if held is None else rows
+    _fit(model, "Fitting all rows", whole, targets, weights, work.checkpoint("all-rows"), terminal)
     facts = facts_of(options, task, choice, model)
     facts |= {"rows": len(rows), "bad_rows": table.bad_rows.count}
-    facts |= {"columns": len(columns.inputs), "inputs": rows.shape[1]}
+    facts |= {"columns": len(columns.inputs), "inputs": model.columns_.width}
     return finished(options, facts, model, validation, start, work, terminal)
+
+
+def _ways(columns: Columns) -> str:
+    """How categories became numbers, in words."""
+    kinds = {type(encoder) for encoder in columns.encoders}
+    ways = {Means: "mean targets", Places: "places in their order", Category: "indicators"}
+    found = [words for kind, words in ways.items() if kind in kinds]
+    return f", categories {' and '.join(found)}" if found else ""
 
 
 def finished(
@@ -214,13 +232,12 @@ def oddities(table: Table, targets: np.ndarray, weights: Any) -> list[str]:
 
 
 def choose(
-    options: FitOptions, source: Source, held: Any, work: Work, terminal: Terminal
+    options: FitOptions, source: Source, rows: Rows, kept: Any, work: Work, terminal: Terminal
 ) -> Choice:
-    """The basis asked for, or the one that does best on a sample of the rows not held out."""
+    """The basis asked for, or the one that does best on a sample of the rows of weight `kept`."""
     if options.basis != "auto":
         return _asked(options.basis)
     identity = {**source.rows.fingerprint(), "target": options.target, "task": source.task}
-    rows, kept = source.rows, source.kept(held)
     most = min(_SAMPLE_ROWS, max(1000, _SAMPLE_ENTRIES // rows.shape[1]))
     places = np.flatnonzero(kept > 0)
     if len(places) > most:
@@ -305,32 +322,29 @@ def estimator(options: FitOptions, task: str, choice: Choice) -> Any:
 def _fit(
     model: Any,
     title: str,
-    source: Source,
+    rows: Rows,
+    targets: np.ndarray,
     weights: Any,
     checkpoint: Checkpoint | None,
     terminal: Terminal,
 ) -> None:
     with terminal.progress(title) as meter:
         model._listener = meter.phase
-        watched = WatchedRows(source.table, source.rows.columns, meter.seen)
         try:
-            model.fit(watched, source.targets, weights, checkpoint=checkpoint)
+            model.fit(WatchedRows(rows, meter.seen), targets, weights, checkpoint=checkpoint)
         finally:
             model._listener = None
 
 
-def _validate(
-    model: Any, source: Source, held: np.ndarray, work: Work, terminal: Terminal
-) -> dict[str, Any]:
-    """Fit without the rows held out, and score them."""
-    title = "Fitting without the held-out rows"
-    _fit(model, title, source, source.kept(held), work.checkpoint("held-out"), terminal)
+def _score_held(model: Any, source: Source, held: np.ndarray, terminal: Terminal) -> dict[str, Any]:
+    """How well a fit without the rows held out predicts them."""
+    rows = Rows(source.table, model.columns_)
     score, add = scorer(model)
     counted = source.kept(None) > 0
-    for part in block_slices(len(source.rows), _BLOCK_ROWS):
+    for part in block_slices(len(rows), _BLOCK_ROWS):
         mine = held[part] & counted[part]
         if mine.any():
-            add(source.rows[part][mine], source.targets[part][mine])
+            add(rows[part][mine], source.targets[part][mine])
     terminal.note(f"Held out: {score.text()}.")
     return dict(score.facts())
 

@@ -94,7 +94,7 @@ def fit_partitions(pca: Any, X: Any, sample_weight: Any) -> Any:
         raise ValueError("There are no rows of positive weight in any partition: need some.")
     frozen = Frozen.of_look(look, basis, seed, schema.n_inputs, pca.n_features, dtype)
     pilot = pilot_rows(look.sample).astype(dtype)
-    pca._set_features(frozen, frozen.scaled(pilot))
+    pca._set_features(frozen, pilot)
     sent = delayed(replace(recipe, frozen=frozen, pilot=pilot))
     shift = delayed(Recipe.shift)(sent)
     nodes = [delayed(Recipe.sums)(sent, part, shift) for part in partitions.parts]

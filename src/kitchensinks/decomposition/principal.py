@@ -1,6 +1,7 @@
 """Principal components of random features: those of the kernel, to the accuracy of the draw."""
 
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,17 +15,18 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from kitchensinks.bases import Basis, Draw
 from kitchensinks.bases.base import check_count
 from kitchensinks.execution import is_dask
-from kitchensinks.features import FeatureBlocks, Frozen, spread_of
+from kitchensinks.features import WALKED_ENTRIES, FeatureBlocks, Frozen, spread_of
+from kitchensinks.fitting.space import gram_bytes
 from kitchensinks.model import Model
 from kitchensinks.moments import BlockSums, Moments
 from kitchensinks.rows import advice, check_size, numeric_weights, subsample
 from kitchensinks.rows.memory import memory_budget
-from kitchensinks.solvers.dual import Span
 from kitchensinks.standardise import Scaler
 from kitchensinks.transform import SAMPLE_ROWS, check_basis, check_dtype, seed_of
 
 Floats = NDArray[np.float64]
-_BLOCK_ENTRIES = 2**22
+# (columns, features) of all rows, part by part.
+Walk = Iterator[tuple[slice, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +52,28 @@ class Principal:
         return cls._sorted(equations.mean, vectors, values, total)
 
     @classmethod
-    def of_rows(cls, features: Any, shares: Floats, count: int) -> "Principal":
-        """From fewer rows than columns: an eigenproblem of rows × rows."""
-        span = Span.of(features, shares, True)
-        rank = len(span.values)
-        leading = np.eye(rank)[:, max(0, rank - count) :]
-        vectors, values = span.lift(leading), span.values[max(0, rank - count) :]
-        missing = count - vectors.shape[1]
-        if missing > 0:
-            vectors = np.hstack([np.zeros((len(vectors), missing)), vectors])
-            values = np.concatenate([np.zeros(missing), values])
-        return cls._sorted(span.mean, vectors, values, float(span.values.sum()))
+    def of_rows(
+        cls, walk: Callable[[], Walk], n_columns: int, shares: Floats, count: int
+    ) -> "Principal":
+        """From fewer rows than columns: an eigenproblem of rows × rows.
+
+        With B = √w·(Z − z̄) and BB' = U diag(s) U', the directions are B'U/√s. The features Z are
+        made twice, a few columns at a time, and never held.
+        """
+        inner, root = np.zeros((len(shares), len(shares))), np.sqrt(shares)[:, None]
+        mean = np.zeros(n_columns)
+        for columns, features in walk():
+            mean[columns] = shares @ features
+            centred = root * (features - mean[columns])
+            inner += centred @ centred.T
+        total, size = float(np.trace(inner)), len(inner)
+        values, vectors = eigh(inner, subset_by_index=(size - count, size - 1))
+        seen = values > size * np.finfo(float).eps * max(total, np.finfo(float).tiny)
+        half = np.where(seen, root * vectors / np.sqrt(np.where(seen, values, 1.0)), 0.0)
+        directions = np.zeros((n_columns, count))
+        for columns, features in walk():
+            directions[columns] = (features - mean[columns]).T @ half
+        return cls._sorted(mean, directions, np.where(seen, values, 0.0), total)
 
     @classmethod
     def _sorted(cls, mean: Floats, vectors: Floats, values: Floats, total: float) -> "Principal":
@@ -78,7 +91,7 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     j-th component of x is v_j·(Φ(x) − Φ̄). With ``Fourier`` it is randomised kernel PCA: as K
     grows it meets ``KernelPCA`` with the basis's kernel. With ``Maxout`` it is the locally linear
     embedding of the maxout paper (section 5.1). Rows are never held as features: memory grows with
-    K², or with n·K where rows are fewer than features (then the n × n form is solved).
+    K², or with n² where rows are fewer than features (then the n × n form is solved).
 
     Parameters
     ----------
@@ -89,7 +102,8 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     random_state : int, RandomState or None; an int names the draw for good.
     dtype : of the features; None keeps float32 rows in float32 and makes all else float64. Sums
         are in float64.
-    memory_budget : bytes, text such as "2GB", or None for a quarter of the free memory.
+    memory_budget : bytes, text such as "2GB", or None for a quarter of the free memory. A fit that
+        needs more is an error.
 
     Attributes
     ----------
@@ -147,14 +161,17 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             )
         self._freeze(X, weights)
         if X.shape[0] < self.draw_.n_columns:
+            self._check_memory(X.shape[0])
             self._moments: Moments | None = None
-            features = np.vstack([block for _, block in self._blocks(X).fresh()])
             shares = np.ones(X.shape[0]) if weights is None else weights
-            count = self.n_components
             self._principal: Principal | None = Principal.of_rows(
-                features, shares / shares.sum(), count
+                lambda: self._walk(X),
+                self.draw_.n_columns,
+                shares / shares.sum(),
+                self.n_components,
             )
             return self
+        self._check_memory(self.draw_.n_columns)
         self._moments = Moments.zeros(self._shift, 0)
         self._add(X, weights)
         self._solved()
@@ -168,6 +185,7 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         X, weights = self._validate(X, sample_weight, reset=True)
         self._freeze(X, weights)
+        self._check_memory(self.draw_.n_columns)
         self._moments, self._principal = Moments.zeros(self._shift, 0), None
         return self
 
@@ -193,6 +211,7 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                     stacklevel=2,
                 )
             self._freeze(X, weights)
+            self._check_memory(self.draw_.n_columns)
             self._moments = Moments.zeros(self._shift, 0)
         self._add(X, weights)
         return self
@@ -266,9 +285,8 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.scaler_ = Scaler.over(spread_of(X, weights)) if self.standardize else None
         self.seed_ = seed_of(self.random_state)
         sample, sample_weights = subsample(X, weights, SAMPLE_ROWS, self.seed_)
-        if self.scaler_ is not None:
-            sample = self.scaler_.apply(sample, X.dtype)
-        basis = basis.resolve(sample, sample_weights)
+        shown = sample if self.scaler_ is None else self.scaler_.apply(sample, X.dtype)
+        basis = basis.resolve(shown, sample_weights)
         dtype = np.dtype(X.dtype)
         frozen = Frozen(self.scaler_, basis, self.seed_, X.shape[1], self.n_features, dtype)
         self._set_features(frozen, sample)
@@ -282,8 +300,23 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             )
         return basis
 
+    def _check_memory(self, size: int) -> None:
+        """An error where a matrix of size × size, with its copies, is beyond the budget."""
+        needed, budget = gram_bytes(size), memory_budget(self.memory_budget)
+        if needed > budget:
+            raise ValueError(
+                f"n_features={self.n_features} needs matrices of {size} × {size}, "
+                f"{needed / 1e6:,.0f} MB in all, and the memory budget is {budget / 1e6:,.0f} MB: "
+                "raise memory_budget, or take fewer features or rows."
+            )
+
+    def _walk(self, rows: Any) -> Walk:
+        """Features of all rows, a few columns at a time: an eighth of the budget in float64."""
+        most = int(memory_budget(self.memory_budget) / 64)
+        return self._features.walk(rows, min(WALKED_ENTRIES, most))
+
     def _set_features(self, frozen: Frozen, sample: NDArray[Any]) -> None:
-        """What is frozen; `sample`: scaled rows that say where the mean of the features is."""
+        """What is frozen; `sample`: rows that say where the mean of the features is."""
         self.scaler_, self.basis_, self.seed_ = frozen.scaler, frozen.basis, frozen.seed
         self._features = frozen
         self.draw_: Draw = frozen.draw
@@ -293,7 +326,8 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 "more components than columns. Raise n_features or ask for fewer components."
             )
         # Near the mean of the features, so that centred sums keep their digits.
-        self._shift = self.draw_.scaled_features(sample).mean(axis=0, dtype=np.float64)
+        parts = [part.mean(axis=0, dtype=np.float64) for _, part in self._walk(sample)]
+        self._shift = np.concatenate(parts)
 
     def _frozen(self) -> str:
         scaler = None if self.scaler_ is None else (self.scaler_.mean, self.scaler_.scale)

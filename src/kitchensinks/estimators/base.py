@@ -19,13 +19,19 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from kitchensinks.adapt import is_mixed, learn_table
+from kitchensinks.adapt import encode
 from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.estimators.adapting import adapted, plain_basis, plain_components
 from kitchensinks.estimators.checks import check_loss, check_parameters
 from kitchensinks.estimators.resume import Resume, resuming
-from kitchensinks.estimators.tables import table_rows, table_targets
+from kitchensinks.estimators.tables import (
+    frame_rows,
+    frame_table,
+    is_mixed,
+    table_rows,
+    table_targets,
+)
 from kitchensinks.execution import is_dask
 from kitchensinks.features import FeatureBlocks, Frozen
 from kitchensinks.fitting import (
@@ -51,7 +57,7 @@ from kitchensinks.rows import advice, check_size, describe
 from kitchensinks.rows.columns import Columns
 from kitchensinks.rows.keys import row_keys
 from kitchensinks.rows.memory import memory_budget
-from kitchensinks.rows.tables import Table, open_table
+from kitchensinks.rows.tables import Table
 from kitchensinks.rows.view import Rows
 from kitchensinks.selection.reweighted import Reweighted
 from kitchensinks.transform import check_basis, check_dtype, seed_of
@@ -73,7 +79,20 @@ _PRIVATE = {
     "_unit",
     "_centre",
 }
-_KEPT = {"n_features_in_", "feature_names_in_", "columns_", "frames_"}
+_KEPT = {"n_features_in_", "feature_names_in_", "columns_"}
+
+
+def _check_weights(given: Any, X: Any, positive: bool) -> Array:
+    """Weights of 0 or more, one a row; `positive`: at least one of them is not 0."""
+    weights = _check_sample_weight(given, X, dtype=np.float64, allow_all_zero_weights=True)
+    if (weights < 0).any():
+        raise ValueError(
+            f"sample_weight has negative entries (the least is {weights.min():.3g}): "
+            "need weights of 0 or more."
+        )
+    if positive and not weights.any():
+        raise ValueError("sample_weight is zero for every row: need a positive weight.")
+    return np.asarray(weights)
 
 
 class Batch(NamedTuple):
@@ -206,8 +225,6 @@ class KitchenSink(BaseEstimator):
         loss = check_loss(self.loss, self._task)
         check_parameters(self, loss)
         X, y, weights = self._validate(X, y, sample_weight, reset=True)
-        if weights is not None and not weights.any():
-            raise ValueError("sample_weight is zero for every row: need a positive weight.")
         self._forget()
         self.loss_ = loss
         self._learn_targets(y, weights, classes)
@@ -241,30 +258,23 @@ class KitchenSink(BaseEstimator):
                 f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets "
                 "themselves, or ks.open_table(X) as X."
             )
-        if reset:
-            self.__dict__.pop("frames_", None)
-            if not isinstance(X, Table | Rows) and is_mixed(X):
-                self._learn_frames(X, self._validate_targets(y))
-        X = self._validate_rows(X, reset)
+        frame = X if reset and is_mixed(X) else None
+        X = self._validate_rows(X if frame is None else frame_rows(X), reset)
         y = self._validate_targets(y)
         check_consistent_length(X, y)
-        if sample_weight is None:
-            return X, y, None
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, allow_all_zero_weights=True
-        )
-        if (weights < 0).any():
-            raise ValueError(
-                f"sample_weight has negative entries (the least is {weights.min():.3g}): "
-                "need weights of 0 or more."
-            )
+        weights = None if sample_weight is None else _check_weights(sample_weight, X, reset)
+        if reset and isinstance(X, Rows):
+            X = self._learn_columns(encode(X, y, weights, self._task), frame)
         return X, y, weights
 
-    def _learn_frames(self, X: Any, y: Any) -> None:
-        """How a table with text, categories or missing values becomes numbers."""
-        check_consistent_length(X, y)
-        seed = seed_of(self.random_state)
-        self.frames_, self._encoded_rows = learn_table(X, y, self._task, seed)
+    def _learn_columns(self, rows: Rows, frame: Any) -> Any:
+        """Keep the recipe of a table's columns; of a frame, which is in memory, all its numbers."""
+        self.columns_, self.n_features_in_ = rows.columns, rows.shape[1]
+        if frame is None:
+            return rows
+        _check_feature_names(self, frame, reset=True)
+        _check_n_features(self, frame, reset=True)
+        return rows[:]
 
     def _validate_rows(self, X: Any, reset: bool = False) -> Any:
         if not reset and hasattr(X, "columns"):
@@ -273,19 +283,10 @@ class KitchenSink(BaseEstimator):
             return table_rows(self, X, reset)
         if reset:
             self.columns_ = None
-        if hasattr(self, "frames_"):
-            _check_feature_names(self, X, reset=reset)
-            if not hasattr(X, "columns"):
-                raise ValueError(
-                    f"X is {describe(X)}, and fit had a table: give a table with the same columns."
-                )
-            _check_n_features(self, X, reset=reset)
-            # Rows that are fitted are encoded out of fold, others by the whole of them.
-            if not reset:
-                return self.frames_.apply(X)
-            rows = self._encoded_rows
-            del self._encoded_rows
-            return rows
+        elif self.columns_ is not None and hasattr(self, "feature_names_in_"):
+            raise ValueError(
+                f"X is {describe(X)}, and fit had a table: give a table with the same columns."
+            )
         with advice():
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
         if self.standardize and X.dtype == np.float64:
@@ -293,14 +294,11 @@ class KitchenSink(BaseEstimator):
         return X
 
     def _known_columns(self, X: Any) -> Any:
-        """A frame as the fit had it: by the recipe of its table, or its columns in their order."""
-        if isinstance(X, Table | Rows):
+        """A frame as a table, where the fit had one."""
+        columns = getattr(self, "columns_", None)
+        if isinstance(X, Table | Rows) or columns is None:
             return X
-        if getattr(self, "columns_", None) is not None:
-            return open_table(X)
-        if hasattr(self, "frames_") and set(self.feature_names_in_) <= set(X.columns):
-            return X[list(self.feature_names_in_)]
-        return X
+        return frame_table(X, columns)
 
     def _freeze(self, batch: Batch, stream: bool) -> None:
         """Learn scaler, law and bins from rows: what partial sums need to have in common."""
@@ -322,6 +320,7 @@ class KitchenSink(BaseEstimator):
             self._working_dtype(batch.rows, stream),
             bool(self.standardize),
             self.selection,
+            None if self.columns_ is None else self.columns_.unscaled,
         )
         self._set_frozen(frozen)
 

@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from functools import partial
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -189,18 +190,31 @@ class Batches(KitchenSink):
 
     def __getattr__(self, name: str) -> Any:
         """What a fit has not worked out yet, on first sight."""
-        if name in _SETTLED and self.__dict__.get("_pending"):
-            self._settle()
-            if name in self.__dict__:
-                return self.__dict__[name]
-        if name in _LATER and "model_" in self.__dict__:
-            with threads(self.n_jobs):
-                found = getattr(self, _LATER[name])()
-            setattr(self, name, found)
-            if name == "moments_":
-                self.__dict__.pop("_condensed", None)
-            return found
+        if name in _SETTLED or name in _LATER:
+            with self._alone():
+                if name in _SETTLED and self.__dict__.get("_pending"):
+                    self._settle()
+                if name not in self.__dict__ and name in _LATER and "model_" in self.__dict__:
+                    self._find(name)
+                if name in self.__dict__:
+                    return self.__dict__[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _find(self, name: str) -> None:
+        with threads(self.n_jobs):
+            found = getattr(self, _LATER[name])()
+        setattr(self, name, found)
+        if name == "moments_":
+            self.__dict__.pop("_condensed", None)
+
+    def _alone(self) -> Any:
+        """A lock of this estimator: the threads that ask first wait for what one works out."""
+        return self.__dict__.setdefault("_lock", RLock())
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state.pop("_lock", None)
+        return state
 
     def drop_sums(self) -> None:
         """Keep the model alone: without the sums there is less to hold, and no more to add to."""
@@ -215,10 +229,7 @@ class Batches(KitchenSink):
 
     def _find_moments(self) -> Moments | None:
         condensed = self.__dict__.get("_condensed")
-        if condensed is None:  # another thread was faster
-            return self.__dict__.get("moments_")
-        moments, groups = condensed
-        return groups.expand_moments(moments)
+        return None if condensed is None else condensed[1].expand_moments(condensed[0])
 
     def _find_effective_dimension(self) -> float:
         moments, _ = self._condensed_moments()
@@ -260,6 +271,9 @@ class Batches(KitchenSink):
         """What keeps two sums apart, or None."""
         if self.n_features_in_ != other.n_features_in_:
             return "number of columns"
+        prints = [one.columns_ and one.columns_.fingerprint() for one in (self, other)]
+        if prints[0] != prints[1]:
+            return "recipe for the columns"
         if self.fit_intercept != other.fit_intercept:
             return "fit_intercept"
         return self.frozen_.difference(other.frozen_)
@@ -271,9 +285,11 @@ class Batches(KitchenSink):
                 f"This {type(self).__name__} is frozen, and has no rows of positive weight yet: "
                 "call partial_fit."
             )
-        if not self._pending or moments is None:
+        if moments is None:
             return
-        with threads(self.n_jobs):
+        with self._alone(), threads(self.n_jobs):
+            if not self._pending:
+                return
             fit = solve_moments(moments, self._settings(None), self.frozen_.dtype)
             fit.moments = moments
             self._pending = False

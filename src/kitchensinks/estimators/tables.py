@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.rows.columns import Columns
-from kitchensinks.rows.tables import Table
+from kitchensinks.rows.tables import Table, open_table
 from kitchensinks.rows.view import Rows, known_targets
 
 
@@ -29,6 +29,41 @@ def table_targets(
     return Rows(table, columns), targets, sample_weight if weights is None else weights
 
 
+def is_mixed(rows: Any) -> bool:
+    """Whether rows are a frame (pandas, polars) with text, categories or missing values."""
+    if isinstance(rows, Table | Rows):
+        return False
+    if not (hasattr(rows, "columns") and hasattr(rows, "__getitem__") and hasattr(rows, "shape")):
+        return False
+    return any(not _is_plain(rows[name]) for name in list(rows.columns))
+
+
+def _is_plain(series: Any) -> bool:
+    """Whether a column of a frame holds numbers, none of them missing."""
+    values = np.asarray(series)
+    if values.dtype.kind in "biu":
+        return True
+    if values.dtype.kind == "f":
+        return not np.isnan(values).any()
+    if values.dtype.kind in "mM" or not hasattr(series, "to_list"):
+        return False
+    return "categor" not in str(series.dtype).lower() and all(
+        isinstance(value, int | float | np.number) and value == value for value in series.to_list()
+    )
+
+
+def frame_rows(frame: Any) -> Rows:
+    """A mixed frame as the rows of a table, by a recipe that is learned from it."""
+    table = open_table(frame)
+    return Rows(table, Columns.learn(table))
+
+
+def frame_table(frame: Any, columns: Columns) -> Table:
+    """A frame as a table, without the columns that the recipe does not ask for."""
+    known = set(columns.inputs) <= set(frame.columns)
+    return open_table(frame[columns.inputs] if known else frame)
+
+
 def table_rows(estimator: Any, X: Table | Rows, reset: bool) -> Rows:
     """Rows that are read block by block, and checked as they are read.
 
@@ -36,22 +71,21 @@ def table_rows(estimator: Any, X: Table | Rows, reset: bool) -> Rows:
     must be such rows as the fit had.
     """
     if reset and isinstance(X, Rows):
-        estimator.columns_ = X.columns
-        estimator.n_features_in_ = X.shape[1]
         # The names are those of columns_: blocks of the rows are arrays without names.
         if hasattr(estimator, "feature_names_in_"):
             del estimator.feature_names_in_
         return X
+    columns = getattr(estimator, "columns_", None)
+    if columns is not None:
+        # By the model's own recipe, whatever that of the rows is.
+        return Rows(X if isinstance(X, Table) else X.table, columns)
     if isinstance(X, Table):
-        columns = getattr(estimator, "columns_", None)
-        if columns is None:
-            raise ValueError(
-                "This model was fitted to arrays, and knows no column names: give it arrays."
-            )
-        return Rows(X, columns)
+        raise ValueError(
+            "This model was fitted to arrays, and knows no column names: give it arrays."
+        )
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"{X.table.label} gives {X.shape[1]} columns of numbers; the model was fitted to "
-            f"{estimator.n_features_in_}. Make the rows with the model's own columns_."
+            f"{estimator.n_features_in_}: give rows with the same columns."
         )
     return X

@@ -42,6 +42,10 @@ class ClusterError(RuntimeError):
     """The cluster, and not the data or the parameters, has failed."""
 
 
+class NoScheduler(ClusterError, ValueError):
+    """Nobody answers at the address that was given."""
+
+
 def tree(nodes: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
     """One task for the merger of all: a tree whose nodes take FAN_IN parts each.
 
@@ -244,7 +248,7 @@ def all_threads() -> Iterator[None]:
 def connected(where: str) -> Iterator[Any]:
     """A client of a scheduler ("tcp://host:8786"), or of a cluster here ("local:2").
 
-    A scheduler that does not answer within ten seconds is a `ClusterError`.
+    A scheduler that does not answer within ten seconds is an error, `NoScheduler`.
     """
     from distributed import Client, LocalCluster
 
@@ -252,7 +256,7 @@ def connected(where: str) -> Iterator[Any]:
         try:
             client = Client(where, timeout=ANSWER)
         except (OSError, TimeoutError, ValueError) as error:
-            raise ClusterError(
+            raise NoScheduler(
                 f"No scheduler answers at {where} within {ANSWER} s ({error}). Start one with "
                 "`dask scheduler`, and check the address and the firewall."
             ) from None

@@ -1,7 +1,7 @@
 """From the columns of a table to numbers: a plain recipe, learned from a bounded sample.
 
-skrub's TableVectorizer decides what the text columns of a mixed table are (categories, dates,
-numbers written as text, free text); the recipe that applies the decision is our own, made of
+skrub's TableVectorizer decides what text with digits in it is (dates, numbers written as text,
+categories, free text); the recipe that applies the decision is our own, made of
 lists and arrays, so that a model file can hold it without any code.
 """
 
@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.rows.encoders import ENCODERS, Category, Date, Encoder, Number, Text
+from kitchensinks.rows.encoders import ENCODERS, Category, Date, Encoder, Number, Text, words_of
 from kitchensinks.rows.tables import Table, arrow, digest
 
 # Rows that a recipe is learned from, and runs of neighbours that they come in.
 SAMPLE_ROWS, _RUNS = 20_000, 32
+# Text of no more different values is a category.
+_FEW = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,7 @@ class Columns:
         if not names:
             raise ValueError(f"{table.label} has no columns other than {sorted(left_out)}.")
         sample = _sample(table, names, seed)
-        kinds = {name: _plain_kind(table, name) for name in names}
+        kinds = {name: _plain_kind(table, name, sample) for name in names}
         unsure = [name for name in names if kinds[name] == "unsure"]
         formats: dict[str, str] = {}
         if unsure:
@@ -167,12 +169,12 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
     return pa.Table.from_batches(parts)
 
 
-def _plain_kind(table: Table, name: str) -> str:
-    """What a column is by its type alone; "unsure" for text, which needs a closer look."""
+def _plain_kind(table: Table, name: str, sample: Any) -> str:
+    """What a column is by its type, or by a first look; "unsure" for text that may be a date."""
     types = arrow().types
     kind = table.schema.field(name).type
     if types.is_dictionary(kind):
-        kind = kind.value_type
+        return "category"
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         return "number"
     if types.is_decimal(kind) or types.is_time(kind) or types.is_duration(kind):
@@ -182,11 +184,21 @@ def _plain_kind(table: Table, name: str) -> str:
     if types.is_null(kind):
         return "none"
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return "unsure"
+        return _kind_of_words(sample.column(name))
     raise ValueError(
         f"Column {name!r} of {table.label} holds {kind}: need numbers, text, dates or truth "
         "values. Exclude it, or convert it first."
     )
+
+
+def _kind_of_words(values: Any) -> str:
+    """Text with a value that has no digit is neither a number nor a date."""
+    from pyarrow import compute
+
+    words = words_of(values).drop_null().unique()
+    if compute.all(compute.match_substring_regex(words, "[0-9]")).as_py() is not False:
+        return "unsure"
+    return "category" if len(words) <= _FEW else "text"
 
 
 def _is_narrow(kind: Any) -> bool:
@@ -206,7 +218,11 @@ def _decide(sample: Any) -> tuple[dict[str, str], dict[str, str]]:
         ) from error
     kept = "passthrough"
     judge = TableVectorizer(
-        low_cardinality=kept, high_cardinality=kept, datetime=kept, numeric=kept
+        cardinality_threshold=_FEW,
+        low_cardinality=kept,
+        high_cardinality=kept,
+        datetime=kept,
+        numeric=kept,
     )
     judge.fit(sample.to_pandas())
     names = {"numeric": "number", "datetime": "date", "low_cardinality": "category"}

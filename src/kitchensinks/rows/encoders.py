@@ -1,6 +1,7 @@
 """One column of a table as one or more columns of numbers: numbers, categories, dates, text."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from kitchensinks.rows.tables import arrow
 MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
 # Parts of a date, and how they are read off seconds since 1970.
 _PARTS = ("days", "year", "month", "day", "weekday", "hour", "minute")
+# Categories beyond these have no column of their own.
+_MOST_LEVELS = 64
 # Free text: pieces of three and four bytes fall into so many bins, and become so many numbers.
 _BINS, _TOPICS = 2048, 30
 
@@ -47,9 +50,13 @@ class Encoder:
         kind = kind.value_type if types.is_dictionary(kind) else kind
         if not (types.is_null(kind) or self._takes(kind)):
             raise ValueError(
-                f"Column {self.name!r} of {label} holds {kind}, and was {self.kind} when the model "
-                "was fitted. Convert it."
+                f"Column {self.name!r} of {label} holds {kind}, and was {self._example()} when the "
+                "model was fitted. Convert it."
             )
+
+    def _example(self) -> str:
+        """What the column was, for an error message."""
+        return self.kind
 
     def _takes(self, kind: Any) -> bool:
         raise NotImplementedError
@@ -120,18 +127,20 @@ class Category(Encoder):
 
     @classmethod
     def learn(cls, name: str, values: Any) -> "Category":
-        words = _words(_plain(values))
-        seen = tuple(sorted(words.drop_null().unique().to_pylist()))
+        words = words_of(values)
+        counts = words.drop_null().value_counts().to_pylist()
+        counts.sort(key=lambda item: (-item["counts"], item["values"]))
+        seen = tuple(sorted(item["values"] for item in counts[:_MOST_LEVELS]))
         return cls(name, words.null_count > 0, seen[1:] if len(seen) == 2 else seen)
 
     def _names(self) -> list[str]:
         return [f"{self.name}={value}" for value in self.values]
 
     def _takes(self, kind: Any) -> bool:
-        types = arrow().types
-        return _is_text(kind) or bool(
-            types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-        )
+        return _names_of(kind, self.values)
+
+    def _example(self) -> str:
+        return f"text such as {self.values[-1]!r}"
 
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
         from pyarrow import compute
@@ -142,6 +151,50 @@ class Category(Encoder):
         known = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
         out[known, place.drop_null().to_numpy(zero_copy_only=False)] = 1.0
         return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Levels(Encoder):
+    """Numbers of each category: table (m + 1, width), the last for one that is not among them.
+
+    What is missing is a category of its own, the empty word. `labels`: what each number is.
+    """
+
+    levels: tuple[str, ...]
+    labels: tuple[str, ...]
+    table: np.ndarray
+
+    kind = "text"
+    measured = True
+
+    def _names(self) -> list[str]:
+        return [f"{self.name} {label}" for label in self.labels]
+
+    def _takes(self, kind: Any) -> bool:
+        return _names_of(kind, self.levels)
+
+    def _example(self) -> str:
+        return f"text such as {self.levels[-1]!r}"
+
+    @cached_property
+    def _known(self) -> Any:
+        return arrow().array(self.levels, arrow().large_string())
+
+    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+        from pyarrow import compute
+
+        words = _words(values)
+        place = compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
+        out[:] = self.table[place.to_numpy(zero_copy_only=False)]
+        return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+
+
+class Means(Levels):
+    """The mean target of each category, of each class where there are several."""
+
+
+class Places(Levels):
+    """The place of each category in the order that they were declared in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +285,7 @@ class Text(Encoder):
     def learn(cls, name: str, values: Any, seed: int) -> "Text":
         from sklearn.utils.extmath import randomized_svd
 
-        words = _words(_plain(values))
+        words = words_of(values)
         counts = _pieces(words)
         rarity = np.log((1 + counts.shape[0]) / (1 + counts.count_nonzero(axis=0))) + 1.0
         scaled = _unit_rows(counts @ sparse.diags_array(rarity))
@@ -255,7 +308,9 @@ class Text(Encoder):
         return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
 
 
-ENCODERS: dict[str, Any] = {"number": Number, "category": Category, "date": Date, "text": Text}
+ENCODERS: dict[str, Any] = {
+    one.__name__.lower(): one for one in (Number, Category, Means, Places, Date, Text)
+}
 
 
 def _plain(values: Any) -> Any:
@@ -269,6 +324,27 @@ def _plain(values: Any) -> Any:
 def _is_text(kind: Any) -> bool:
     types = arrow().types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _names_of(kind: Any, known: tuple[str, ...]) -> bool:
+    """Whether values of this type can be among the categories known.
+
+    A file whose values all are numbers has a column of numbers, though others have text in it.
+    """
+    types = arrow().types
+    if types.is_boolean(kind):
+        return "true" in known or "false" in known
+    if types.is_integer(kind) or types.is_floating(kind):
+        return any(map(_is_number, known))
+    return _is_text(kind)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _numbers(values: Any) -> np.ndarray:
@@ -291,6 +367,11 @@ def _numbers(values: Any) -> np.ndarray:
         values = values.cast(pa.float32() if narrow else pa.float64(), safe=False)
     numbers = values.to_numpy(zero_copy_only=False)
     return numbers if numbers.dtype.kind == "f" else numbers.astype(np.float64)
+
+
+def words_of(values: Any) -> Any:
+    """Any Arrow array as trimmed text, null where there is nothing."""
+    return _words(_plain(values))
 
 
 def _words(values: Any) -> Any:

@@ -1,5 +1,6 @@
 """Rows of a table as an array that is never whole in memory, and its target column."""
 
+import copy
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.rows.columns import Columns
+from kitchensinks.rows.means import Folds
 from kitchensinks.rows.tables import Table, arrow
 
 # Entries must have finite squares, as `check_size` asks of arrays.
@@ -19,7 +21,8 @@ class Rows:
     """An array (n, d) of the numbers that `columns` makes of `table`, read when it is sliced.
 
     Neighbouring slices are read in one stream; a slice further back starts a new one. At most one
-    batch is held.
+    batch is held. `folded`: of rows that are fitted, a recipe for each fold of them (see
+    `kitchensinks.rows.means`); None where the targets have had no say in the recipe yet.
 
     >>> import pyarrow
     >>> from kitchensinks.rows.tables import open_table
@@ -33,14 +36,25 @@ class Rows:
 
     ndim = 2
 
-    def __init__(self, table: Table, columns: Columns) -> None:
+    def __init__(self, table: Table, columns: Columns, folded: Folds | None = None) -> None:
         columns.check(table)
-        self.table, self.columns = table, columns
+        self.table = table
+        self._begin(columns, folded)
+
+    def _begin(self, columns: Columns, folded: Folds | None) -> None:
+        table = self.table
+        self.columns, self.folded = columns, folded
         self.shape = (table.n_rows, columns.width)
         self.dtype = columns.dtype
         self.unscaled = columns.unscaled
         self._stream: Iterator[tuple[int, Any]] = iter(())
         self._first, self._block = 0, np.empty((0, self.shape[1]), self.dtype)
+
+    def encoded(self, columns: Columns, folded: Folds) -> "Rows":
+        """The same rows by another recipe."""
+        other = copy.copy(self)
+        other._begin(columns, folded)
+        return other
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -120,7 +134,7 @@ class Rows:
         return out
 
     def _numbers(self, batch: Any, places: np.ndarray) -> np.ndarray:
-        block = self.columns.apply(batch)
+        block = self._apply(batch, places)
         largest = max(block.max(initial=0.0), -block.min(initial=0.0))
         if not largest < _LARGEST:
             row, column = np.argwhere(~(np.abs(block) < _LARGEST))[0]
@@ -129,6 +143,16 @@ class Rows:
                 f"{block[row, column]} in row {places[row] + 1}: need finite numbers below "
                 f"{_LARGEST:.0e}. Replace it, or leave it empty to have it filled in."
             )
+        return block
+
+    def _apply(self, batch: Any, places: np.ndarray) -> np.ndarray:
+        if self.folded is None or not self.folded.recipes:
+            return self.columns.apply(batch)
+        block = np.empty((batch.num_rows, self.shape[1]), dtype=self.dtype)
+        fold = self.folded.own[places]
+        for number, columns in enumerate(self.folded.recipes):
+            own = np.flatnonzero(fold == number)
+            block[own] = columns.apply(batch.take(own))
         return block
 
 
