@@ -10,7 +10,6 @@ from kitchensinks.adapt.task import Task
 from kitchensinks.adapt.trials import (
     DenseFit,
     GridFits,
-    Rows,
     Score,
     climb,
     dense_fit,
@@ -27,7 +26,7 @@ HOPELESS, _HOPELESS_FIRST = 1.15, 1.3
 _TRIAL_GRIDS, _TRIAL_COLUMNS = 6e5, 2.5e6
 # The same where close candidates are tried again: rows times grids times outputs, and rows times
 # products of columns; grids that are enough for it.
-_AGAIN_GRIDS, _AGAIN_PRODUCTS, _MANY_GRIDS = 2e6, 4e9, 250
+_AGAIN_GRIDS, _AGAIN_PRODUCTS, _MANY_GRIDS = 1.5e6, 4e9, 250
 # The ridge that bins are tried with first.
 _FIRST_RIDGE = 0.1
 # Nominal speed: features a second of dense fits are 10⁸ entries; a bin of the last fit of a
@@ -40,8 +39,8 @@ _SECONDS, _SECONDS_AN_ENTRY = 1.0, 1.7e-7
 # Components are enough where more would lower the held-out error by less than this share.
 _ENOUGH = 0.002
 # The best bandwidth factor grows with about this power of the number of rows; where there are this
-# many times more, it is looked for again, on no more than so many of them.
-_GROWTH, _MORE, _LARGE = 0.33, 1.5, 150_000
+# many times more, it is looked for again.
+_GROWTH, _MORE = 0.33, 1.5
 
 
 class Limit(NamedTuple):
@@ -121,41 +120,9 @@ def try_dense(task: Task, found: Found, limit: float) -> Score:
     return scores[best]._replace(factor=factor)
 
 
-def on_all_rows(task: Task, kept: Candidate) -> float:
-    """The bandwidth factor for all rows, by a few grids on a part of them that is large enough."""
-    rows = Rows(
-        task.source,
-        task.targets - task.level,
-        task.weights,
-        task.rest[:_LARGE],
-        task.held,
-        task.unit,
-    )
-    tried = task.few if kept.fits is None else task.data
-    factor = _grown(task, rows, kept.found, kept.score, len(tried.fitted), "rows")
-    return factor * (len(task.rest) / len(rows.fitted)) ** _GROWTH
-
-
-def _factor_of_pool(task: Task, found: Found, score: Score) -> float:
-    """The bandwidth factor for the pool, of which a part was tried."""
-    tried = len(task.few.fitted)
-    if len(task.data.fitted) < _MORE * tried:
-        return score.factor
-    return _grown(task, task.data, found, score, tried, "pool")
-
-
-def _grown(task: Task, data: Rows, found: Found, score: Score, tried: int, stage: str) -> float:
-    """The bandwidth factor of the least held-out error, by a few grids, from what it has grown to
-    since it was chosen for `tried` rows."""
-    size, ridge = len(data.fitted), score.ridge
-    count = int(np.clip(_TRIAL_GRIDS / (size * task.targets.shape[1]), 4, 100))
-
-    def one(factor: float) -> tuple[float, float]:
-        error = GridFits(data, found.warp.times(factor), count, task.seed).error(ridge)
-        task.note(stage, f"{count} grids, factor {factor:.3g}, ridge {ridge:.2g}", size, error)
-        return error, ridge
-
-    return climb(one, score.factor * (size / tried) ** _GROWTH, 1.6, 3)[1]
+def grown(factor: float, tried: int, rows: int) -> float:
+    """The bandwidth factor for so many rows, of one that was chosen with `tried` of them."""
+    return factor * (rows / tried) ** _GROWTH
 
 
 def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
@@ -196,28 +163,42 @@ def _fewest(sparse: bool) -> int:
 
 def again(task: Task, candidate: Candidate) -> Candidate:
     """The same with more rows and components: what stands out among few may not last."""
-    size = len(task.data.fitted)
-    score, found, limit = candidate.score, candidate.found, candidate.limit
-    factor = score.factor
-    fits: GridFits | DenseFit
     if candidate.sparse:
-        factor = _factor_of_pool(task, found, score)
-        count = min(_MANY_GRIDS, int(_AGAIN_GRIDS / (size * task.targets.shape[1])))
-        count = min(max(count, _fewest(True)), limit.components)
+        return _sparse_again(task, candidate)
+    size, score, found = len(task.data.fitted), candidate.score, candidate.found
+    count = int(math.sqrt(_AGAIN_PRODUCTS / size))
+    count = min(max(count, score.components), candidate.limit.components)
+    mapped = found.warp.times(score.factor)
+    frozen = _frozen(task, found.basis(sparse=False), mapped, count)
+    fit = dense_fit(task.data, frozen, score.ridge)
+    name = f"{count} {found.kernel} features, factor {score.factor:.3g}, ridge {fit.ridge:.2g}"
+    task.note("again", name, size, fit.error)
+    better = Score(fit.error, fit.half, score.factor, fit.ridge, count)
+    return Candidate.of(task, better, False, found, fit)
+
+
+def _sparse_again(task: Task, candidate: Candidate) -> Candidate:
+    """`again` for bins; with many more rows than before, the factor is looked for again too."""
+    size, tried = len(task.data.fitted), len(task.few.fitted)
+    near, found = candidate.score.ridge, candidate.found
+    count = min(_MANY_GRIDS, int(_AGAIN_GRIDS / (size * task.targets.shape[1])))
+    count = min(max(count, _fewest(True)), candidate.limit.components)
+    all_fits: dict[float, GridFits] = {}
+
+    def one(factor: float) -> tuple[float, float]:
+        nonlocal near
         fits = GridFits(task.data, found.warp.times(factor), count, task.seed)
-        error, ridge = fits.best(score.ridge, 4)
-        half = fits.first(count // 2).error(ridge)
-        name = "grids"
-    else:
-        count = int(math.sqrt(_AGAIN_PRODUCTS / size))
-        count = min(max(count, score.components), limit.components)
-        frozen = _frozen(task, found.basis(sparse=False), found.warp.times(factor), count)
-        fits = dense_fit(task.data, frozen, score.ridge)
-        error, half, ridge = fits.error, fits.half, fits.ridge
-        name = f"{found.kernel} features"
-    task.note("again", f"{count} {name}, factor {factor:.3g}, ridge {ridge:.2g}", size, error)
+        error, near = fits.best(near)
+        all_fits[near] = fits
+        task.note("again", f"{count} grids, factor {factor:.3g}, ridge {near:.2g}", size, error)
+        return error, near
+
+    first = grown(candidate.score.factor, tried, size)
+    error, factor, ridge = climb(one, first, 1.6, 3 if size > _MORE * tried else 1)
+    fits = all_fits[ridge]
+    half = fits.first(count // 2).error(ridge)
     better = Score(error, half, factor, ridge, count)
-    return Candidate.of(task, better, candidate.sparse, found, fits)
+    return Candidate.of(task, better, True, found, fits)
 
 
 def _frozen(task: Task, basis: Basis, mapped: Warp, count: int) -> Frozen:

@@ -2,9 +2,9 @@
 
 Five stages: a map of the columns for each kernel, by the leave-one-out error of short runs on the
 same batches; the scales, by a longer run; basis, bandwidth factor and ridge, by fits on at most
-40,000 rows and the error on rows that none of this has seen; the factor once more on all rows,
-where there are more; the number of components, by how fast that error falls with them and by what
-the last fit may cost.
+8000 rows and the error on rows that none of this has seen; what came close once more on at most
+40,000; the number of components, by how fast that error falls with them and by what the last fit
+may cost.
 """
 
 import math
@@ -23,7 +23,7 @@ from kitchensinks.adapt.candidates import (
     affordable,
     again,
     enough,
-    on_all_rows,
+    grown,
     try_dense,
     try_sparse,
     try_stages,
@@ -91,8 +91,7 @@ def choose(
             candidates.append(Candidate.of(task, score, False, smooth))
     least = min(candidate.error for candidate in candidates)
     close = [candidate for candidate in candidates if candidate.error < _CLOSE * least]
-    many = task.counted > 1.5 * len(task.places)
-    if len(close) > 1 or not many:
+    if len(close) > 1 or len(task.few.fitted) < len(task.data.fitted):
         close = [again(task, candidate) for candidate in close]
     kept = min(close, key=lambda candidate: candidate.error)
     if stages and n_components is None:
@@ -100,8 +99,8 @@ def choose(
         if both is not None:
             return _in_stages(task, dtype, both)
     score, factor = kept.score, kept.score.factor
-    if kept.sparse and many:
-        factor = on_all_rows(task, kept)
+    if kept.sparse and task.counted > len(task.places):
+        factor = grown(factor, len(task.data.fitted), task.counted)
     count, reason = enough(kept.limit, score, kept.sparse)
     if n_components is not None:
         count, reason = n_components, f"{n_components} components were asked for"

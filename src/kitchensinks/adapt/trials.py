@@ -166,7 +166,8 @@ def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Arra
 class GridFits:
     """Fits on the bins of `count` grids: the rows are hashed once, whatever is then fitted.
 
-    A fit starts from the weights of the one before it, of another ridge or other targets.
+    Every fit starts from zero, as the last one will: its few steps are a part of what is compared,
+    and from the weights of another ridge the first step would already seem to settle it.
     """
 
     def __init__(self, data: Rows, warp: Warp, count: int, seed: int) -> None:
@@ -188,7 +189,6 @@ class GridFits:
     def _set(self, bins: Bins) -> None:
         self.bins = bins
         self.shared = share_bins(bins, np.ones(bins.columns.shape[1], dtype=bool))
-        self.weights: Array | None = None
 
     def first(self, count: int) -> "GridFits":
         """The same with the first grids alone: nothing is hashed again."""
@@ -210,12 +210,10 @@ class GridFits:
             targets[data.fitted],
             shares,
             ridge / size,
-            start=self.weights,
             tol=_ROUGH,
             settled=SETTLED,
             max_iter=_ROUGH_STEPS,
         )
-        self.weights = solution.weights
         scores = np.empty((len(data.held), targets.shape[1]))
         sum_of_bins(self.held, self.bins.scale * solution.weights, scores)
         scores += solution.intercept
