@@ -89,7 +89,8 @@ def learn_directions(
         resolved = basis.resolve(shown)
         width = shown.shape[1]
         frozen = Frozen(current, resolved, seed, width, count, np.dtype(np.float64))
-        error, _, _, weights, _, _ = dense_fit(data, frozen)
+        fit = dense_fit(data, frozen)
+        error, weights = fit.error, fit.weights
         errors.append(error)
         if error < least or (rank is not None and step == rounds):
             best, least = current, error

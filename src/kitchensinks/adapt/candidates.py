@@ -1,7 +1,6 @@
 """Bases that a law is tried with: small fits, what they reach, and what more would."""
 
 import math
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,25 +8,27 @@ import numpy as np
 from kitchensinks.adapt.maps import Found
 from kitchensinks.adapt.task import Task
 from kitchensinks.adapt.trials import (
-    Rows,
+    DenseFit,
+    GridFits,
     Score,
     climb,
-    dense_errors,
     dense_fit,
-    sparse_errors,
 )
+from kitchensinks.bases import Basis
 from kitchensinks.features import Frozen
 from kitchensinks.fitting import FIRST_SHARE
+from kitchensinks.standardise import Warp
 
-# What is this much worse than the best so far is not looked at any more.
-HOPELESS = 1.15
+# What is this much worse than the best so far is not looked at any more: a map of the columns, and
+# a basis with its first factor.
+HOPELESS, _HOPELESS_FIRST = 1.15, 1.3
 # Features of a trial: rows times grids times outputs, and rows times columns.
-_TRIAL_GRIDS, _TRIAL_COLUMNS = 1.5e6, 6e6
+_TRIAL_GRIDS, _TRIAL_COLUMNS = 6e5, 2.5e6
 # The same where close candidates are tried again: rows times grids times outputs, and rows times
 # products of columns; grids that are enough for it.
-_AGAIN_GRIDS, _AGAIN_PRODUCTS, _MANY_GRIDS = 3e6, 6e9, 250
-# Ridges that bins are tried with at first, and then around the best so far.
-_RIDGES, _AROUND = (0.03, 0.1, 0.3, 1.0), (1 / 3, 1.0, 3.0)
+_AGAIN_GRIDS, _AGAIN_PRODUCTS, _MANY_GRIDS = 1.5e6, 4e9, 250
+# The ridge that bins are tried with first.
+_FIRST_RIDGE = 0.1
 # Nominal speed: features a second of dense fits are 10⁸ entries; a bin of the last fit of a
 # sparse one costs as much as 8 of them, an entry of a Gram as much as 1/300.
 _SPEED = 1e8
@@ -37,8 +38,9 @@ MOST_GRIDS, MOST_COLUMNS = 1000, 6000
 _SECONDS, _SECONDS_AN_ENTRY = 1.0, 1.7e-7
 # Components are enough where more would lower the held-out error by less than this share.
 _ENOUGH = 0.002
-# The best bandwidth factor grows with about this power of the number of rows.
-_GROWTH = 0.33
+# The best bandwidth factor grows with about this power of the number of rows; where there are this
+# many times more, it is looked for again.
+_GROWTH, _MORE = 0.33, 1.5
 
 
 class Limit(NamedTuple):
@@ -49,45 +51,56 @@ class Limit(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A basis with learned scales, what it reached, and what it would with all it may have."""
+    """A basis with learned scales, what it reached, and what it would with all it may have.
+
+    fits: the bins of a sparse one, hashed, or the fit of a dense one; None before `again`.
+    """
 
     score: Score
     sparse: bool
     found: Found
     limit: Limit
     error: float
+    fits: GridFits | DenseFit | None
 
     @classmethod
-    def of(cls, task: Task, score: Score, sparse: bool, found: Found) -> "Candidate":
+    def of(
+        cls,
+        task: Task,
+        score: Score,
+        sparse: bool,
+        found: Found,
+        fits: GridFits | DenseFit | None = None,
+    ) -> "Candidate":
         limit = affordable(task, sparse)
-        return cls(score, sparse, found, limit, score.at(limit.components))
+        return cls(score, sparse, found, limit, score.at(limit.components), fits)
 
 
 def try_sparse(task: Task, found: Found) -> Score:
-    """Binning on the pool, with the factor and ridge of the least held-out error."""
-    size = len(task.data.fitted)
+    """Binning on few rows, with the factor and ridge of the least held-out error."""
+    size = len(task.few.fitted)
     count = int(np.clip(_TRIAL_GRIDS / (size * task.targets.shape[1]), 8, 100))
-    near: float | None = None
+    near = _FIRST_RIDGE
+    tried: dict[float, GridFits] = {}
 
     def one(factor: float) -> tuple[float, float]:
         nonlocal near
-        ridges = _RIDGES if near is None else tuple(near * ratio for ratio in _AROUND)
-        errors = sparse_errors(task.data, found.warp.times(factor), count, task.seed, ridges)
-        error, near = float(errors.min()), ridges[int(errors.argmin())]
+        fits = GridFits(task.few, found.warp.times(factor), count, task.seed)
+        error, near = fits.best(near)
+        tried[near] = fits
         task.note("basis", f"{count} grids, factor {factor:.3g}, ridge {near:.2g}", size, error)
         return error, near
 
     first = max(1.0, (size / task.batch) ** 0.38)
     error, factor, ridge = climb(one, first, 2.0, 4)
-    mapped = found.warp.times(factor)
-    half = float(sparse_errors(task.data, mapped, count // 2, task.seed, (ridge,))[0])
+    half = tried[ridge].first(count // 2).error(ridge)
     return Score(error, half, factor, ridge, count)
 
 
 def try_dense(task: Task, found: Found, limit: float) -> Score:
-    """Fourier on the pool, likewise; given up where far above `limit`."""
-    size = len(task.data.fitted)
-    count = int(np.clip(_TRIAL_COLUMNS / size, 256, 600))
+    """Fourier features of few rows, likewise; given up where far above `limit`."""
+    size = len(task.few.fitted)
+    count = int(np.clip(_TRIAL_COLUMNS / size, 256, 400))
     basis = found.basis(sparse=False)
     scores: dict[float, Score] = {}
 
@@ -95,39 +108,21 @@ def try_dense(task: Task, found: Found, limit: float) -> Score:
         if factor not in scores:
             near = next((score.ridge for score in reversed(scores.values())), None)
             mapped = found.warp.times(factor)
-            error, half, ridge = dense_errors(task.data, basis, mapped, count, task.seed, near)
-            scores[factor] = Score(error, half, factor, ridge, count)
-            name = f"{count} {found.kernel} features, factor {factor:.3g}, ridge {ridge:.2g}"
-            task.note("basis", name, size, error)
+            fit = dense_fit(task.few, _frozen(task, basis, mapped, count), near)
+            scores[factor] = Score(fit.error, fit.half, factor, fit.ridge, count)
+            name = f"{count} {found.kernel} features, factor {factor:.3g}, ridge {fit.ridge:.2g}"
+            task.note("basis", name, size, fit.error)
         return scores[factor].error, factor
 
-    if one(1.2)[0] > HOPELESS * limit:
+    if one(1.2)[0] > _HOPELESS_FIRST * limit:
         return scores[1.2]
     _, factor, best = climb(one, 1.2, 1.6, 4)
     return scores[best]._replace(factor=factor)
 
 
-def on_all_rows(task: Task, found: Found, score: Score) -> float:
-    """The bandwidth factor for all rows, by a few grids."""
-    data = Rows(
-        task.source,
-        task.targets - task.level,
-        task.weights,
-        task.rest,
-        task.held,
-        task.unit,
-    )
-    size, ridge = len(task.rest), score.ridge
-    count = int(np.clip(_TRIAL_GRIDS / (size * task.targets.shape[1]), 4, 100))
-
-    def one(factor: float) -> tuple[float, float]:
-        mapped = found.warp.times(factor)
-        error = float(sparse_errors(data, mapped, count, task.seed, (ridge,))[0])
-        task.note("rows", f"{count} grids, factor {factor:.3g}, ridge {ridge:.2g}", size, error)
-        return error, ridge
-
-    grown = score.factor * (size / len(task.data.fitted)) ** _GROWTH
-    return climb(one, grown, 1.6, 3)[1]
+def grown(factor: float, tried: int, rows: int) -> float:
+    """The bandwidth factor for so many rows, of one that was chosen with `tried` of them."""
+    return factor * (rows / tried) ** _GROWTH
 
 
 def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
@@ -167,28 +162,47 @@ def _fewest(sparse: bool) -> int:
 
 
 def again(task: Task, candidate: Candidate) -> Candidate:
-    """The same with more components: what stands out among few of them may not last."""
-    size, outputs = len(task.data.fitted), task.targets.shape[1]
-    score, _, found, limit, _ = candidate
+    """The same with more rows and components: what stands out among few may not last."""
+    if candidate.sparse:
+        return _sparse_again(task, candidate)
+    size, score, found = len(task.data.fitted), candidate.score, candidate.found
+    count = int(math.sqrt(_AGAIN_PRODUCTS / size))
+    count = min(max(count, score.components), candidate.limit.components)
     mapped = found.warp.times(score.factor)
-    if candidate.sparse:
-        count = min(_MANY_GRIDS, int(_AGAIN_GRIDS / (size * outputs)))
-    else:
-        count = int(math.sqrt(_AGAIN_PRODUCTS / size))
-    count = min(max(count, score.components), limit.components)
-    if candidate.sparse:
-        ridges = tuple(score.ridge * ratio for ratio in _AROUND)
-        errors = sparse_errors(task.data, mapped, count, task.seed, ridges)
-        error, ridge = float(errors.min()), ridges[int(errors.argmin())]
-        half = float(sparse_errors(task.data, mapped, count // 2, task.seed, (ridge,))[0])
-        name = "grids"
-    else:
-        basis = found.basis(sparse=False)
-        error, half, ridge = dense_errors(task.data, basis, mapped, count, task.seed, score.ridge)
-        name = f"{found.kernel} features"
-    task.note("again", f"{count} {name}, factor {score.factor:.3g}, ridge {ridge:.2g}", size, error)
-    better = Score(error, half, score.factor, ridge, count)
-    return Candidate.of(task, better, candidate.sparse, found)
+    frozen = _frozen(task, found.basis(sparse=False), mapped, count)
+    fit = dense_fit(task.data, frozen, score.ridge)
+    name = f"{count} {found.kernel} features, factor {score.factor:.3g}, ridge {fit.ridge:.2g}"
+    task.note("again", name, size, fit.error)
+    better = Score(fit.error, fit.half, score.factor, fit.ridge, count)
+    return Candidate.of(task, better, False, found, fit)
+
+
+def _sparse_again(task: Task, candidate: Candidate) -> Candidate:
+    """`again` for bins; with many more rows than before, the factor is looked for again too."""
+    size, tried = len(task.data.fitted), len(task.few.fitted)
+    near, found = candidate.score.ridge, candidate.found
+    count = min(_MANY_GRIDS, int(_AGAIN_GRIDS / (size * task.targets.shape[1])))
+    count = min(max(count, _fewest(True)), candidate.limit.components)
+    all_fits: dict[float, GridFits] = {}
+
+    def one(factor: float) -> tuple[float, float]:
+        nonlocal near
+        fits = GridFits(task.data, found.warp.times(factor), count, task.seed)
+        error, near = fits.best(near)
+        all_fits[near] = fits
+        task.note("again", f"{count} grids, factor {factor:.3g}, ridge {near:.2g}", size, error)
+        return error, near
+
+    first = grown(candidate.score.factor, tried, size)
+    error, factor, ridge = climb(one, first, 1.6, 3 if size > _MORE * tried else 1)
+    fits = all_fits[ridge]
+    half = fits.first(count // 2).error(ridge)
+    better = Score(error, half, factor, ridge, count)
+    return Candidate.of(task, better, True, found, fits)
+
+
+def _frozen(task: Task, basis: Basis, mapped: Warp, count: int) -> Frozen:
+    return Frozen(mapped, basis, task.seed, mapped.width, count, np.dtype(np.float32))
 
 
 class Stages(NamedTuple):
@@ -202,22 +216,12 @@ class Stages(NamedTuple):
 
 def try_stages(task: Task, first: Candidate, last: Candidate) -> Stages:
     """Both on the pool, with the factors and the number of components that each was tried with."""
-    data, found, size = task.data, first.found, len(task.data.fitted)
-    frozen = Frozen(
-        found.warp.times(first.score.factor),
-        found.basis(sparse=False),
-        task.seed,
-        found.warp.width,
-        first.score.components,
-        np.dtype(np.float32),
-    )
-    fit = dense_fit(data, frozen, first.score.ridge)
-    left = data.targets - FIRST_SHARE * fit.scores(frozen, data.rows)
-    ridges = tuple(last.score.ridge * ratio for ratio in _AROUND)
-    mapped = found.warp.times(last.score.factor)
+    data, size = task.data, len(task.data.fitted)
+    assert isinstance(first.fits, DenseFit), "dense features were tried again"
+    assert isinstance(last.fits, GridFits), "bins were tried again"
+    left = data.targets - FIRST_SHARE * first.fits.scores(data.rows)
     grids = last.score.components
-    errors = sparse_errors(replace(data, targets=left), mapped, grids, task.seed, ridges)
-    ridge = ridges[int(errors.argmin())]
+    error, ridge = last.fits.best(last.score.ridge, targets=left)
     name = f"{first.score.components} features, then {grids} grids, ridge {ridge:.2g}"
-    task.note("stages", name, size, float(errors.min()))
-    return Stages(first, last, float(errors.min()), ridge)
+    task.note("stages", name, size, error)
+    return Stages(first, last, error, ridge)

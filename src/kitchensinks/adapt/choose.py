@@ -2,9 +2,9 @@
 
 Five stages: a map of the columns for each kernel, by the leave-one-out error of short runs on the
 same batches; the scales, by a longer run; basis, bandwidth factor and ridge, by fits on at most
-40,000 rows and the error on rows that none of this has seen; the factor once more on all rows,
-where there are more; the number of components, by how fast that error falls with them and by what
-the last fit may cost.
+8000 rows and the error on rows that none of this has seen; what came close once more on at most
+40,000; the number of components, by how fast that error falls with them and by what the last fit
+may cost.
 """
 
 import math
@@ -23,7 +23,7 @@ from kitchensinks.adapt.candidates import (
     affordable,
     again,
     enough,
-    on_all_rows,
+    grown,
     try_dense,
     try_sparse,
     try_stages,
@@ -42,7 +42,7 @@ _TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "co
 # A kernel this much worse than the best so far is not given settled scales; candidates this near
 # to the best are tried again with more components; two stages are kept where they are this much
 # better than either.
-_NEAR, _CLOSE, _BETTER = 1.1, 1.15, 0.985
+_NEAR, _CLOSE, _BETTER = 1.05, 1.15, 0.985
 # Rows and features of the fits whose gradients are taken.
 _AGOP_ROWS, _AGOP_COLUMNS = 10_000, 500
 
@@ -91,7 +91,7 @@ def choose(
             candidates.append(Candidate.of(task, score, False, smooth))
     least = min(candidate.error for candidate in candidates)
     close = [candidate for candidate in candidates if candidate.error < _CLOSE * least]
-    if len(close) > 1:
+    if len(close) > 1 or len(task.few.fitted) < len(task.data.fitted):
         close = [again(task, candidate) for candidate in close]
     kept = min(close, key=lambda candidate: candidate.error)
     if stages and n_components is None:
@@ -99,8 +99,8 @@ def choose(
         if both is not None:
             return _in_stages(task, dtype, both)
     score, factor = kept.score, kept.score.factor
-    if kept.sparse and task.counted > 1.5 * len(task.places):
-        factor = on_all_rows(task, kept.found, score)
+    if kept.sparse and task.counted > len(task.places):
+        factor = grown(factor, len(task.data.fitted), task.counted)
     count, reason = enough(kept.limit, score, kept.sparse)
     if n_components is not None:
         count, reason = n_components, f"{n_components} components were asked for"
@@ -146,7 +146,7 @@ def by_gradients(task: Task, short: Found) -> Found:
     """Scales or directions from the gradients of fitted functions, in units of the kernel."""
     mapped = short.warp.times(1.0 / short.law.scales)
     data = replace(task.data, fitted=task.data.fitted[:_AGOP_ROWS])
-    rounds = max(1, task.settings.steps // 10)
+    rounds = max(1, task.settings.steps // 7)
     basis = Fourier(kernel=short.kernel)
     learned, errors = learn_directions(
         data, mapped, basis, _AGOP_COLUMNS, task.seed, rounds, task.settings.rank

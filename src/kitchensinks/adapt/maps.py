@@ -38,8 +38,13 @@ class Found:
         return Binning(gamma=1.0) if sparse else Fourier(kernel=self.kernel, gamma=1.0)
 
 
-def learn(task: Task, kernel: str, name: str, steps: int, batch: int) -> Found:
-    """Scales of one kernel on one map of the columns."""
+def learn(
+    task: Task, kernel: str, name: str, steps: int, batch: int, near: Law | None = None
+) -> Found:
+    """Scales of one kernel on one map of the columns, from equal ones or from half-way to `near`.
+
+    Half-way, because small batches let columns go that few rows speak for.
+    """
     kind, common = _MAPS[name]
     mapped = warp(task.spread, task.pool[:KNOT_ROWS], kind, common)
     # As many rows as the batches can use.
@@ -49,6 +54,8 @@ def learn(task: Task, kernel: str, name: str, steps: int, batch: int) -> Found:
     distance = pdist(few, "cityblock" if kernel == "laplacian" else "euclidean")
     typical = float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
     start = np.full(task.n_inputs, 1.0 / typical)
+    if near is not None:
+        start = np.sqrt(start * near.scales)
     with single_blas():
         law = learn_scales(task.batches(rows), start, [batch] * steps, kernel, task.hot)
     return Found(kernel, name, mapped.times(law.scales), law)
@@ -72,4 +79,4 @@ def best_map(task: Task, kernel: str, names: tuple[str, ...]) -> tuple[float, Fo
 
 def settled(task: Task, found: Found) -> Found:
     """The scales of a map by a longer run on larger batches."""
-    return learn(task, found.kernel, found.map, task.settings.steps, task.batch)
+    return learn(task, found.kernel, found.map, task.settings.steps, task.batch, found.law)

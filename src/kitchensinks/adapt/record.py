@@ -23,7 +23,7 @@ class Adapt:
     law : "ard": a scale for each column, by descent on leave-one-out error; "agop": scales (or
         directions, see `rank`) from the average gradient outer product of a fitted function.
     steps : steps of "ard", each on a batch of its own; rounds of fit and gradient of "agop" are
-        a tenth of it.
+        a seventh of it.
     batch : rows of a batch.
     seconds : what the last fit may cost, on a machine that makes 10⁸ features a second, or None
         for 1 and 0.17 for each million entries of the table. It limits the number of components,
@@ -35,11 +35,11 @@ class Adapt:
     --------
     >>> import kitchensinks as ks
     >>> ks.Adapt(seconds=10)
-    Adapt(law='ard', steps=30, batch=1000, seconds=10, rank=None)
+    Adapt(law='ard', steps=20, batch=1000, seconds=10, rank=None)
     """
 
     law: str = "ard"
-    steps: int = 30
+    steps: int = 20
     batch: int = 1000
     seconds: float | None = None
     rank: int | None = None
@@ -51,7 +51,7 @@ class Adapt:
         check_count("steps", self.steps)
         if self.steps > 1000:
             raise ValueError(
-                f"steps={self.steps}: need 1 to 1000. The scales settle within about 30; raise "
+                f"steps={self.steps}: need 1 to 1000. The scales settle within about 20; raise "
                 "batch for more exact ones."
             )
         check_count("batch", self.batch)

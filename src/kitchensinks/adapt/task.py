@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from kitchensinks.standardise import indicators
 
 # Rows that everything but the last fit looks at, and entries of them.
 POOL, _POOL_ENTRIES = 45_000, 2**24
+# Rows of the pool that first trials are fitted to.
+_FEW = 8000
 _HELD, _HELD_SHARE, _RUNS = 5000, 0.2, 20
 # Rows whose quantiles a map by rank goes through.
 KNOT_ROWS = 10_000
@@ -64,6 +66,7 @@ class Task:
             np.arange(held),
             self.unit,
         )
+        self.few = replace(self.data, fitted=self.data.fitted[:_FEW])
 
     @property
     def own(self) -> Array | None:

@@ -1,15 +1,15 @@
 """Small fits on held-out rows: which bandwidth and ridge a basis wants, and how well it does."""
 
+import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from kitchensinks.bases import Basis, Binning
+from kitchensinks.bases import Binning
 from kitchensinks.features import Frozen
 from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.losses import Array
@@ -77,28 +77,21 @@ class Rows:
         return None if self.weights is None else self.weights[places]
 
 
-def dense_errors(
-    data: Rows, basis: Basis, warp: Warp, count: int, seed: int, near: float | None = None
-) -> tuple[float, float, float]:
-    """Held-out error of a ridge fit on `count` dense features, with half of them, and λ = α·n."""
-    frozen = Frozen(warp, basis, seed, warp.width, count, np.dtype(np.float32))
-    fit = dense_fit(data, frozen, near)
-    return fit.error, fit.half, fit.ridge
-
-
 class DenseFit(NamedTuple):
     """Held-out error of a ridge fit on dense features, and with half of them; its ridge λ = α·n;
-    weights of the features about their mean, and the level of the targets."""
+    the features, their weights about their mean, and the level of the targets."""
 
     error: float
     half: float
     ridge: float
+    frozen: Frozen
     weights: Array
     mean: Array
     level: Array
 
-    def scores(self, frozen: Frozen, rows: Any) -> Array:
+    def scores(self, rows: Any) -> Array:
         """f of rows (n, d), in blocks."""
+        frozen = self.frozen
         out = np.empty((rows.shape[0], len(self.level)))
         for part in block_slices(rows.shape[0], _BLOCK):
             features = frozen.features(rows[part]) - self.mean.astype(frozen.dtype)
@@ -145,7 +138,9 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit
     best = min(found, key=lambda ridge: found[ridge][0])
     half = solve(best, len(gram) // 2)
     error, weights = found[best]
-    return DenseFit(error, math.inf if half is None else half[0], best, weights, mean, level)
+    return DenseFit(
+        error, math.inf if half is None else half[0], best, frozen, weights, mean, level
+    )
 
 
 def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Array, Array, Array]:
@@ -168,41 +163,65 @@ def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Arra
     return gram, cross, mean + shift
 
 
-def sparse_errors(
-    data: Rows, warp: Warp, count: int, seed: int, ridges: Sequence[float]
-) -> NDArray[np.float64]:
-    """Held-out error of a fit on `count` grids for each ridge λ = α·n, all in one fit."""
-    size, outputs = len(data.fitted), data.targets.shape[1]
-    places = np.concatenate([data.fitted, data.held])
-    rows = np.asarray(warp.apply(data.rows[places], np.float32))
-    own = data.weights_of(places)
-    shares = np.ones(len(places)) if own is None else own.copy()
-    shares[size:] = 0.0
-    shares /= shares.sum()
-    basis = Binning(gamma=1.0)
-    theta = basis.draw(seed, rows.shape[1], count, np.float32).theta
-    columns = np.empty((count, len(rows)), dtype=np.int32)
-    offsets = np.zeros(count + 1, dtype=np.int64)
-    for g, (found, numbers) in enumerate(basis.numbered(theta, rows)):
-        columns[g] = numbers + np.int32(offsets[g])
-        offsets[g + 1] = offsets[g] + len(found)
-    bins = Bins(columns, offsets, 1.0 / math.sqrt(count))
-    solution = binned_ridge(
-        share_bins(bins, shares > 0.0),
-        bins.n_columns,
-        np.tile(data.targets[places], len(ridges)),
-        shares,
-        np.repeat(np.asarray(ridges) / size, outputs),
-        tol=_ROUGH,
-        settled=SETTLED,
-        max_iter=_ROUGH_STEPS,
-    )
-    scores = np.empty((len(data.held), len(ridges) * outputs))
-    sum_of_bins(columns[:, size:], bins.scale * solution.weights, scores)
-    scores += solution.intercept
-    truth, weights = data.targets[data.held], data.weights_of(data.held)
-    parts = np.split(scores, len(ridges), axis=1)
-    return np.array([data.error(part, truth, weights) for part in parts])
+class GridFits:
+    """Fits on the bins of `count` grids: the rows are hashed once, whatever is then fitted.
+
+    Every fit starts from zero, as the last one will: its few steps are a part of what is compared,
+    and from the weights of another ridge the first step would already seem to settle it.
+    """
+
+    def __init__(self, data: Rows, warp: Warp, count: int, seed: int) -> None:
+        self.data = data
+        places = np.concatenate([data.fitted, data.held])
+        rows = np.asarray(warp.apply(data.rows[places], np.float32))
+        basis = Binning(gamma=1.0)
+        theta = basis.draw(seed, rows.shape[1], count, np.float32).theta
+        size = len(data.fitted)
+        columns = np.empty((count, size), dtype=np.int32)
+        self.held = np.empty((count, len(rows) - size), dtype=np.int32)
+        offsets = np.zeros(count + 1, dtype=np.int64)
+        for g, (found, numbers) in enumerate(basis.numbered(theta, rows)):
+            columns[g] = numbers[:size] + np.int32(offsets[g])
+            self.held[g] = numbers[size:] + np.int32(offsets[g])
+            offsets[g + 1] = offsets[g] + len(found)
+        self._set(Bins(columns, offsets, 1.0 / math.sqrt(count)))
+
+    def _set(self, bins: Bins) -> None:
+        self.bins = bins
+        self.shared = share_bins(bins, np.ones(bins.columns.shape[1], dtype=bool))
+
+    def first(self, count: int) -> "GridFits":
+        """The same with the first grids alone: nothing is hashed again."""
+        part = copy.copy(self)
+        bins = self.bins
+        part.held = self.held[:count]
+        part._set(Bins(bins.columns[:count], bins.offsets[: count + 1], 1.0 / math.sqrt(count)))
+        return part
+
+    def error(self, ridge: float, targets: Array | None = None) -> float:
+        """Held-out error of the fit with ridge λ = α·n, of these targets or of the rows' own."""
+        data, size = self.data, len(self.data.fitted)
+        targets = data.targets if targets is None else targets
+        own = data.weights_of(data.fitted)
+        shares = np.full(size, 1.0 / size) if own is None else own / own.sum()
+        solution = binned_ridge(
+            self.shared,
+            self.bins.n_columns,
+            targets[data.fitted],
+            shares,
+            ridge / size,
+            tol=_ROUGH,
+            settled=SETTLED,
+            max_iter=_ROUGH_STEPS,
+        )
+        scores = np.empty((len(data.held), targets.shape[1]))
+        sum_of_bins(self.held, self.bins.scale * solution.weights, scores)
+        scores += solution.intercept
+        return data.error(scores, targets[data.held], data.weights_of(data.held))
+
+    def best(self, near: float, most: int = 3, targets: Array | None = None) -> tuple[float, float]:
+        """The least held-out error over ridges from `near` on, and its ridge."""
+        return climb(lambda ridge: (self.error(ridge, targets), ridge), near, 3.0, most)[:2]
 
 
 def climb(
