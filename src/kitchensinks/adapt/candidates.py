@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kitchensinks.adapt.maps import Found
+from kitchensinks.adapt.maps import SHORT_BATCH, Found, short_runs
 from kitchensinks.adapt.task import Task
 from kitchensinks.adapt.trials import (
     DenseFit,
@@ -27,8 +27,10 @@ _TRIAL_GRIDS, _TRIAL_COLUMNS = 6e5, 2.5e6
 # The same where close candidates are tried again: rows times grids times outputs, and rows times
 # products of columns; grids that are enough for it.
 _AGAIN_GRIDS, _AGAIN_PRODUCTS, _MANY_GRIDS = 1.5e6, 4e9, 250
-# The ridge that bins are tried with first.
-_FIRST_RIDGE = 0.1
+# The ridge that bins are tried with first, and the factor of dense features.
+_FIRST_RIDGE, _FIRST_DENSE = 0.1, 1.2
+# Maps whose short runs differ by less are compared by small fits.
+_EQUAL = 1.03
 # Nominal speed: features a second of dense fits are 10⁸ entries; a bin of the last fit of a
 # sparse one costs as much as 8 of them, an entry of a Gram as much as 1/300.
 _SPEED = 1e8
@@ -39,7 +41,7 @@ _SECONDS, _SECONDS_AN_ENTRY = 1.0, 1.7e-7
 # Components are enough where more would lower the held-out error by less than this share.
 _ENOUGH = 0.002
 # The best bandwidth factor grows with about this power of the number of rows; where there are this
-# many times more, it is looked for again.
+# many times more, it is looked for again, and the ridge where there are as many more features.
 _GROWTH, _MORE = 0.33, 1.5
 
 
@@ -76,10 +78,51 @@ class Candidate(NamedTuple):
         return cls(score, sparse, found, limit, score.at(limit.components), fits)
 
 
+def best_map(task: Task, kernel: str, names: tuple[str, ...], sparse: bool) -> tuple[float, Found]:
+    """The map with the least leave-one-out error of a short run, and that error.
+
+    Batches of a few hundred rows do not tell maps apart that are nearly equal: those are compared
+    by small fits.
+    """
+    runs = short_runs(task, kernel, names)
+    close = [run for run in runs if run[0] < _EQUAL * runs[0][0]]
+    if len(close) == 1:
+        return close[0]
+    size = len(task.few.fitted)
+
+    def error(run: tuple[float, Found]) -> float:
+        found = run[1]
+        if sparse:
+            warp = found.warp.times(_first_factor(size, SHORT_BATCH))
+            least, _ = GridFits(task.few, warp, _trial_grids(task), task.seed).best(_FIRST_RIDGE)
+            name = "grids"
+        else:
+            basis = found.basis(sparse=False)
+            frozen = _frozen(task, basis, found.warp.times(_FIRST_DENSE), _trial_columns(task))
+            least, name = dense_fit(task.few, frozen).error, "features"
+        task.note("map", f"{kernel}, {found.map}, {name}", size, least)
+        return least
+
+    return min(close, key=error)
+
+
+def _first_factor(rows: int, batch: int) -> float:
+    """The bandwidth factor to begin with: bins for so many rows, scales from batches."""
+    return max(1.0, (rows / batch) ** 0.38)
+
+
+def _trial_grids(task: Task) -> int:
+    return int(np.clip(_TRIAL_GRIDS / (len(task.few.fitted) * task.targets.shape[1]), 8, 100))
+
+
+def _trial_columns(task: Task) -> int:
+    return int(np.clip(_TRIAL_COLUMNS / len(task.few.fitted), 256, 400))
+
+
 def try_sparse(task: Task, found: Found) -> Score:
     """Binning on few rows, with the factor and ridge of the least held-out error."""
     size = len(task.few.fitted)
-    count = int(np.clip(_TRIAL_GRIDS / (size * task.targets.shape[1]), 8, 100))
+    count = _trial_grids(task)
     near = _FIRST_RIDGE
     tried: dict[float, GridFits] = {}
 
@@ -91,8 +134,7 @@ def try_sparse(task: Task, found: Found) -> Score:
         task.note("basis", f"{count} grids, factor {factor:.3g}, ridge {near:.2g}", size, error)
         return error, near
 
-    first = max(1.0, (size / task.batch) ** 0.38)
-    error, factor, ridge = climb(one, first, 2.0, 4)
+    error, factor, ridge = climb(one, _first_factor(size, task.batch), 2.0, 4)
     half = tried[ridge].first(count // 2).error(ridge)
     return Score(error, half, factor, ridge, count)
 
@@ -100,7 +142,7 @@ def try_sparse(task: Task, found: Found) -> Score:
 def try_dense(task: Task, found: Found, limit: float) -> Score:
     """Fourier features of few rows, likewise; given up where far above `limit`."""
     size = len(task.few.fitted)
-    count = int(np.clip(_TRIAL_COLUMNS / size, 256, 400))
+    count = _trial_columns(task)
     basis = found.basis(sparse=False)
     scores: dict[float, Score] = {}
 
@@ -114,9 +156,9 @@ def try_dense(task: Task, found: Found, limit: float) -> Score:
             task.note("basis", name, size, fit.error)
         return scores[factor].error, factor
 
-    if one(1.2)[0] > _HOPELESS_FIRST * limit:
-        return scores[1.2]
-    _, factor, best = climb(one, 1.2, 1.6, 4)
+    if one(_FIRST_DENSE)[0] > _HOPELESS_FIRST * limit:
+        return scores[_FIRST_DENSE]
+    _, factor, best = climb(one, _FIRST_DENSE, 1.6, 4)
     return scores[best]._replace(factor=factor)
 
 
@@ -199,6 +241,19 @@ def _sparse_again(task: Task, candidate: Candidate) -> Candidate:
     half = fits.first(count // 2).error(ridge)
     better = Score(error, half, factor, ridge, count)
     return Candidate.of(task, better, True, found, fits)
+
+
+def ridge_for(task: Task, candidate: Candidate, basis: Basis, count: int) -> float:
+    """The ridge of dense features on the pool, `count` of them: more features want a weaker one."""
+    score, found = candidate.score, candidate.found
+    if candidate.sparse or count <= _MORE * score.components or 50.0 * count**2 > task.memory:
+        return score.ridge
+    fit = dense_fit(
+        task.data, _frozen(task, basis, found.warp.times(score.factor), count), score.ridge
+    )
+    name = f"{count} {found.kernel} features, factor {score.factor:.3g}, ridge {fit.ridge:.2g}"
+    task.note("ridge", name, len(task.data.fitted), fit.error)
+    return fit.ridge
 
 
 def _frozen(task: Task, basis: Basis, mapped: Warp, count: int) -> Frozen:

@@ -22,13 +22,15 @@ from kitchensinks.adapt.candidates import (
     Stages,
     affordable,
     again,
+    best_map,
     enough,
     grown,
+    ridge_for,
     try_dense,
     try_sparse,
     try_stages,
 )
-from kitchensinks.adapt.maps import Found, best_map, settled
+from kitchensinks.adapt.maps import Found, settled
 from kitchensinks.adapt.record import Adaptation
 from kitchensinks.adapt.scales import Law
 from kitchensinks.adapt.task import Task
@@ -42,7 +44,7 @@ _TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "co
 # A kernel this much worse than the best so far is not given settled scales; candidates this near
 # to the best are tried again with more components; two stages are kept where they are this much
 # better than either.
-_NEAR, _CLOSE, _BETTER = 1.05, 1.15, 0.985
+_NEAR, _CLOSE, _BETTER = 1.1, 1.15, 0.985
 # Rows and features of the fits whose gradients are taken.
 _AGOP_ROWS, _AGOP_COLUMNS = 10_000, 500
 
@@ -68,12 +70,14 @@ def choose(
     """
     only = None if basis is None else _kernel_of(basis)
     agop = task.settings.law == "agop"
-    error, short = best_map(task, only or ("gaussian" if agop else "laplacian"), _TRIED[task.wide])
+    kernel = only or ("gaussian" if agop else "laplacian")
+    bins = kernel == "laplacian" and not dense and not isinstance(basis, Fourier)
+    error, short = best_map(task, kernel, _TRIED[task.wide], bins)
     found = by_gradients(task, short) if agop else settled(task, short)
     if basis is not None and not _takes_factor(basis):
         return _with_basis(task, dtype, n_components, basis, found)
     candidates: list[Candidate] = []
-    if found.kernel == "laplacian" and not dense and not isinstance(basis, Fourier):
+    if bins:
         candidates.append(Candidate.of(task, try_sparse(task, found), True, found))
     if not isinstance(basis, Binning):
         limit = min((other.score.error for other in candidates), default=math.inf)
@@ -82,7 +86,7 @@ def choose(
     if basis is None and not agop:
         limit = min(other.score.error for other in candidates)
         maps = tuple(dict.fromkeys([short.map, "standard"]))
-        smooth_error, smooth = best_map(task, "gaussian", maps)
+        smooth_error, smooth = best_map(task, "gaussian", maps, sparse=False)
         # A first look with the scales of the short run.
         near = smooth_error < HOPELESS * error
         if near and try_dense(task, smooth, 0.0).error < _NEAR * limit:
@@ -105,7 +109,8 @@ def choose(
     if n_components is not None:
         count, reason = n_components, f"{n_components} components were asked for"
     own = kept.found.basis(kept.sparse) if basis is None else clone(basis).set_params(gamma=1.0)
-    return _frozen(task, dtype, kept.found, own, count, factor, score.ridge, reason)
+    ridge = ridge_for(task, kept, own, count)
+    return _frozen(task, dtype, kept.found, own, count, factor, ridge, reason)
 
 
 def _both(task: Task, close: list[Candidate]) -> Stages | None:

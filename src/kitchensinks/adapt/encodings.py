@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.adapt.maps import best_map
+from kitchensinks.adapt.maps import short_runs
 from kitchensinks.adapt.record import Adapt
 from kitchensinks.adapt.task import POOL, Task
 from kitchensinks.numerics.words import Words
@@ -59,7 +59,7 @@ def encode(rows: Rows, targets: NDArray[Any], weights: Floats | None, kind: str)
     errors = []
     for one in tried:
         task = Task(one[counted], coded[counted], own, 0, Adapt(), lambda text: None)
-        errors.append(best_map(task, "laplacian", ("squash",))[0])
+        errors.append(short_runs(task, "laplacian", ("squash",))[0][0])
     return tried[int(np.argmin(errors))]
 
 

@@ -15,7 +15,7 @@ from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
 from kitchensinks.standardise import Warp, warp
 
 # Short runs that compare maps.
-_SHORT_STEPS, _SHORT_BATCH = 16, 256
+_SHORT_STEPS, SHORT_BATCH = 16, 256
 _MAPS: dict[str, tuple[int, bool]] = {
     "standard": (LINEAR, False),
     "squash": (SQUASH, False),
@@ -61,20 +61,21 @@ def learn(
     return Found(kernel, name, mapped.times(law.scales), law)
 
 
-def best_map(task: Task, kernel: str, names: tuple[str, ...]) -> tuple[float, Found]:
-    """The map whose short run ends with the least leave-one-out error, over the same batches."""
+def short_runs(task: Task, kernel: str, names: tuple[str, ...]) -> list[tuple[float, Found]]:
+    """Each map with the scales of a short run, over the same batches, and its leave-one-out error;
+    the least error first."""
 
     def short(name: str) -> Found:
-        return learn(task, kernel, name, _SHORT_STEPS, _SHORT_BATCH)
+        return learn(task, kernel, name, _SHORT_STEPS, SHORT_BATCH)
 
     scores = []
     with single_blas(), ThreadPoolExecutor(get_num_threads()) as pool:
         runs = list(pool.map(short, names))
     for name, found in zip(names, runs, strict=True):
         error = float(np.mean(found.law.errors[-_SHORT_STEPS // 3 :]))
-        task.note("map", f"{kernel}, {name}", _SHORT_BATCH, error)
+        task.note("map", f"{kernel}, {name}", SHORT_BATCH, error)
         scores.append((error, found))
-    return min(scores, key=lambda score: score[0])
+    return sorted(scores, key=lambda score: score[0])
 
 
 def settled(task: Task, found: Found) -> Found:

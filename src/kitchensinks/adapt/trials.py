@@ -102,7 +102,7 @@ class DenseFit(NamedTuple):
 def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit:
     """A ridge fit on dense features of the fitted rows.
 
-    Four ridges and the neighbours of the best; near `near` where that is given.
+    Four ridges, or `near` where that is given, and from the best of them on while the error falls.
     """
     own = data.weights_of(data.fitted)
     shares = np.ones(len(data.fitted)) if own is None else own * (len(own) / own.sum())
@@ -132,10 +132,13 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit
 
     for ridge in _DENSE_RIDGES if near is None else (near,):
         attempt(ridge)
-    best = min(found, key=lambda ridge: found[ridge][0])
-    for ridge in (3.0 * best, max(best / 3.0, _WEAKEST)):
-        attempt(ridge)
-    best = min(found, key=lambda ridge: found[ridge][0])
+    best, before = min(found, key=lambda ridge: found[ridge][0]), math.nan
+    while best != before:
+        before = best
+        for ridge in (3.0 * best, max(best / 3.0, _WEAKEST)):
+            if ridge not in found:
+                attempt(ridge)
+        best = min(found, key=lambda ridge: found[ridge][0])
     half = solve(best, len(gram) // 2)
     error, weights = found[best]
     return DenseFit(
