@@ -11,6 +11,7 @@ from kitchensinks.adapt import encode
 from kitchensinks.adapt.encodings import _orders, _placed
 from kitchensinks.estimators.tables import frame_rows, is_mixed
 from kitchensinks.rows import lines, means, tables
+from kitchensinks.rows.encoders import Means
 from kitchensinks.rows.means import FOLDS, fold_of, learn_means
 
 N_ROWS = 600
@@ -234,6 +235,56 @@ def test_categories_in_an_order_may_become_their_places(tmp_path):
 def test_declared_categories_are_categories_though_they_are_numbers():
     frame = pd.DataFrame({"code": pd.Categorical(np.arange(N_ROWS) % 3)})
     assert frame_rows(frame).columns.outputs == ["code=0", "code=1", "code=2"]
+    model = ks.KitchenSinkRegressor(**SMALL).fit(frame, TARGET)
+    assert model.columns_ is not None
+
+
+def test_the_words_of_an_order_are_those_of_the_rows():
+    """Numbers and words that mean nothing are written as the rows are read."""
+    for levels in ([0.5, 1.0, 2.0], ["none", "low", "high"]):
+        place = np.arange(N_ROWS) % 3
+        frame = pd.DataFrame({"size": pd.Categorical.from_codes(place, levels, ordered=True)})
+        rows = frame_rows(frame)
+        columns = _placed(rows.columns, _orders(rows.table, ["size"]))
+        np.testing.assert_array_equal(ks.Rows(rows.table, columns)[:][:, 0], place)
+
+
+def test_the_unit_of_weights_says_nothing():
+    weights = np.random.default_rng(0).integers(1, 4, N_ROWS)
+    own, _ = mean_targets(FRAME[["kind"]], TARGET, weights.astype(float))
+    for unit in (1e-9, 1e9):
+        scaled, _ = mean_targets(FRAME[["kind"]], TARGET, unit * weights)
+        np.testing.assert_allclose(scaled, own, rtol=1e-9)
+
+
+def test_a_batch_of_rows_without_weight_is_no_harm(monkeypatch):
+    monkeypatch.setattr(tables, "BATCH_ROWS", 100)
+    weights = (np.arange(N_ROWS) >= 250).astype(float)
+    model = ks.KitchenSinkRegressor(**SMALL).fit(FRAME, TARGET, weights)
+    assert np.isfinite(model.predict(FRAME)).all()
+
+
+def test_rows_that_were_frozen_may_come_again():
+    """Means of their targets would give them away: streams take indicators."""
+    frame = pd.DataFrame({"name": [f"group {i % 60}" for i in range(N_ROWS)]})
+    noise = np.random.default_rng(0).normal(size=N_ROWS)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), alpha=1e-2, **SMALL).freeze(frame, noise)
+    assert not any(isinstance(encoder, Means) for encoder in model.columns_.encoders)
+
+
+def test_constant_targets_of_the_rows_that_count_are_fitted_plainly():
+    rows = np.random.default_rng(0).normal(size=(600, 3))
+    target = np.zeros(600)
+    target[0] = 1.0
+    model = ks.KitchenSinkRegressor(random_state=0).fit(rows, target, np.arange(600) > 0)
+    np.testing.assert_allclose(model.predict(rows[1:]), 0.0, atol=1e-12)
+
+
+def test_categories_of_dates_are_an_error_that_says_so():
+    days = pd.Categorical(pd.date_range("2021-01-01", periods=3))
+    frame = pd.DataFrame({"day": days.take(np.arange(N_ROWS) % 3)})
+    with pytest.raises(ValueError, match="categories that are timestamp"):
+        ks.KitchenSinkRegressor(**SMALL).fit(frame, TARGET)
 
 
 def test_tables_that_do_not_fit_together():
@@ -244,6 +295,9 @@ def test_tables_that_do_not_fit_together():
         model.predict(np.zeros((2, 3)))
     with pytest.raises(ValueError, match=r"'size' .* holds .*string, and was numbers"):
         model.predict(FRAME.assign(size="large"))
+    unnamed = FRAME[["size", "age"]].set_axis([0, 1], axis=1)
+    with pytest.raises(ValueError, match="fit had a table"):
+        model.fit(unnamed, TARGET).predict(np.zeros((2, 2)))
     again = model.fit(FRAME[["size"]], TARGET)
     assert again.columns_ is None
     assert again.n_features_in_ == 1

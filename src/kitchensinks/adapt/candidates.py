@@ -85,7 +85,7 @@ def best_map(task: Task, kernel: str, names: tuple[str, ...], sparse: bool) -> t
     by small fits.
     """
     runs = short_runs(task, kernel, names)
-    close = [run for run in runs if run[0] < _EQUAL * runs[0][0]]
+    close = [run for run in runs if run[0] <= _EQUAL * runs[0][0]]
     if len(close) == 1:
         return close[0]
     size = len(task.few.fitted)
@@ -124,18 +124,19 @@ def try_sparse(task: Task, found: Found) -> Score:
     size = len(task.few.fitted)
     count = _trial_grids(task)
     near = _FIRST_RIDGE
-    tried: dict[float, GridFits] = {}
+    tried: dict[float, tuple[float, GridFits]] = {}
 
     def one(factor: float) -> tuple[float, float]:
         nonlocal near
         fits = GridFits(task.few, found.warp.times(factor), count, task.seed)
         error, near = fits.best(near)
-        tried[near] = fits
+        tried[factor] = near, fits
         task.note("basis", f"{count} grids, factor {factor:.3g}, ridge {near:.2g}", size, error)
-        return error, near
+        return error, factor
 
-    error, factor, ridge = climb(one, _first_factor(size, task.batch), 2.0, 4)
-    half = tried[ridge].first(count // 2).error(ridge)
+    error, factor, best = climb(one, _first_factor(size, task.batch), 2.0, 4)
+    ridge, fits = tried[best]
+    half = fits.first(count // 2).error(ridge)
     return Score(error, half, factor, ridge, count)
 
 
@@ -225,19 +226,19 @@ def _sparse_again(task: Task, candidate: Candidate) -> Candidate:
     near, found = candidate.score.ridge, candidate.found
     count = min(_MANY_GRIDS, int(_AGAIN_GRIDS / (size * task.targets.shape[1])))
     count = min(max(count, _fewest(True)), candidate.limit.components)
-    all_fits: dict[float, GridFits] = {}
+    all_fits: dict[float, tuple[float, GridFits]] = {}
 
     def one(factor: float) -> tuple[float, float]:
         nonlocal near
         fits = GridFits(task.data, found.warp.times(factor), count, task.seed)
         error, near = fits.best(near)
-        all_fits[near] = fits
+        all_fits[factor] = near, fits
         task.note("again", f"{count} grids, factor {factor:.3g}, ridge {near:.2g}", size, error)
-        return error, near
+        return error, factor
 
     first = grown(candidate.score.factor, tried, size)
-    error, factor, ridge = climb(one, first, 1.6, 3 if size > _MORE * tried else 1)
-    fits = all_fits[ridge]
+    error, factor, best = climb(one, first, 1.6, 3 if size > _MORE * tried else 1)
+    ridge, fits = all_fits[best]
     half = fits.first(count // 2).error(ridge)
     better = Score(error, half, factor, ridge, count)
     return Candidate.of(task, better, True, found, fits)

@@ -17,7 +17,7 @@ from kitchensinks.adapt.record import Adapt
 from kitchensinks.adapt.task import POOL, Task
 from kitchensinks.numerics.words import Words
 from kitchensinks.rows.columns import Columns
-from kitchensinks.rows.encoders import Category, Places, Text
+from kitchensinks.rows.encoders import Category, Places, Text, words_of
 from kitchensinks.rows.means import NO_FOLDS, learn_means
 from kitchensinks.rows.tables import Table, arrow
 from kitchensinks.rows.view import Rows
@@ -80,7 +80,8 @@ def _orders(table: Table, names: list[str]) -> dict[str, list[str]]:
     if not ordered:
         return {}
     first = next(table.batches(ordered))
-    return {name: [str(v) for v in first.column(name).dictionary.to_pylist()] for name in ordered}
+    words = {name: words_of(first.column(name).dictionary) for name in ordered}
+    return {name: found.fill_null("").to_pylist() for name, found in words.items()}
 
 
 def _placed(columns: Columns, orders: dict[str, list[str]]) -> Columns:

@@ -86,8 +86,8 @@ def check_adapt(adapt: Any) -> Adapt | None:
 class Trial:
     """One thing that was tried: what, on how many rows, and its error.
 
-    error : squared error in units of the targets' variance: leave-one-out over batches in the
-        stage "map", on held-out rows in the others.
+    error : squared error in units of the targets' variance: leave-one-out over batches in short
+        runs that compare maps, on held-out rows in all others.
     """
 
     stage: str

@@ -130,8 +130,11 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit
         if fitted is not None:
             found[ridge] = fitted
 
-    for ridge in _DENSE_RIDGES if near is None else (near,):
-        attempt(ridge)
+    if near is not None:
+        attempt(near)
+    if not found:
+        for ridge in _DENSE_RIDGES:
+            attempt(ridge)
     best, before = min(found, key=lambda ridge: found[ridge][0]), math.nan
     while best != before:
         before = best

@@ -75,6 +75,9 @@ def adapted(
         estimator._progress,
         memory_budget(estimator.memory_budget),
     )
+    if task.unit == 0.0:
+        # All but a few rows, which are not in the pool, have the same target.
+        return None
     basis = None if estimator.basis is None or _is_auto(estimator.basis) else estimator.basis
     # Other losses and a given ridge are fitted in one stage.
     stages = estimator.loss_.name == "squared" and estimator.alpha == "auto" and not stream
@@ -90,7 +93,8 @@ def _refusal(estimator: Any, batch: Any) -> tuple[str, bool] | None:
         return f"There are {counted} rows, and a law is learned from {FEWEST_ROWS} or more", False
     if n_inputs > MOST_COLUMNS:
         return f"There are {n_inputs} columns, and scales are learned for {MOST_COLUMNS}", True
-    if not np.ptp(batch.targets, axis=0).any():
+    own = batch.targets if batch.weights is None else batch.targets[batch.weights > 0]
+    if not np.ptp(own, axis=0).any():
         return "The targets are constant, so that nothing can be learned from them", False
     if not adaptable(plain_basis(estimator)):
         return f"{plain_basis(estimator)!r} does not change with the scales of the columns", True

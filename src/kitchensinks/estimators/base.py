@@ -220,11 +220,13 @@ class KitchenSink(BaseEstimator):
             )
             self._keep(fit if fewer is None else expand(fit, fewer[1]), batch)
 
-    def _first_batch(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Batch:
+    def _first_batch(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, stream: bool = False
+    ) -> Batch:
         """Checked parameters and rows; all that an earlier fit has learned is forgotten."""
         loss = check_loss(self.loss, self._task)
         check_parameters(self, loss)
-        X, y, weights = self._validate(X, y, sample_weight, reset=True)
+        X, y, weights = self._validate(X, y, sample_weight, reset=True, stream=stream)
         self._forget()
         self.loss_ = loss
         self._learn_targets(y, weights, classes)
@@ -249,8 +251,12 @@ class KitchenSink(BaseEstimator):
         return Batch(X, y, self._encode(y), weights, one)
 
     def _validate(
-        self, X: Any, y: Any, sample_weight: Any, reset: bool
+        self, X: Any, y: Any, sample_weight: Any, reset: bool, stream: bool = False
     ) -> tuple[Any, Any, Array | None]:
+        """Rows, targets and weights, checked.
+
+        stream: the same rows may come again, which means of their targets would give away.
+        """
         if isinstance(X, Table):
             X, y, sample_weight = table_targets(self, X, y, sample_weight, reset)
         elif isinstance(y, str):
@@ -264,7 +270,7 @@ class KitchenSink(BaseEstimator):
         check_consistent_length(X, y)
         weights = None if sample_weight is None else _check_weights(sample_weight, X, reset)
         if reset and isinstance(X, Rows):
-            X = self._learn_columns(encode(X, y, weights, self._task), frame)
+            X = self._learn_columns(X if stream else encode(X, y, weights, self._task), frame)
         return X, y, weights
 
     def _learn_columns(self, rows: Rows, frame: Any) -> Any:
@@ -283,7 +289,9 @@ class KitchenSink(BaseEstimator):
             return table_rows(self, X, reset)
         if reset:
             self.columns_ = None
-        elif self.columns_ is not None and hasattr(self, "feature_names_in_"):
+        elif self.columns_ is not None and (
+            hasattr(self, "feature_names_in_") or self.n_features_in_ != self.columns_.width
+        ):
             raise ValueError(
                 f"X is {describe(X)}, and fit had a table: give a table with the same columns."
             )

@@ -60,7 +60,7 @@ class Batches(KitchenSink):
 
     def _freeze_stream(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Batch:
         self._check_streams()
-        batch = self._first_batch(X, y, sample_weight, classes)
+        batch = self._first_batch(X, y, sample_weight, classes, stream=True)
         try:
             with threads(self.n_jobs):
                 self._freeze(batch, stream=True)

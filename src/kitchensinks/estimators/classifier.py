@@ -80,7 +80,8 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         the objective is at most the gap above the least there is (infinite for stochastic fits).
     alpha_, alphas_, alpha_errors_ : ridge strength, and the path it was chosen from.
     alpha_sup_norm_ : max |α_k| on features divided by their bound (kitchen sinks, Figure 2).
-    condition_number_, effective_dimension_, gram_noise_ : of the Gram with its ridge.
+    condition_number_, effective_dimension_, gram_noise_ : of the Gram with its ridge; NaN where
+        the solver did without one.
     k_path_ : held-out error for every prefix of K, for n_components="auto": squared_errors,
         class_errors, the K tried and the one chosen, with the reason.
     adaptation_, feature_importances_ : where the law was learned: what was tried, what was kept and

@@ -40,6 +40,9 @@ def is_mixed(rows: Any) -> bool:
 
 def _is_plain(series: Any) -> bool:
     """Whether a column of a frame holds numbers, none of them missing."""
+    kind = str(getattr(series, "dtype", "")).lower()
+    if "categor" in kind or "enum" in kind:
+        return False
     values = np.asarray(series)
     if values.dtype.kind in "biu":
         return True
@@ -47,7 +50,7 @@ def _is_plain(series: Any) -> bool:
         return not np.isnan(values).any()
     if values.dtype.kind in "mM" or not hasattr(series, "to_list"):
         return False
-    return "categor" not in str(series.dtype).lower() and all(
+    return all(
         isinstance(value, int | float | np.number) and value == value for value in series.to_list()
     )
 

@@ -21,7 +21,7 @@ from kitchensinks.fitting.space import (
     warn_noise,
 )
 from kitchensinks.losses import Array, Kinked
-from kitchensinks.moments import Moments, NormalEquations
+from kitchensinks.moments import Moments
 from kitchensinks.solvers import (
     Design,
     FactoredGram,
@@ -36,6 +36,8 @@ from kitchensinks.solvers import (
 COORDINATE_ROWS = 4000
 # The Gram of a sample pays from so many features on.
 SAMPLED_COLUMNS = 1000
+# ... and where the ridge is at least this share of the trace.
+WEAK = 1e-6
 # Ridge strengths tried, as powers of ten of the mean squared centred feature row.
 _POWERS = range(-1, -8, -1)
 # Relative gap that is close enough to compare ridge strengths.
@@ -62,10 +64,10 @@ def fit_convex(
     found = None
     if moments is None and takes_coordinates(space, settings):
         found, _ = _by_coordinates(space, targets, weights, settings, alpha)
-    if moments is None and takes_sample(space, settings) and alpha > 0.0:
-        found, sampled, noise = _by_sample(space, targets, weights, settings, alpha)
-        evidence |= {"sampled": sampled, "noise": noise}
-    elif found is None:
+    if moments is None and takes_sample(space, settings):
+        found, facts = _by_sample(space, targets, weights, settings, alpha)
+        evidence |= facts
+    if found is None:
         problem, factored, noise = _problem(space, targets, weights, settings, alpha, moments)
         found = _solve(problem, factored, settings)
         evidence |= spectrum_facts(factored.values, alpha, factored.rounding) | {"noise": noise}
@@ -84,11 +86,16 @@ def takes_sample(space: Space, settings: Settings) -> bool:
 
 def _by_sample(
     space: Space, targets: Array, weights: Array | None, settings: Settings, alpha: float
-) -> tuple[Solution, NormalEquations, float]:
-    """The solution, by steps in the metric of the Gram of a sample, and that with its noise."""
+) -> tuple[Solution | None, dict[str, Any]]:
+    """The solution, by steps in the metric of the Gram of a sample, and what that says of the fit.
+
+    None where the ridge is weak: what the sample does not show then makes for many steps.
+    """
     shares = shares_of(weights, space.n_rows)
     sample, image = sample_moments(space, targets, weights, shares, settings)
     equations = sample.normal_equations(settings.fit_intercept)
+    if alpha < WEAK * float(np.trace(equations.gram)):
+        return None, {}
     mean = image[:, 0] * settings.fit_intercept
     problem = Problem(
         space.design(),
@@ -103,8 +110,9 @@ def _by_sample(
     )
     noise = gram_noise(space.dtype, float(np.trace(equations.gram)), sample.count)
     # A metric need not be exact: its eigenvectors take less than half the time in float32.
-    found = _solve(problem, FactoredGram(equations.gram.astype(np.float32)), settings)
-    return found, equations, noise
+    factored = FactoredGram(equations.gram.astype(np.float32))
+    freedom = spectrum_facts(factored.values, alpha, factored.rounding)["freedom"]
+    return _solve(problem, factored, settings), {"freedom": freedom, "noise": noise}
 
 
 def takes_coordinates(space: Space, settings: Settings) -> bool:

@@ -174,6 +174,12 @@ def _plain_kind(table: Table, name: str, sample: Any) -> str:
     types = arrow().types
     kind = table.schema.field(name).type
     if types.is_dictionary(kind):
+        own = kind.value_type
+        if types.is_timestamp(own) or types.is_date(own) or types.is_decimal(own):
+            raise ValueError(
+                f"Column {name!r} of {table.label} holds categories that are {own}: need text, "
+                "numbers or truth values. Convert it to dates, numbers or text first."
+            )
         return "category"
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         return "number"

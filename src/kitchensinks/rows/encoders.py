@@ -140,7 +140,7 @@ class Category(Encoder):
         return _names_of(kind, self.values)
 
     def _example(self) -> str:
-        return f"text such as {self.values[-1]!r}"
+        return _some_text(self.values)
 
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
         from pyarrow import compute
@@ -174,7 +174,7 @@ class Levels(Encoder):
         return _names_of(kind, self.levels)
 
     def _example(self) -> str:
-        return f"text such as {self.levels[-1]!r}"
+        return _some_text(self.levels)
 
     @cached_property
     def _known(self) -> Any:
@@ -324,6 +324,11 @@ def _plain(values: Any) -> Any:
 def _is_text(kind: Any) -> bool:
     types = arrow().types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _some_text(words: tuple[str, ...]) -> str:
+    known = [word for word in words if word]
+    return f"text such as {known[-1]!r}" if known else "text"
 
 
 def _names_of(kind: Any, known: tuple[str, ...]) -> bool:

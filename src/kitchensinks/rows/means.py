@@ -3,7 +3,8 @@
 A row that is fitted must not see its own target, so it gets the means of the rows outside its
 fold; every other row gets those of all rows. A mean of few rows is drawn towards that of all, by
 the empirical-Bayes rule of scikit-learn's TargetEncoder: with n rows of variance v in a category,
-and variance V of all targets, its own mean counts λ = V·n / (V·n + v).
+and variance V of all targets, its own mean counts λ = V·n / (V·n + v). Weights count as copies of
+rows, the least of them as one row (and no less than a hundredth of their mean).
 """
 
 from dataclasses import dataclass, field, replace
@@ -64,7 +65,8 @@ class Tally:
     def add(self, words: Any, fold: NDArray[np.int64], terms: Floats) -> None:
         """Rows with their words (an Arrow array), folds (n,) and terms (n, 1 + 2·outputs)."""
         coded = words.fill_null("").dictionary_encode()
-        place = np.array([self._place(word) for word in coded.dictionary.to_pylist()])
+        words = coded.dictionary.to_pylist()
+        place = np.array([self._place(word) for word in words], dtype=np.int64)
         own = place[coded.indices.to_numpy(zero_copy_only=False)]
         kept = own >= 0
         count = len(self.known)
@@ -112,6 +114,9 @@ def learn_means(
     Rows without weight are passed over when rows are numbered: it is as if they were not there.
     """
     names = [e.name for e in columns.encoders if isinstance(e, Category | Text)]
+    if weights is not None:
+        positive = weights[weights > 0]
+        weights = weights / max(positive.min(), 0.01 * positive.mean())
     centre = np.average(targets, axis=0, weights=weights)
     n_sums = 1 + 2 * len(centre)
     tallies = {name: Tally.empty(n_sums) for name in names}

@@ -126,7 +126,7 @@ class _State:
         self.best_weights = np.zeros((problem.design.n_columns, n_outputs))
         self.best_intercept = np.zeros(n_outputs)
         if dual is not None:
-            _, columns = self._both_products(self.best_weights, self.dual.T)
+            columns = problem.design.adjoint(problem.dual_columns(slice(None), self.dual.T))
             self.weights[...] = problem.image_of_dual(columns).T / (-2.0 * problem.alpha)
 
     def look(self) -> None:

@@ -239,7 +239,7 @@ def _usual(problem: Problem, curvature: Array) -> Array:
 def _facts(
     row_weights: Array, targets: Array, scores: Array, slopes: Array, loss: Loss, halved: bool
 ) -> Array:
-    """What a point needs: Σ w of `dual_sums`, of loss'' and of the loss, (4, outputs).
+    """What a point needs: `weighted_sums`, Σ w of loss'' and of the loss, (4, outputs).
 
     A loss that the outputs share stands in all of its columns.
     """
