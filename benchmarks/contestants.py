@@ -312,8 +312,8 @@ def run(name: str, contestant: str) -> dict[str, float]:
         "memory_mb": (peak - before) / 1024,
         "test_error_percent": 100 * wrong,
     }
-    if work.data in ("adult-onehot", "mnist") and hasattr(model, "objective_"):
-        result["objective"] = float(model.objective_)
+    if isinstance(getattr(model, "objective_", None), float):  # LightGBM's is the name of a loss
+        result["objective"] = model.objective_
     return result
 
 
