@@ -42,7 +42,7 @@ _SECONDS, _SECONDS_AN_ENTRY = 1.0, 1.7e-7
 _ENOUGH = 0.002
 # The best bandwidth factor grows with about this power of the number of rows; where there are this
 # many times more, it is looked for again, and the ridge where there are as many more features.
-_GROWTH, _MORE = 0.33, 1.5
+_GROWTH, _MORE = 0.2, 1.5
 
 
 class Limit(NamedTuple):
