@@ -40,9 +40,10 @@ MOST_GRIDS, MOST_COLUMNS = 1000, 6000
 _SECONDS, _SECONDS_AN_ENTRY = 1.0, 1.7e-7
 # Components are enough where more would lower the held-out error by less than this share.
 _ENOUGH = 0.002
-# The best bandwidth factor grows with about this power of the number of rows; where there are this
-# many times more, it is looked for again, and the ridge where there are as many more features.
-_GROWTH, _MORE = 0.2, 1.5
+# The best bandwidth factor and ridge of bins grow with about these powers of the number of rows;
+# where there are this many times more, the factor is looked for again, and the ridge of dense
+# features where there are as many more of those.
+_GROWTH, _RIDGE_GROWTH, _MORE = 0.2, 0.28, 1.5
 
 
 class Limit(NamedTuple):
@@ -163,9 +164,10 @@ def try_dense(task: Task, found: Found, limit: float) -> Score:
     return scores[best]._replace(factor=factor)
 
 
-def grown(factor: float, tried: int, rows: int) -> float:
-    """The bandwidth factor for so many rows, of one that was chosen with `tried` of them."""
-    return factor * (rows / tried) ** _GROWTH
+def grown(score: Score, tried: int, rows: int) -> tuple[float, float]:
+    """Factor and ridge λ = α·n of bins for so many rows, chosen with `tried` of them."""
+    more = rows / tried
+    return score.factor * more**_GROWTH, score.ridge * more**_RIDGE_GROWTH
 
 
 def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
@@ -236,7 +238,7 @@ def _sparse_again(task: Task, candidate: Candidate) -> Candidate:
         task.note("again", f"{count} grids, factor {factor:.3g}, ridge {near:.2g}", size, error)
         return error, factor
 
-    first = grown(candidate.score.factor, tried, size)
+    first, _ = grown(candidate.score, tried, size)
     error, factor, best = climb(one, first, 1.6, 3 if size > _MORE * tried else 1)
     ridge, fits = all_fits[best]
     half = fits.first(count // 2).error(ridge)
@@ -247,7 +249,7 @@ def _sparse_again(task: Task, candidate: Candidate) -> Candidate:
 def ridge_for(task: Task, candidate: Candidate, basis: Basis, count: int) -> float:
     """The ridge of dense features on the pool, `count` of them: more features want a weaker one."""
     score, found = candidate.score, candidate.found
-    if candidate.sparse or count <= _MORE * score.components or 50.0 * count**2 > task.memory:
+    if count <= _MORE * score.components or 50.0 * count**2 > task.memory:
         return score.ridge
     fit = dense_fit(
         task.data, _frozen(task, basis, found.warp.times(score.factor), count), score.ridge

@@ -104,12 +104,13 @@ def choose(
             return _in_stages(task, dtype, both)
     score, factor = kept.score, kept.score.factor
     if kept.sparse and task.counted > len(task.places):
-        factor = grown(factor, len(task.data.fitted), task.counted)
+        factor, ridge = grown(score, len(task.data.fitted), task.counted)
+        score = score._replace(ridge=ridge)
     count, reason = enough(kept.limit, score, kept.sparse)
     if n_components is not None:
         count, reason = n_components, f"{n_components} components were asked for"
     own = kept.found.basis(kept.sparse) if basis is None else clone(basis).set_params(gamma=1.0)
-    ridge = ridge_for(task, kept, own, count)
+    ridge = score.ridge if kept.sparse else ridge_for(task, kept, own, count)
     return _frozen(task, dtype, kept.found, own, count, factor, ridge, reason)
 
 
