@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kitchensinks.adapt.candidates import grown
-from kitchensinks.adapt.trials import GridFits, Rows
+from kitchensinks.adapt.trials import GridFits, Rows, Score
 from kitchensinks.bases import Binning
 from kitchensinks.standardise import Spread, warp
 
@@ -58,5 +58,9 @@ def test_a_fit_does_not_depend_on_those_before_it(data, mapped):
 
 
 def test_more_rows_take_a_finer_law():
-    assert grown(2.0, 1000, 1000) == 2.0
-    assert grown(2.0, 1000, 8000) == pytest.approx(4.0, rel=0.01)
+    """And a stronger ridge λ = α·n, which is a weaker α."""
+    score = Score(0.5, 0.6, 2.0, 0.1, 100)
+    assert grown(score, 1000, 1000) == (2.0, 0.1)
+    factor, ridge = grown(score, 1000, 32_000)
+    assert factor == pytest.approx(4.0)
+    assert 0.1 < ridge < 0.1 * 32
