@@ -21,6 +21,7 @@ from kitchensinks.bases import Basis, Draw, Union
 from kitchensinks.bases.binning import Binning, BinTable
 from kitchensinks.calibration import Calibration
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
+from kitchensinks.estimators.tables import importances_of
 from kitchensinks.features import Frozen
 from kitchensinks.model import Model
 from kitchensinks.rows.columns import Columns
@@ -214,7 +215,6 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     estimator.n_features_in_ = header.get("n_features_in", frozen.n_inputs)
     if "adaptation" in header:
         estimator.adaptation_ = _rebuild_adaptation(header["adaptation"], arrays)
-        estimator.feature_importances_ = estimator.adaptation_.importances
     estimator.loss_ = _decode(header["loss"], arrays)
     # A file keeps no sums: partial_fit cannot go on from it.
     estimator.moments_ = estimator._few = None
@@ -225,6 +225,8 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     estimator.columns_ = None if recipe is None else Columns.restore(recipe, arrays)
     if "columns" in header:
         estimator.feature_names_in_ = np.array(header["columns"], dtype=object)
+    if "adaptation" in header:
+        estimator.feature_importances_ = importances_of(estimator)
     if isinstance(estimator, KitchenSinkClassifier):
         estimator.classes_ = arrays["classes"]
         values = header.get("calibration")

@@ -264,6 +264,17 @@ def test_a_batch_of_rows_without_weight_is_no_harm(monkeypatch):
     assert np.isfinite(model.predict(FRAME)).all()
 
 
+def test_importances_are_those_of_the_columns_of_the_frame(tmp_path):
+    model = ks.KitchenSinkRegressor(random_state=0).fit(FRAME, TARGET)
+    assert len(model.feature_importances_) == FRAME.shape[1] == model.n_features_in_
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    shares = dict(zip(model.feature_names_in_, model.feature_importances_, strict=True))
+    assert shares["kind"] + shares["size"] > 0.7 > 0.3 > shares["age"]
+    ks.save(model, tmp_path / "model.sinks")
+    loaded = ks.load(tmp_path / "model.sinks")
+    np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+
+
 def test_rows_that_were_frozen_may_come_again():
     """Means of their targets would give them away: streams take indicators."""
     frame = pd.DataFrame({"name": [f"group {i % 60}" for i in range(N_ROWS)]})

@@ -28,6 +28,7 @@ from kitchensinks.estimators.resume import Resume, resuming
 from kitchensinks.estimators.tables import (
     frame_rows,
     frame_table,
+    importances_of,
     is_mixed,
     table_rows,
     table_targets,
@@ -315,7 +316,7 @@ class KitchenSink(BaseEstimator):
             frozen, columns, self.adaptation_ = found
             if columns is not None:
                 self._binned = (batch.rows, columns)
-            self.feature_importances_ = self.adaptation_.importances
+            self.feature_importances_ = importances_of(self)
             self._set_frozen(frozen)
             return
         count = plain_components(self)

@@ -67,6 +67,18 @@ def frame_table(frame: Any, columns: Columns) -> Table:
     return open_table(frame[columns.inputs] if known else frame)
 
 
+def importances_of(estimator: Any) -> Any:
+    """Each column's share of the learned distance; of a frame, whose columns became several."""
+    found, columns = estimator.adaptation_.importances, getattr(estimator, "columns_", None)
+    if columns is None or len(found) == estimator.n_features_in_:
+        return found
+    edges = np.cumsum([0] + [encoder.width for encoder in columns.encoders])
+    totals = np.diff(np.append(0.0, np.cumsum(found))[edges])
+    shares = dict(zip(columns.inputs, totals, strict=True))
+    names = getattr(estimator, "feature_names_in_", columns.inputs)
+    return np.array([shares.get(name, 0.0) for name in names])
+
+
 def table_rows(estimator: Any, X: Table | Rows, reset: bool) -> Rows:
     """Rows that are read block by block, and checked as they are read.
 

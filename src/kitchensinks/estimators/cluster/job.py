@@ -11,6 +11,7 @@ from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.estimators.adapting import adapted, plain_basis, plain_components, wanted
 from kitchensinks.estimators.base import Batch
 from kitchensinks.estimators.cluster.recipe import Recipe, Seen, Split, Sums, both
+from kitchensinks.estimators.tables import importances_of
 from kitchensinks.execution.cluster import delayed, slots, tree
 from kitchensinks.execution.partitions import Part, Partitions, pilot_rows
 from kitchensinks.features import Frozen
@@ -166,7 +167,7 @@ def freeze(estimator: Any, seen: Seen, partitions: Partitions, seed: int) -> Non
         found = adapted(estimator, batch, estimator.dtype or np.float32, stream=True)
         if found is not None:
             frozen, _, estimator.adaptation_ = found
-            estimator.feature_importances_ = estimator.adaptation_.importances
+            estimator.feature_importances_ = importances_of(estimator)
             estimator._set_frozen(frozen)
             return
     shape = seen.n_rows, schema.n_inputs
