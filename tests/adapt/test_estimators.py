@@ -37,6 +37,20 @@ def test_no_choice_is_the_learned_law_and_beats_the_plain_one():
     assert 1 - free.score(X_NEW, Y_NEW) < 0.5 * (1 - plain.score(X_NEW, Y_NEW))
 
 
+def test_rows_that_are_only_predicted_have_no_part_in_the_law_or_the_fit():
+    """Test rows with wild targets, among the others but without weight, change nothing."""
+    rows, target = np.vstack([X, 50.0 * X_NEW]), np.append(Y, 1e3 * Y_NEW)
+    weights = np.repeat([1.0, 0.0], N_ROWS)
+    alone = ks.KitchenSinkRegressor(random_state=0).fit(X, Y, np.ones(N_ROWS))
+    beside = ks.KitchenSinkRegressor(random_state=0).fit(rows, target, weights)
+    # But for the order of sums, which moves a row or two to the next bin.
+    np.testing.assert_allclose(
+        beside.adaptation_.scales, alone.adaptation_.scales, rtol=1e-3, atol=1e-6
+    )
+    assert beside.alpha_ == pytest.approx(alone.alpha_)
+    assert np.abs(beside.predict(X_NEW) - alone.predict(X_NEW)).mean() < 1e-3
+
+
 @pytest.mark.parametrize(
     "choice",
     [

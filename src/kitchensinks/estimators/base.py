@@ -314,6 +314,8 @@ class KitchenSink(BaseEstimator):
         found = adapted(self, batch, self.dtype or np.float32, stream)
         if found is not None:
             frozen, columns, self.adaptation_ = found
+            own = batch.weights
+            self._counted = batch.rows.shape[0] if own is None else int(np.count_nonzero(own))
             if columns is not None:
                 self._binned = (batch.rows, columns)
             self.feature_importances_ = importances_of(self)
@@ -361,7 +363,7 @@ class KitchenSink(BaseEstimator):
         elif alpha != "auto":
             alpha = float(alpha) * self._alpha_unit()
         elif X is not None:
-            alpha = self._adapted_alpha(X)
+            alpha = self._adapted_alpha()
         chosen = self.alpha == "auto" and alpha != "auto" and self.constraint is None
         return Settings(
             loss=self._scaled_loss(),
@@ -377,26 +379,28 @@ class KitchenSink(BaseEstimator):
             progress=self._progress,
             checkpoint=None if self._resume is None else self._resume.checkpoint,
             settled=SETTLED if chosen else 0.0,
-            second=self._adapted_second(X) if chosen else None,
+            second=self._adapted_second() if chosen else None,
         )
 
     def _seed(self) -> int:
         return seed_of(self.random_state) if self._resume is None else self._resume.seed
 
-    def _adapted_alpha(self, X: Any) -> float | str:
+    def _adapted_alpha(self) -> float | str:
         """The ridge that was chosen with the law, for the loss that it was chosen for."""
         found = getattr(self, "adaptation_", None)
         if found is None or self.loss_.name != "squared" or math.isnan(found.ridge):
             return "auto"
-        return float(found.ridge / X.shape[0])
+        return float(found.ridge / self._counted)
 
-    def _adapted_second(self, X: Any) -> float | None:
+    def _adapted_second(self) -> float | None:
         """The ridge of a second stage, where one was chosen with the law."""
         found = getattr(self, "adaptation_", None)
         if found is None or math.isnan(found.second):
             return None
-        return float(found.second / X.shape[0])
+        return float(found.second / self._counted)
 
+    # Rows of positive weight that the law was learned from: its ridges are λ = α·n.
+    _counted: int = 0
     # Which columns of a Dask collection keep their own scale, as `Columns.unscaled` says.
     _unscaled: Any = None
     # Whom progress is told to, beside the screen.
