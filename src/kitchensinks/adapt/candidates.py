@@ -10,6 +10,7 @@ from kitchensinks.adapt.task import Task
 from kitchensinks.adapt.trials import (
     DenseFit,
     GridFits,
+    Rows,
     Score,
     climb,
     dense_fit,
@@ -122,23 +123,39 @@ def _trial_columns(task: Task) -> int:
 
 def try_sparse(task: Task, found: Found) -> Score:
     """Binning on few rows, with the factor and ridge of the least held-out error."""
-    size = len(task.few.fitted)
-    count = _trial_grids(task)
-    near = _FIRST_RIDGE
+    first = _first_factor(len(task.few.fitted), task.batch)
+    return _search_grids(
+        task, "basis", task.few, found, _trial_grids(task), _FIRST_RIDGE, first, 2.0, 4
+    )[0]
+
+
+def _search_grids(
+    task: Task,
+    stage: str,
+    data: Rows,
+    found: Found,
+    count: int,
+    near: float,
+    first: float,
+    ratio: float,
+    most: int,
+) -> tuple[Score, GridFits]:
+    """What `count` grids reach, by `climb` over factors; `near`: the ridge to begin with."""
+    size = len(data.fitted)
     tried: dict[float, tuple[float, GridFits]] = {}
 
     def one(factor: float) -> tuple[float, float]:
         nonlocal near
-        fits = GridFits(task.few, found.warp.times(factor), count, task.seed)
+        fits = GridFits(data, found.warp.times(factor), count, task.seed)
         error, near = fits.best(near)
         tried[factor] = near, fits
-        task.note("basis", f"{count} grids, factor {factor:.3g}, ridge {near:.2g}", size, error)
+        task.note(stage, f"{count} grids, factor {factor:.3g}, ridge {near:.2g}", size, error)
         return error, factor
 
-    error, factor, best = climb(one, _first_factor(size, task.batch), 2.0, 4)
+    error, factor, best = climb(one, first, ratio, most)
     ridge, fits = tried[best]
     half = fits.first(count // 2).error(ridge)
-    return Score(error, half, factor, ridge, count)
+    return Score(error, half, factor, ridge, count), fits
 
 
 def try_dense(task: Task, found: Found, limit: float) -> Score:
@@ -225,24 +242,14 @@ def again(task: Task, candidate: Candidate) -> Candidate:
 def _sparse_again(task: Task, candidate: Candidate) -> Candidate:
     """`again` for bins; with many more rows than before, the factor is looked for again too."""
     size, tried = len(task.data.fitted), len(task.few.fitted)
-    near, found = candidate.score.ridge, candidate.found
+    score, found = candidate.score, candidate.found
     count = min(_MANY_GRIDS, int(_AGAIN_GRIDS / (size * task.targets.shape[1])))
     count = min(max(count, _fewest(True)), candidate.limit.components)
-    all_fits: dict[float, tuple[float, GridFits]] = {}
-
-    def one(factor: float) -> tuple[float, float]:
-        nonlocal near
-        fits = GridFits(task.data, found.warp.times(factor), count, task.seed)
-        error, near = fits.best(near)
-        all_fits[factor] = near, fits
-        task.note("again", f"{count} grids, factor {factor:.3g}, ridge {near:.2g}", size, error)
-        return error, factor
-
-    first, _ = grown(candidate.score, tried, size)
-    error, factor, best = climb(one, first, 1.6, 3 if size > _MORE * tried else 1)
-    ridge, fits = all_fits[best]
-    half = fits.first(count // 2).error(ridge)
-    better = Score(error, half, factor, ridge, count)
+    first, _ = grown(score, tried, size)
+    most = 3 if size > _MORE * tried else 1
+    better, fits = _search_grids(
+        task, "again", task.data, found, count, score.ridge, first, 1.6, most
+    )
     return Candidate.of(task, better, True, found, fits)
 
 
