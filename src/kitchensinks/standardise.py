@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.warps import LINEAR, warp_rows
+from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, warp_rows
 from kitchensinks.rows import densify
 
 Floats = NDArray[np.float64]
@@ -142,7 +142,9 @@ def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> War
         variance = spread.squares / max(spread.weight, np.finfo(float).tiny)
         scale = np.full_like(scale, np.sqrt(variance[~hot].mean()) if not hot.all() else 1.0)
         scale[scale == 0.0] = 1.0
-    knots = np.quantile(sample, np.linspace(0.0, 1.0, _KNOTS), axis=0).T
+    knots = np.zeros((len(scale), 2))
+    if kind in (QUANTILE, MIX):
+        knots = np.quantile(sample, np.linspace(0.0, 1.0, _KNOTS), axis=0).T
     return Warp(
         np.where(hot, 0.0, plain.mean),
         np.where(hot, 1.0, scale),

@@ -16,7 +16,8 @@ def data():
     targets = np.sin(2 * rows[:, :1]) + 0.1 * rng.normal(size=(600, 1))
     targets -= targets.mean()
     unit = float(np.mean(targets**2))
-    return Rows(rows, targets, None, np.arange(150, 600), np.arange(150), unit)
+    level = np.zeros(targets.shape[1])
+    return Rows(rows, targets, None, np.arange(150, 600), np.arange(150), unit, level, None)
 
 
 @pytest.fixture
@@ -34,13 +35,13 @@ def by_definition(data, mapped, count, ridge):
     inner = (fitted - centre).T @ (fitted - centre) + ridge * np.eye(fitted.shape[1])
     weights = np.linalg.solve(inner, (fitted - centre).T @ (data.targets[data.fitted] - level))
     scores = (held - centre) @ weights + level
-    return data.error(scores, data.targets[data.held], None)
+    return data.error(scores)
 
 
 @pytest.mark.parametrize("ridge", [0.1, 3.0])
 def test_held_out_error_is_that_of_ridge_regression_on_the_bins(data, mapped, ridge):
     # Fits that are only compared stop early.
-    found = GridFits(data, mapped, 20, 3).error(ridge)
+    found, _ = GridFits(data, mapped, 20, 3).error(ridge)
     assert found == pytest.approx(by_definition(data, mapped, 20, ridge), rel=0.05)
 
 
@@ -59,7 +60,7 @@ def test_a_fit_does_not_depend_on_those_before_it(data, mapped):
 
 def test_more_rows_take_a_finer_law():
     """And a stronger ridge λ = α·n, which is a weaker α."""
-    score = Score(0.5, 0.6, 2.0, 0.1, 100)
+    score = Score(0.5, 0.6, 0.5, 2.0, 0.1, 100)
     assert grown(score, 1000, 1000) == (2.0, 0.1)
     factor, ridge = grown(score, 1000, 32_000)
     assert factor == pytest.approx(4.0)

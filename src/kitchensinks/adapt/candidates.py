@@ -23,11 +23,12 @@ from kitchensinks.standardise import Warp
 # What is this much worse than the best so far is not looked at any more: a map of the columns, and
 # a basis with its first factor.
 HOPELESS, _HOPELESS_FIRST = 1.15, 1.3
-# Features of a trial: rows times grids times outputs, and rows times columns.
-_TRIAL_GRIDS, _TRIAL_COLUMNS = 6e5, 2.5e6
+# Features of a trial: rows times grids times outputs, and rows times columns; features of a trial
+# on wide tables, where directions differ by what many of them do.
+_TRIAL_GRIDS, _TRIAL_COLUMNS, _WIDE_COLUMNS = 6e5, 2.5e6, 1000
 # The same where close candidates are tried again: rows times grids times outputs, and rows times
-# products of columns; grids that are enough for it.
-_AGAIN_GRIDS, _AGAIN_PRODUCTS, _MANY_GRIDS = 1.5e6, 4e9, 250
+# products of columns (and of wide tables); grids that are enough for it.
+_AGAIN_GRIDS, _AGAIN_PRODUCTS, _WIDE_PRODUCTS, _MANY_GRIDS = 1.5e6, 4e9, 6e10, 250
 # The ridge that bins are tried with first, and the factor of dense features.
 _FIRST_RIDGE, _FIRST_DENSE = 0.1, 1.2
 # Maps whose short runs differ by less are compared by small fits.
@@ -57,7 +58,9 @@ class Limit(NamedTuple):
 class Candidate(NamedTuple):
     """A basis with learned scales, what it reached, and what it would with all it may have.
 
-    fits: the bins of a sparse one, hashed, or the fit of a dense one; None before `again`.
+    error and loss: with as many components as the limit allows; the loss is expected to fall as the
+    error does. fits: the bins of a sparse one, hashed, or the fit of a dense one; None before
+    `again`.
     """
 
     score: Score
@@ -65,6 +68,7 @@ class Candidate(NamedTuple):
     found: Found
     limit: Limit
     error: float
+    loss: float
     fits: GridFits | DenseFit | None
 
     @classmethod
@@ -77,7 +81,9 @@ class Candidate(NamedTuple):
         fits: GridFits | DenseFit | None = None,
     ) -> "Candidate":
         limit = affordable(task, sparse)
-        return cls(score, sparse, found, limit, score.at(limit.components), fits)
+        error = score.at(limit.components)
+        loss = score.loss * (error / score.error if score.error > 0.0 else 1.0)
+        return cls(score, sparse, found, limit, error, loss, fits)
 
 
 def best_map(task: Task, kernel: str, names: tuple[str, ...], sparse: bool) -> tuple[float, Found]:
@@ -96,7 +102,7 @@ def best_map(task: Task, kernel: str, names: tuple[str, ...], sparse: bool) -> t
         found = run[1]
         if sparse:
             warp = found.warp.times(_first_factor(size, SHORT_BATCH))
-            least, _ = GridFits(task.few, warp, _trial_grids(task), task.seed).best(_FIRST_RIDGE)
+            least, *_ = GridFits(task.few, warp, _trial_grids(task), task.seed).best(_FIRST_RIDGE)
             name = "grids"
         else:
             basis = found.basis(sparse=False)
@@ -118,6 +124,8 @@ def _trial_grids(task: Task) -> int:
 
 
 def _trial_columns(task: Task) -> int:
+    if task.wide:
+        return int(np.clip(len(task.few.fitted) // 4, 256, _WIDE_COLUMNS))
     return int(np.clip(_TRIAL_COLUMNS / len(task.few.fitted), 256, 400))
 
 
@@ -142,20 +150,20 @@ def _search_grids(
 ) -> tuple[Score, GridFits]:
     """What `count` grids reach, by `climb` over factors; `near`: the ridge to begin with."""
     size = len(data.fitted)
-    tried: dict[float, tuple[float, GridFits]] = {}
+    tried: dict[float, tuple[float, float, GridFits]] = {}
 
     def one(factor: float) -> tuple[float, float]:
         nonlocal near
         fits = GridFits(data, found.warp.times(factor), count, task.seed)
-        error, near = fits.best(near)
-        tried[factor] = near, fits
+        error, near, loss = fits.best(near)
+        tried[factor] = near, loss, fits
         task.note(stage, f"{count} grids, factor {factor:.3g}, ridge {near:.2g}", size, error)
         return error, factor
 
     error, factor, best = climb(one, first, ratio, most)
-    ridge, fits = tried[best]
-    half = fits.first(count // 2).error(ridge)
-    return Score(error, half, factor, ridge, count), fits
+    ridge, loss, fits = tried[best]
+    half, _ = fits.first(count // 2).error(ridge)
+    return Score(error, half, loss, factor, ridge, count), fits
 
 
 def try_dense(task: Task, found: Found, limit: float) -> Score:
@@ -170,7 +178,7 @@ def try_dense(task: Task, found: Found, limit: float) -> Score:
             near = next((score.ridge for score in reversed(scores.values())), None)
             mapped = found.warp.times(factor)
             fit = dense_fit(task.few, _frozen(task, basis, mapped, count), near)
-            scores[factor] = Score(fit.error, fit.half, factor, fit.ridge, count)
+            scores[factor] = Score(fit.error, fit.half, fit.loss, factor, fit.ridge, count)
             name = f"{count} {found.kernel} features, factor {factor:.3g}, ridge {fit.ridge:.2g}"
             task.note("basis", name, size, fit.error)
         return scores[factor].error, factor
@@ -189,6 +197,8 @@ def grown(score: Score, tried: int, rows: int) -> tuple[float, float]:
 
 def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
     """What the last fit may cost, in nominal seconds; `share`: of them."""
+    if task.asked is not None:
+        return Limit(task.asked, f"{task.asked} components were asked for")
     outputs = task.targets.shape[1]
     table = _SECONDS + _SECONDS_AN_ENTRY * task.counted * task.n_inputs
     seconds = share * (task.settings.seconds or table)
@@ -228,14 +238,14 @@ def again(task: Task, candidate: Candidate) -> Candidate:
     if candidate.sparse:
         return _sparse_again(task, candidate)
     size, score, found = len(task.data.fitted), candidate.score, candidate.found
-    count = int(math.sqrt(_AGAIN_PRODUCTS / size))
+    count = int(math.sqrt((_WIDE_PRODUCTS if task.wide else _AGAIN_PRODUCTS) / size))
     count = min(max(count, score.components), candidate.limit.components)
     mapped = found.warp.times(score.factor)
     frozen = _frozen(task, found.basis(sparse=False), mapped, count)
     fit = dense_fit(task.data, frozen, score.ridge)
     name = f"{count} {found.kernel} features, factor {score.factor:.3g}, ridge {fit.ridge:.2g}"
     task.note("again", name, size, fit.error)
-    better = Score(fit.error, fit.half, score.factor, fit.ridge, count)
+    better = Score(fit.error, fit.half, fit.loss, score.factor, fit.ridge, count)
     return Candidate.of(task, better, False, found, fit)
 
 
@@ -254,9 +264,12 @@ def _sparse_again(task: Task, candidate: Candidate) -> Candidate:
 
 
 def ridge_for(task: Task, candidate: Candidate, basis: Basis, count: int) -> float:
-    """The ridge of dense features on the pool, `count` of them: more features want a weaker one."""
+    """The ridge of dense features on the pool, `count` of them, as far as the memory goes: more
+    features want a weaker one."""
     score, found = candidate.score, candidate.found
-    if count <= _MORE * score.components or 50.0 * count**2 > task.memory:
+    # It holds the Gram in float64 and copies of it.
+    count = min(count, int(math.sqrt(task.memory / 50.0)))
+    if count <= _MORE * score.components:
         return score.ridge
     fit = dense_fit(
         task.data, _frozen(task, basis, found.warp.times(score.factor), count), score.ridge
@@ -267,7 +280,8 @@ def ridge_for(task: Task, candidate: Candidate, basis: Basis, count: int) -> flo
 
 
 def _frozen(task: Task, basis: Basis, mapped: Warp, count: int) -> Frozen:
-    return Frozen(mapped, basis, task.seed, mapped.width, count, np.dtype(np.float32))
+    draws = max(1, count // basis.features_per_draw)
+    return Frozen(mapped, basis, task.seed, mapped.width, draws, np.dtype(np.float32))
 
 
 class Stages(NamedTuple):
@@ -286,7 +300,7 @@ def try_stages(task: Task, first: Candidate, last: Candidate) -> Stages:
     assert isinstance(last.fits, GridFits), "bins were tried again"
     left = data.targets - FIRST_SHARE * first.fits.scores(data.rows)
     grids = last.score.components
-    error, ridge = last.fits.best(last.score.ridge, targets=left)
+    error, ridge, _ = last.fits.best(last.score.ridge, targets=left)
     name = f"{first.score.components} features, then {grids} grids, ridge {ridge:.2g}"
     task.note("stages", name, size, error)
     return Stages(first, last, error, ridge)

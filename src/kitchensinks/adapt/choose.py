@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from kitchensinks.adapt.agop import learn_directions
 from kitchensinks.adapt.candidates import (
     HOPELESS,
     Candidate,
@@ -30,9 +29,9 @@ from kitchensinks.adapt.candidates import (
     try_sparse,
     try_stages,
 )
+from kitchensinks.adapt.directions import by_gradients, turned
 from kitchensinks.adapt.maps import Found, settled
 from kitchensinks.adapt.record import Adaptation
-from kitchensinks.adapt.scales import Law
 from kitchensinks.adapt.task import Task
 from kitchensinks.bases import Basis, Binning, Fourier, Maxout, ReLU, Sigmoid, Union
 from kitchensinks.features import Frozen
@@ -45,8 +44,6 @@ _TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "co
 # to the best are tried again with more components; two stages are kept where they are this much
 # better than either.
 _NEAR, _CLOSE, _BETTER = 1.1, 1.15, 0.985
-# Rows and features of the fits whose gradients are taken.
-_AGOP_ROWS, _AGOP_COLUMNS = 10_000, 500
 
 
 def adaptable(basis: Basis) -> bool:
@@ -57,14 +54,13 @@ def adaptable(basis: Basis) -> bool:
 def choose(
     task: Task,
     dtype: Any,
-    n_components: int | None = None,
     dense: bool = False,
     basis: Basis | None = None,
     stages: bool = False,
 ) -> tuple[Frozen, Any, Adaptation]:
     """The features of the last fit, the bins of its rows or None, and how the law was found.
 
-    n_components: given by the user; dense: bins are of no use (rows come in batches); basis: the
+    dense: bins are of no use (rows come in batches); basis: the
     only one to look at, with a bandwidth of its own where it is a number; stages: a fit of dense
     features and then of bins to what they leave may be looked at.
     """
@@ -73,16 +69,22 @@ def choose(
     kernel = only or ("gaussian" if agop else "laplacian")
     bins = kernel == "laplacian" and not dense and not isinstance(basis, Fourier)
     error, short = best_map(task, kernel, _TRIED[task.wide], bins)
-    found = by_gradients(task, short) if agop else settled(task, short)
+    found = by_gradients(task, short, basis) if agop else settled(task, short)
     if basis is not None and not _takes_factor(basis):
-        return _with_basis(task, dtype, n_components, basis, found)
+        return _with_basis(task, dtype, basis, found)
     candidates: list[Candidate] = []
+
+    def dense_one(found: Found) -> None:
+        limit = min((other.score.error for other in candidates), default=math.inf)
+        candidates.append(Candidate.of(task, try_dense(task, found, limit), False, found))
+
+    if task.wide and not agop and only != "laplacian":
+        for other in turned(task, _TRIED[True]):
+            dense_one(other)
     if bins:
         candidates.append(Candidate.of(task, try_sparse(task, found), True, found))
     if not isinstance(basis, Binning):
-        limit = min((other.score.error for other in candidates), default=math.inf)
-        score = try_dense(task, found, limit)
-        candidates.append(Candidate.of(task, score, False, found))
+        dense_one(found)
     if basis is None and not agop:
         limit = min(other.score.error for other in candidates)
         maps = tuple(dict.fromkeys([short.map, "standard"]))
@@ -90,15 +92,13 @@ def choose(
         # A first look with the scales of the short run.
         near = smooth_error < HOPELESS * error
         if near and try_dense(task, smooth, 0.0).error < _NEAR * limit:
-            smooth = settled(task, smooth)
-            score = try_dense(task, smooth, limit)
-            candidates.append(Candidate.of(task, score, False, smooth))
+            dense_one(settled(task, smooth))
     least = min(candidate.error for candidate in candidates)
     close = [candidate for candidate in candidates if candidate.error < _CLOSE * least]
     if len(close) > 1 or len(task.few.fitted) < len(task.data.fitted):
         close = [again(task, candidate) for candidate in close]
-    kept = min(close, key=lambda candidate: candidate.error)
-    if stages and n_components is None:
+    kept = min(close, key=lambda candidate: candidate.loss)
+    if stages and task.asked is None:
         both = _both(task, close)
         if both is not None:
             return _in_stages(task, dtype, both)
@@ -106,12 +106,15 @@ def choose(
     if kept.sparse and task.counted > len(task.places):
         factor, ridge = grown(score, len(task.data.fitted), task.counted)
         score = score._replace(ridge=ridge)
-    count, reason = enough(kept.limit, score, kept.sparse)
-    if n_components is not None:
-        count, reason = n_components, f"{n_components} components were asked for"
     own = kept.found.basis(kept.sparse) if basis is None else clone(basis).set_params(gamma=1.0)
+    if task.asked is None:
+        count, reason = enough(kept.limit, score, kept.sparse)
+        draws = max(1, count // own.features_per_draw)
+    else:
+        draws, reason = kept.limit
+        count = draws * own.features_per_draw
     ridge = score.ridge if kept.sparse else ridge_for(task, kept, own, count)
-    return _frozen(task, dtype, kept.found, own, count, factor, ridge, reason)
+    return _frozen(task, dtype, kept.found, own, draws, factor, ridge, reason)
 
 
 def _both(task: Task, close: list[Candidate]) -> Stages | None:
@@ -148,25 +151,6 @@ def _in_stages(task: Task, dtype: Any, both: Stages) -> tuple[Frozen, Any, Adapt
     )
 
 
-def by_gradients(task: Task, short: Found) -> Found:
-    """Scales or directions from the gradients of fitted functions, in units of the kernel."""
-    mapped = short.warp.times(1.0 / short.law.scales)
-    data = replace(task.data, fitted=task.data.fitted[:_AGOP_ROWS])
-    rounds = max(1, task.settings.steps // 7)
-    basis = Fourier(kernel=short.kernel)
-    learned, errors = learn_directions(
-        data, mapped, basis, _AGOP_COLUMNS, task.seed, rounds, task.settings.rank
-    )
-    for k, error in enumerate(errors):
-        task.note("agop", f"round {k}, {_AGOP_COLUMNS} features", len(data.fitted), error)
-    resolved = basis.resolve(learned.apply(task.pool[:2000], np.float64))
-    # What the kernel's own γ would be is put into the scales, so that factors mean the same.
-    gamma = float(np.asarray(resolved.gamma))
-    unit = gamma if short.kernel == "laplacian" else math.sqrt(gamma)
-    law = Law(short.kernel, unit * learned.factor, short.law.ridge, np.array(errors))
-    return Found(short.kernel, short.map, learned.times(unit), law)
-
-
 def _kernel_of(basis: Basis) -> str:
     """The kernel whose scales are learned for a basis."""
     by_columns = isinstance(basis, Fourier) and basis.spectrum in ("laplacian", "cauchy")
@@ -181,13 +165,13 @@ def _takes_factor(basis: Basis) -> bool:
 
 
 def _with_basis(
-    task: Task, dtype: Any, n_components: int | None, basis: Basis, found: Found
+    task: Task, dtype: Any, basis: Basis, found: Found
 ) -> tuple[Frozen, Any, Adaptation]:
     """A basis with a bandwidth of its own: the scales are brought to a mean square of one."""
     scales = found.law.scales
     scaler = found.warp.times(1.0 / math.sqrt(np.mean(scales**2)))
     resolved = basis.resolve(scaler.apply(task.pool[:2000], np.float64))
-    count = n_components or affordable(task, basis.sparse).components
+    count = affordable(task, basis.sparse).components
     reason = "the basis was given, with a bandwidth of its own"
     kept = replace(found, warp=scaler)
     return _frozen(task, dtype, kept, resolved, count, 1.0, math.nan, reason)

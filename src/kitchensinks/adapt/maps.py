@@ -16,6 +16,8 @@ from kitchensinks.standardise import Warp, warp
 
 # Short runs that compare maps.
 _SHORT_STEPS, SHORT_BATCH = 16, 256
+# Directions are made orthogonal in spaces of at most so many: that takes d³ for d of them.
+_ORTHOGONAL = 1000
 _MAPS: dict[str, tuple[int, bool]] = {
     "standard": (LINEAR, False),
     "squash": (SQUASH, False),
@@ -35,7 +37,16 @@ class Found:
     law: Law
 
     def basis(self, sparse: bool) -> Basis:
-        return Binning(gamma=1.0) if sparse else Fourier(kernel=self.kernel, gamma=1.0)
+        if sparse:
+            return Binning(gamma=1.0)
+        if self.kernel == "gaussian" and self.warp.width <= _ORTHOGONAL:
+            return Fourier(gamma=1.0, form="paired", projection="orthogonal")
+        return Fourier(kernel=self.kernel, gamma=1.0)
+
+
+def mapped(task: Task, name: str) -> Warp:
+    """A map of the columns with equal scales."""
+    return warp(task.spread, task.pool[:KNOT_ROWS], *_MAPS[name])
 
 
 def learn(
@@ -45,11 +56,10 @@ def learn(
 
     Half-way, because small batches let columns go that few rows speak for.
     """
-    kind, common = _MAPS[name]
-    mapped = warp(task.spread, task.pool[:KNOT_ROWS], kind, common)
+    plain = mapped(task, name)
     # As many rows as the batches can use.
     end = len(task.held) + max(2000, steps * batch)
-    rows = mapped.apply(task.pool[len(task.held) : end], np.float32)
+    rows = plain.apply(task.pool[len(task.held) : end], np.float32)
     few = rows[: 300 if task.wide else 500]
     distance = pdist(few, "cityblock" if kernel == "laplacian" else "euclidean")
     typical = float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
@@ -58,7 +68,7 @@ def learn(
         start = np.sqrt(start * near.scales)
     with single_blas():
         law = learn_scales(task.batches(rows), start, [batch] * steps, kernel, task.hot)
-    return Found(kernel, name, mapped.times(law.scales), law)
+    return Found(kernel, name, plain.times(law.scales), law)
 
 
 def short_runs(task: Task, kernel: str, names: tuple[str, ...]) -> list[tuple[float, Found]]:

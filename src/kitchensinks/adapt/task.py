@@ -25,13 +25,17 @@ _HELD, _HELD_SHARE, _RUNS = 5000, 0.2, 20
 KNOT_ROWS = 10_000
 # A batch is this part of the rows, where that is between its bounds.
 _BATCH_SHARE, _SMALLEST_BATCH = 1 / 30, 300
-# Columns beyond which batches are halved and fewer maps tried.
-_WIDE = 200
+# Columns, indicators apart, beyond which batches are halved, two maps tried and directions learned.
+_WIDE = 100
 
 
 @dataclass
 class Task:
-    """Rows (n, d), targets (n, outputs) and weights, with a pool of them in memory."""
+    """Rows (n, d), targets (n, outputs) and weights, with a pool of them in memory.
+
+    asked: the number of components, where it was given; classes: the targets are above zero in the
+    column of their class (of two classes: for the second).
+    """
 
     source: Any
     targets: Array
@@ -40,13 +44,14 @@ class Task:
     settings: Adapt
     progress: Callable[[str], None]
     memory: float = 2e9
+    asked: int | None = None
+    classes: bool = False
     trials: list[Trial] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         n_rows, self.n_inputs = self.source.shape
         counted = np.arange(n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
         self.counted = len(counted)
-        self.wide = self.n_inputs > _WIDE
         size = min(len(counted), POOL, max(2000, _POOL_ENTRIES // self.n_inputs))
         order, held = _in_runs(counted, size, self.seed)
         self.held, self.rest = order[:held], order[held:]
@@ -58,6 +63,7 @@ class Task:
         self.unit = float(np.average(np.sum(centred**2, axis=1), weights=self.own))
         self.learned = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
         self.hot = indicators(self.spread, self.pool[:KNOT_ROWS])
+        self.wide = bool(np.count_nonzero(~self.hot) > _WIDE)
         self.data = Rows(
             self.pool,
             self.targets[self.places] - self.level,
@@ -65,8 +71,19 @@ class Task:
             np.arange(held, size),
             np.arange(held),
             self.unit,
+            self.level,
+            self._labels(),
         )
         self.few = replace(self.data, fitted=self.data.fitted[:_FEW])
+
+    def _labels(self) -> NDArray[np.int64] | None:
+        """The class of each row of the pool, or None."""
+        if not self.classes:
+            return None
+        targets = self.targets[self.places]
+        if targets.shape[1] == 1:
+            return (targets[:, 0] > 0).astype(np.int64)
+        return targets.argmax(axis=1)
 
     @property
     def own(self) -> Array | None:

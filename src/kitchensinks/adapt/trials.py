@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from kitchensinks.bases import Binning
@@ -14,6 +15,8 @@ from kitchensinks.features import Frozen
 from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.losses import Array
 from kitchensinks.numerics.bins import sum_of_bins
+from kitchensinks.numerics.products import gram_lower
+from kitchensinks.numerics.simplex import least_log_loss
 from kitchensinks.rows import block_slices
 from kitchensinks.solvers.binned import Bins, binned_ridge, share_bins
 from kitchensinks.standardise import Warp
@@ -31,10 +34,11 @@ _MOST_GAIN = 0.5
 
 class Score(NamedTuple):
     """What a basis reached on held-out rows: at which factor and ridge, with how many components,
-    and with half of them."""
+    and with half of them; loss: of the classes (`Rows.loss`)."""
 
     error: float
     half: float
+    loss: float
     factor: float
     ridge: float
     components: int
@@ -42,7 +46,7 @@ class Score(NamedTuple):
     def at(self, count: int) -> float:
         """The error with `count` components: error(K) = floor + c/K through the two measured.
 
-        >>> Score(0.5, 0.6, 1.0, 0.1, 100).at(200)
+        >>> Score(0.5, 0.6, 0.5, 1.0, 0.1, 100).at(200)
         0.45
         """
         gain = min(max(self.half - self.error, 0.0), _MOST_GAIN * self.error)
@@ -58,7 +62,8 @@ class Score(NamedTuple):
 class Rows:
     """Rows (n, d), centred targets (n, outputs) and weights (n,) or None; `fitted`, `held`: places.
 
-    unit: the targets' variance, summed over outputs.
+    unit: the targets' variance, summed over outputs; level: what they were centred by, (outputs,);
+    labels: the class of each row, or None where the targets are numbers.
     """
 
     rows: Any
@@ -67,22 +72,40 @@ class Rows:
     fitted: np.ndarray
     held: np.ndarray
     unit: float
+    level: Array
+    labels: NDArray[np.int64] | None
 
-    def error(self, scores: Array, targets: Array, weights: Array | None) -> float:
-        """Squared error in units of the targets' variance."""
-        loss = np.sum((targets - scores) ** 2, axis=1)
-        return float(np.average(loss, weights=weights) / self.unit)
+    def error(self, scores: Array) -> float:
+        """Of scores of the held-out rows: squared error in units of the targets' variance."""
+        loss = np.sum((self.targets[self.held] - scores) ** 2, axis=1)
+        return float(np.average(loss, weights=self.weights_of(self.held)) / self.unit)
+
+    def loss(self, scores: Array) -> float:
+        """What laws are compared by: the same, or for classes the log loss.
+
+        A squared error also counts what no class depends on, so that it prefers other laws. The
+        scores are multiplied with the number that makes the log loss least.
+        """
+        if self.labels is None:
+            return self.error(scores)
+        scores = scores + self.level
+        if scores.shape[1] == 1:
+            scores = np.hstack([-scores, scores])
+        own = self.weights_of(self.held)
+        own = np.ones(len(scores)) if own is None else own
+        return least_log_loss(scores, self.labels[self.held], own)
 
     def weights_of(self, places: np.ndarray) -> Array | None:
         return None if self.weights is None else self.weights[places]
 
 
 class DenseFit(NamedTuple):
-    """Held-out error of a ridge fit on dense features, and with half of them; its ridge λ = α·n;
-    the features, their weights about their mean, and the level of the targets."""
+    """Held-out error of a ridge fit on dense features, with half of them, and its loss; its ridge
+    λ = α·n; the features, their weights about their mean, and the level of the targets."""
 
     error: float
     half: float
+    loss: float
     ridge: float
     frozen: Frozen
     weights: Array
@@ -117,13 +140,11 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit
         shifted[np.diag_indices_from(shifted)] += ridge
         root = math.sqrt(len(gram) / size)
         try:
-            factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
+            factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             return None
         weights = root * cho_solve(factor, root * cross[:size])
-        scores = held[:, :size] @ weights + level
-        truth = data.targets[data.held]
-        return data.error(scores, truth, data.weights_of(data.held)), weights
+        return data.error(held[:, :size] @ weights + level), weights
 
     def attempt(ridge: float) -> None:
         fitted = solve(ridge, len(gram))
@@ -144,15 +165,18 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit
         best = min(found, key=lambda ridge: found[ridge][0])
     half = solve(best, len(gram) // 2)
     error, weights = found[best]
-    return DenseFit(
-        error, math.inf if half is None else half[0], best, frozen, weights, mean, level
-    )
+    part = math.inf if half is None else half[0]
+    loss = data.loss(held @ weights + level)
+    return DenseFit(error, part, loss, best, frozen, weights, mean, level)
 
 
 def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Array, Array, Array]:
-    """Gram, cross-products and mean of the features of the fitted rows, about their mean."""
+    """Gram (its lower triangle), cross-products and mean of the features of the fitted rows, about
+    their mean."""
     size = frozen.n_columns
-    gram, cross = np.zeros((size, size)), np.zeros((size, data.targets.shape[1]))
+    gram = np.zeros((size, size), order="F")
+    product = np.zeros((size, size), dtype=frozen.dtype, order="F")
+    cross = np.zeros((size, data.targets.shape[1]))
     mean = frozen.features(data.rows[data.fitted[:512]]).mean(axis=0)
     shift = np.zeros(size)
     for part in block_slices(len(data.fitted), _BLOCK):
@@ -162,8 +186,9 @@ def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Arra
         shift += shares[part] @ block
         root = np.sqrt(shares[part])[:, None]
         block *= root.astype(frozen.dtype)
-        gram += block.T @ block
-        cross += block.T @ (root * (data.targets[places] - level))
+        gram_lower(block, product)
+        gram += product
+        cross += block.T @ (root * (data.targets[places] - level)).astype(frozen.dtype)
     shift /= len(data.fitted)
     gram -= len(data.fitted) * np.outer(shift, shift)
     return gram, cross, mean + shift
@@ -204,8 +229,8 @@ class GridFits:
         part._set(Bins(bins.columns[:count], bins.offsets[: count + 1], 1.0 / math.sqrt(count)))
         return part
 
-    def error(self, ridge: float, targets: Array | None = None) -> float:
-        """Held-out error of the fit with ridge λ = α·n, of these targets or of the rows' own."""
+    def error(self, ridge: float, targets: Array | None = None) -> tuple[float, float]:
+        """Held-out error and loss with ridge λ = α·n, of these targets or of the rows' own."""
         data, size = self.data, len(self.data.fitted)
         targets = data.targets if targets is None else targets
         own = data.weights_of(data.fitted)
@@ -222,12 +247,15 @@ class GridFits:
         )
         scores = np.empty((len(data.held), targets.shape[1]))
         sum_of_bins(self.held, self.bins.scale * solution.weights, scores)
-        scores += solution.intercept
-        return data.error(scores, targets[data.held], data.weights_of(data.held))
+        # What other targets leave out was fitted before.
+        scores += solution.intercept + (data.targets - targets)[data.held]
+        return data.error(scores), data.loss(scores)
 
-    def best(self, near: float, most: int = 3, targets: Array | None = None) -> tuple[float, float]:
-        """The least held-out error over ridges from `near` on, and its ridge."""
-        return climb(lambda ridge: (self.error(ridge, targets), ridge), near, 3.0, most)[:2]
+    def best(
+        self, near: float, most: int = 3, targets: Array | None = None
+    ) -> tuple[float, float, float]:
+        """The least held-out error over ridges from `near` on, its ridge and its loss."""
+        return climb(lambda ridge: self.error(ridge, targets), near, 3.0, most)
 
 
 def climb(

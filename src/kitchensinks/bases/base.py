@@ -187,6 +187,11 @@ class Basis(BaseEstimator):
         """The function rows ↦ φ(x)·weights; weights (columns, outputs)."""
         return lambda rows: self.features(theta, rows) @ weights
 
+    def slopes(self, theta: Theta, rows: Any) -> "tuple[NDArray[Any], NDArray[Any]] | None":
+        """φ' of every column along the direction of its draw, (n, columns), and the directions
+        (draws, d), for a basis of functions of ω·x; None for others."""
+        return None
+
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
         """Number of columns of each draw, shape (n_draws,)."""
         return np.full(n_draws, self.features_per_draw, dtype=np.int64)

@@ -176,14 +176,24 @@ class Fourier(Basis):
         return radial
 
     def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
+        return self._waves(theta, rows, 0.0)
+
+    def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        if not isinstance(theta["directions"], np.ndarray):
+            return None
+        # cos' t = cos(t + π/2), whatever the phase.
+        return self._waves(theta, rows, math.pi / 2.0), theta["directions"]
+
+    def _waves(self, theta: Theta, rows: Any, shift: float) -> NDArray[Any]:
+        """√2·cos(ω·x + b + shift), (n, columns)."""
         angle = project(rows, theta["directions"])
         if self.form == "phase":
-            cosine(angle, theta["phase"], math.sqrt(2.0))
+            cosine(angle, theta["phase"] + angle.dtype.type(shift), math.sqrt(2.0))
             return angle
         # sin t = cos(t − π/2): each frequency stands twice, with two phases.
         both = np.repeat(angle, 2, axis=1)
-        phase = np.tile(np.array([0.0, -math.pi / 2.0], dtype=angle.dtype), angle.shape[1])
-        cosine(both, phase, math.sqrt(2.0))
+        phases = np.array([shift, shift - math.pi / 2.0], dtype=angle.dtype)
+        cosine(both, np.tile(phases, angle.shape[1]), math.sqrt(2.0))
         return both
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:

@@ -91,6 +91,13 @@ class ReLU(Basis):
         argument += theta["offset"]
         return np.asarray(np.maximum(argument, 0, out=argument))
 
+    def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        if not isinstance(theta["directions"], np.ndarray):
+            return None
+        argument = project(rows, theta["directions"])
+        argument += theta["offset"]
+        return (argument > 0).astype(argument.dtype), theta["directions"]
+
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         extra = 1.0 / float(self.gamma) ** 2
         cross = rows @ others.T + extra

@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from kitchensinks.adapt import Adapt, Adaptation, Task, adaptable, check_adapt, choose
 from kitchensinks.bases import Basis
@@ -74,6 +75,8 @@ def adapted(
         settings,
         estimator._progress,
         memory_budget(estimator.memory_budget),
+        None if given == "auto" else given,
+        is_classifier(estimator),
     )
     if task.unit == 0.0:
         # All but a few rows, which are not in the pool, have the same target.
@@ -81,8 +84,7 @@ def adapted(
     basis = None if estimator.basis is None or _is_auto(estimator.basis) else estimator.basis
     # Other losses and a given ridge are fitted in one stage.
     stages = estimator.loss_.name == "squared" and estimator.alpha == "auto" and not stream
-    count = None if given == "auto" else given
-    return choose(task, dtype, count, stream, basis, stages and basis is None)
+    return choose(task, dtype, stream, basis, stages and basis is None)
 
 
 def _refusal(estimator: Any, batch: Any) -> tuple[str, bool] | None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kitchensinks as ks
-from kitchensinks.adapt.agop import directions, gradient_products
+from kitchensinks.adapt.directions import directions, gradient_products
 from kitchensinks.features import Frozen
 
 
