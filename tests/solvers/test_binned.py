@@ -29,7 +29,7 @@ def dense(bins):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize(
     ("n_rows", "n_grids", "n_bins", "n_outputs"),
-    [(40, 3, 5, 1), (40, 4, 60, 1), (50, 3, 30, 3), (6, 1, 1, 2), (200, 5, 150, 1)],
+    [(40, 3, 5, 1), (40, 4, 60, 1), (50, 3, 30, 3), (6, 1, 1, 2), (200, 5, 150, 1), (400, 6, 3, 2)],
 )
 def test_weights_solve_the_normal_equations(n_rows, n_grids, n_bins, n_outputs, fit_intercept):
     bins, targets, shares = problem(n_rows, n_grids, n_bins, n_outputs)
@@ -55,6 +55,24 @@ def test_weights_solve_the_normal_equations(n_rows, n_grids, n_bins, n_outputs, 
     error = targets - solution.intercept - features @ solution.weights
     objective = np.sum(shares @ error**2) + alpha * np.sum(solution.weights**2)
     assert solution.objective == pytest.approx(objective, rel=1e-6)
+
+
+def test_combinations_stand_for_the_bins_of_their_rows():
+    bins, _, shares = problem(400, 6, 3, 1)
+    shared = share_bins(bins, shares > 0)
+    nodes, links, _ = shared.groups
+    assert len(nodes) < len(bins.columns)
+
+    def bins_of(node):
+        if node < shared.n_columns:
+            return [node]
+        return [bin for part in links[node - shared.n_columns] for bin in bins_of(part)]
+
+    number = dict(zip(shared.places, shared.kept, strict=True))
+    rest = shared.offsets[1:] - 1
+    for place, row in enumerate(shared.order):
+        expected = [number.get(c, rest[g]) for g, c in enumerate(bins.columns[:, row])]
+        assert sorted(bin for own in nodes[:, place] for bin in bins_of(own)) == sorted(expected)
 
 
 def test_a_start_and_an_early_stop():

@@ -8,6 +8,9 @@ among the unknowns: minimised over the weights of the m_i such bins of row i,
 
 so the row counts s_i' in place of s_i, and afterwards each of those bins has w = s_i'·z·e_i/α.
 Most bins of a fine law are of this kind.
+
+The bins of a coarse law are few, and many rows have the same ones in several grids: the sums over
+the bins of such grids are worked out once for each combination that occurs, and looked up by row.
 """
 
 from collections.abc import Callable
@@ -35,23 +38,45 @@ class Bins(NamedTuple):
         return int(self.offsets[-1])
 
 
+class Groups(NamedTuple):
+    """Grids in groups, and the combinations of their bins that rows have.
+
+    Nodes are bins, and then combinations: that of links[m] = (node, bin) is node n_columns + m. The
+    combinations of group q are ends[q] to ends[q + 1]; nodes (groups, n): where each row is.
+    """
+
+    nodes: NDArray[Any]
+    links: NDArray[Any]
+    ends: NDArray[np.int64]
+
+
 class Shared(NamedTuple):
     """Bins of two or more fitted rows, renumbered, and those of one, by row.
 
-    Rows are in another order, `order`, in which neighbours share bins, and bins are numbered as
-    they come: what is looked up next is then mostly in cache. Each grid has one more column at its
-    end, which stands for every bin that is not among them and whose weight is zero: products need
-    no branch. places: where the kept columns were, and `kept` where they are; alone: columns of one
-    fitted row, and its number; counts (n,): those of a row.
+    Fitted rows alone are kept, in another order, `order`, in which neighbours share bins, and bins
+    are numbered as they come: what is looked up next is then mostly in cache. Each grid, offsets[g]
+    to offsets[g + 1], has one more column at its end, which stands for every bin that is not among
+    them and whose weight is zero: products need no branch. places: where the kept columns were, and
+    `kept` where they are; alone: columns of one fitted row, and its number; counts: those of a row.
     """
 
-    bins: Bins
+    groups: Groups
+    offsets: NDArray[np.int64]
+    scale: float
     order: NDArray[np.intp]
     places: NDArray[np.int64]
     kept: NDArray[np.int64]
     alone: NDArray[np.int64]
     owner: NDArray[np.int32]
     counts: Array
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def n_nodes(self) -> int:
+        return self.n_columns + len(self.groups.links)
 
 
 @looped()
@@ -70,10 +95,10 @@ def _count_rows(columns: Any, fitted: Any, counts: Any, owners: Any) -> None:
 def _renumber(columns: Any, order: Any, counts: Any, ends: Any, numbers: Any, out: Any) -> None:
     """numbers_c: the new number of column c, as it comes; out: those of the rows in their order;
     ends: the new offsets."""
-    n_grids, n_rows = columns.shape
+    n_grids = columns.shape[0]
     for g in numba.prange(n_grids):
         number, rest = ends[g], ends[g + 1] - 1
-        for i in range(n_rows):
+        for i in range(len(order)):
             column = columns[g, order[i]]
             out[g, i] = rest
             if column >= 0 and counts[column] > 1:
@@ -83,6 +108,60 @@ def _renumber(columns: Any, order: Any, counts: Any, ends: Any, numbers: Any, ou
                 out[g, i] = numbers[column]
 
 
+@numba.njit(cache=True, nogil=True)
+def _combine(nodes: Any, bins: Any, first: Any, slots: Any, links: Any, out: Any) -> Any:
+    """How many pairs (nodes_i, bins_i) there are, or −1 where they do not fit into `links`.
+
+    The pairs as they come are put into links, and out_i is `first` and the number of pair i. The
+    slots of a hash table with open addressing are a power of two, twice the pairs or more.
+    """
+    slots[:] = -1
+    mask = np.int64(len(slots) - 1)
+    count = 0
+    for i in range(len(nodes)):
+        one, two = nodes[i], bins[i]
+        name = np.uint64(one) * _ODD ^ np.uint64(two) * _OTHER_ODD
+        place = np.int64(name >> np.uint64(32)) & mask
+        while slots[place] >= 0 and (
+            links[slots[place], 0] != one or links[slots[place], 1] != two
+        ):
+            place = (place + 1) & mask
+        if slots[place] < 0:
+            if count == len(links):
+                return -1
+            slots[place] = count
+            links[count, 0], links[count, 1] = one, two
+            count += 1
+        out[i] = first + slots[place]
+    return count
+
+
+def _grouped(columns: NDArray[Any], offsets: NDArray[np.int64]) -> Groups:
+    """Grids in groups, the coarse ones first, while rows have few combinations of their bins.
+
+    One more grid in a group saves a look-up for each row and costs two for each combination.
+    `columns` (grids, n) is written over.
+    """
+    most = columns.shape[1] // _ROWS_A_COMBINATION
+    slots = np.empty(1 << max(2 * most - 1, 1).bit_length(), dtype=np.int32)
+    spare, pairs = np.empty_like(columns[0]), np.empty((most, 2), dtype=columns.dtype)
+    links, ends, done = [pairs[:0].copy()], [], 0
+    nodes: list[NDArray[Any]] = []
+    for g in np.argsort(np.diff(offsets), kind="stable"):
+        count = -1
+        if nodes:
+            count = _combine(nodes[-1], columns[g], offsets[-1] + done, slots, pairs, spare)
+        if count < 0:
+            nodes.append(columns[g])
+            ends.append(done)
+        else:
+            nodes[-1][:] = spare
+            links.append(pairs[:count].copy())
+            done += count
+    ends.append(done)
+    return Groups(np.stack(nodes), np.concatenate(links), np.array(ends, dtype=np.int64))
+
+
 def share_bins(bins: Bins, fitted: NDArray[np.bool_]) -> Shared:
     """Put the bins apart that one fitted row has to itself."""
     n_rows = bins.columns.shape[1]
@@ -90,21 +169,33 @@ def share_bins(bins: Bins, fitted: NDArray[np.bool_]) -> Shared:
     owner = np.zeros(bins.n_columns, dtype=np.int32)
     _count_rows(bins.columns, fitted, counts, owner)
     kept = np.concatenate([[0], np.cumsum(counts > 1)])[bins.offsets]
-    ends = kept + np.arange(len(kept))
-    order = np.arange(n_rows)
+    ends = (kept + np.arange(len(kept))).astype(np.int64)
+    order = np.flatnonzero(fitted)
     if n_rows > _FITTING:
         coarsest = np.argsort(np.diff(bins.offsets), kind="stable")[:_SORTED_BY]
-        order = np.lexsort(bins.columns[coarsest[::-1]])
+        order = order[np.lexsort(bins.columns[coarsest[::-1]][:, order])]
     numbers = np.full(bins.n_columns, -1, dtype=bins.columns.dtype)
-    columns = np.empty_like(bins.columns)
+    columns = np.empty((len(bins.columns), len(order)), dtype=bins.columns.dtype)
     _renumber(bins.columns, order, counts, ends, numbers, columns)
     places, alone = np.flatnonzero(counts > 1), np.flatnonzero(counts == 1)
     own = np.bincount(owner[alone], minlength=n_rows).astype(np.float64)
-    shared = Bins(columns, ends.astype(np.int64), bins.scale)
-    return Shared(shared, order, places, numbers[places], alone, owner[alone], own[order])
+    return Shared(
+        _grouped(columns, ends),
+        ends,
+        bins.scale,
+        order,
+        places,
+        numbers[places],
+        alone,
+        owner[alone],
+        own[order],
+    )
 
 
-# Rows that one thread takes through all grids.
+_ODD, _OTHER_ODD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+# Grids are put together while there is one combination of their bins for this many rows or more.
+_ROWS_A_COMBINATION = 4
+# Rows that one thread takes through all groups.
 _TILE = 2**15
 # The bins of one grid of this many rows stay in cache whatever their order; more rows are sorted
 # by their bins in this many of the coarsest grids.
@@ -112,20 +203,25 @@ _FITTING, _SORTED_BY = 2**16, 3
 
 
 @looped()
-def _gather(columns: Any, values: Any, out: Any) -> None:
-    """out_i = Σ_g values[columns[g, i]], two grids at a time: sums are stored half as often.
+def _gather(nodes: Any, links: Any, ends: Any, n_columns: Any, values: Any, out: Any) -> None:
+    """out_i = Σ_q values[nodes[q, i]], two groups at a time: sums are stored half as often.
 
-    columns (grids, n), values (columns, outputs), out (n, outputs).
+    values (nodes, outputs), those of combinations are filled here; out (n, outputs).
     """
-    n_grids, n_rows = columns.shape
+    n_groups, n_rows = nodes.shape
     n_outputs = values.shape[1]
+    for q in numba.prange(n_groups):
+        for m in range(ends[q], ends[q + 1]):
+            one, two = links[m, 0], links[m, 1]
+            for o in range(n_outputs):
+                values[n_columns + m, o] = values[one, o] + values[two, o]
     for tile in numba.prange((n_rows + _TILE - 1) // _TILE):
         first, last = tile * _TILE, min((tile + 1) * _TILE, n_rows)
         out[first:last] = 0.0
-        for g in range(0, n_grids, 2):
-            one = columns[g, first:last]
-            two = columns[min(g + 1, n_grids - 1), first:last]
-            both = 1.0 if g + 1 < n_grids else 0.0
+        for q in range(0, n_groups, 2):
+            one = nodes[q, first:last]
+            two = nodes[min(q + 1, n_groups - 1), first:last]
+            both = 1.0 if q + 1 < n_groups else 0.0
             if n_outputs == 1:
                 only, total = values[:, 0], out[first:last, 0]
                 for i in range(len(one)):
@@ -138,13 +234,16 @@ def _gather(columns: Any, values: Any, out: Any) -> None:
 
 
 @looped()
-def _scatter(columns: Any, offsets: Any, values: Any, out: Any) -> None:
-    """out[columns[g, i]] += values_i for every grid, and zero for the last column of each."""
-    n_grids, n_rows = columns.shape
-    n_outputs = values.shape[1]
-    for g in numba.prange(n_grids):
-        own = columns[g]
-        out[offsets[g] : offsets[g + 1]] = 0.0
+def _scatter(nodes: Any, links: Any, ends: Any, offsets: Any, values: Any, out: Any) -> None:
+    """out[nodes[q, i]] += values_i for every group, zero for the last column of each grid.
+
+    values (n, outputs); out (nodes, outputs): combinations are passed on to their bins.
+    """
+    n_groups, n_rows = nodes.shape
+    n_outputs, n_columns = values.shape[1], offsets[-1]
+    out[:] = 0.0
+    for q in numba.prange(n_groups):
+        own = nodes[q]
         if n_outputs == 1:
             given, total = values[:, 0], out[:, 0]
             for i in range(n_rows):
@@ -154,6 +253,13 @@ def _scatter(columns: Any, offsets: Any, values: Any, out: Any) -> None:
                 here, more = out[own[i]], values[i]
                 for o in range(n_outputs):
                     here[o] += more[o]
+        for m in range(ends[q + 1] - 1, ends[q] - 1, -1):
+            one, two = links[m, 0], links[m, 1]
+            for o in range(n_outputs):
+                passed = out[n_columns + m, o]
+                out[one, o] += passed
+                out[two, o] += passed
+    for g in range(len(offsets) - 1):
         out[offsets[g + 1] - 1] = 0.0
 
 
@@ -236,46 +342,57 @@ def binned_ridge(
     of the equations; stops where the certified gap ‖r‖²/α is below `tol` of the objective, or where
     a step has lowered every objective by less than the share `settled` of it.
     """
-    bins, scale = shared.bins, shared.bins.scale
-    targets, shares = targets[shared.order], shares[shared.order]
+    scale, offsets, n_kept = shared.scale, shared.offsets, shared.n_columns
+    targets, all_rows = targets[shared.order], len(targets)
+    shares = shares[shared.order]
     alphas = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
     # (n, 1), or (n, outputs) where each has a ridge of its own; so are the sums over it.
     own = shares[:, None] * alphas / (alphas + scale**2 * (shared.counts * shares)[:, None])
+    shaped = scale**2 * own
     total = own.sum(axis=0)
     level = _weighted(own, targets) / total * fit_intercept
     centred = targets - level
-    size = (bins.n_columns, targets.shape[1])
+    # Bins, and behind them the combinations that products use.
+    size = (shared.n_nodes, targets.shape[1])
 
-    def product(vector: Array, out: Array, part: Array) -> None:
+    def gather(vector: Array) -> None:
+        """part = Zv/scale."""
+        _gather(*shared.groups, n_kept, vector, part)
+
+    def scatter(values: Array, out: Array) -> None:
+        """out = Z'values/scale."""
+        _scatter(*shared.groups, offsets, values, out)
+
+    def product(vector: Array, out: Array) -> None:
         """out = Z'S(Zv − mean): what is constant goes to b."""
-        _gather(bins.columns, vector, part)
+        gather(vector)
         if fit_intercept:
-            part -= _weighted(own, part) / total
-        part *= scale**2 * own
-        _scatter(bins.columns, bins.offsets, part, out)
+            np.subtract(part, _weighted(own, part) / total, out=part)
+        np.multiply(part, shaped, out=part)
+        scatter(part, out)
 
     part = np.empty((len(targets), size[1]))
-    cross, image = np.empty(size), np.empty(size)
-    _scatter(bins.columns, bins.offsets, scale * own * centred, cross)
+    cross, image, direction, weights = (np.zeros(size) for _ in range(4))
+    scatter(scale * own * centred, cross)
     count = np.empty((size[0], own.shape[1]))
-    _scatter(bins.columns, bins.offsets, own, count)
+    scatter(own, count)
+    cross, count = cross[:n_kept], count[:n_kept]
     mean = scale * count * fit_intercept
     spread = np.maximum(scale**2 * count - mean**2 / total, 0.0) + alphas
-    weights = np.zeros(size)
     if start is not None:
         weights[shared.kept] = start[shared.places]
     residual = cross.copy()
     if start is not None:
-        product(weights, image, part)
-        residual -= image + alphas * weights
-    direction = residual / spread
+        product(weights, image)
+        residual -= image[:n_kept] + alphas * weights[:n_kept]
+    direction[:n_kept] = residual / spread
     squares = _weighted(own, centred**2)
     floor = 1e-12 * squares + np.finfo(float).tiny
-    fall = np.sum(residual * direction, axis=0)
-    sums = np.zeros((3, len(bins.offsets) - 1, size[1]))
+    fall = np.sum(residual * direction[:n_kept], axis=0)
+    sums = np.zeros((3, len(offsets) - 1, size[1]))
     bend = np.zeros(sums.shape[1:])
     iteration, before = 0, np.full(size[1], np.inf)
-    inner = np.sum(weights * (cross + residual), axis=0)
+    inner = np.sum(weights[:n_kept] * (cross + residual), axis=0)
     square = np.sum(residual**2, axis=0)
     while True:
         objective = np.maximum(squares - inner, 0.0)
@@ -287,25 +404,25 @@ def binned_ridge(
             callback(iteration, float(objective.sum()), float(gap.sum()))
         if near.all() or iteration >= max_iter:
             break
-        product(direction, image, part)
-        _step(bins.offsets, alphas, direction, image, bend)
+        product(direction, image)
+        _step(offsets, alphas, direction, image, bend)
         below = bend.sum(axis=0)
         length = np.divide(fall, below, out=np.zeros_like(fall), where=below > 0.0)
         length[near] = 0.0
-        _move(bins.offsets, length, spread, cross, weights, residual, direction, image, sums)
+        _move(offsets, length, spread, cross, weights, residual, direction, image, sums)
         fallen, square, inner = sums.sum(axis=1)
         keep = np.divide(fallen, fall, out=np.zeros_like(fall), where=fall > 0.0)
-        _turn(bins.offsets, keep, spread, residual, direction)
+        _turn(offsets, keep, spread, residual, direction)
         fall = fallen
         iteration += 1
-    _gather(bins.columns, weights, part)
+    gather(weights)
     part *= scale
     intercept = level - _weighted(own, part) / total * fit_intercept
     full = np.zeros((n_columns, size[1]))
     full[shared.places] = weights[shared.kept]
     error = targets - intercept - part
     error *= own
-    unsorted = np.empty_like(error)
+    unsorted = np.zeros((all_rows, size[1]))
     unsorted[shared.order] = error
     full[shared.alone] = unsorted[shared.owner] * (scale / alphas)
     return Solution(
