@@ -37,6 +37,17 @@ def test_compiled_hashes_are_the_plain_ones(n_rows, n_inputs, n_grids, dtype):
     np.testing.assert_array_equal(compiled, plain)
 
 
+def test_hashes_of_columns_with_one_two_and_many_values():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2500, 6))
+    rows[:, 0], rows[:, 1] = 3.0, np.where(rng.random(2500) < 0.02, 9.0, -5.0)
+    rows[:, 2], rows[:, 3] = np.where(rng.random(2500) < 0.9, 9.0, -5.0), rng.integers(-9, 9, 2500)
+    compiled, plain = np.zeros((2, 4, 2500), dtype=np.uint64)
+    bin_hashes(rows, *grids(6, 4), compiled)
+    bin_hashes_plain(rows, *grids(6, 4), plain)
+    np.testing.assert_array_equal(compiled, plain)
+
+
 def test_cells_too_far_for_an_integer_are_clipped():
     rows = np.array([[1e300, -1e300], [np.finfo(float).max, -CELL_LIMIT], [0.0, 1e19]])
     compiled, plain = np.zeros((2, 3, 3), dtype=np.uint64)

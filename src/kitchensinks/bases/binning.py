@@ -18,6 +18,8 @@ Names = NDArray[np.uint64]
 
 # Names of bins that wait to be told apart together.
 _WAITING_NAMES = 2**25
+# Names that are told apart at a time where their memory is used again.
+_NUMBERED = 2**23
 _GRIDS = ("shift", "rate", "multiplier")
 
 
@@ -83,6 +85,9 @@ class Binning(Basis):
     def bin_names(self, theta: Theta, rows: NDArray[Any]) -> Names:
         """The hash of the bin of every row in every grid, shape (grids, n)."""
         names = np.empty((len(theta["shift"]), len(rows)), dtype=np.uint64)
+        return self._fill_names(theta, rows, names)
+
+    def _fill_names(self, theta: Theta, rows: NDArray[Any], names: Names) -> Names:
         bin_hashes(
             np.ascontiguousarray(rows), theta["shift"], theta["rate"], theta["multiplier"], names
         )
@@ -101,14 +106,21 @@ class Binning(Basis):
         return {**theta, "table": table.with_names(waiting)}
 
     def numbered(self, theta: Theta, rows: NDArray[Any]) -> Iterator[tuple[Names, NDArray[Any]]]:
-        """Grid by grid: the bins that the rows occupy, as they come, and each row's among them."""
+        """Grid by grid: the bins that the rows occupy, as they come, and each row's among them.
+
+        Both are views of memory that the next grids are written to.
+        """
         n_grids = len(theta["shift"])
-        size = max(1, _WAITING_NAMES // max(1, len(rows)))
+        size = max(1, min(n_grids, _NUMBERED // max(1, len(rows))))
+        names = np.empty((size, len(rows)), dtype=np.uint64)
+        found, numbers = np.empty_like(names), np.empty(names.shape, dtype=np.int32)
+        counts = np.empty(size, dtype=np.int64)
         for start in range(0, n_grids, size):
             part = {name: theta[name][start : start + size] for name in _GRIDS}
-            names = self.bin_names(part, rows)
-            numbers = np.empty(names.shape, dtype=np.int32)
-            for own, count, number in zip(*_distinct(names, numbers), numbers, strict=True):
+            here = slice(0, len(part["shift"]))
+            self._fill_names(part, rows, names[here])
+            number_names(names[here], found[here], counts[here], numbers[here])
+            for own, count, number in zip(found[here], counts[here], numbers[here], strict=True):
                 yield own[:count], number
 
     def tabulate_and_find(self, theta: Theta, rows: NDArray[Any]) -> tuple[Theta, NDArray[Any]]:

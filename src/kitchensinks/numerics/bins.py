@@ -14,8 +14,11 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 # A whole number c, |c| < 2⁵¹, added to 1.5·2⁵² in float64 leaves c in the low bits.
 _MAGIC = 1.5 * 2.0**52
 _MAGIC_BITS = np.array([_MAGIC]).view(np.uint64)[0]
-# Rows that a thread names together: their columns stay in cache.
-_NAMED = 1024
+# Rows that a thread names together: their columns stay in cache. They are put there this many rows
+# at a time, so that a line of cache is filled at once.
+_NAMED, _LINE = 1024, 16
+# Names whose slots are brought into the cache together.
+_TOGETHER = 64
 
 
 @numba.njit(cache=True)
@@ -46,6 +49,37 @@ def _add_cells(
         names[i] += scrambled * multiplier
 
 
+@numba.njit(cache=True, fastmath={"nnan", "nsz"})
+def _range(column: Any) -> Any:
+    """The least and the greatest value."""
+    low = high = column[0]
+    for i in range(column.shape[0]):
+        low = min(low, column[i])
+        high = max(high, column[i])
+    return low, high
+
+
+@numba.njit(cache=True)
+def _rarer(column: Any, low: Any, high: Any, places: Any) -> Any:
+    """Where a column has the rarer of its two values, how often, and whether that is `high`.
+
+    −1 times where it has a third value.
+    """
+    count = 0
+    for i in range(column.shape[0]):
+        count += column[i] == high
+        if column[i] != low and column[i] != high:
+            return -1, False
+    top = 2 * count <= column.shape[0]
+    rare = high if top else low
+    found = 0
+    for i in range(column.shape[0]):
+        if column[i] == rare:
+            places[found] = i
+            found += 1
+    return found, top
+
+
 @looped()
 def bin_hashes(rows: Any, shift: Any, rate: Any, multiplier: Any, out: Any) -> None:
     """The 64-bit name of the bin of every row in every grid.
@@ -56,28 +90,41 @@ def bin_hashes(rows: Any, shift: Any, rate: Any, multiplier: Any, out: Any) -> N
     probability about 2⁻⁶³.
 
     rows (n, d); shift, rate = 1/δ, multiplier (grids, d); out (grids, n) uint64. Rows go
-    tile by tile, and a column whose values in the tile all lie in one cell costs nothing.
+    tile by tile. A column whose values in the tile all lie in one cell costs nothing, one of two
+    values costs only the rows with the rarer one.
     """
     n_rows, n_inputs = rows.shape
     n_grids = shift.shape[0]
     for tile in numba.prange((n_rows + _NAMED - 1) // _NAMED):
         first, last = tile * _NAMED, min((tile + 1) * _NAMED, n_rows)
         columns = np.empty((n_inputs, last - first), np.float64)
-        for i in range(first, last):
+        for start in range(first, last, _LINE):
             for j in range(n_inputs):
-                columns[j, i - first] = rows[i, j]
+                for i in range(start, min(start + _LINE, last)):
+                    columns[j, i - first] = rows[i, j]
         low, high = np.empty(n_inputs), np.empty(n_inputs)
+        rare = np.empty((n_inputs, last - first), np.int16)
+        counts = np.empty(n_inputs, np.int64)
+        top = np.empty(n_inputs, np.bool_)
         for j in range(n_inputs):
-            low[j], high[j] = columns[j].min(), columns[j].max()
+            low[j], high[j] = _range(columns[j])
+            counts[j], top[j] = _rarer(columns[j], low[j], high[j], rare[j])
         cells = np.empty(last - first, np.float64)
         bits = cells.view(np.uint64)
         for g in range(n_grids):
             names = np.zeros(last - first, np.uint64)
             shared = np.uint64(0)
             for j in range(n_inputs):
-                cell = _cell(low[j], shift[g, j], rate[g, j])
-                if cell == _cell(high[j], shift[g, j], rate[g, j]):
-                    shared += _scramble(cell) * multiplier[g, j]
+                bottom = _cell(low[j], shift[g, j], rate[g, j])
+                ceiling = _cell(high[j], shift[g, j], rate[g, j])
+                if bottom == ceiling:
+                    shared += _scramble(bottom) * multiplier[g, j]
+                elif counts[j] >= 0:
+                    usual = _scramble(bottom if top[j] else ceiling) * multiplier[g, j]
+                    other = _scramble(ceiling if top[j] else bottom) * multiplier[g, j]
+                    shared += usual
+                    for k in range(counts[j]):
+                        names[rare[j, k]] += other - usual
                 else:
                     _add_cells(
                         columns[j], shift[g, j], rate[g, j], multiplier[g, j], cells, bits, names
@@ -119,43 +166,57 @@ def _enter(found: Any, count: Any, slots: Any) -> None:
         slots[place] = k
 
 
+@numba.njit(cache=True)
+def _records(own: Any, count: Any, mask: Any) -> Any:
+    """A table of mask + 1 slots (name, number + 1), zero where empty, with `count` names in it."""
+    records = np.zeros((mask + 1, 2), np.uint64)
+    for k in range(count):
+        place = _slot(own[k], mask)
+        while records[place, 1]:
+            place = (place + 1) & mask
+        records[place, 0] = own[k]
+        records[place, 1] = np.uint64(k + 1)
+    return records
+
+
 @looped()
 def number_names(names: Any, found: Any, counts: Any, numbers: Any) -> None:
     """The different names of each grid in the order in which they come, and every name's number.
 
     names (grids, n) uint64; found (grids, n) uint64, of which the first counts_g are filled;
     counts (grids,) int64; numbers (grids, n) int32: names_gi is found[g, numbers_gi]. A hash table
-    with open addressing, doubled when it is half full.
+    with open addressing, doubled when it is half full; the slots of a few names are looked at
+    together first, so that they come into the cache at the same time.
     """
     n_grids, n_rows = names.shape
     for g in numba.prange(n_grids):
         own = found[g]
         count = 0
         mask = 1023
-        slots = np.full(mask + 1, -1, np.int32)
-        # Names stand in their slots too, so that a look at one needs no second one.
-        keys = np.empty(mask + 1, np.uint64)
-        for i in range(n_rows):
-            name = names[g, i]
-            place = _slot(name, mask)
-            while slots[place] >= 0 and keys[place] != name:
-                place = (place + 1) & mask
-            number = slots[place]
-            if number < 0:
-                number = count
-                slots[place] = count
-                keys[place] = name
-                own[count] = name
-                count += 1
-                if 2 * count > mask:
-                    mask = 2 * mask + 1
-                    slots = np.empty(mask + 1, np.int32)
-                    _enter(own, count, slots)
-                    keys = np.empty(mask + 1, np.uint64)
-                    for k in range(mask + 1):
-                        if slots[k] >= 0:
-                            keys[k] = own[slots[k]]
-            numbers[g, i] = number
+        records = _records(own, 0, mask)
+        for first in range(0, n_rows, _TOGETHER):
+            last = min(first + _TOGETHER, n_rows)
+            touched = np.uint64(0)
+            for i in range(first, last):
+                touched |= records[_slot(names[g, i], mask), 1]
+            # Kept for a while, or the look would be left out.
+            counts[g] = np.int64(touched)
+            for i in range(first, last):
+                name = names[g, i]
+                place = _slot(name, mask)
+                while records[place, 1] and records[place, 0] != name:
+                    place = (place + 1) & mask
+                if records[place, 1] == 0:
+                    own[count] = name
+                    count += 1
+                    records[place, 0] = name
+                    records[place, 1] = np.uint64(count)
+                    numbers[g, i] = count - 1
+                    if 2 * count > mask:
+                        mask = 2 * mask + 1
+                        records = _records(own, count, mask)
+                else:
+                    numbers[g, i] = np.int32(records[place, 1] - np.uint64(1))
         counts[g] = count
 
 
