@@ -118,7 +118,7 @@ class DenseFit(NamedTuple):
         out = np.empty((rows.shape[0], len(self.level)))
         for part in block_slices(rows.shape[0], _BLOCK):
             features = frozen.features(rows[part]) - self.mean.astype(frozen.dtype)
-            out[part] = features @ self.weights + self.level
+            out[part] = features @ self.weights.astype(frozen.dtype) + self.level
         return out
 
 
@@ -144,7 +144,7 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit
         except np.linalg.LinAlgError:
             return None
         weights = root * cho_solve(factor, root * cross[:size])
-        return data.error(held[:, :size] @ weights + level), weights
+        return data.error(held[:, :size] @ weights.astype(held.dtype) + level), weights
 
     def attempt(ridge: float) -> None:
         fitted = solve(ridge, len(gram))
@@ -166,7 +166,7 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit
     half = solve(best, len(gram) // 2)
     error, weights = found[best]
     part = math.inf if half is None else half[0]
-    loss = data.loss(held @ weights + level)
+    loss = data.loss(held @ weights.astype(held.dtype) + level)
     return DenseFit(error, part, loss, best, frozen, weights, mean, level)
 
 
@@ -183,12 +183,15 @@ def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Arra
         places = data.fitted[part]
         block = frozen.features(data.rows[places])
         block -= mean
-        shift += shares[part] @ block
         root = np.sqrt(shares[part])[:, None]
         block *= root.astype(frozen.dtype)
         gram_lower(block, product)
         gram += product
-        cross += block.T @ (root * (data.targets[places] - level)).astype(frozen.dtype)
+        # In the dtype of the features: a product of two makes a copy of the larger.
+        others = np.hstack([root, root * (data.targets[places] - level)])
+        summed = block.T @ others.astype(frozen.dtype)
+        shift += summed[:, 0]
+        cross += summed[:, 1:]
     shift /= len(data.fitted)
     gram -= len(data.fitted) * np.outer(shift, shift)
     return gram, cross, mean + shift
