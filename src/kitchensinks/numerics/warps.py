@@ -18,22 +18,25 @@ _HALF = math.sqrt(3.0)
 
 @numba.njit(cache=True)
 def _rank(value: Any, knots: Any) -> Any:
-    """Place of a value among sorted knots, from 0 to 1: the middle of those it equals."""
+    """Place of a value among sorted knots, from 0 to 1: the middle of those it equals.
+
+    Bisections whose steps are the same for every value: no branch has to be guessed.
+    """
     last = knots.shape[0] - 1
-    low, high = 0, last + 1
-    while low < high:
-        middle = (low + high) // 2
-        if knots[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
+    low, left = 0, last + 1
+    while left > 0:
+        half = (left + 1) >> 1
+        low += half * (knots[low + half - 1] < value)
+        left -= half
     if low > last:
         return 1.0
     if knots[low] == value:
-        end = low
-        while end < last and knots[end + 1] == value:
-            end += 1
-        return 0.5 * (low + end) / last
+        end, left = low, last + 1 - low
+        while left > 0:
+            half = (left + 1) >> 1
+            end += half * (knots[end + half - 1] <= value)
+            left -= half
+        return 0.5 * (low + end - 1) / last
     if low == 0:
         return 0.0
     return (low - 1 + (value - knots[low - 1]) / (knots[low] - knots[low - 1])) / last
