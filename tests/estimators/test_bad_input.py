@@ -145,7 +145,7 @@ def test_class_weights(class_weight, message):
 def test_rows():
     model = ks.KitchenSinkClassifier(n_components=5)
     for wrap in (np.asarray, sparse.csr_array):
-        with pytest.raises(ValueError, match=r"NaN.*Fill in or drop"):
+        with pytest.raises(ValueError, match=r"NaN.*Fill in or drop.*data frame.*ks.open_table"):
             model.fit(wrap(spoiled(X, np.nan)), Y)
         with pytest.raises(ValueError, match=r"entry of size 1e\+200.*need finite numbers below"):
             model.fit(wrap(spoiled(X, 1e200)), Y)

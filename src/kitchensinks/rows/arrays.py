@@ -26,6 +26,13 @@ _ADVICE = {
     "Complex data": "Need real numbers: give real and imaginary parts as columns.",
 }
 
+# ... and what may be given as it is, where tables are taken.
+_TABLES = (
+    " Or give a data frame (pandas, polars) or ks.open_table(...), to fit and to predict: they may "
+    "hold text and missing values."
+)
+_FOR_TABLES = ("contains NaN", "could not convert")
+
 # Entries of a sample of very wide rows, but never fewer rows than this.
 _SAMPLE_ENTRIES = 2**24
 _FEWEST_SAMPLED = 100
@@ -40,15 +47,19 @@ def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
 
 
 @contextmanager
-def advice() -> Iterator[None]:
-    """Add to an error of scikit-learn's checks what to do about it."""
+def advice(tables: bool = False) -> Iterator[None]:
+    """Put to an error of scikit-learn's checks, in place of its own advice, what to do about it.
+
+    tables: mixed tables are taken where these rows are.
+    """
     try:
         yield
     except ValueError as error:
-        text = next((text for sign, text in _ADVICE.items() if sign in str(error)), None)
-        if text is None:
+        sign = next((sign for sign in _ADVICE if sign in str(error)), None)
+        if sign is None:
             raise
-        raise ValueError(f"{str(error).rstrip('.')}. {text}") from None
+        text = _ADVICE[sign] + (_TABLES if tables and sign in _FOR_TABLES else "")
+        raise ValueError(f"{str(error).splitlines()[0].rstrip('.')}. {text}") from None
 
 
 def check_size(rows: Any, dtype: Any) -> Any:
