@@ -181,10 +181,13 @@ def test_info_says_what_was_tried_for_a_learned_law(sinks, tmp_path):
     facts = json.loads(out)
     assert code == 0
     assert len(facts["tried"]) == len(model.adaptation_.trials)
-    assert facts["stopped"] == model.adaptation_.reason
+    assert facts["reason"] == model.adaptation_.reason
     code, out, _ = sinks("info", tmp_path / "law.sinks")
     assert code == 0
     assert all(trial.what in out for trial in model.adaptation_.trials)
+    # Saved from Python, without a target's name or a validation: such lines are left out.
+    assert not any(line.endswith(("  -", "  ")) for line in out.splitlines())
+    assert "stopped     stopped" not in out
 
 
 def test_an_exported_model_answers_as_the_command(sinks, workshop, tmp_path):

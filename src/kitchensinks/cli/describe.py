@@ -1,6 +1,7 @@
 """`sinks info`, `sinks export` and `sinks datasets`."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def info(path: Path, terminal: Terminal) -> dict[str, Any]:
         if name == "tried":
             for trial in value or []:
                 terminal.show(f"{'tried':12s}{_trial(trial)}")
-        else:
+        elif value not in (None, []):
             terminal.show(f"{name:12s}{_told(value)}")
     return facts
 
@@ -61,12 +62,14 @@ def _facts(path: Path, header: dict[str, Any]) -> dict[str, Any]:
 def _learned(record: dict[str, Any] | None) -> dict[str, Any]:
     """What the law was learned to be, all that was tried for it, and why that stopped."""
     if record is None:
-        return {"law": None, "tried": None, "stopped": None}
+        return {"law": None, "tried": None, "reason": None}
     names = ("stage", "what", "rows", "error")
+    # A basis with a bandwidth of its own has no factor.
+    factor = "" if math.isnan(record["ridge"]) else f", factor {record['factor']:.3g}"
     return {
-        "law": f"scales learned on {record['map']} columns, factor {record['factor']:.3g}",
+        "law": f"scales learned on {record['map']} columns{factor}",
         "tried": [dict(zip(names, trial, strict=True)) for trial in record["trials"]],
-        "stopped": record["reason"],
+        "reason": record["reason"],
     }
 
 
@@ -81,7 +84,7 @@ def _told(value: Any) -> str:
         return ", ".join(f"{key} {number:.5g}" for key, number in known)
     if isinstance(value, list):
         return ", ".join(f"{column['name']} ({column['kind']})" for column in value)
-    return "-" if value is None else str(value)
+    return str(value)
 
 
 def _in_words(basis: dict[str, Any]) -> str:
