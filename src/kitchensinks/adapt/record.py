@@ -11,6 +11,15 @@ from kitchensinks.bases.base import check_count, check_positive
 
 Floats = NDArray[np.float64]
 
+# Maps of the columns in words.
+_MAPS = {
+    "standard": "standardised",
+    "squash": "standardised and squashed",
+    "quantile": "ranked",
+    "mix": "squashed and ranked (their mean)",
+    "common": "centred (one deviation for all)",
+}
+
 LAWS = ("ard", "agop")
 
 
@@ -118,14 +127,46 @@ class Adaptation:
     second: float = math.nan
 
     def __repr__(self) -> str:
-        width = max([len(trial.what) for trial in self.trials], default=4)
-        lines = [
-            f"Adaptation: {self.basis}, {self.n_components} components on {self.map} columns, "
-            f"factor {self.factor:.3g}, ridge {self.ridge:.3g}",
-            f"{'stage':6}  {'tried':{width}}  {'rows':>7}  error",
-        ]
-        lines += [
-            f"{trial.stage:6}  {trial.what:{width}}  {trial.rows:7}  {trial.error:.4f}"
+        kept = self._kept()
+        width = max([len(trial.what) for trial in self.trials], default=5)
+        table = [
+            f"{'*' if trial in kept else ' '} {trial.stage:6}  {trial.what:{width}}  "
+            f"{trial.rows:7}  {trial.error:.4f}"
             for trial in self.trials
         ]
-        return "\n".join([*lines, self.reason])
+        lines = [
+            f"Adaptation: kept {' '.join(self.basis.split())}, {self.n_components} components",
+            f"map: {self.map}, columns are {_MAPS.get(self.map, self.map)}",
+        ]
+        # A basis with a bandwidth of its own has neither.
+        if not math.isnan(self.ridge):
+            second = "" if math.isnan(self.second) else f", then {self.second:.3g}"
+            lines.append(
+                f"learned scales times {self.factor:.3g}, ridge {self.ridge:.3g}{second} "
+                "(alpha times rows, for squared loss)"
+            )
+        lines += [
+            "error: squared, in units of the targets' variance; leave-one-out in short runs that",
+            "compare maps, held-out elsewhere. * was kept; bases are compared by what they would",
+            "reach with all the components they may have.",
+            f"  {'stage':6}  {'tried':{width}}  {'rows':>7}  error",
+        ]
+        return "\n".join([*lines, *table, self.reason])
+
+    def _kept(self) -> list[Trial]:
+        """The trials of the map that was kept, and the best of the last ones of the basis."""
+        by_columns = any(name in self.basis for name in ("Binning", "laplacian", "cauchy"))
+        kernel = "laplacian" if by_columns else "gaussian"
+        maps = [
+            trial
+            for trial in self.trials
+            if trial.stage == "map" and trial.what.split(", ")[:2] == [kernel, self.map]
+        ]
+        if self.basis.startswith("Union"):
+            return maps + [trial for trial in self.trials if trial.stage == "stages"]
+        name = "grids" if self.basis.startswith("Binning") else f"{kernel} features"
+        for stage in ("ridge", "again", "basis"):
+            last = [one for one in self.trials if one.stage == stage and f" {name}," in one.what]
+            if last:
+                return [*maps, min(last, key=lambda trial: trial.error)]
+        return maps
