@@ -159,6 +159,8 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
             arrays["factors"] = frozen.selected.factors
     if hasattr(estimator, "adaptation_"):
         header["adaptation"] = _describe_adaptation(estimator.adaptation_, arrays)
+    elif "_plain" in vars(estimator):
+        header["plain"] = estimator._plain
     header["n_features_in"] = int(estimator.n_features_in_)
     if hasattr(estimator, "feature_names_in_"):
         header["columns"] = [str(name) for name in estimator.feature_names_in_]
@@ -215,6 +217,8 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     estimator.n_features_in_ = header.get("n_features_in", frozen.n_inputs)
     if "adaptation" in header:
         estimator.adaptation_ = _rebuild_adaptation(header["adaptation"], arrays)
+    elif "plain" in header:
+        estimator._plain = str(header["plain"])
     estimator.loss_ = _decode(header["loss"], arrays)
     # A file keeps no sums: partial_fit cannot go on from it.
     estimator.moments_ = estimator._few = None

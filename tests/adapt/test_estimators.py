@@ -1,5 +1,6 @@
 """The learned law behind the estimators: when it runs, what it keeps, and what it refuses."""
 
+import pickle
 import sys
 import warnings
 
@@ -74,6 +75,13 @@ def test_the_record_says_what_was_tried_and_kept(learned):
     assert f"{kept:.4f}" in text
     assert text.splitlines()[-1] == record.reason
     assert str(learned.n_components_) in text
+    assert "squared, in units of the targets' variance" in text
+    assert record.trials[0].stage == "mean"
+    assert record.trials[0].error == pytest.approx(1.0, abs=0.2)
+    stars = [line for line in text.splitlines() if line.startswith("*")]
+    assert any(f"{kept:.4f}" in line for line in stars)
+    assert any(record.map in line for line in stars)
+    assert len(stars) < len(record.trials) / 2
     importances = learned.feature_importances_
     assert importances.sum() == pytest.approx(1.0)
     assert importances[:2].min() > importances[2:].max()
@@ -154,6 +162,7 @@ def test_two_stages_where_they_are_better(classes, monkeypatch, tmp_path):
     model = kind(adapt=QUICK, random_state=0).fit(X, targets)
     assert isinstance(model.basis_, ks.Union)
     assert "then" in model.adaptation_.reason
+    assert "* stages" in repr(model.adaptation_)
     assert model.score(X_NEW, new) > 0.8
     ks.save(model, tmp_path / "model.sinks")
     again = ks.load(tmp_path / "model.sinks")
@@ -173,7 +182,6 @@ def test_few_rows_are_fitted_plainly():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = ks.KitchenSinkRegressor(random_state=0).fit(X[:100], Y[:100])
-    assert not hasattr(model, "adaptation_")
     assert model.basis_.__class__ is ks.Fourier
     with pytest.warns(UserWarning, match=r"There are 100 rows.*plain fit"):
         ks.KitchenSinkRegressor(adapt="ard", random_state=0).fit(X[:100], Y[:100])
@@ -190,7 +198,8 @@ def test_constant_targets_and_columns():
     model = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0).fit(flat, Y)
     assert np.isfinite(model.predict(flat)).all()
     assert model.feature_importances_[3] == 0.0
-    model = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0).fit(np.zeros((N_ROWS, 2)), Y)
+    with pytest.warns(UserWarning, match="Nothing that was tried"):
+        model = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0).fit(np.zeros((N_ROWS, 2)), Y)
     np.testing.assert_allclose(model.predict(np.zeros((3, 2))), Y.mean(), atol=0.05)
 
 
@@ -202,8 +211,75 @@ def test_a_hundred_thousand_columns_are_fitted_plainly():
 
 
 def test_a_basis_without_scales_is_fitted_plainly():
-    with pytest.warns(UserWarning, match=r"Stumps.*does not change.*plain fit"):
-        ks.KitchenSinkRegressor(ks.Stumps(), 30, adapt="ard", random_state=0).fit(X, Y)
+    for basis in (ks.Stumps(), ks.Union([ks.Fourier(), ks.ReLU()])):
+        with pytest.warns(UserWarning, match=r"law of .* cannot be learned.*Fourier.*plain fit"):
+            ks.KitchenSinkRegressor(basis, 30, adapt="ard", random_state=0).fit(X, Y)
+
+
+def test_without_a_learned_law_the_model_says_why(tmp_path):
+    few = ks.KitchenSinkRegressor(random_state=0).fit(X[:100], Y[:100])
+    chosen = ks.KitchenSinkRegressor(n_components=20, random_state=0).fit(X, Y)
+    reasons = {
+        ks.KitchenSinkRegressor(): "not fitted. Call fit",
+        few: "There are 100 rows, and a law is learned from 500 or more",
+        chosen: r"chosen \(n_components=20\): leave that out, or give adapt='ard'",
+    }
+    for k, (model, reason) in enumerate(reasons.items()):
+        copies = [model, pickle.loads(pickle.dumps(model))]
+        if hasattr(model, "model_"):
+            ks.save(model, tmp_path / f"{k}.sinks")
+            copies.append(ks.load(tmp_path / f"{k}.sinks"))
+        for copy in copies:
+            for name in ("adaptation_", "feature_importances_"):
+                assert not hasattr(copy, name)
+                with pytest.raises(AttributeError, match=f"no {name}.*{reason}"):
+                    getattr(copy, name)
+    few.fit(X[:100], Y[:100]).set_params(adapt=QUICK).fit(X, Y)
+    assert "_plain" not in vars(few)
+
+
+def test_a_basis_with_a_bandwidth_of_its_own_shows_no_ridge():
+    model = ks.KitchenSinkRegressor(ks.Maxout(), 30, adapt=QUICK, random_state=0).fit(X, Y)
+    text = repr(model.adaptation_)
+    assert "nan" not in text
+    assert "ridge" not in text
+
+
+@pytest.mark.parametrize("rare", [1, 2])
+@pytest.mark.parametrize("kind", [ks.KitchenSinkRegressor, ks.KitchenSinkClassifier])
+def test_a_rare_target_is_not_learned_from(kind, rare):
+    targets = np.zeros(N_ROWS)
+    targets[N_ROWS // 2 :: 200][:rare] = 1.0
+    # One may be held out and another not.
+    reason = "Too few targets differ" if rare == 1 else "Nothing that was tried is clearly better"
+    with pytest.warns(UserWarning, match=f"{reason}.*plain fit"):
+        model = kind(random_state=0).fit(X, targets)
+    classes = kind is ks.KitchenSinkClassifier
+    scores = model.predict_proba(X_NEW)[:, 1] if classes else model.predict(X_NEW)
+    assert np.mean((scores - targets.mean()) ** 2) < 0.05 * targets.var()
+    with pytest.raises(AttributeError, match=reason):
+        _ = model.adaptation_
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_noise_is_predicted_by_its_mean(seed):
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(size=N_ROWS)
+    with pytest.warns(UserWarning, match=r"Nothing that was tried.*140 held-out rows.*plain fit"):
+        model = ks.KitchenSinkRegressor(adapt=QUICK, random_state=seed).fit(X, noise)
+    assert np.mean((model.predict(X_NEW) - noise.mean()) ** 2) < 0.005
+
+
+def test_weak_signals_are_learned():
+    weak = 0.4 * X[:, 0] + np.random.default_rng(0).normal(size=N_ROWS)
+    model = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0).fit(X, weak)
+    assert np.argmax(model.feature_importances_) == 0
+
+
+def test_bins_have_no_gradients():
+    for adapt in ("agop", ks.Adapt(law="agop")):
+        with pytest.raises(ValueError, match=r"takes gradients, and Binning\(\) has none"):
+            ks.KitchenSinkRegressor(ks.Binning(), adapt=adapt).fit(X, Y)
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,9 @@ def _search_grids(
         fits = GridFits(data, found.warp.times(factor), count, task.seed)
         error, near, loss = fits.best(near)
         tried[factor] = near, loss, fits
-        task.note(stage, f"{count} grids, factor {factor:.3g}, ridge {near:.2g}", size, error)
+        task.note(
+            stage, f"{count} grids, {found.map}, factor {factor:.3g}, ridge {near:.2g}", size, error
+        )
         return error, factor
 
     error, factor, best = climb(one, first, ratio, most)
@@ -179,7 +181,7 @@ def try_dense(task: Task, found: Found, limit: float) -> Score:
             mapped = found.warp.times(factor)
             fit = dense_fit(task.few, _frozen(task, basis, mapped, count), near)
             scores[factor] = Score(fit.error, fit.half, fit.loss, factor, fit.ridge, count)
-            name = f"{count} {found.kernel} features, factor {factor:.3g}, ridge {fit.ridge:.2g}"
+            name = _dense_name(count, found, factor, fit.ridge)
             task.note("basis", name, size, fit.error)
         return scores[factor].error, factor
 
@@ -187,6 +189,10 @@ def try_dense(task: Task, found: Found, limit: float) -> Score:
         return scores[_FIRST_DENSE]
     _, factor, best = climb(one, _FIRST_DENSE, 1.6, 4)
     return scores[best]._replace(factor=factor)
+
+
+def _dense_name(count: int, found: Found, factor: float, ridge: float) -> str:
+    return f"{count} {found.kernel} features, {found.map}, factor {factor:.3g}, ridge {ridge:.2g}"
 
 
 def grown(score: Score, tried: int, rows: int) -> tuple[float, float]:
@@ -243,7 +249,7 @@ def again(task: Task, candidate: Candidate) -> Candidate:
     mapped = found.warp.times(score.factor)
     frozen = _frozen(task, found.basis(sparse=False), mapped, count)
     fit = dense_fit(task.data, frozen, score.ridge)
-    name = f"{count} {found.kernel} features, factor {score.factor:.3g}, ridge {fit.ridge:.2g}"
+    name = _dense_name(count, found, score.factor, fit.ridge)
     task.note("again", name, size, fit.error)
     better = Score(fit.error, fit.half, fit.loss, score.factor, fit.ridge, count)
     return Candidate.of(task, better, False, found, fit)
@@ -274,7 +280,7 @@ def ridge_for(task: Task, candidate: Candidate, basis: Basis, count: int) -> flo
     fit = dense_fit(
         task.data, _frozen(task, basis, found.warp.times(score.factor), count), score.ridge
     )
-    name = f"{count} {found.kernel} features, factor {score.factor:.3g}, ridge {fit.ridge:.2g}"
+    name = _dense_name(count, found, score.factor, fit.ridge)
     task.note("ridge", name, len(task.data.fitted), fit.error)
     return fit.ridge
 

@@ -42,8 +42,9 @@ Floats = NDArray[np.float64]
 _TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "common")}
 # A kernel this much worse than the best so far is not given settled scales; candidates this near
 # to the best are tried again with more components; two stages are kept where they are this much
-# better than either.
-_NEAR, _CLOSE, _BETTER = 1.1, 1.15, 0.985
+# better than either; a lower loss of the classes outweighs a higher squared error where it is this
+# much lower.
+_NEAR, _CLOSE, _BETTER, _CLEARLY = 1.1, 1.15, 0.985, 0.9
 
 
 def adaptable(basis: Basis) -> bool:
@@ -97,7 +98,7 @@ def choose(
     close = [candidate for candidate in candidates if candidate.error < _CLOSE * least]
     if len(close) > 1 or len(task.few.fitted) < len(task.data.fitted):
         close = [again(task, candidate) for candidate in close]
-    kept = min(close, key=lambda candidate: candidate.loss)
+    kept = _best(close)
     if stages and task.asked is None:
         both = _both(task, close)
         if both is not None:
@@ -115,6 +116,13 @@ def choose(
         count = draws * own.features_per_draw
     ridge = score.ridge if kept.sparse else ridge_for(task, kept, own, count)
     return _frozen(task, dtype, kept.found, own, draws, factor, ridge, reason)
+
+
+def _best(close: list[Candidate]) -> Candidate:
+    """The least squared error, or a clearly lower loss of the classes."""
+    least = min(close, key=lambda candidate: candidate.error)
+    clear = [candidate for candidate in close if candidate.loss < _CLEARLY * least.loss]
+    return min(clear or [least], key=lambda candidate: candidate.loss)
 
 
 def _both(task: Task, close: list[Candidate]) -> Stages | None:

@@ -149,7 +149,7 @@ def turned(task: Task, names: tuple[str, ...]) -> list[Found]:
     sizes = np.linalg.norm(roots, axis=0)
     laws = {"spread": roots * sizes}
     if slopes.warp.rotation.size:
-        laws["spread-and-slope"] = (roots / sizes) @ (roots.T @ slopes.warp.rotation)
+        laws["spread and slopes"] = (roots / sizes) @ (roots.T @ slopes.warp.rotation)
     return [slopes] + [
         _found(task, "gaussian", f"{what}-turned {name}", plain.turned(turn), [])
         for what, turn in laws.items()
@@ -164,7 +164,7 @@ def _along_slopes(
     learned, errors = learn_directions(data, plain, basis, _COLUMNS, task.seed, rounds, rank)
     for k, error in enumerate(errors):
         task.note("slopes", f"{name}, round {k}, {_COLUMNS} features", len(data.fitted), error)
-    name = name if rank is None else f"slope-turned {name}"
+    name = name if rank is None else f"slopes-turned {name}"
     return _found(task, kernel, name, learned, errors)
 
 

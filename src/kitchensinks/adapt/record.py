@@ -136,7 +136,7 @@ class Adaptation:
         ]
         lines = [
             f"Adaptation: kept {' '.join(self.basis.split())}, {self.n_components} components",
-            f"map: {self.map}, columns are {_MAPS.get(self.map, self.map)}",
+            f"map: {self.map}, columns are {self._map_in_words()}",
         ]
         # A basis with a bandwidth of its own has neither.
         if not math.isnan(self.ridge):
@@ -153,6 +153,10 @@ class Adaptation:
         ]
         return "\n".join([*lines, *table, self.reason])
 
+    def _map_in_words(self) -> str:
+        turn, _, name = self.map.rpartition("-turned ")
+        return _MAPS[name] + (f" and turned along their {turn}" if turn else "")
+
     def _kept(self) -> list[Trial]:
         """The trials of the map that was kept, and the best of the last ones of the basis."""
         by_columns = any(name in self.basis for name in ("Binning", "laplacian", "cauchy"))
@@ -165,8 +169,9 @@ class Adaptation:
         if self.basis.startswith("Union"):
             return maps + [trial for trial in self.trials if trial.stage == "stages"]
         name = "grids" if self.basis.startswith("Binning") else f"{kernel} features"
+        name = f" {name}, {self.map},"
         for stage in ("ridge", "again", "basis"):
-            last = [one for one in self.trials if one.stage == stage and f" {name}," in one.what]
+            last = [one for one in self.trials if one.stage == stage and name in one.what]
             if last:
                 return [*maps, min(last, key=lambda trial: trial.error)]
         return maps

@@ -1,12 +1,13 @@
 """When an estimator learns the law of its features, and when it takes that of the papers."""
 
+import math
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from kitchensinks.adapt import Adapt, Adaptation, Task, adaptable, check_adapt, choose
+from kitchensinks.adapt import Adapt, Adaptation, Task, Trial, adaptable, check_adapt, choose
 from kitchensinks.bases import Basis
 from kitchensinks.features import Frozen
 from kitchensinks.rows.memory import memory_budget
@@ -16,6 +17,17 @@ from kitchensinks.transform import check_basis
 FEWEST_ROWS, MOST_COLUMNS = 500, 5000
 # Components of the plain path where none are given.
 PLAIN_COMPONENTS = 1000
+# What leaves the choice of the features open.
+_NO_CHOICE = {
+    "basis": None,
+    "n_components": None,
+    "constraint": None,
+    "selection": None,
+    "solver": "auto",
+    "standardize": True,
+}
+# What a learned law sets.
+LEARNED = ("adaptation_", "feature_importances_")
 
 
 def plain_basis(estimator: Any) -> Basis:
@@ -37,54 +49,107 @@ def wanted(estimator: Any) -> Adapt | None:
     given = check_adapt(estimator.adapt)
     if given is not None or _is_auto(estimator.basis):
         return given or Adapt()
-    no_choice = (
-        estimator.basis is None
-        and estimator.n_components is None
-        and estimator.constraint is None
-        and estimator.selection is None
-        and estimator.solver == "auto"
-        and estimator.standardize
-    )
-    return Adapt() if no_choice else None
+    return None if _choices(estimator) else Adapt()
+
+
+def _choices(estimator: Any) -> list[str]:
+    """What was chosen about the features."""
+    given = {name: getattr(estimator, name) for name in _NO_CHOICE}
+    return [f"{name}={given[name]!r}" for name, none in _NO_CHOICE.items() if given[name] != none]
+
+
+def no_law(estimator: Any, name: str) -> str:
+    """Why an estimator has no `name`, which a learned law sets, and what to do."""
+    kind = type(estimator).__name__
+    if "frozen_" not in vars(estimator):
+        return f"This {kind} has no {name}: it is not fitted. Call fit."
+    why = vars(estimator).get("_plain")
+    if why is None:
+        chosen = ", ".join(_choices(estimator)) or "in an older version"
+        why = f"The features were chosen ({chosen}): leave that out, or give adapt='ard'"
+    text = f"This {kind} has no {name}: its law was not learned, the plain fit ran. {why}."
+    if name == "feature_importances_":
+        text += " sklearn.inspection.permutation_importance works with any model."
+    return text
 
 
 def adapted(
     estimator: Any, batch: Any, dtype: Any, stream: bool
 ) -> tuple[Frozen, Any, Adaptation] | None:
-    """What was learned, and the bins of the rows or None; None where the plain path runs."""
+    """What was learned, and the bins of the rows or None; None where the plain path runs.
+
+    Why it runs is kept as `_plain`.
+    """
     settings = wanted(estimator)
     if settings is None:
         return None
     asked = estimator.adapt is not None or _is_auto(estimator.basis)
-    reason = _refusal(estimator, batch)
-    if reason is not None:
-        text, matters = reason
-        if asked or matters:
-            warnings.warn(
-                f"{text}: the plain fit with {plain_basis(estimator)!r} ran instead of one with a "
-                "learned law. Give a basis and adapt=None to agree.",
-                stacklevel=5,
-            )
-        return None
-    given = estimator.n_components
-    task = Task(
-        batch.rows,
-        batch.targets,
-        batch.weights,
-        estimator._seed(),
-        settings,
-        estimator._progress,
-        memory_budget(estimator.memory_budget),
-        None if given == "auto" else given,
-        is_classifier(estimator),
-    )
-    if task.unit == 0.0:
-        # All but a few rows, which are not in the pool, have the same target.
-        return None
     basis = None if estimator.basis is None or _is_auto(estimator.basis) else estimator.basis
+    reason = _refusal(estimator, batch)
+    if reason is None:
+        found = _learned(estimator, batch, settings, basis, dtype, stream)
+        if not isinstance(found, str):
+            return found
+        reason = found, True
+    estimator._plain, matters = reason
+    if asked or matters:
+        agree = "adapt=None" if basis is not None else "a basis and adapt=None"
+        warnings.warn(
+            f"{estimator._plain}: the plain fit with {plain_basis(estimator)!r} ran instead of one "
+            f"with a learned law. Give {agree} to agree.",
+            stacklevel=5,
+        )
+    return None
+
+
+def _learned(
+    estimator: Any, batch: Any, settings: Adapt, basis: Basis | None, dtype: Any, stream: bool
+) -> tuple[Frozen, Any, Adaptation] | str:
+    """What was learned, or why nothing was."""
+    given = estimator.n_components
+    # Where all targets of the pool are the same, their unit is 0.
+    with np.errstate(invalid="ignore"):
+        task = Task(
+            batch.rows,
+            batch.targets,
+            batch.weights,
+            estimator._seed(),
+            settings,
+            estimator._progress,
+            memory_budget(estimator.memory_budget),
+            None if given == "auto" else given,
+            is_classifier(estimator),
+        )
+    data = task.data
+    if not all(np.ptp(data.targets[part], axis=0).any() for part in (data.fitted, data.held)):
+        return (
+            "Too few targets differ from the others to learn from some of them and hold others out"
+        )
+    level = np.average(data.targets[data.fitted], axis=0, weights=data.weights_of(data.fitted))
+    mean = data.error(level[None, :])
+    task.note("mean", "the targets' mean alone", len(data.fitted), mean)
     # Other losses and a given ridge are fitted in one stage.
     stages = estimator.loss_.name == "squared" and estimator.alpha == "auto" and not stream
-    return choose(task, dtype, stream, basis, stages and basis is None)
+    found = choose(task, dtype, stream, basis, stages and basis is None)
+    return _chance(task.trials[1:], mean, len(data.held)) or found
+
+
+def _chance(trials: list[Trial], mean: float, held: int) -> str | None:
+    """Whether the best trial is ahead of the mean by no more than chance, in words.
+
+    Where there is nothing to find, a trial lowers the error of m held-out rows by χ²/m of it (one
+    degree of freedom), and the best of N by about 2·log(N)/m.
+    """
+    errors = [one.error for one in trials if one.stage != "map"]
+    if not errors:
+        return None
+    least = min(errors)
+    if least < (1.0 - 2.0 * math.log(len(errors)) / held) * mean:
+        return None
+    return (
+        f"Nothing that was tried is clearly better on {held} held-out rows than the mean of the "
+        f"targets (squared error {least:.4f} against {mean:.4f}, in units of their variance)"
+    )
 
 
 def _refusal(estimator: Any, batch: Any) -> tuple[str, bool] | None:
@@ -94,10 +159,17 @@ def _refusal(estimator: Any, batch: Any) -> tuple[str, bool] | None:
     if counted < FEWEST_ROWS:
         return f"There are {counted} rows, and a law is learned from {FEWEST_ROWS} or more", False
     if n_inputs > MOST_COLUMNS:
-        return f"There are {n_inputs} columns, and scales are learned for {MOST_COLUMNS}", True
+        return (
+            f"There are {n_inputs} columns, and scales are learned for at most {MOST_COLUMNS}",
+            True,
+        )
     own = batch.targets if batch.weights is None else batch.targets[batch.weights > 0]
     if not np.ptp(own, axis=0).any():
         return "The targets are constant, so that nothing can be learned from them", False
     if not adaptable(plain_basis(estimator)):
-        return f"{plain_basis(estimator)!r} does not change with the scales of the columns", True
+        return (
+            f"The law of {plain_basis(estimator)!r} cannot be learned, only those of Binning, "
+            "Fourier, ReLU, Sigmoid and Maxout",
+            True,
+        )
     return None

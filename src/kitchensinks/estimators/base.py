@@ -79,6 +79,7 @@ _PRIVATE = {
     "_sampled",
     "_unit",
     "_centre",
+    "_plain",
 }
 _KEPT = {"n_features_in_", "feature_names_in_", "columns_"}
 
@@ -296,7 +297,7 @@ class KitchenSink(BaseEstimator):
             raise ValueError(
                 f"X is {describe(X)}, and fit had a table: give a table with the same columns."
             )
-        with advice():
+        with advice(tables=True):
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
         if self.standardize and X.dtype == np.float64:
             check_size(X, np.float64)

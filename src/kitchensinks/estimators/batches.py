@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from kitchensinks.estimators.adapting import plain_basis
+from kitchensinks.estimators.adapting import LEARNED, no_law, plain_basis
 from kitchensinks.estimators.base import Batch, KitchenSink
 from kitchensinks.estimators.checks import check_parameters
 from kitchensinks.features import BLOCK_ROWS
@@ -198,6 +198,8 @@ class Batches(KitchenSink):
                     self._find(name)
                 if name in self.__dict__:
                     return self.__dict__[name]
+        if name in LEARNED:
+            raise AttributeError(no_law(self, name))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _find(self, name: str) -> None:

@@ -5,6 +5,7 @@ import numbers
 from typing import Any
 
 from kitchensinks.adapt import check_adapt
+from kitchensinks.bases import Binning
 from kitchensinks.bases.base import check_count, check_positive
 from kitchensinks.constraints import Constraint
 from kitchensinks.fitting import check_solver
@@ -20,7 +21,12 @@ def check_parameters(estimator: Any, loss: Loss) -> None:
     """Everything that can be said without looking at the rows."""
     if not (isinstance(estimator.basis, str) and estimator.basis == "auto"):
         check_basis(estimator.basis).check()
-    check_adapt(estimator.adapt)
+    settings = check_adapt(estimator.adapt)
+    if settings is not None and settings.law == "agop" and isinstance(estimator.basis, Binning):
+        raise ValueError(
+            f"adapt={estimator.adapt!r} takes gradients, and {estimator.basis!r} has none: give "
+            "adapt='ard', or Fourier, ReLU, Sigmoid or Maxout."
+        )
     if estimator.n_components is not None:
         check_components(estimator.n_components)
     check_alpha(estimator.alpha)

@@ -56,8 +56,8 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
     selection : None, or ``ks.Reweighted()``: take the K draws from a larger pool by their leverage
         on the rows (dense bases).
     adapt : None, "ard", "agop" or ``ks.Adapt(...)``: learn the law of the basis given (any basis
-        where none is). Fewer than 500 rows, more than 5000 columns and constant targets are
-        fitted plainly, with a warning where adaptation was asked for.
+        where none is). Fewer than 500 rows, more than 5000 columns and targets in which nothing
+        is found are fitted plainly: "When the plain path runs" in docs/law.md.
     standardize : zero mean, unit variance per column.
     fit_intercept : whether there is a b; without it the fit is that of the papers.
     class_weight : None, "balanced" or a dict from class to weight.
