@@ -44,7 +44,7 @@ _TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "co
 # to the best are tried again with more components; two stages are kept where they are this much
 # better than either; a lower loss of the classes outweighs a higher squared error where it is this
 # much lower.
-_NEAR, _CLOSE, _BETTER, _CLEARLY = 1.1, 1.15, 0.985, 0.9
+_NEAR, _CLOSE, _BETTER, _CLEARLY = 1.05, 1.15, 0.985, 0.9
 
 
 def adaptable(basis: Basis) -> bool:
@@ -61,9 +61,9 @@ def choose(
 ) -> tuple[Frozen, Any, Adaptation]:
     """The features of the last fit, the bins of its rows or None, and how the law was found.
 
-    dense: bins are of no use (rows come in batches); basis: the
-    only one to look at, with a bandwidth of its own where it is a number; stages: a fit of dense
-    features and then of bins to what they leave may be looked at.
+    dense: bins are of no use (rows come in batches); basis: the only one to look at, with a
+    bandwidth of its own where it is a number; stages: a fit of dense features and then of bins to
+    what they leave may be looked at.
     """
     only = None if basis is None else _kernel_of(basis)
     agop = task.settings.law == "agop"
@@ -73,27 +73,7 @@ def choose(
     found = by_gradients(task, short, basis) if agop else settled(task, short)
     if basis is not None and not _takes_factor(basis):
         return _with_basis(task, dtype, basis, found)
-    candidates: list[Candidate] = []
-
-    def dense_one(found: Found) -> None:
-        limit = min((other.score.error for other in candidates), default=math.inf)
-        candidates.append(Candidate.of(task, try_dense(task, found, limit), False, found))
-
-    if task.wide and not agop and only != "laplacian":
-        for other in turned(task, _TRIED[True]):
-            dense_one(other)
-    if bins:
-        candidates.append(Candidate.of(task, try_sparse(task, found), True, found))
-    if not isinstance(basis, Binning):
-        dense_one(found)
-    if basis is None and not agop:
-        limit = min(other.score.error for other in candidates)
-        maps = tuple(dict.fromkeys([short.map, "standard"]))
-        smooth_error, smooth = best_map(task, "gaussian", maps, sparse=False)
-        # A first look with the scales of the short run.
-        near = smooth_error < HOPELESS * error
-        if near and try_dense(task, smooth, 0.0).error < _NEAR * limit:
-            dense_one(settled(task, smooth))
+    candidates = _candidates(task, basis, short, found, HOPELESS * error, bins)
     least = min(candidate.error for candidate in candidates)
     close = [candidate for candidate in candidates if candidate.error < _CLOSE * least]
     if len(close) > 1 or len(task.few.fitted) < len(task.data.fitted):
@@ -116,6 +96,42 @@ def choose(
         count = draws * own.features_per_draw
     ridge = score.ridge if kept.sparse else ridge_for(task, kept, own, count)
     return _frozen(task, dtype, kept.found, own, draws, factor, ridge, reason)
+
+
+def _candidates(
+    task: Task, basis: Basis | None, short: Found, found: Found, hopeless: float, bins: bool
+) -> list[Candidate]:
+    """What a law is tried with: turned rows of wide tables, bins, features, and smooth features."""
+    agop = task.settings.law == "agop"
+    candidates: list[Candidate] = []
+
+    def add(found: Found, sparse: bool = False) -> None:
+        limit = min((other.score.error for other in candidates), default=math.inf)
+        score = try_sparse(task, found) if sparse else try_dense(task, found, limit)
+        candidates.append(Candidate.of(task, score, sparse, found))
+
+    if task.wide and not agop and (basis is None or _kernel_of(basis) == "gaussian"):
+        for other in turned(task, _TRIED[True]):
+            add(other)
+    if bins:
+        add(found, sparse=True)
+    if not isinstance(basis, Binning):
+        add(found)
+    if basis is None and not agop:
+        least = min(one.score.error for one in candidates)
+        smooth = _smooth(task, short, hopeless, least)
+        if smooth is not None:
+            add(smooth)
+    return candidates
+
+
+def _smooth(task: Task, short: Found, hopeless: float, least: float) -> Found | None:
+    """Scales of the Gaussian kernel, where a first look with those of a short run is promising."""
+    maps = tuple(dict.fromkeys([short.map, "standard"]))
+    error, found = best_map(task, "gaussian", maps, sparse=False)
+    if error < hopeless and try_dense(task, found, 0.0).error < _NEAR * least:
+        return settled(task, found)
+    return None
 
 
 def _best(close: list[Candidate]) -> Candidate:

@@ -35,7 +35,7 @@ class Adapt:
         a seventh of it.
     batch : rows of a batch.
     seconds : what the last fit may cost, on a machine that makes 10⁸ features a second, or None
-        for 1 and 0.26 for each million entries of the table. It limits the number of components,
+        for 1.5 and 0.26 for each million entries of the table. It limits the number of components,
         and so no clock has a part in the result.
     rank : "agop" only: the number of learned directions that the rows are turned to, or None to
         scale the columns as they are.

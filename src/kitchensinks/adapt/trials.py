@@ -25,6 +25,8 @@ from kitchensinks.standardise import Warp
 # fit too, so that the best is often weak.
 _DENSE_RIDGES = (1.0, 0.1, 0.01, 0.001)
 _WEAKEST = 1e-4
+# The strongest, for each fitted row: it leaves next to nothing of the features.
+_STRONGEST = 1e3
 _BLOCK = 8192
 # Where fits on bins that are only compared stop.
 _ROUGH, _ROUGH_STEPS = 1e-2, 50
@@ -160,7 +162,7 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit
     while best != before:
         before = best
         for ridge in (3.0 * best, max(best / 3.0, _WEAKEST)):
-            if ridge not in found:
+            if ridge not in found and ridge <= _STRONGEST * len(data.fitted):
                 attempt(ridge)
         best = min(found, key=lambda ridge: found[ridge][0])
     half = solve(best, len(gram) // 2)
