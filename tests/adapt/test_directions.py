@@ -27,14 +27,27 @@ def test_products_are_those_of_the_exact_gradient(form):
     np.testing.assert_allclose(gradient_products(frozen, weights, rows), expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("basis", [ks.Sigmoid(), ks.ReLU(gamma=1.0), ks.Maxout()])
-def test_any_basis_has_products(basis):
-    frozen = Frozen(None, basis.resolve(np.eye(3)), 0, 3, 20, np.dtype(np.float64))
-    found = gradient_products(
-        frozen, np.ones((20, 1)), np.random.default_rng(0).normal(size=(9, 3))
-    )
-    assert np.linalg.eigvalsh(found).min() > -1e-9
-    assert np.trace(found) > 0
+BASES = [
+    ks.Fourier(gamma=0.3),
+    ks.Fourier(gamma=0.3, form="paired", projection="orthogonal"),
+    ks.Fourier(gamma=0.3, projection="hadamard"),
+    ks.ReLU(gamma=1.0),
+    ks.Sigmoid(gamma=0.5),
+    ks.Maxout(),
+]
+
+
+@pytest.mark.parametrize("basis", BASES, ids=repr)
+def test_products_of_any_basis_predict_small_steps(basis):
+    """A step e changes f by ∇f·e: the mean square of the changes is e'Ge."""
+    rng = np.random.default_rng(0)
+    frozen = Frozen(None, basis, 0, 3, 60, np.dtype(np.float64))
+    weights, rows = rng.normal(size=(frozen.n_columns, 2)), rng.normal(size=(400, 3))
+    found = gradient_products(frozen, weights, rows)
+    for step in 1e-5 * rng.normal(size=(4, 3)):
+        change = (frozen.draw.scaled_features(rows + step) - frozen.features(rows)) @ weights
+        expected = np.mean(np.sum(change**2, axis=1))
+        np.testing.assert_allclose(step @ found @ step, expected, rtol=2e-3)
 
 
 def test_directions_are_scaled_to_one():
@@ -58,3 +71,44 @@ def test_the_law_finds_what_matters(rank, tmp_path):
     assert model.scaler_.width == (1 if rank == 1 else 6)
     ks.save(model, tmp_path / "model")
     np.testing.assert_array_equal(ks.load(tmp_path / "model").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_wide_tables_learn_directions(kind, tmp_path):
+    """Two directions of 120 matter, none of them along a column."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 120))
+    along = X @ rng.normal(size=(120, 2)) / np.sqrt(120)
+    y = np.sin(along[:, 0]) + along[:, 1] ** 2 / 2
+    y = np.digitize(y, [0.0, 1.0]) if kind == "classes" else y
+    make = ks.KitchenSinkClassifier if kind == "classes" else ks.KitchenSinkRegressor
+    settings = ks.Adapt(seconds=0.3)
+    model = make(adapt=settings, random_state=0).fit(X[:2000], y[:2000])
+    scales = make(ks.Fourier(kernel="laplacian"), adapt=settings, random_state=0)
+    scales.fit(X[:2000], y[:2000])
+    assert model.adaptation_.map.startswith("slopes-turned")
+    assert 1 - model.score(X[2000:], y[2000:]) < 0.8 * (1 - scales.score(X[2000:], y[2000:]))
+    assert model.feature_importances_.shape == (120,)
+    assert "turned along their slopes" in repr(model.adaptation_)
+    ks.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(ks.load(tmp_path / "model").predict(X), model.predict(X))
+
+
+def test_the_spread_is_a_law_where_columns_go_together():
+    """Neighbours of 150 columns are nearly equal, and only their sums matter."""
+    rng = np.random.default_rng(0)
+    smooth = rng.normal(size=(2000, 5)) @ np.sin(np.outer(np.arange(5) + 1, np.arange(150) / 30))
+    X = smooth + rng.normal(size=smooth.shape)
+    y = smooth[:, 75] * smooth[:, 20]
+    model = ks.KitchenSinkRegressor(adapt=ks.Adapt(seconds=0.3), random_state=0)
+    model.fit(X[:1500], y[:1500])
+    assert model.adaptation_.map.startswith("spread")
+    assert model.score(X[1500:], y[1500:]) > 0.9
+
+
+def test_components_that_are_asked_for_are_taken():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 4))
+    model = ks.KitchenSinkRegressor("auto", 40, random_state=0).fit(X, np.sin(X[:, 0]))
+    assert model.n_components_ == 40
+    assert "40 components were asked for" in model.adaptation_.reason

@@ -1,11 +1,18 @@
 """Small fits that choose basis, bandwidth and ridge: what is shared must not change the answer."""
 
+import importlib
+
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
 
-from kitchensinks.adapt.candidates import grown
+from kitchensinks.adapt.candidates import Candidate, Limit, grown
+from kitchensinks.adapt.maps import Found
+from kitchensinks.adapt.scales import Law
 from kitchensinks.adapt.trials import GridFits, Rows, Score
 from kitchensinks.bases import Binning
+from kitchensinks.numerics.simplex import least_log_loss
 from kitchensinks.standardise import Spread, warp
 
 
@@ -65,3 +72,35 @@ def test_more_rows_take_a_finer_law():
     factor, ridge = grown(score, 1000, 32_000)
     assert factor == pytest.approx(4.0)
     assert 0.1 < ridge < 0.1 * 32
+
+
+def test_the_log_loss_of_classes_is_the_least_over_temperatures():
+    rng = np.random.default_rng(0)
+    for classes in (2, 5):
+        labels = rng.integers(0, classes, 300)
+        scores = 0.4 * rng.normal(size=(300, classes))
+        scores[np.arange(300), labels] += 0.3
+        weights = rng.uniform(0.5, 2.0, 300)
+
+        def loss(t, scores=scores, labels=labels, weights=weights):
+            each = logsumexp(t * scores, axis=1) - t * scores[np.arange(300), labels]
+            return np.average(each, weights=weights)
+
+        expected = minimize_scalar(loss, bounds=(0.0, 50.0), method="bounded").fun
+        assert least_log_loss(scores, labels, weights) == pytest.approx(expected, abs=1e-6)
+        # Scores that say the opposite are best not listened to, and certain ones cost nothing.
+        assert least_log_loss(-scores, labels, weights) == pytest.approx(np.log(classes), abs=1e-3)
+        assert least_log_loss(np.eye(classes)[labels], labels, weights) < 1e-6
+
+
+def test_classes_outweigh_squared_error_where_they_are_clear(data, mapped):
+    found = Found("gaussian", "standard", mapped, Law("gaussian", np.ones(3), 0.1, np.ones(1)))
+
+    def candidate(error, loss):
+        score = Score(error, error, loss, 1.0, 0.1, 100)
+        return Candidate(score, False, found, Limit(100, ""), error, loss, None)
+
+    first, lower, clear = candidate(0.20, 0.30), candidate(0.21, 0.28), candidate(0.22, 0.25)
+    best = importlib.import_module("kitchensinks.adapt.choose")._best
+    assert best([first, lower]) is first
+    assert best([first, lower, clear]) is clear

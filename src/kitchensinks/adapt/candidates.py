@@ -187,7 +187,7 @@ def try_dense(task: Task, found: Found, limit: float) -> Score:
 
     if one(_FIRST_DENSE)[0] > _HOPELESS_FIRST * limit:
         return scores[_FIRST_DENSE]
-    _, factor, best = climb(one, _FIRST_DENSE, 1.6, 4)
+    _, factor, best = climb(one, _FIRST_DENSE, 1.6, 6)
     return scores[best]._replace(factor=factor)
 
 

@@ -30,7 +30,7 @@ from kitchensinks.adapt.candidates import (
     try_stages,
 )
 from kitchensinks.adapt.directions import by_gradients, turned
-from kitchensinks.adapt.maps import Found, settled
+from kitchensinks.adapt.maps import MOST_TURNED, Found, settled
 from kitchensinks.adapt.record import Adaptation
 from kitchensinks.adapt.task import Task
 from kitchensinks.bases import Basis, Binning, Fourier, Maxout, ReLU, Sigmoid, Union
@@ -110,7 +110,8 @@ def _candidates(
         score = try_sparse(task, found) if sparse else try_dense(task, found, limit)
         candidates.append(Candidate.of(task, score, sparse, found))
 
-    if task.wide and not agop and (basis is None or _kernel_of(basis) == "gaussian"):
+    gaussian = basis is None or _kernel_of(basis) == "gaussian"
+    if task.wide and task.n_inputs <= MOST_TURNED and gaussian and not agop:
         for other in turned(task, _TRIED[True]):
             add(other)
     if bins:

@@ -16,8 +16,8 @@ from kitchensinks.standardise import Warp, warp
 
 # Short runs that compare maps.
 _SHORT_STEPS, SHORT_BATCH = 16, 256
-# Directions are made orthogonal in spaces of at most so many: that takes d³ for d of them.
-_ORTHOGONAL = 1000
+# Directions are learned and made orthogonal in spaces of at most so many: that takes d³.
+MOST_TURNED = 1000
 _MAPS: dict[str, tuple[int, bool]] = {
     "standard": (LINEAR, False),
     "squash": (SQUASH, False),
@@ -39,7 +39,7 @@ class Found:
     def basis(self, sparse: bool) -> Basis:
         if sparse:
             return Binning(gamma=1.0)
-        if self.kernel == "gaussian" and self.warp.width <= _ORTHOGONAL:
+        if self.kernel == "gaussian" and self.warp.width <= MOST_TURNED:
             return Fourier(gamma=1.0, form="paired", projection="orthogonal")
         return Fourier(kernel=self.kernel, gamma=1.0)
 
