@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import kitchensinks as ks
-from kitchensinks.adapt.directions import directions, gradient_products
+from kitchensinks.adapt import Task
+from kitchensinks.adapt.directions import directions, gradient_products, turned
+from kitchensinks.adapt.maps import mapped
 from kitchensinks.features import Frozen
 
 
@@ -94,16 +96,32 @@ def test_wide_tables_learn_directions(kind, tmp_path):
     np.testing.assert_array_equal(ks.load(tmp_path / "model").predict(X), model.predict(X))
 
 
-def test_the_spread_is_a_law_where_columns_go_together():
-    """Neighbours of 150 columns are nearly equal, and only their sums matter."""
+def test_rows_are_turned_by_spread_and_slopes():
+    """A turn R makes the metric RR': it is Σ² for spread, and Σ^½·G·Σ^½ for both."""
     rng = np.random.default_rng(0)
-    smooth = rng.normal(size=(2000, 5)) @ np.sin(np.outer(np.arange(5) + 1, np.arange(150) / 30))
-    X = smooth + rng.normal(size=smooth.shape)
-    y = smooth[:, 75] * smooth[:, 20]
-    model = ks.KitchenSinkRegressor(adapt=ks.Adapt(seconds=0.3), random_state=0)
-    model.fit(X[:1500], y[:1500])
-    assert model.adaptation_.map.startswith("spread")
-    assert model.score(X[1500:], y[1500:]) > 0.9
+    X = (
+        rng.normal(size=(900, 6))
+        @ np.diag([3.0, 2.0, 1.0, 1.0, 0.5, 0.5])
+        @ rng.normal(size=(6, 6))
+    )
+    task = Task(X, np.sin(X[:, :1]), None, 0, ks.Adapt(), lambda text: None)
+    slopes, spread, both = turned(task, ("common",))
+    assert [found.map for found in (slopes, spread, both)] == [
+        "slopes-turned common",
+        "spread-turned common",
+        "spread and slopes-turned common",
+    ]
+    rows = mapped(task, "common").apply(task.pool[len(task.held) :], np.float64)
+    own = np.cov(rows, rowvar=False)
+    values, vectors = np.linalg.eigh(own)
+    root = (vectors * np.sqrt(values)) @ vectors.T
+
+    def metric(found):
+        product = found.warp.rotation @ found.warp.rotation.T
+        return product / np.trace(product)
+
+    for found, expected in ((spread, own @ own), (both, root @ metric(slopes) @ root)):
+        np.testing.assert_allclose(metric(found), expected / np.trace(expected), atol=1e-3)
 
 
 def test_components_that_are_asked_for_are_taken():
