@@ -34,7 +34,9 @@ BASES = [
     ks.Fourier(gamma=0.3, form="paired", projection="orthogonal"),
     ks.Fourier(gamma=0.3, projection="hadamard"),
     ks.ReLU(gamma=1.0),
-    ks.Sigmoid(gamma=0.5),
+    ks.Sigmoid("tanh", gamma=0.5),
+    ks.Sigmoid("logistic", gamma=0.5),
+    ks.Sigmoid("erf", gamma=0.5),
     ks.Maxout(),
 ]
 
@@ -124,9 +126,34 @@ def test_rows_are_turned_by_spread_and_slopes():
         np.testing.assert_allclose(metric(found), expected / np.trace(expected), atol=1e-3)
 
 
-def test_components_that_are_asked_for_are_taken():
+@pytest.mark.parametrize("basis", [ks.Fourier(gamma=0.3), ks.Maxout()], ids=repr)
+def test_a_weight_counts_as_copies_of_a_row(basis):
+    rng = np.random.default_rng(0)
+    frozen = Frozen(None, basis, 0, 3, 20, np.dtype(np.float64))
+    weights, rows = rng.normal(size=(20, 2)), rng.normal(size=(30, 3))
+    own = rng.integers(1, 4, 30)
+    found = gradient_products(frozen, weights, rows, own.astype(float))
+    expected = gradient_products(frozen, weights, np.repeat(rows, own, axis=0))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_rows_without_weight_to_speak_of_do_not_turn_the_others():
+    rng = np.random.default_rng(0)
+    X = np.zeros((1200, 6))
+    X[::2, :3], X[1::2, 3:] = rng.normal(size=(600, 3)), rng.normal(size=(600, 3))
+    weights = np.where(np.arange(1200) % 2 == 0, 1.0, 1e-6)
+    task = Task(X, np.sin(X[:, :1]), weights, 0, ks.Adapt(), lambda text: None)
+    spread = next(found for found in turned(task, ("common",)) if "spread-" in found.map)
+    assert np.sum(spread.warp.rotation[3:] ** 2) < 1e-6 * np.sum(spread.warp.rotation**2)
+
+
+@pytest.mark.parametrize("count", [1, 40])
+@pytest.mark.parametrize("basis", ["auto", ks.Binning(), ks.Fourier()], ids=repr)
+def test_components_that_are_asked_for_are_taken(basis, count, monkeypatch):
+    monkeypatch.setattr("kitchensinks.adapt.task._FEW", 200)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 4))
-    model = ks.KitchenSinkRegressor("auto", 40, random_state=0).fit(X, np.sin(X[:, 0]))
-    assert model.n_components_ == 40
-    assert "40 components were asked for" in model.adaptation_.reason
+    model = ks.KitchenSinkRegressor(basis, count, adapt="ard", random_state=0)
+    model.fit(X, np.sin(X[:, 0]))
+    assert model.n_components_ == count
+    assert f"{count} components were asked for" in model.adaptation_.reason

@@ -270,6 +270,13 @@ def test_noise_is_predicted_by_its_mean(seed):
     assert np.mean((model.predict(X_NEW) - noise.mean()) ** 2) < 0.005
 
 
+def test_noise_of_unequal_weights_is_too():
+    rng = np.random.default_rng(3)
+    noise, weights = rng.normal(size=N_ROWS), rng.lognormal(sigma=1.5, size=N_ROWS)
+    with pytest.warns(UserWarning, match=r"Nothing that was tried.*held-out rows.*plain fit"):
+        ks.KitchenSinkRegressor(adapt=QUICK, random_state=3).fit(X, noise, sample_weight=weights)
+
+
 def test_weak_signals_are_learned():
     weak = 0.4 * X[:, 0] + np.random.default_rng(0).normal(size=N_ROWS)
     model = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0).fit(X, weak)

@@ -81,6 +81,9 @@ class Candidate(NamedTuple):
         fits: GridFits | DenseFit | None = None,
     ) -> "Candidate":
         limit = affordable(task, sparse)
+        if task.asked is not None and not sparse:
+            columns = task.asked * found.basis(sparse=False).features_per_draw
+            limit = limit._replace(components=columns)
         error = score.at(limit.components)
         loss = score.loss * (error / score.error if score.error > 0.0 else 1.0)
         return cls(score, sparse, found, limit, error, loss, fits)
@@ -164,7 +167,7 @@ def _search_grids(
 
     error, factor, best = climb(one, first, ratio, most)
     ridge, loss, fits = tried[best]
-    half, _ = fits.first(count // 2).error(ridge)
+    half, _ = fits.first(max(1, count // 2)).error(ridge)
     return Score(error, half, loss, factor, ridge, count), fits
 
 
@@ -218,6 +221,8 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
         count = int(math.sqrt(half**2 + entries / (task.counted * _GRAM_COST)) - half)
         # A fit by the Gram holds six arrays of its size.
         most = min(MOST_COLUMNS, task.counted // 2, int(math.sqrt(task.memory / 50.0)))
+        # Cosine and sine come together.
+        count, most = count - count % 2, most - most % 2
     what = "grids" if sparse else "features"
     if count >= most:
         return Limit(most, f"stopped at {most} {what}, the most that are tried")
@@ -227,7 +232,7 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
 
 def enough(limit: Limit, score: Score, sparse: bool) -> Limit:
     """No more components than the held-out error asks for."""
-    count = max(math.ceil(score.enough(_ENOUGH)), score.components, _fewest(sparse))
+    count = max(2 * math.ceil(score.enough(_ENOUGH) / 2), score.components, _fewest(sparse))
     if count >= limit.components:
         return limit
     what = "grids" if sparse else "features"

@@ -1,10 +1,10 @@
 """Learn the law, and choose map, basis, bandwidth and ridge on held-out training rows.
 
-Five stages: a map of the columns for each kernel, by the leave-one-out error of short runs on the
-same batches; the scales, by a longer run; basis, bandwidth factor and ridge, by fits on at most
-8000 rows and the error on rows that none of this has seen; what came close once more on at most
-40,000; the number of components, by how fast that error falls with them and by what the last fit
-may cost.
+Six stages: a map of the columns for each kernel, by the leave-one-out error of short runs on the
+same batches; the scales, by a longer run; directions of wide tables; basis, bandwidth factor and
+ridge, by fits on at most 8000 rows and the error on rows that none of this has seen; what came
+close once more on at most 40,000; the number of components, by how fast that error falls with them
+and by what the last fit may cost.
 """
 
 import math
@@ -79,7 +79,8 @@ def choose(
     if len(close) > 1 or len(task.few.fitted) < len(task.data.fitted):
         close = [again(task, candidate) for candidate in close]
     kept = _best(close)
-    if stages and task.asked is None:
+    # Two stages are compared by squared error: where the classes have chosen, they are not.
+    if stages and task.asked is None and kept.error == min(one.error for one in close):
         both = _both(task, close)
         if both is not None:
             return _in_stages(task, dtype, both)
@@ -92,7 +93,7 @@ def choose(
         count, reason = enough(kept.limit, score, kept.sparse)
         draws = max(1, count // own.features_per_draw)
     else:
-        draws, reason = kept.limit
+        draws, reason = task.asked, kept.limit.reason
         count = draws * own.features_per_draw
     ridge = score.ridge if kept.sparse else ridge_for(task, kept, own, count)
     return _frozen(task, dtype, kept.found, own, draws, factor, ridge, reason)
@@ -233,9 +234,11 @@ def _frozen(
 def importances(task: Task, scaler: Warp, kernel: str) -> Floats:
     """Each column's share of the distance between rows, (d,), summing to one."""
     rows = scaler.turned(np.empty((0, 0))).apply(task.pool, np.float64)
-    gap = np.abs(rows - np.roll(rows, 1, axis=0))
-    share = (gap if kernel == "laplacian" else gap**2).mean(axis=0)
+    gap = rows - np.roll(rows, 1, axis=0)
     if scaler.rotation.size:
-        share *= np.sum(scaler.rotation**2, axis=1)
+        # ‖R'Δ‖² = Σ_j Δ_j·(RR'Δ)_j; a column that others outweigh may have less than nothing.
+        share = np.maximum(np.mean(gap * (gap @ scaler.rotation @ scaler.rotation.T), axis=0), 0.0)
+    else:
+        share = (np.abs(gap) if kernel == "laplacian" else gap**2).mean(axis=0)
     total = float(share.sum())
     return share / total if total > 0 else np.full(len(share), 1.0 / len(share))

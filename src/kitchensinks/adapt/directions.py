@@ -27,9 +27,10 @@ from kitchensinks.standardise import Warp
 
 Floats = NDArray[np.float64]
 
-# Rows that gradients are averaged over, the step of differences, and the entries of features of
-# shifted rows that are held at a time.
-_ROWS, _STEP, _ENTRIES = 3000, 1e-3, 2**22
+# Rows that gradients are averaged over; of differences: their step, the rows times columns that
+# are shifted, the fewest rows, and the entries of features that are held at a time.
+_ROWS = 3000
+_STEP, _SHIFTED, _FEWEST, _ENTRIES = 1e-3, 50_000, 50, 2**22
 # Columns keep at least this share of the largest scale, so that a round can bring them back;
 # directions that together have less than this share of the trace are left out.
 _LEAST, _LEFT_OUT = 1e-4, 1e-4
@@ -38,32 +39,34 @@ _LEAST, _LEFT_OUT = 1e-4, 1e-4
 _FITTED_ROWS, _COLUMNS, _TURNS, _FALLING = 10_000, 1000, 5, 0.97
 
 
-def gradient_products(frozen: Frozen, weights: Array, rows: Any) -> Floats:
+def gradient_products(
+    frozen: Frozen, weights: Array, rows: Any, own: Array | None = None
+) -> Floats:
     """Mean of ∇f∇f' summed over outputs, (d, d): f is scaled features times weights, rows (n, d)
-    as the draw takes them.
+    as the draw takes them, with weights `own` (n,).
 
     A basis of ridge functions φ(ω_k·x) has slopes S = φ' (n, K), and with directions Ω (K, d) and
-    weights W (K, outputs) the sum is Ω'·(S'S ∘ WW')·Ω. Others have central differences, in
-    float64, which give the slope across a point that has none.
+    weights W (K, outputs) the sum is Ω'·(S'S ∘ WW')·Ω. Others have central differences of fewer
+    rows, in float64, which give the slope across a point that has none.
 
     >>> frozen = Frozen(None, Fourier(gamma=1.0), 0, 2, 1, np.dtype(np.float64))
     >>> found = gradient_products(frozen, np.ones((1, 1)), np.zeros((1, 2)))
     >>> bool(np.linalg.matrix_rank(found, tol=1e-6 * np.trace(found)) == 1)  # one ridge function
     True
     """
-    draw = frozen.draw
-    ridge = draw.basis.slopes(draw.theta, rows)
+    own = np.ones(len(rows)) if own is None else own
+    ridge = frozen.draw.slopes(rows)
     if ridge is None:
-        return _by_differences(draw, weights, rows)
+        few = slice(max(_FEWEST, _SHIFTED // rows.shape[1]))
+        return _by_differences(frozen.draw, weights, rows[few], own[few])
     slopes, along = ridge
+    slopes *= np.sqrt(own / own.sum()).astype(slopes.dtype)[:, None]
     weights = weights.astype(slopes.dtype)
     both = (slopes.T @ slopes) * (weights @ weights.T)
-    along = np.repeat(along, draw.basis.features_per_draw, axis=0)
-    products = along.T @ (both @ along)
-    return products.astype(np.float64) * (draw.scale**2 / len(rows))
+    return np.asarray(along.T @ (both @ along), dtype=np.float64)
 
 
-def _by_differences(draw: Draw, weights: Array, rows: Any) -> Floats:
+def _by_differences(draw: Draw, weights: Array, rows: Any, own: Array) -> Floats:
     n_rows, n_inputs = rows.shape
     total = np.zeros((n_inputs, n_inputs))
     moves = _STEP * np.concatenate([np.eye(n_inputs), -np.eye(n_inputs)])
@@ -73,8 +76,8 @@ def _by_differences(draw: Draw, weights: Array, rows: Any) -> Floats:
         scores = exact.scaled_features(shifted.reshape(-1, n_inputs)) @ weights
         scores = scores.reshape(-1, 2, n_inputs, weights.shape[1])
         slopes = (scores[:, 0] - scores[:, 1]) / (2.0 * _STEP)
-        total += np.einsum("ijo,iko->jk", slopes, slopes)
-    return total / n_rows
+        total += np.einsum("i,ijo,iko->jk", own[part], slopes, slopes, optimize=True)
+    return total / own.sum()
 
 
 def directions(products: Floats, rank: int | None) -> Floats:
@@ -107,9 +110,12 @@ def learn_directions(
     errors: list[float] = []
     current, width = warp, len(warp.factor)
     whole = rank is None or rank >= width
+    places = data.fitted[:_ROWS]
+    own = data.weights_of(places)
     for step in range(rounds + 1):
-        shown = current.apply(data.rows[data.fitted[:_ROWS]], np.float32)
-        resolved = basis.resolve(shown[:2000].astype(np.float64))
+        shown = current.apply(data.rows[places], np.float32)
+        few = None if own is None else own[:2000]
+        resolved = basis.resolve(shown[:2000].astype(np.float64), few)
         draws = max(1, count // basis.features_per_draw)
         kind = np.dtype(np.float32)
         frozen = Frozen(current, resolved, seed, current.width, draws, kind)
@@ -120,10 +126,12 @@ def learn_directions(
             best, least = current, fit.error
         if step == rounds or (whole and not falls):
             break
-        products = gradient_products(frozen, fit.weights, shown)
+        products = gradient_products(frozen, fit.weights, shown, own)
         # From slopes along what was drawn from to slopes along the columns of the map.
-        turn = current.rotation if current.rotation.size else np.diag(current.factor)
-        products = turn @ products @ turn.T
+        if current.rotation.size:
+            products = current.rotation @ products @ current.rotation.T
+        else:
+            products *= np.outer(current.factor, current.factor)
         found = directions(products, rank if rank is None or step == rounds - 1 else width)
         current = warp.times(found) if found.ndim == 1 else warp.turned(found)
     return best, errors
@@ -144,8 +152,11 @@ def turned(task: Task, names: tuple[str, ...]) -> list[Found]:
     runs = [_along_slopes(task, "gaussian", name, basis, _TURNS, width) for name in names]
     best = min(range(len(names)), key=lambda k: float(runs[k].law.errors.min()))
     slopes, name, plain = runs[best], names[best], mapped(task, names[best])
-    rows = plain.apply(task.pool[len(task.held) :][:_FITTED_ROWS], np.float32)
-    roots = directions(np.cov(rows, rowvar=False, dtype=np.float32).astype(np.float64), width)
+    places = task.data.fitted[:_FITTED_ROWS]
+    rows = plain.apply(task.pool[places], np.float32)
+    own = task.data.weights_of(places)
+    spread = np.cov(rows, rowvar=False, aweights=own, dtype=np.float32)
+    roots = directions(spread.astype(np.float64), width)
     sizes = np.linalg.norm(roots, axis=0)
     laws = {"spread": roots * sizes}
     if slopes.warp.rotation.size:
@@ -164,14 +175,16 @@ def _along_slopes(
     learned, errors = learn_directions(data, plain, basis, _COLUMNS, task.seed, rounds, rank)
     for k, error in enumerate(errors):
         task.note("slopes", f"{name}, round {k}, {_COLUMNS} features", len(data.fitted), error)
-    name = name if rank is None else f"slopes-turned {name}"
+    name = f"slopes-turned {name}" if learned.rotation.size else name
     return _found(task, kernel, name, learned, errors)
 
 
 def _found(task: Task, kernel: str, name: str, learned: Warp, errors: list[float]) -> Found:
     """What was learned, with the kernel's own γ put into the scales, so that factors mean the same
     as after `settled`."""
-    resolved = Fourier(kernel=kernel).resolve(learned.apply(task.pool[:2000], np.float64))
+    places = task.data.fitted[:2000]
+    shown = learned.apply(task.pool[places], np.float64)
+    resolved = Fourier(kernel=kernel).resolve(shown, task.data.weights_of(places))
     gamma = float(np.asarray(resolved.gamma))
     unit = gamma if kernel == "laplacian" else math.sqrt(gamma)
     law = Law(kernel, unit * learned.factor, math.nan, np.array(errors))

@@ -29,16 +29,17 @@ class Adapt:
 
     Parameters
     ----------
-    law : "ard": a scale for each column, by descent on leave-one-out error; "agop": scales (or
-        directions, see `rank`) from the average gradient outer product of a fitted function.
+    law : "ard": a scale for each column, by descent on leave-one-out error, and directions beside
+        them in wide tables; "agop": scales (or directions, see `rank`) from the average gradient
+        outer product of a fitted function.
     steps : steps of "ard", each on a batch of its own; rounds of fit and gradient of "agop" are
         a seventh of it.
     batch : rows of a batch.
     seconds : what the last fit may cost, on a machine that makes 10⁸ features a second, or None
         for 1.5 and 0.26 for each million entries of the table. It limits the number of components,
         and so no clock has a part in the result.
-    rank : "agop" only: the number of learned directions that the rows are turned to, or None to
-        scale the columns as they are.
+    rank : "agop" only: the number of learned directions that the rows are turned to (fewer where
+        the others matter to nothing), or None to scale the columns as they are.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class Adapt:
         if self.rank is not None:
             check_count("rank", self.rank)
             if self.law != "agop":
-                raise ValueError(f"rank={self.rank} is for law='agop': 'ard' has no directions.")
+                raise ValueError(f"rank={self.rank} is for law='agop': need that, or no rank.")
 
 
 def check_adapt(adapt: Any) -> Adapt | None:
@@ -110,9 +111,9 @@ class Adaptation:
     """What was learned, from what, and why it stopped.
 
     map: of the columns ("squash", …); basis, n_components, factor (of the learned scales) and
-    ridge (of the kernel, α times the rows) are what the trials chose; scales (d,) the law;
-    importances (d,) each column's share of the distance between rows; trials all that was tried;
-    second the ridge of a second stage on bins, fitted to what the first leaves, or NaN.
+    ridge (of the kernel, α times the rows) are what the trials chose; scales (d,) the law, equal
+    ones where rows are turned; importances (d,) each column's share of the distance between rows;
+    trials all that was tried; second the ridge of a second stage on bins, fitted to what the first leaves, or NaN.
     """
 
     map: str

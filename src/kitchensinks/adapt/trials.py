@@ -165,7 +165,7 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit
             if ridge not in found and ridge <= _STRONGEST * len(data.fitted):
                 attempt(ridge)
         best = min(found, key=lambda ridge: found[ridge][0])
-    half = solve(best, len(gram) // 2)
+    half = solve(best, max(1, len(gram) // 2))
     error, weights = found[best]
     part = math.inf if half is None else half[0]
     loss = data.loss(held @ weights.astype(held.dtype) + level)

@@ -278,6 +278,16 @@ class Draw:
         scores = self.basis.scorer(self.theta, scaled)
         return lambda rows: scores(self._prepared(rows))
 
+    def slopes(self, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """Slopes of the scaled features along the direction of each, (n, columns), and those
+        directions (columns, d); None where the basis does not say."""
+        found = self.basis.slopes(self.theta, self._prepared(rows))
+        if found is None:
+            return None
+        slopes, directions = found
+        slopes *= self._column_scales().astype(slopes.dtype)
+        return slopes, np.repeat(directions, self.basis.features_per_draw, axis=0)
+
     def _column_scales(self) -> Floats:
         """What each feature is multiplied with: its factor and the scale."""
         if self.factors is None:

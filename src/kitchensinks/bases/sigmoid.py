@@ -98,6 +98,16 @@ class Sigmoid(Basis):
         function = {"logistic": expit, "tanh": np.tanh, "erf": erf}[self.activation]
         return np.asarray(function(argument, out=argument))
 
+    def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        directions = theta["directions"]
+        if self.activation == "step" or not isinstance(directions, np.ndarray):
+            return None
+        if self.activation == "erf":
+            argument = project(rows, directions) + theta["offset"]
+            return 2.0 / math.sqrt(math.pi) * np.exp(-(argument**2)), directions
+        value = self.features(theta, rows)
+        return value * (1 - value) if self.activation == "logistic" else 1 - value**2, directions
+
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         square = float(self.gamma) ** 2
         cross = square * (rows @ others.T) + 1.0

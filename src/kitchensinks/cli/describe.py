@@ -67,7 +67,7 @@ def _learned(record: dict[str, Any] | None) -> dict[str, Any]:
     # A basis with a bandwidth of its own has no factor.
     factor = "" if math.isnan(record["ridge"]) else f", factor {record['factor']:.3g}"
     return {
-        "law": f"scales learned on {record['map']} columns{factor}",
+        "law": f"learned on {record['map']} columns{factor}",
         "tried": [dict(zip(names, trial, strict=True)) for trial in record["trials"]],
         "reason": record["reason"],
     }

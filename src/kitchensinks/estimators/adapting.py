@@ -131,14 +131,17 @@ def _learned(
     # Other losses and a given ridge are fitted in one stage.
     stages = estimator.loss_.name == "squared" and estimator.alpha == "auto" and not stream
     found = choose(task, dtype, stream, basis, stages and basis is None)
-    return _chance(task.trials[1:], mean, len(data.held)) or found
+    own = data.weights_of(data.held)
+    held = float(len(data.held)) if own is None else own.sum() ** 2 / (own**2).sum()
+    return _chance(task.trials[1:], mean, held) or found
 
 
-def _chance(trials: list[Trial], mean: float, held: int) -> str | None:
+def _chance(trials: list[Trial], mean: float, held: float) -> str | None:
     """Whether the best trial is ahead of the mean by no more than chance, in words.
 
     Where there is nothing to find, a trial lowers the error of m held-out rows by χ²/m of it (one
-    degree of freedom), and the best of N by about 2·log(N)/m.
+    degree of freedom), and the best of N by about 2·log(N)/m; unequal weights w count as
+    m = (Σw)²/Σw² rows.
     """
     errors = [one.error for one in trials if one.stage != "map"]
     if not errors:
@@ -147,8 +150,8 @@ def _chance(trials: list[Trial], mean: float, held: int) -> str | None:
     if least < (1.0 - 2.0 * math.log(len(errors)) / held) * mean:
         return None
     return (
-        f"Nothing that was tried is clearly better on {held} held-out rows than the mean of the "
-        f"targets (squared error {least:.4f} against {mean:.4f}, in units of their variance)"
+        f"Nothing that was tried is clearly better on {held:.0f} held-out rows than the mean of "
+        f"the targets (squared error {least:.4f} against {mean:.4f}, in units of their variance)"
     )
 
 
