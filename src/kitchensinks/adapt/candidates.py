@@ -18,6 +18,7 @@ from kitchensinks.adapt.trials import (
 from kitchensinks.bases import Basis
 from kitchensinks.features import Frozen
 from kitchensinks.fitting import FIRST_SHARE
+from kitchensinks.losses import Array
 from kitchensinks.standardise import Warp
 
 # What is this much worse than the best so far is not looked at any more: a map of the columns, and
@@ -58,9 +59,8 @@ class Limit(NamedTuple):
 class Candidate(NamedTuple):
     """A basis with learned scales, what it reached, and what it would with all it may have.
 
-    error and loss: with as many components as the limit allows; the loss is expected to fall as the
-    error does. fits: the bins of a sparse one, hashed, or the fit of a dense one; None before
-    `again`.
+    error: with as many components as the limit allows; fits: the bins of a sparse one, hashed, or
+    the fit of a dense one; None before `again`.
     """
 
     score: Score
@@ -68,7 +68,6 @@ class Candidate(NamedTuple):
     found: Found
     limit: Limit
     error: float
-    loss: float
     fits: GridFits | DenseFit | None
 
     @classmethod
@@ -84,9 +83,7 @@ class Candidate(NamedTuple):
         if task.asked is not None and not sparse:
             columns = task.asked * found.basis(sparse=False).features_per_draw
             limit = limit._replace(components=columns)
-        error = score.at(limit.components)
-        loss = score.loss * (error / score.error if score.error > 0.0 else 1.0)
-        return cls(score, sparse, found, limit, error, loss, fits)
+        return cls(score, sparse, found, limit, score.at(limit.components), fits)
 
 
 def best_map(task: Task, kernel: str, names: tuple[str, ...], sparse: bool) -> tuple[float, Found]:
@@ -153,22 +150,22 @@ def _search_grids(
 ) -> tuple[Score, GridFits]:
     """What `count` grids reach, by `climb` over factors; `near`: the ridge to begin with."""
     size = len(data.fitted)
-    tried: dict[float, tuple[float, float, GridFits]] = {}
+    tried: dict[float, tuple[float, Array | None, GridFits]] = {}
 
     def one(factor: float) -> tuple[float, float]:
         nonlocal near
         fits = GridFits(data, found.warp.times(factor), count, task.seed)
-        error, near, loss = fits.best(near)
-        tried[factor] = near, loss, fits
+        error, near, losses = fits.best(near)
+        tried[factor] = near, losses, fits
         task.note(
             stage, f"{count} grids, {found.map}, factor {factor:.3g}, ridge {near:.2g}", size, error
         )
         return error, factor
 
     error, factor, best = climb(one, first, ratio, most)
-    ridge, loss, fits = tried[best]
+    ridge, losses, fits = tried[best]
     half, _ = fits.first(max(1, count // 2)).error(ridge)
-    return Score(error, half, loss, factor, ridge, count), fits
+    return Score(error, half, losses, factor, ridge, count), fits
 
 
 def try_dense(task: Task, found: Found, limit: float) -> Score:
@@ -183,7 +180,7 @@ def try_dense(task: Task, found: Found, limit: float) -> Score:
             near = next((score.ridge for score in reversed(scores.values())), None)
             mapped = found.warp.times(factor)
             fit = dense_fit(task.few, _frozen(task, basis, mapped, count), near)
-            scores[factor] = Score(fit.error, fit.half, fit.loss, factor, fit.ridge, count)
+            scores[factor] = Score(fit.error, fit.half, fit.losses, factor, fit.ridge, count)
             name = _dense_name(count, found, factor, fit.ridge)
             task.note("basis", name, size, fit.error)
         return scores[factor].error, factor
@@ -256,7 +253,7 @@ def again(task: Task, candidate: Candidate) -> Candidate:
     fit = dense_fit(task.data, frozen, score.ridge)
     name = _dense_name(count, found, score.factor, fit.ridge)
     task.note("again", name, size, fit.error)
-    better = Score(fit.error, fit.half, fit.loss, score.factor, fit.ridge, count)
+    better = Score(fit.error, fit.half, fit.losses, score.factor, fit.ridge, count)
     return Candidate.of(task, better, False, found, fit)
 
 

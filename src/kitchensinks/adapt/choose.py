@@ -42,9 +42,9 @@ Floats = NDArray[np.float64]
 _TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "common")}
 # A kernel this much worse than the best so far is not given settled scales; candidates this near
 # to the best are tried again with more components; two stages are kept where they are this much
-# better than either; a lower loss of the classes outweighs a higher squared error where it is this
-# much lower.
-_NEAR, _CLOSE, _BETTER, _CLEARLY = 1.05, 1.15, 0.985, 0.9
+# better than either; a lower log loss of the classes outweighs a higher squared error where it is
+# lower by so many standard errors.
+_NEAR, _CLOSE, _BETTER, _DOUBT = 1.05, 1.15, 0.985, 2.5
 
 
 def adaptable(basis: Basis) -> bool:
@@ -137,10 +137,20 @@ def _smooth(task: Task, short: Found, hopeless: float, least: float) -> Found | 
 
 
 def _best(close: list[Candidate]) -> Candidate:
-    """The least squared error, or a clearly lower loss of the classes."""
+    """The least squared error, or a log loss of the classes that is lower beyond doubt."""
     least = min(close, key=lambda candidate: candidate.error)
-    clear = [candidate for candidate in close if candidate.loss < _CLEARLY * least.loss]
-    return min(clear or [least], key=lambda candidate: candidate.loss)
+    base = least.score.losses
+    if base is None:
+        return least
+    gains: dict[float, Candidate] = {}
+    for candidate in close:
+        losses = candidate.score.losses
+        assert losses is not None, "all were fitted to the same rows"
+        lower = base - losses
+        gain = float(lower.sum())
+        if gain > _DOUBT * math.sqrt(float(np.sum(lower**2))):
+            gains[gain] = candidate
+    return gains[max(gains)] if gains else least
 
 
 def _both(task: Task, close: list[Candidate]) -> Stages | None:

@@ -113,7 +113,8 @@ class Adaptation:
     map: of the columns ("squash", …); basis, n_components, factor (of the learned scales) and
     ridge (of the kernel, α times the rows) are what the trials chose; scales (d,) the law, equal
     ones where rows are turned; importances (d,) each column's share of the distance between rows;
-    trials all that was tried; second the ridge of a second stage on bins, fitted to what the first leaves, or NaN.
+    trials all that was tried; second the ridge of a second stage on bins, fitted to what the first
+    leaves, or NaN.
     """
 
     map: str

@@ -16,7 +16,7 @@ from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.losses import Array
 from kitchensinks.numerics.bins import sum_of_bins
 from kitchensinks.numerics.products import gram_lower
-from kitchensinks.numerics.simplex import least_log_loss
+from kitchensinks.numerics.simplex import log_losses
 from kitchensinks.rows import block_slices
 from kitchensinks.solvers.binned import Bins, binned_ridge, share_bins
 from kitchensinks.standardise import Warp
@@ -36,11 +36,11 @@ _MOST_GAIN = 0.5
 
 class Score(NamedTuple):
     """What a basis reached on held-out rows: at which factor and ridge, with how many components,
-    and with half of them; loss: of the classes (`Rows.loss`)."""
+    and with half of them; losses of the classes (`Rows.losses`), or None."""
 
     error: float
     half: float
-    loss: float
+    losses: Array | None
     factor: float
     ridge: float
     components: int
@@ -48,7 +48,7 @@ class Score(NamedTuple):
     def at(self, count: int) -> float:
         """The error with `count` components: error(K) = floor + c/K through the two measured.
 
-        >>> Score(0.5, 0.6, 0.5, 1.0, 0.1, 100).at(200)
+        >>> Score(0.5, 0.6, None, 1.0, 0.1, 100).at(200)
         0.45
         """
         gain = min(max(self.half - self.error, 0.0), _MOST_GAIN * self.error)
@@ -82,32 +82,32 @@ class Rows:
         loss = np.sum((self.targets[self.held] - scores) ** 2, axis=1)
         return float(np.average(loss, weights=self.weights_of(self.held)) / self.unit)
 
-    def loss(self, scores: Array) -> float:
-        """What laws are compared by: the same, or for classes the log loss.
+    def losses(self, scores: Array) -> Array | None:
+        """The share of each held-out row in the mean log loss of the classes, or None for numbers.
 
-        A squared error also counts what no class depends on, so that it prefers other laws. The
-        scores are multiplied with the number that makes the log loss least.
+        A squared error also counts what no class depends on, so that it may prefer another law. The
+        scores are multiplied with the number that makes the mean least.
         """
         if self.labels is None:
-            return self.error(scores)
+            return None
         scores = scores + self.level
         if scores.shape[1] == 1:
             scores = np.hstack([-scores, scores])
         own = self.weights_of(self.held)
         own = np.ones(len(scores)) if own is None else own
-        return least_log_loss(scores, self.labels[self.held], own)
+        return log_losses(scores, self.labels[self.held], own) * (own / own.sum())
 
     def weights_of(self, places: np.ndarray) -> Array | None:
         return None if self.weights is None else self.weights[places]
 
 
 class DenseFit(NamedTuple):
-    """Held-out error of a ridge fit on dense features, with half of them, and its loss; its ridge
+    """Held-out error of a ridge fit on dense features, with half of them, and its losses; its ridge
     λ = α·n; the features, their weights about their mean, and the level of the targets."""
 
     error: float
     half: float
-    loss: float
+    losses: Array | None
     ridge: float
     frozen: Frozen
     weights: Array
@@ -168,8 +168,8 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit
     half = solve(best, max(1, len(gram) // 2))
     error, weights = found[best]
     part = math.inf if half is None else half[0]
-    loss = data.loss(held @ weights.astype(held.dtype) + level)
-    return DenseFit(error, part, loss, best, frozen, weights, mean, level)
+    losses = data.losses(held @ weights.astype(held.dtype) + level)
+    return DenseFit(error, part, losses, best, frozen, weights, mean, level)
 
 
 def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Array, Array, Array]:
@@ -234,8 +234,8 @@ class GridFits:
         part._set(Bins(bins.columns[:count], bins.offsets[: count + 1], 1.0 / math.sqrt(count)))
         return part
 
-    def error(self, ridge: float, targets: Array | None = None) -> tuple[float, float]:
-        """Held-out error and loss with ridge λ = α·n, of these targets or of the rows' own."""
+    def error(self, ridge: float, targets: Array | None = None) -> tuple[float, Array | None]:
+        """Held-out error and losses with ridge λ = α·n, of these targets or of the rows' own."""
         data, size = self.data, len(self.data.fitted)
         targets = data.targets if targets is None else targets
         own = data.weights_of(data.fitted)
@@ -254,18 +254,18 @@ class GridFits:
         sum_of_bins(self.held, self.bins.scale * solution.weights, scores)
         # What other targets leave out was fitted before.
         scores += solution.intercept + (data.targets - targets)[data.held]
-        return data.error(scores), data.loss(scores)
+        return data.error(scores), data.losses(scores)
 
     def best(
         self, near: float, most: int = 3, targets: Array | None = None
-    ) -> tuple[float, float, float]:
-        """The least held-out error over ridges from `near` on, its ridge and its loss."""
+    ) -> tuple[float, float, Array | None]:
+        """The least held-out error over ridges from `near` on, its ridge and its losses."""
         return climb(lambda ridge: self.error(ridge, targets), near, 3.0, most)
 
 
 def climb(
-    attempt: Callable[[float], tuple[float, float]], first: float, ratio: float, most: int
-) -> tuple[float, float, float]:
+    attempt: Callable[[float], tuple[float, Any]], first: float, ratio: float, most: int
+) -> tuple[float, float, Any]:
     """(error, value, note) of the best value on a geometric grid, step by step while it falls.
 
     attempt(value) gives its error and a note to keep with it; `most` values are tried. Between two
