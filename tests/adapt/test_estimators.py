@@ -222,7 +222,7 @@ def test_without_a_learned_law_the_model_says_why(tmp_path):
     reasons = {
         ks.KitchenSinkRegressor(): "not fitted. Call fit",
         few: "There are 100 rows, and a law is learned from 500 or more",
-        chosen: r"chosen \(n_components=20\): leave that out, or give adapt='ard'",
+        chosen: r"chosen \(n_components=20\): leave it out, or give adapt='ard'",
     }
     for k, (model, reason) in enumerate(reasons.items()):
         copies = [model, pickle.loads(pickle.dumps(model))]
@@ -275,6 +275,15 @@ def test_noise_of_unequal_weights_is_too():
     noise, weights = rng.normal(size=N_ROWS), rng.lognormal(sigma=1.5, size=N_ROWS)
     with pytest.warns(UserWarning, match=r"Nothing that was tried.*held-out rows.*plain fit"):
         ks.KitchenSinkRegressor(adapt=QUICK, random_state=3).fit(X, noise, sample_weight=weights)
+
+
+def test_adaptation_can_be_turned_off():
+    plain = ks.KitchenSinkRegressor(adapt=False, random_state=0).fit(X, Y)
+    assert repr(plain.basis_) == repr(ks.KitchenSinkRegressor(ks.Fourier()).fit(X, Y).basis_)
+    with pytest.raises(AttributeError, match=r"adapt=False"):
+        plain.adaptation_  # noqa: B018
+    with pytest.raises(TypeError, match="None or False"):
+        ks.KitchenSinkRegressor(adapt=True).fit(X, Y)
 
 
 def test_weak_signals_are_learned():

@@ -26,13 +26,22 @@ Floats = NDArray[np.float64]
 
 # Indicators are not looked at where they would be more than this, nor with fewer rows than this.
 _MOST_COLUMNS, _FEWEST_ROWS = 500, 500
+# Errors of short runs that differ by less are no reason for more columns.
+_EQUAL = 1.03
 
 
-def encode(rows: Rows, targets: NDArray[Any], weights: Floats | None, kind: str) -> Rows:
+def encode(
+    rows: Rows,
+    targets: NDArray[Any],
+    weights: Floats | None,
+    kind: str,
+    like: Columns | None = None,
+) -> Rows:
     """The rows of a fit with their categories as numbers, in the way that suits the targets.
 
     targets (n,) or (n, outputs): labels for kind "classification", numbers for "regression".
-    Weights count as copies of a row; rows without weight change nothing.
+    Weights count as copies of a row; rows without weight change nothing. like: a recipe whose way
+    is to be taken. Means are, where no other is clearly better: they are the fewest columns.
     """
     if rows.folded is not None:
         return rows
@@ -50,6 +59,8 @@ def encode(rows: Rows, targets: NDArray[Any], weights: Floats | None, kind: str)
     counted = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
     if len(counted) >= _FEWEST_ROWS and plain.shape[1] <= _MOST_COLUMNS:
         tried.append(plain)
+    if like is not None:
+        return next((one for one in tried if _kinds(one.columns) == _kinds(like)), tried[0])
     constant = not np.ptp(coded[counted], axis=0).any()
     if len(counted) < _FEWEST_ROWS or len(tried) == 1 or constant:
         return tried[0]
@@ -60,7 +71,11 @@ def encode(rows: Rows, targets: NDArray[Any], weights: Floats | None, kind: str)
     for one in tried:
         task = Task(one[counted], coded[counted], own, 0, Adapt(), lambda text: None)
         errors.append(short_runs(task, "laplacian", ("squash",))[0][0])
-    return tried[int(np.argmin(errors))]
+    return tried[0 if errors[0] <= _EQUAL * min(errors) else int(np.argmin(errors))]
+
+
+def _kinds(columns: Columns) -> list[type]:
+    return [type(encoder) for encoder in columns.encoders]
 
 
 def _coded(targets: Any, weights: Floats | None, kind: str) -> tuple[Floats, tuple[str, ...]]:

@@ -79,15 +79,15 @@ class Adapt:
 
 
 def check_adapt(adapt: Any) -> Adapt | None:
-    """The settings named by ``adapt=``, or None."""
-    if adapt is None:
+    """The settings named by ``adapt=``, or None where it names none."""
+    if adapt is None or adapt is False:
         return None
     if isinstance(adapt, str):
         if adapt not in LAWS:
-            raise ValueError(f"adapt={adapt!r}: need 'ard', 'agop', ks.Adapt(...) or None.")
+            raise ValueError(f"adapt={adapt!r}: need 'ard', 'agop', ks.Adapt(...), None or False.")
         return Adapt(law=adapt)
     if not isinstance(adapt, Adapt):
-        raise TypeError(f"adapt={adapt!r}: need 'ard', 'agop', ks.Adapt(...) or None.")
+        raise TypeError(f"adapt={adapt!r}: need 'ard', 'agop', ks.Adapt(...), None or False.")
     adapt.check()
     return adapt
 
@@ -130,6 +130,8 @@ class Adaptation:
 
     def __repr__(self) -> str:
         kept = self._kept()
+        basis = " ".join(self.basis.split())
+        pairs = " of two features" if "paired" in basis else ""
         width = max([len(trial.what) for trial in self.trials], default=5)
         table = [
             f"{'*' if trial in kept else ' '} {trial.stage:6}  {trial.what:{width}}  "
@@ -137,7 +139,7 @@ class Adaptation:
             for trial in self.trials
         ]
         lines = [
-            f"Adaptation: kept {' '.join(self.basis.split())}, {self.n_components} components",
+            f"Adaptation: kept {basis}, {self.n_components} components{pairs}",
             f"map: {self.map}, columns are {self._map_in_words()}",
         ]
         # A basis with a bandwidth of its own has neither.

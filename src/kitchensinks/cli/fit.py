@@ -158,7 +158,8 @@ def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, 
         validation = _score_held(model, source, held, terminal)
     start = time.monotonic()
     # The rows held out have their say in the means of all rows.
-    whole = encoded if held is None else rows
+    with with_threads(options.threads):
+        whole = encoded if held is None else encode(rows, targets, weights, task, encoded.columns)
     _fit(model, "Fitting all rows", whole, targets, weights, work.checkpoint("all-rows"), terminal)
     facts = facts_of(options, task, choice, model)
     facts |= {"rows": len(rows), "bad_rows": table.bad_rows.count}

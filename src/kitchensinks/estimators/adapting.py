@@ -46,6 +46,8 @@ def _is_auto(basis: Any) -> bool:
 
 def wanted(estimator: Any) -> Adapt | None:
     """The settings of adaptation: asked for, or the default where no choice was made."""
+    if estimator.adapt is False:
+        return None
     given = check_adapt(estimator.adapt)
     if given is not None or _is_auto(estimator.basis):
         return given or Adapt()
@@ -65,8 +67,9 @@ def no_law(estimator: Any, name: str) -> str:
         return f"This {kind} has no {name}: it is not fitted. Call fit."
     why = vars(estimator).get("_plain")
     if why is None:
-        chosen = ", ".join(_choices(estimator)) or "in an older version"
-        why = f"The features were chosen ({chosen}): leave that out, or give adapt='ard'"
+        chosen = ["adapt=False"] if estimator.adapt is False else _choices(estimator)
+        chosen = chosen or ["in an older version"]
+        why = f"That was chosen ({', '.join(chosen)}): leave it out, or give adapt='ard'"
     text = f"This {kind} has no {name}: its law was not learned, the plain fit ran. {why}."
     if name == "feature_importances_":
         text += " sklearn.inspection.permutation_importance works with any model."
@@ -93,10 +96,9 @@ def adapted(
         reason = found, True
     estimator._plain, matters = reason
     if asked or matters:
-        agree = "adapt=None" if basis is not None else "a basis and adapt=None"
         warnings.warn(
             f"{estimator._plain}: the plain fit with {plain_basis(estimator)!r} ran instead of one "
-            f"with a learned law. Give {agree} to agree.",
+            "with a learned law. Give adapt=False to agree.",
             stacklevel=5,
         )
     return None

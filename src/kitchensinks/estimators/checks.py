@@ -38,7 +38,7 @@ def check_parameters(estimator: Any, loss: Loss) -> None:
         raise ValueError("solver='stochastic' cannot choose K: give n_components a number.")
     if estimator.selection is not None:
         check_selection(estimator.selection).check()
-        if estimator.adapt is not None or isinstance(estimator.basis, str):
+        if settings is not None or isinstance(estimator.basis, str):
             raise ValueError("selection chooses among the draws of a fixed law: give adapt=None.")
         require_dense(check_basis(estimator.basis))
         if estimator.n_components == "auto":

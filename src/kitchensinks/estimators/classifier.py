@@ -55,9 +55,10 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         kitchen-sinks paper; ``ks.L2Ball(R)``: Σc² ≤ R² on raw features, as in the thesis.
     selection : None, or ``ks.Reweighted()``: take the K draws from a larger pool by their leverage
         on the rows (dense bases).
-    adapt : None, "ard", "agop" or ``ks.Adapt(...)``: learn the law of the basis given (any basis
-        where none is). Fewer than 500 rows, more than 5000 columns and targets in which nothing
-        is found are fitted plainly: "When the plain path runs" in docs/law.md.
+    adapt : "ard", "agop" or ``ks.Adapt(...)``: learn the law of the basis given (any basis where
+        none is); None: learn it where nothing was chosen; False: never. Fewer than 500 rows, more
+        than 5000 columns and targets in which nothing is found are fitted plainly: "When the plain
+        path runs" in docs/law.md.
     standardize : zero mean, unit variance per column.
     fit_intercept : whether there is a b; without it the fit is that of the papers.
     class_weight : None, "balanced" or a dict from class to weight.
@@ -85,7 +86,8 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
     k_path_ : held-out error for every prefix of K, for n_components="auto": squared_errors,
         class_errors, the K tried and the one chosen, with the reason.
     adaptation_, feature_importances_ : where the law was learned: what was tried, what was kept and
-        why it stopped; each column's share of the distance between rows.
+        why it stopped; each column's share of the distance between rows. That is how fast the
+        function changes along a column, not how much it would miss it.
     calibration_ : from scores to probabilities (None for logistic loss).
 
     Examples
