@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kitchensinks.bases import Basis, Binning, Fourier, Maxout, ReLU, Sigmoid, Stumps
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
+from kitchensinks.estimators.adapting import FEWEST_ROWS
 from kitchensinks.rows.keys import hold_out, row_keys
 from kitchensinks.standardise import Scaler, Spread
 
@@ -90,7 +91,8 @@ def choose_basis(
 ) -> Choice:
     """The basis with the least held-out error on rows (n, d) held in memory.
 
-    The learned law is tried once, on the sample of the last round. The others go through rounds of
+    The learned law is tried once, on the sample of the last round, where that has the 500 rows that
+    it takes. The others go through rounds of
     growing samples and K: the first tries every basis, and each later one those within three
     standard errors of the best (of the difference, row by row, on the same held-out rows), while
     the time that a fit is expected to take is left of `budget` seconds. A quarter of the different
@@ -124,8 +126,9 @@ def choose_basis(
         return found
 
     running, cut_short = [name for name in names if name != LEARNED], False
-    # A law is learned from batches, however many rows there are.
-    learned = {LEARNED: tried(LEARNED, *ROUNDS[-1])} if LEARNED in names else {}
+    # A law is learned from batches, however many rows there are; of too few it is the plain one.
+    learnable = LEARNED in names and (len(fitted) >= FEWEST_ROWS or not running)
+    learned = {LEARNED: tried(LEARNED, *ROUNDS[-1])} if learnable else {}
     losses: dict[str, np.ndarray] = {}
     for n_rows, width in ROUNDS:
         now: dict[str, np.ndarray] = {}
