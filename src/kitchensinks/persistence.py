@@ -314,7 +314,7 @@ def _encode(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
     if type(value) is Reweighted:
         return {"selection": "Reweighted", "fields": value.get_params()}
     if isinstance(value, Adapt):
-        return {"adapt": vars(value)}
+        return {"adapt": value.get_params()}
     for kind, module in (("constraint", constraints), ("loss", losses)):
         if getattr(module, type(value).__name__, None) is type(value):
             own = vars(value)

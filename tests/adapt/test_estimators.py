@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.model_selection import GridSearchCV
 
 import kitchensinks as ks
 
@@ -275,6 +276,19 @@ def test_noise_of_unequal_weights_is_too():
     noise, weights = rng.normal(size=N_ROWS), rng.lognormal(sigma=1.5, size=N_ROWS)
     with pytest.warns(UserWarning, match=r"Nothing that was tried.*held-out rows.*plain fit"):
         ks.KitchenSinkRegressor(adapt=QUICK, random_state=3).fit(X, noise, sample_weight=weights)
+
+
+def test_settings_can_be_searched(tmp_path):
+    model = ks.KitchenSinkRegressor(adapt=ks.Adapt(steps=6, batch=64), random_state=0)
+    search = GridSearchCV(
+        model, {"adapt__seconds": [0.02, 0.05]}, cv=[(np.arange(600), np.arange(600, 700))]
+    )
+    search.fit(X, Y)
+    assert search.best_estimator_.adapt.seconds in (0.02, 0.05)
+    assert model.adapt.seconds is None
+    ks.save(search.best_estimator_, tmp_path / "model")
+    loaded = ks.load(tmp_path / "model")
+    assert loaded.adapt.get_params() == search.best_estimator_.adapt.get_params()
 
 
 def test_adaptation_can_be_turned_off():

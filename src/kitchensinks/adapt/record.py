@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from kitchensinks.bases.base import check_count, check_positive
 
@@ -23,8 +24,7 @@ _MAPS = {
 LAWS = ("ard", "agop")
 
 
-@dataclass(frozen=True)
-class Adapt:
+class Adapt(BaseEstimator):
     """Settings of the learning of the law, for ``adapt=``.
 
     Parameters
@@ -45,14 +45,22 @@ class Adapt:
     --------
     >>> import kitchensinks as ks
     >>> ks.Adapt(seconds=10)
-    Adapt(law='ard', steps=20, batch=1000, seconds=10, rank=None)
+    Adapt(seconds=10)
     """
 
-    law: str = "ard"
-    steps: int = 20
-    batch: int = 1000
-    seconds: float | None = None
-    rank: int | None = None
+    def __init__(
+        self,
+        law: str = "ard",
+        steps: int = 20,
+        batch: int = 1000,
+        seconds: float | None = None,
+        rank: int | None = None,
+    ) -> None:
+        self.law = law
+        self.steps = steps
+        self.batch = batch
+        self.seconds = seconds
+        self.rank = rank
 
     def check(self) -> None:
         """An error that names the setting that makes no sense."""
