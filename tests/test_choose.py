@@ -35,7 +35,7 @@ def test_the_same_rows_in_another_order_make_the_same_choice():
 
 @pytest.mark.parametrize(("n_rows", "first"), [(300, "fourier"), (900, "learned")])
 def test_no_time_is_enough_for_one(n_rows, first):
-    """The first of those that can be fitted: a law takes 500 rows."""
+    """The first of those that can be fitted: a law takes 400 rows."""
     X, y = ks.datasets.make_annulus(n_rows, random_state=0)
     choice = choose_basis(X, y, "classification", budget=0.0)
     assert len(choice.trials) == 1

@@ -91,7 +91,7 @@ def choose_basis(
 ) -> Choice:
     """The basis with the least held-out error on rows (n, d) held in memory.
 
-    The learned law is tried once, on the sample of the last round, where that has the 500 rows that
+    The learned law is tried once, on the sample of the last round, where that has the 400 rows that
     it takes. The others go through rounds of
     growing samples and K: the first tries every basis, and each later one those within three
     standard errors of the best (of the difference, row by row, on the same held-out rows), while

@@ -180,12 +180,10 @@ def test_two_stages_where_they_are_better(classes, monkeypatch, tmp_path):
 
 
 def test_few_rows_are_fitted_plainly():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = ks.KitchenSinkRegressor(random_state=0).fit(X[:100], Y[:100])
-    assert model.basis_.__class__ is ks.Fourier
-    with pytest.warns(UserWarning, match=r"There are 100 rows.*plain fit"):
-        ks.KitchenSinkRegressor(adapt="ard", random_state=0).fit(X[:100], Y[:100])
+    for adapt in (None, "ard"):
+        with pytest.warns(UserWarning, match=r"There are 399 rows.*plain fit"):
+            model = ks.KitchenSinkRegressor(adapt=adapt, random_state=0).fit(X[:399], Y[:399])
+        assert model.basis_.__class__ is ks.Fourier
     with pytest.warns(UserWarning, match=r"There are 1 rows.*plain fit"):
         ks.KitchenSinkRegressor(adapt="ard", alpha=1.0, random_state=0).fit(X[:1], Y[:1])
 
@@ -218,11 +216,13 @@ def test_a_basis_without_scales_is_fitted_plainly():
 
 
 def test_without_a_learned_law_the_model_says_why(tmp_path):
-    few = ks.KitchenSinkRegressor(random_state=0).fit(X[:100], Y[:100])
+    few = ks.KitchenSinkRegressor(random_state=0)
+    with pytest.warns(UserWarning, match="There are 100 rows"):
+        few.fit(X[:100], Y[:100])
     chosen = ks.KitchenSinkRegressor(n_components=20, random_state=0).fit(X, Y)
     reasons = {
         ks.KitchenSinkRegressor(): "not fitted. Call fit",
-        few: "There are 100 rows, and a law is learned from 500 or more",
+        few: "There are 100 rows, and a law is learned from 400 or more",
         chosen: r"chosen \(n_components=20\): leave it out, or give adapt='ard'",
     }
     for k, (model, reason) in enumerate(reasons.items()):
@@ -235,7 +235,7 @@ def test_without_a_learned_law_the_model_says_why(tmp_path):
                 assert not hasattr(copy, name)
                 with pytest.raises(AttributeError, match=f"no {name}.*{reason}"):
                     getattr(copy, name)
-    few.fit(X[:100], Y[:100]).set_params(adapt=QUICK).fit(X, Y)
+    few.set_params(adapt=QUICK).fit(X, Y)
     assert "_plain" not in vars(few)
 
 

@@ -14,7 +14,7 @@ from kitchensinks.rows.memory import memory_budget
 from kitchensinks.transform import check_basis
 
 # With fewer rows there is too little to hold out; with more columns a batch would not fit.
-FEWEST_ROWS, MOST_COLUMNS = 500, 5000
+FEWEST_ROWS, MOST_COLUMNS = 400, 5000
 # Components of the plain path where none are given.
 PLAIN_COMPONENTS = 1000
 # What leaves the choice of the features open.
@@ -162,7 +162,7 @@ def _refusal(estimator: Any, batch: Any) -> tuple[str, bool] | None:
     n_rows, n_inputs = batch.rows.shape
     counted = n_rows if batch.weights is None else int(np.count_nonzero(batch.weights))
     if counted < FEWEST_ROWS:
-        return f"There are {counted} rows, and a law is learned from {FEWEST_ROWS} or more", False
+        return f"There are {counted} rows, and a law is learned from {FEWEST_ROWS} or more", True
     if n_inputs > MOST_COLUMNS:
         return (
             f"There are {n_inputs} columns, and scales are learned for at most {MOST_COLUMNS}",

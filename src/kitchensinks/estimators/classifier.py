@@ -56,7 +56,7 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
     selection : None, or ``ks.Reweighted()``: take the K draws from a larger pool by their leverage
         on the rows (dense bases).
     adapt : "ard", "agop" or ``ks.Adapt(...)``: learn the law of the basis given (any basis where
-        none is); None: learn it where nothing was chosen; False: never. Fewer than 500 rows, more
+        none is); None: learn it where nothing was chosen; False: never. Fewer than 400 rows, more
         than 5000 columns and targets in which nothing is found are fitted plainly: "When the plain
         path runs" in docs/law.md.
     standardize : zero mean, unit variance per column.
