@@ -74,8 +74,7 @@ def choose(
     if basis is not None and not _takes_factor(basis):
         return _with_basis(task, dtype, basis, found)
     candidates = _candidates(task, basis, short, found, HOPELESS * error, bins)
-    least = min(candidate.error for candidate in candidates)
-    close = [candidate for candidate in candidates if candidate.error < _CLOSE * least]
+    close = _near_best(candidates)
     if len(close) > 1 or len(task.few.fitted) < len(task.data.fitted):
         close = [again(task, candidate) for candidate in close]
     kept = _best(close)
@@ -136,21 +135,34 @@ def _smooth(task: Task, short: Found, hopeless: float, least: float) -> Found | 
     return None
 
 
+def _near_best(candidates: list[Candidate]) -> list[Candidate]:
+    """Those whose error is close to the least, and those with a lower log loss of the classes."""
+    least = min(candidates, key=lambda candidate: candidate.error)
+    return [
+        candidate
+        for candidate in candidates
+        if candidate.error < _CLOSE * least.error or _lower(least, candidate)[0] > 0.0
+    ]
+
+
 def _best(close: list[Candidate]) -> Candidate:
     """The least squared error, or a log loss of the classes that is lower beyond doubt."""
     least = min(close, key=lambda candidate: candidate.error)
-    base = least.score.losses
-    if base is None:
-        return least
-    gains: dict[float, Candidate] = {}
+    gains = {}
     for candidate in close:
-        losses = candidate.score.losses
-        assert losses is not None, "all were fitted to the same rows"
-        lower = base - losses
-        gain = float(lower.sum())
-        if gain > _DOUBT * math.sqrt(float(np.sum(lower**2))):
+        gain, noise = _lower(least, candidate)
+        if gain > _DOUBT * noise:
             gains[gain] = candidate
     return gains[max(gains)] if gains else least
+
+
+def _lower(least: Candidate, other: Candidate) -> tuple[float, float]:
+    """By how much the log loss of another candidate is lower, and the standard error of that."""
+    base, losses = least.score.losses, other.score.losses
+    if base is None or losses is None:
+        return 0.0, 0.0
+    lower = base - losses
+    return float(lower.sum()), math.sqrt(float(np.sum(lower**2)))
 
 
 def _both(task: Task, close: list[Candidate]) -> Stages | None:
