@@ -160,7 +160,7 @@ class Adaptation:
         lines += [
             "error: squared, in units of the targets' variance; leave-one-out in short runs that",
             "compare maps, held-out elsewhere. * was kept; bases are compared by what they would",
-            "reach with all the components they may have.",
+            "reach with all the components they may have, or by a log loss that is clearly lower.",
             f"  {'stage':6}  {'tried':{width}}  {'rows':>7}  error",
         ]
         return "\n".join([*lines, *table, self.reason])
