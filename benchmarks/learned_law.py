@@ -1,7 +1,7 @@
 """The estimators with nothing chosen against boosted trees, forests and a fixed kernel: ten sets.
 
     python -m benchmarks.learned_law                      # all that is not in the results yet
-    python -m benchmarks.learned_law --sets adult,cpu_act --seeds 2 --contestants kitchensinks
+    python -m benchmarks.learned_law --sets adult cpu_act --seeds 2 --contestants kitchensinks
     python -m benchmarks.learned_law --contestants kitchensinks --again      # ours anew
     python -m benchmarks.learned_law --docs               # the table into docs/law.md
 
@@ -214,8 +214,8 @@ def render() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", default=",".join(SETS), help="names, or beginnings of them")
-    parser.add_argument("--contestants", default=",".join(CONTESTANTS))
+    parser.add_argument("--sets", nargs="+", default=list(SETS), help="names, or their beginnings")
+    parser.add_argument("--contestants", nargs="+", default=list(CONTESTANTS))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds of one run")
     parser.add_argument("--again", action="store_true", help="also what is in the results")
@@ -230,11 +230,9 @@ def main() -> None:
     if options.docs:
         render()
         return
-    begins = tuple(options.sets.split(","))
-    wanted = set(options.contestants.split(","))
     for name, contestant, seed in () if options.table else cells(options.seeds):
         key = f"{name}|{contestant}|{seed}"
-        chosen = name.startswith(begins) and contestant in wanted
+        chosen = name.startswith(tuple(options.sets)) and contestant in options.contestants
         if chosen and (options.again or key not in read()):
             tuned = settings_for(name, options.limit) if contestant == TUNED else None
             if contestant == TUNED and tuned is None:

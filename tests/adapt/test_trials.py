@@ -96,9 +96,10 @@ def test_the_log_loss_of_classes_is_the_least_over_temperatures():
         assert mean(np.eye(classes)[labels]) < 1e-6
 
 
-def test_classes_outweigh_squared_error_beyond_doubt(data, mapped):
+def test_log_loss_decides_between_laws_of_nearly_equal_squared_error(data, mapped):
     found = Found("gaussian", "standard", mapped, Law("gaussian", np.ones(3), 0.1, np.ones(1)))
-    noise = np.random.default_rng(0).normal(size=400) / 400
+    noise = np.random.default_rng(0).normal(size=400)
+    noise = (noise - noise.mean()) / noise.std() / 400  # a standard error of 0.05
 
     def candidate(error, losses):
         score = Score(error, error, losses, 1.0, 0.1, 100)
@@ -107,8 +108,9 @@ def test_classes_outweigh_squared_error_beyond_doubt(data, mapped):
     best = importlib.import_module("kitchensinks.adapt.choose")._best
     first = candidate(0.20, np.full(400, 1.0 / 400))
     chance = candidate(0.21, np.full(400, 0.95 / 400) + noise)
-    clear = candidate(0.22, np.full(400, 0.8 / 400) + noise)
+    clear = candidate(0.215, np.full(400, 0.85 / 400) + noise)
+    far = candidate(0.23, np.full(400, 0.5 / 400) + noise)
     assert best([first, chance]) is first
-    assert best([first, chance, clear]) is clear
+    assert best([first, chance, far, clear]) is clear
     # Numbers have squared error alone.
     assert best([candidate(0.2, None), candidate(0.1, None)]).error == 0.1

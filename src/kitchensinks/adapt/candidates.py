@@ -131,7 +131,7 @@ def _trial_columns(task: Task) -> int:
 
 def try_sparse(task: Task, found: Found) -> Score:
     """Binning on few rows, with the factor and ridge of the least held-out error."""
-    first = _first_factor(len(task.few.fitted), task.batch)
+    first = _first_factor(len(task.few.fitted), task.batch("laplacian"))
     return _search_grids(
         task, "basis", task.few, found, _trial_grids(task), _FIRST_RIDGE, first, 2.0, 4
     )[0]

@@ -42,9 +42,11 @@ Floats = NDArray[np.float64]
 _TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "common")}
 # A kernel this much worse than the best so far is not given settled scales; candidates this near
 # to the best are tried again with more components; two stages are kept where they are this much
-# better than either; a lower log loss of the classes outweighs a higher squared error where it is
-# lower by so many standard errors.
-_NEAR, _CLOSE, _BETTER, _DOUBT = 1.05, 1.15, 0.985, 2.5
+# better than either.
+_NEAR, _CLOSE, _BETTER = 1.05, 1.15, 0.985
+# Between squared errors this near the log loss of the classes decides, where it is lower by more
+# than chance would have it once in twenty times (in standard errors).
+_EVEN, _CHANCE = 1.1, 1.645
 
 
 def adaptable(basis: Basis) -> bool:
@@ -74,7 +76,8 @@ def choose(
     if basis is not None and not _takes_factor(basis):
         return _with_basis(task, dtype, basis, found)
     candidates = _candidates(task, basis, short, found, HOPELESS * error, bins)
-    close = _near_best(candidates)
+    least = min(candidate.error for candidate in candidates)
+    close = [candidate for candidate in candidates if candidate.error < _CLOSE * least]
     if len(close) > 1 or len(task.few.fitted) < len(task.data.fitted):
         close = [again(task, candidate) for candidate in close]
     kept = _best(close)
@@ -135,25 +138,15 @@ def _smooth(task: Task, short: Found, hopeless: float, least: float) -> Found | 
     return None
 
 
-def _near_best(candidates: list[Candidate]) -> list[Candidate]:
-    """Those whose error is close to the least, and those with a lower log loss of the classes."""
-    least = min(candidates, key=lambda candidate: candidate.error)
-    return [
-        candidate
-        for candidate in candidates
-        if candidate.error < _CLOSE * least.error or _lower(least, candidate)[0] > 0.0
-    ]
-
-
 def _best(close: list[Candidate]) -> Candidate:
-    """The least squared error, or a log loss of the classes that is lower beyond doubt."""
+    """The least squared error, or nearly that with a log loss of the classes that is lower."""
     least = min(close, key=lambda candidate: candidate.error)
-    gains = {}
+    best, most = least, 0.0
     for candidate in close:
         gain, noise = _lower(least, candidate)
-        if gain > _DOUBT * noise:
-            gains[gain] = candidate
-    return gains[max(gains)] if gains else least
+        if candidate.error < _EVEN * least.error and gain > max(most, _CHANCE * noise):
+            best, most = candidate, gain
+    return best
 
 
 def _lower(least: Candidate, other: Candidate) -> tuple[float, float]:

@@ -90,4 +90,5 @@ def short_runs(task: Task, kernel: str, names: tuple[str, ...]) -> list[tuple[fl
 
 def settled(task: Task, found: Found) -> Found:
     """The scales of a map by a longer run on larger batches."""
-    return learn(task, found.kernel, found.map, task.settings.steps, task.batch, found.law)
+    batch = task.batch(found.kernel)
+    return learn(task, found.kernel, found.map, task.settings.steps, batch, found.law)

@@ -24,7 +24,7 @@ _HELD, _HELD_SHARE, _RUNS = 5000, 0.2, 20
 # Rows whose quantiles a map by rank goes through.
 KNOT_ROWS = 10_000
 # A batch is this part of the rows, where that is between its bounds.
-_BATCH_SHARE, _SMALLEST_BATCH = 1 / 30, 300
+_BATCH_SHARE, _SMALLEST_BATCH = 1 / 4, 300
 # Columns, indicators apart, beyond which batches are halved, two maps tried and directions learned.
 _WIDE = 100
 
@@ -89,10 +89,14 @@ class Task:
     def own(self) -> Array | None:
         return None if self.weights is None else self.weights[self.places]
 
-    @property
-    def batch(self) -> int:
-        """Rows of a batch that scales are learned from."""
-        most = self.settings.batch // 2 if self.wide else self.settings.batch
+    def batch(self, kernel: str) -> int:
+        """Rows of a batch that scales are learned from: half as many do for a smooth kernel.
+
+        A column that matters from one value to the next (a day, a person) shows it only where a
+        batch has several rows of the same value: small tables, too, have large batches.
+        """
+        smooth = self.wide or kernel == "gaussian"
+        most = self.settings.batch // 2 if smooth else self.settings.batch
         least = min(_SMALLEST_BATCH, most)
         return int(np.clip(_BATCH_SHARE * self.counted, least, most))
 

