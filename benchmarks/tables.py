@@ -1,4 +1,4 @@
-"""The estimators with nothing chosen against LightGBM's defaults on 43 tables of other people.
+"""The estimators with nothing chosen against LightGBM's defaults on 41 tables of other people.
 
     python -m benchmarks.tables             # what is not in the results yet, and how it stands
     python -m benchmarks.tables --again     # ours anew
@@ -24,6 +24,7 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 from benchmarks.law_contestants import OURS, PEER, lightgbm, ours
+from benchmarks.learned_law import Split
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "tables.json"
@@ -116,12 +117,8 @@ def run(name: str, contestant: str, seed: int) -> dict[str, float]:
     start = time.process_time()
     model.fit(train, fitted)
     seconds = time.process_time() - start
-    found = model.predict(test)
-    if JOBS[name].classes:
-        error = float(np.mean(found != truth))
-    else:
-        error = float(np.sqrt(np.mean((found - truth) ** 2)) / np.std(target))
-    return {"error": 100 * error, "fit": seconds}
+    error = Split(task, train, fitted, test, truth).error(model.predict(test))
+    return {"error": error, "fit": seconds}
 
 
 def read() -> dict[str, dict[str, float]]:
@@ -135,9 +132,9 @@ def table(results: dict[str, dict[str, float]]) -> str:
         errors, times = [], []
         for contestant in (OURS, PEER):
             runs = [results.get(f"{name}|{contestant}|{seed}") for seed in range(SEEDS)]
-            done = [run for run in runs if run is not None]
-            errors.append(np.array([run["error"] for run in done]))
-            times.append(float(np.median([run["fit"] for run in done])) if done else np.nan)
+            done = [one for one in runs if one is not None]
+            errors.append(np.array([one["error"] for one in done]))
+            times.append(float(np.median([one["fit"] for one in done])) if done else np.nan)
         if not (len(errors[0]) and len(errors[1])):
             continue
         means = [float(one.mean()) for one in errors]

@@ -1,0 +1,127 @@
+"""What else was tried for the goals of the learned law that are not met, with settings of `Adapt`.
+
+    python -m benchmarks.attempts           # what is not in the results yet, and the tables
+    python -m benchmarks.attempts --docs    # the tables into docs/law.md
+
+Sets, splits and errors are those of `benchmarks.learned_law`; one thread, in one process.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import kitchensinks as ks
+from benchmarks.learned_law import split
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "attempts.json"
+PAGE, BEGIN, END = ROOT / "docs" / "law.md", "<!-- attempts -->", "<!-- end of attempts -->"
+SEEDS = 3
+
+Options = dict[str, Any]
+FREE: dict[str, Options] = {
+    "nothing chosen": {},
+    "four times the last fit: seconds=6": {"adapt": ks.Adapt(seconds=6.0)},
+    "three times the steps: steps=60": {"adapt": ks.Adapt(steps=60)},
+    "twice the batch: batch=2000": {"adapt": ks.Adapt(batch=2000)},
+    "half the batch: batch=500": {"adapt": ks.Adapt(batch=500)},
+    "half the steps: steps=10": {"adapt": ks.Adapt(steps=10)},
+    "a third of the last fit: seconds=0.5": {"adapt": ks.Adapt(seconds=0.5)},
+    "all three, for time": {"adapt": ks.Adapt(steps=10, batch=500, seconds=0.5)},
+    "scales by gradients: law='agop'": {"adapt": ks.Adapt(law="agop")},
+    "directions by gradients: law='agop', rank=10": {"adapt": ks.Adapt(law="agop", rank=10)},
+    "Fourier features alone": {"basis": ks.Fourier(), "adapt": "ard"},
+    "the plain path: adapt=False": {"adapt": False},
+}
+_PAIRS = ks.Fourier(form="paired", projection="orthogonal")
+FIXED: dict[str, Options] = {
+    "directions chosen on held-out rows": {"basis": _PAIRS, "n_components": 5000, "adapt": "ard"},
+    "directions by gradients: law='agop', rank=784": {
+        "basis": _PAIRS,
+        "n_components": 5000,
+        "adapt": ks.Adapt(law="agop", rank=784),
+    },
+    "scales by gradients: law='agop'": {
+        "basis": _PAIRS,
+        "n_components": 5000,
+        "adapt": ks.Adapt(law="agop"),
+    },
+    "one bandwidth: adapt=None": {"basis": _PAIRS, "n_components": 5000, "adapt": None},
+}
+ATTEMPTS = {
+    "adult": FREE,
+    "house_16H": FREE,
+    "KDD Cup 99": FREE,
+    "phoneme frames": {name: FREE[name] for name in FREE if "rank" not in name},
+    "MNIST": FIXED,
+}
+
+
+def run(name: str, options: Options, seed: int) -> dict[str, float]:
+    """Error in percent and processor seconds to fit."""
+    data = split(name, seed)
+    classes = data.task == "classification"
+    kind = ks.KitchenSinkClassifier if classes else ks.KitchenSinkRegressor
+    model = kind(random_state=seed, **options)
+    start = time.process_time()
+    model.fit(data.train, data.target)
+    seconds = time.process_time() - start
+    return {"error": data.error(model.predict(data.test)), "fit": seconds}
+
+
+def read() -> dict[str, dict[str, float]]:
+    return dict(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
+
+
+def tables(results: dict[str, dict[str, float]]) -> str:
+    """Markdown: mean error ± deviation and the median of the seconds."""
+    out = []
+    for attempts, names in ((FREE, [n for n in ATTEMPTS if n != "MNIST"]), (FIXED, ["MNIST"])):
+        out += ["", "| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+        for attempt in attempts:
+            row = []
+            for name in names:
+                runs = [results.get(f"{name}|{attempt}|{seed}") for seed in range(SEEDS)]
+                done = [one for one in runs if one is not None]
+                if done:
+                    errors = [one["error"] for one in done]
+                    seconds = float(np.median([one["fit"] for one in done]))
+                    spread = f" ± {np.std(errors):.2f}" if len(errors) > 1 else ""
+                    row.append(f"{np.mean(errors):.2f}{spread} ({seconds:.1f} s)")
+                else:
+                    row.append("–")
+            out.append(f"| {attempt} | " + " | ".join(row) + " |")
+    return "\n".join(out[1:])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", nargs="+", default=list(ATTEMPTS))
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--docs", action="store_true", help="put what there is into docs/law.md")
+    options = parser.parse_args()
+    if options.docs:
+        before, rest = PAGE.read_text().split(BEGIN)
+        PAGE.write_text(f"{before}{BEGIN}\n{tables(read())}\n{END}{rest.split(END)[1]}")
+        return
+    for seed in range(options.seeds):
+        for name in options.sets:
+            for attempt, chosen in ATTEMPTS[name].items():
+                key = f"{name}|{attempt}|{seed}"
+                if key in read() or (seed and attempt.startswith("one bandwidth")):
+                    continue
+                with threadpool_limits(1):
+                    value = run(name, chosen, seed)
+                results = {**read(), key: value}
+                RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+                print(key, value, flush=True)
+    print(tables(read()))
+
+
+if __name__ == "__main__":
+    main()
