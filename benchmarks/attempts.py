@@ -1,7 +1,7 @@
 """What else was tried for the goals of the learned law that are not met, with settings of `Adapt`.
 
     python -m benchmarks.attempts           # what is not in the results yet, and the tables
-    python -m benchmarks.attempts --docs    # the tables into docs/law.md
+    python -m benchmarks.report             # the table into docs/law.md
 
 Sets, splits and errors are those of `benchmarks.learned_law`; one thread, in one process.
 """
@@ -20,7 +20,6 @@ from benchmarks.learned_law import split
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "attempts.json"
-PAGE, BEGIN, END = ROOT / "docs" / "law.md", "<!-- attempts -->", "<!-- end of attempts -->"
 SEEDS = 3
 
 Options = dict[str, Any]
@@ -39,7 +38,7 @@ FREE: dict[str, Options] = {
     "the plain path: adapt=False": {"adapt": False},
 }
 _PAIRS = ks.Fourier(form="paired", projection="orthogonal")
-FIXED: dict[str, Options] = {
+PIXELS: dict[str, Options] = {
     "directions chosen on held-out rows": {"basis": _PAIRS, "n_components": 5000, "adapt": "ard"},
     "directions by gradients: law='agop', rank=784": {
         "basis": _PAIRS,
@@ -58,7 +57,7 @@ ATTEMPTS = {
     "house_16H": FREE,
     "KDD Cup 99": FREE,
     "phoneme frames": {name: FREE[name] for name in FREE if "rank" not in name},
-    "MNIST": FIXED,
+    "MNIST": PIXELS,
 }
 
 
@@ -81,7 +80,7 @@ def read() -> dict[str, dict[str, float]]:
 def tables(results: dict[str, dict[str, float]]) -> str:
     """Markdown: mean error ± deviation and the median of the seconds."""
     out = []
-    for attempts, names in ((FREE, [n for n in ATTEMPTS if n != "MNIST"]), (FIXED, ["MNIST"])):
+    for attempts, names in ((FREE, [n for n in ATTEMPTS if n != "MNIST"]), (PIXELS, ["MNIST"])):
         out += ["", "| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
         for attempt in attempts:
             row = []
@@ -103,17 +102,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", default=list(ATTEMPTS))
     parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--docs", action="store_true", help="put what there is into docs/law.md")
     options = parser.parse_args()
-    if options.docs:
-        before, rest = PAGE.read_text().split(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}\n{tables(read())}\n{END}{rest.split(END)[1]}")
-        return
     for seed in range(options.seeds):
         for name in options.sets:
             for attempt, chosen in ATTEMPTS[name].items():
                 key = f"{name}|{attempt}|{seed}"
-                if key in read() or (seed and attempt.startswith("one bandwidth")):
+                if key in read():
                     continue
                 with threadpool_limits(1):
                     value = run(name, chosen, seed)

@@ -3,7 +3,7 @@
     python -m benchmarks.learned_law                      # all that is not in the results yet
     python -m benchmarks.learned_law --sets adult cpu_act --seeds 2 --contestants kitchensinks
     python -m benchmarks.learned_law --contestants kitchensinks --again      # ours anew
-    python -m benchmarks.learned_law --docs               # the table into docs/law.md
+    python -m benchmarks.report                           # the table into docs/law.md
 
 Each run is a process of its own on one thread; a finished one is written at once, so that the work
 can be stopped and taken up again: ours and LightGBM's default on all sets first, then their other
@@ -29,7 +29,6 @@ from benchmarks.law_contestants import CONTESTANTS, LARGE, OURS, PEER, TUNED, UN
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "learned_law.json"
-PAGE, BEGIN, END = ROOT / "docs" / "law.md", "<!-- results -->", "<!-- end of results -->"
 # name -> (data set, by seed, components of ours or None); the cheapest first.
 SETS: dict[str, tuple[str, bool, int | None]] = {
     "cpu_act": ("cpu_act", True, None),
@@ -230,13 +229,6 @@ def table(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def render() -> None:
-    """Put the table between its marks in the docs."""
-    text = PAGE.read_text()
-    before, rest = text.split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{table(read())}\n{END}{rest.split(END)[1]}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", default=list(SETS), help="names, or their beginnings")
@@ -245,15 +237,11 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds of one run")
     parser.add_argument("--again", action="store_true", help="also what is in the results")
     parser.add_argument("--table", action="store_true", help="print what there is")
-    parser.add_argument("--docs", action="store_true", help="put what there is into docs/law.md")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         print(json.dumps(run(*json.loads(options.one))))
-        return
-    if options.docs:
-        render()
         return
     for name, contestant, seed in () if options.table else cells(options.seeds):
         key = f"{name}|{contestant}|{seed}"

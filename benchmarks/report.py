@@ -1,12 +1,21 @@
-"""The tables of README.md and docs/benchmarks.md, and the plots of the latter, from results/."""
+"""The tables of README.md, docs/benchmarks.md and docs/law.md, and plots, from results/.
+
+python -m benchmarks.report
+"""
 
 import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from benchmarks import attempts, learned_law, tables
+from benchmarks.law_contestants import FIXED, OURS, PEER
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 README, PAGE = HERE.parent / "README.md", HERE.parent / "docs" / "benchmarks.md"
+LAW = HERE.parent / "docs" / "law.md"
 PICTURES = HERE.parent / "docs" / "pictures"
 # Works that the README shows; the page shows all.
 HEADLINES = (
@@ -43,6 +52,24 @@ def fits_table(work: dict[str, Any], names: tuple[str, ...] | None = None) -> st
                 f"| {name} | {contestant} | {row['fit_seconds']:.3g}{spread} | {ratio:.2f} | "
                 f"{row['memory_mb']:.0f} | {row['test_error_percent']:.2f} |"
             )
+    return "\n".join(lines)
+
+
+def law_table(results: dict[str, Any]) -> str:
+    """With nothing chosen: error and processor seconds of ours, of trees and of a fixed kernel."""
+    names = (OURS, PEER, FIXED)
+    lines = ["| set | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    for name, runs in learned_law.summaries(results).items():
+        cells = []
+        for contestant in names:
+            own = runs.get(contestant)
+            if own is None:
+                cells.append("out of memory" if f"{name}|{contestant}|0" in results else "–")
+                continue
+            error = np.mean([run["error"] for run in own])
+            seconds = np.median([run["fit"] for run in own])
+            cells.append(f"{error:.2f} ({seconds:.2g} s)")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -92,7 +119,25 @@ def fill(text: str, parts: dict[str, str]) -> str:
 
 
 def readme(text: str) -> str:
-    return fill(text, {"results": fits_table(load("fits")["work"], HEADLINES)})
+    return fill(
+        text,
+        {
+            "law": law_table(load("learned_law")),
+            "tables": tables.summary(load("tables")),
+            "results": fits_table(load("fits")["work"], HEADLINES),
+        },
+    )
+
+
+def law(text: str) -> str:
+    return fill(
+        text,
+        {
+            "results": learned_law.table(load("learned_law")),
+            "tables": tables.table(load("tables")),
+            "attempts": attempts.tables(load("attempts")),
+        },
+    )
 
 
 def page(text: str) -> str:
@@ -124,6 +169,7 @@ def draw() -> None:
 def main() -> None:
     README.write_text(readme(README.read_text()))
     PAGE.write_text(page(PAGE.read_text()))
+    LAW.write_text(law(LAW.read_text()))
     if "growth" in load("speed"):
         draw()
 

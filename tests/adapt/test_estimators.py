@@ -143,6 +143,43 @@ def test_several_outputs_weights_and_sparse_rows():
     np.testing.assert_allclose(few.predict(X_NEW), dense.predict(X_NEW), rtol=1e-6)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e-300])
+def test_equal_weights_are_none(unit, learned):
+    model = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0).fit(X, Y, np.full(N_ROWS, unit))
+    np.testing.assert_array_equal(model.adaptation_.scales, learned.adaptation_.scales)
+
+
+def test_a_row_is_never_predicted_by_its_copy():
+    """Weights hardly change what is learned: no row comes twice into a batch."""
+    rng = np.random.default_rng(3)
+    noisy = Y + rng.normal(size=N_ROWS)
+    scores = []
+    for weights in (None, rng.uniform(0.9, 1.1, N_ROWS)):
+        model = ks.KitchenSinkRegressor(random_state=0).fit(X, noisy, weights)
+        scores.append(model.score(X_NEW, Y_NEW))
+    assert scores[1] > scores[0] - 0.03
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6])
+def test_outputs_count_the_same_whatever_their_units(unit):
+    both = np.column_stack([Y, unit * X[:, 3]])
+    model = ks.KitchenSinkRegressor(random_state=0).fit(X, both)
+    wrong = model.predict(X_NEW)[:, 0] - Y_NEW
+    assert np.mean(wrong**2) < 0.05 * np.var(Y_NEW)
+
+
+@pytest.mark.parametrize("columns", [5, 120])
+def test_heavy_tails_and_outliers_do_no_harm(columns):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(900, columns))
+    target = rows[:, 0] + rows[:, 1]
+    heavy = np.exp(6.0 * rows) if columns == 5 else rows.copy()
+    heavy[3] = 1e7
+    heavy[rng.random(heavy.shape) < 0.02] = 1e6
+    model = ks.KitchenSinkRegressor(random_state=0).fit(heavy[:600], target[:600])
+    assert model.score(heavy[600:], target[600:]) > 0.7
+
+
 def test_batches_are_measured_by_the_law_of_the_first():
     model = ks.KitchenSinkRegressor(adapt=QUICK, random_state=0)
     with pytest.warns(UserWarning, match="freezes"):

@@ -39,7 +39,9 @@ from kitchensinks.standardise import Warp
 
 Floats = NDArray[np.float64]
 
-_TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "common")}
+# Maps that are tried, of wide tables and of others, and those that wide tables are turned from.
+_TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "common", "mix")}
+_TURNED = ("squash", "common")
 # A kernel this much worse than the best so far is not given settled scales; candidates this near
 # to the best are tried again with more components; two stages are kept where they are this much
 # better than either.
@@ -115,7 +117,7 @@ def _candidates(
 
     gaussian = basis is None or _kernel_of(basis) == "gaussian"
     if task.wide and task.n_inputs <= MOST_TURNED and gaussian and not agop:
-        for other in turned(task, _TRIED[True]):
+        for other in turned(task, tuple(dict.fromkeys([*_TURNED, short.map]))):
             add(other)
     if bins:
         add(found, sparse=True)
@@ -211,7 +213,7 @@ def _with_basis(
     """A basis with a bandwidth of its own: the scales are brought to a mean square of one."""
     scales = found.law.scales
     scaler = found.warp.times(1.0 / math.sqrt(np.mean(scales**2)))
-    resolved = basis.resolve(scaler.apply(task.pool[:2000], np.float64))
+    resolved = basis.resolve(scaler.apply(task.sample[:2000], np.float64))
     count = affordable(task, basis.sparse).components
     reason = "the basis was given, with a bandwidth of its own"
     kept = replace(found, warp=scaler)
@@ -248,7 +250,7 @@ def _frozen(
 
 def importances(task: Task, scaler: Warp, kernel: str) -> Floats:
     """Each column's share of the distance between rows, (d,), summing to one."""
-    rows = scaler.turned(np.empty((0, 0))).apply(task.pool, np.float64)
+    rows = scaler.turned(np.empty((0, 0))).apply(task.sample, np.float64)
     gap = rows - np.roll(rows, 1, axis=0)
     if scaler.rotation.size:
         # ‖R'Δ‖² = Σ_j Δ_j·(RR'Δ)_j; a column that others outweigh may have less than nothing.

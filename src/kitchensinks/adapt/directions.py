@@ -182,9 +182,7 @@ def _along_slopes(
 def _found(task: Task, kernel: str, name: str, learned: Warp, errors: list[float]) -> Found:
     """What was learned, with the kernel's own γ put into the scales, so that factors mean the same
     as after `settled`."""
-    places = task.data.fitted[:2000]
-    shown = learned.apply(task.pool[places], np.float64)
-    resolved = Fourier(kernel=kernel).resolve(shown, task.data.weights_of(places))
+    resolved = Fourier(kernel=kernel).resolve(learned.apply(task.sample[:2000], np.float64))
     gamma = float(np.asarray(resolved.gamma))
     unit = gamma if kernel == "laplacian" else math.sqrt(gamma)
     law = Law(kernel, unit * learned.factor, math.nan, np.array(errors))

@@ -68,8 +68,11 @@ def encode(
         counted = np.sort(counted[Words(0, 0, stream=9).permutation(len(counted))[:POOL]])
     own = None if weights is None else weights[counted]
     errors = []
+    classes = kind == "classification"
     for one in tried:
-        task = Task(one[counted], coded[counted], own, 0, Adapt(), lambda text: None)
+        task = Task(
+            one[counted], coded[counted], own, 0, Adapt(), lambda text: None, classes=classes
+        )
         errors.append(short_runs(task, "laplacian", ("squash",))[0][0])
     return tried[0 if errors[0] <= _EQUAL * min(errors) else int(np.argmin(errors))]
 

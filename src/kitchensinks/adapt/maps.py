@@ -8,7 +8,7 @@ from numba import get_num_threads
 from scipy.spatial.distance import pdist
 
 from kitchensinks.adapt.scales import Law, learn_scales
-from kitchensinks.adapt.task import KNOT_ROWS, Task
+from kitchensinks.adapt.task import Task
 from kitchensinks.bases import Basis, Binning, Fourier
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
@@ -46,7 +46,7 @@ class Found:
 
 def mapped(task: Task, name: str) -> Warp:
     """A map of the columns with equal scales."""
-    return warp(task.spread, task.pool[:KNOT_ROWS], *_MAPS[name])
+    return warp(task.spread, task.sample, *_MAPS[name])
 
 
 def learn(
@@ -60,7 +60,7 @@ def learn(
     # As many rows as the batches can use.
     end = len(task.held) + max(2000, steps * batch)
     rows = plain.apply(task.pool[len(task.held) : end], np.float32)
-    few = rows[: 300 if task.wide else 500]
+    few = plain.apply(task.sample[: 300 if task.wide else 500], np.float32)
     distance = pdist(few, "cityblock" if kernel == "laplacian" else "euclidean")
     typical = float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
     start = np.full(task.n_inputs, 1.0 / typical)
@@ -75,15 +75,17 @@ def short_runs(task: Task, kernel: str, names: tuple[str, ...]) -> list[tuple[fl
     """Each map with the scales of a short run, over the same batches, and its leave-one-out error;
     the least error first."""
 
+    batch = min(SHORT_BATCH, task.largest_batch)
+
     def short(name: str) -> Found:
-        return learn(task, kernel, name, _SHORT_STEPS, SHORT_BATCH)
+        return learn(task, kernel, name, _SHORT_STEPS, batch)
 
     scores = []
     with single_blas(), ThreadPoolExecutor(get_num_threads()) as pool:
         runs = list(pool.map(short, names))
     for name, found in zip(names, runs, strict=True):
         error = float(np.mean(found.law.errors[-_SHORT_STEPS // 3 :]))
-        task.note("map", f"{kernel}, {name}", SHORT_BATCH, error)
+        task.note("map", f"{kernel}, {name}", batch, error)
         scores.append((error, found))
     return sorted(scores, key=lambda score: score[0])
 

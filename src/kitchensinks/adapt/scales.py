@@ -22,15 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import ssyr2k, ssyrk
 from scipy.linalg.lapack import spotrf, spotri
+from sklearn.metrics.pairwise import euclidean_distances
 
 from kitchensinks.numerics.pairs import mirror, pair_distances, weighted_distances
 
 Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
-# (places of the batch) -> rows (m, d), targets (m, outputs)
+# (step, size of the batch) -> rows (m, d), targets (m, outputs)
 Batches = Callable[[int, int], tuple[Narrow, Narrow]]
 
-KERNELS = ("laplacian", "gaussian")
 _RIDGES = (1e-3, 3.0)
 _FIRST_RIDGE = 0.05
 # Adam's memory of gradients and of their squares, and its rate.
@@ -142,19 +142,15 @@ def gradient(
 
 
 def kernel_matrix(rows: Narrow, scales: Floats, columns: Columns | None) -> Narrow:
-    """K of a batch: Laplacian where the columns are given, else Gaussian."""
+    """K of a batch: Laplacian where the columns are given, else Gaussian.
+
+    Squared distances are differences of products, so they are worked out in float64: with one row
+    far out, those of the others would have no digit left, and K might not be positive definite.
+    """
     if columns is not None:
         exponent = columns.distances(scales)
     else:
-        scaled = rows * scales.astype(np.float32)
-        scaled -= scaled.mean(axis=0)
-        length = np.einsum("ij,ij->i", scaled, scaled)
-        exponent = scaled @ scaled.T
-        exponent *= -2.0
-        exponent += length[:, None]
-        exponent += length
-        np.maximum(exponent, 0.0, out=exponent)
-        np.fill_diagonal(exponent, 0.0)
+        exponent = euclidean_distances(rows * scales, squared=True).astype(np.float32)
     np.negative(exponent, out=exponent)
     return np.exp(exponent, out=exponent)
 

@@ -21,8 +21,10 @@ POOL, _POOL_ENTRIES = 45_000, 2**24
 # Rows of the pool that first trials are fitted to.
 _FEW = 8000
 _HELD, _HELD_SHARE, _RUNS = 5000, 0.2, 20
-# Rows whose quantiles a map by rank goes through.
-KNOT_ROWS = 10_000
+# A number that no step of learning has.
+_NO_STEP = 2**20
+# Rows that stand for all where quantiles and distances are looked at.
+SAMPLE = 10_000
 # A batch is this part of the rows, where that is between its bounds.
 _BATCH_SHARE, _SMALLEST_BATCH = 1 / 4, 300
 # Columns, indicators apart, beyond which batches are halved, two maps tried and directions learned.
@@ -33,8 +35,9 @@ _WIDE = 100
 class Task:
     """Rows (n, d), targets (n, outputs) and weights, with a pool of them in memory.
 
-    asked: the number of components, where it was given; classes: the targets are above zero in the
-    column of their class (of two classes: for the second).
+    asked: the number of draws, where it was given; classes: the targets are above zero in the
+    column of their class (of two classes: for the second), else each output counts in units of its
+    own deviation.
     """
 
     source: Any
@@ -54,19 +57,23 @@ class Task:
         self.counted = len(counted)
         size = min(len(counted), POOL, max(2000, _POOL_ENTRIES // self.n_inputs))
         order, held = _in_runs(counted, size, self.seed)
-        self.held, self.rest = order[:held], order[held:]
-        self.places = order[:size]
+        self.held, self.places = order[:held], order[:size]
+        self.own = _shares(self.weights, self.places)
         self.spread = spread_of(self.source, self.weights)
         self.pool = densify(self.source[self.places]).astype(np.float64, copy=False)
         self.level = np.average(self.targets[self.places], axis=0, weights=self.own)
         centred = self.targets[self.places] - self.level
+        if not self.classes:
+            spread = np.sqrt(np.average(centred**2, axis=0, weights=self.own))
+            centred /= np.where(spread > 0.0, spread, 1.0)
         self.unit = float(np.average(np.sum(centred**2, axis=1), weights=self.own))
         self.learned = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
-        self.hot = indicators(self.spread, self.pool[:KNOT_ROWS])
+        self.sample = self.pool[self._sample(held)]
+        self.hot = indicators(self.spread, self.sample)
         self.wide = bool(np.count_nonzero(~self.hot) > _WIDE)
         self.data = Rows(
             self.pool,
-            self.targets[self.places] - self.level,
+            centred,
             self.own,
             np.arange(held, size),
             np.arange(held),
@@ -85,9 +92,16 @@ class Task:
             return (targets[:, 0] > 0).astype(np.int64)
         return targets.argmax(axis=1)
 
-    @property
-    def own(self) -> Array | None:
-        return None if self.weights is None else self.weights[self.places]
+    def _sample(self, held: int) -> NDArray[np.intp]:
+        """Places in the pool of rows to learn from, as often as their weights say."""
+        places = np.arange(held, len(self.places))
+        if self.own is None:
+            return places[:SAMPLE]
+        shares = self.own[held:] / self.own[held:].sum()
+        return places[self._random(_NO_STEP).choice(len(places), min(len(places), SAMPLE), p=shares)]
+
+    def _random(self, step: int) -> np.random.Generator:
+        return np.random.Generator(np.random.Philox(key=[self.seed, 2**32 + step]))
 
     def batch(self, kernel: str) -> int:
         """Rows of a batch that scales are learned from: half as many do for a smooth kernel.
@@ -98,7 +112,12 @@ class Task:
         smooth = self.wide or kernel == "gaussian"
         most = self.settings.batch // 2 if smooth else self.settings.batch
         least = min(_SMALLEST_BATCH, most)
-        return int(np.clip(_BATCH_SHARE * self.counted, least, most))
+        return min(int(np.clip(_BATCH_SHARE * self.counted, least, most)), self.largest_batch)
+
+    @property
+    def largest_batch(self) -> int:
+        """Half of the rows to learn from, so that every batch is another one."""
+        return max(2, len(self.learned) // 2)
 
     def note(self, stage: str, what: str, rows: int, error: float) -> None:
         self.trials.append(Trial(stage, what, rows, error))
@@ -106,24 +125,26 @@ class Task:
 
     def batches(self, rows: NDArray[np.float32]) -> Callable[[int, int], Any]:
         """Batches of the mapped pool without its held-out rows: (step, size) -> rows, targets."""
-        own = self.own
         chance = None
-        if own is not None:
-            chance = own[len(self.held) :][: len(rows)]
+        if self.own is not None:
+            chance = self.own[len(self.held) :][: len(rows)]
             chance = chance / chance.sum()
 
         def batch(step: int, size: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-            random = np.random.Generator(np.random.Philox(key=[self.seed, 2**32 + step]))
-            # No more than half of the rows, so that every batch is another one.
-            size = min(size, max(2, len(rows) // 2))
-            if chance is None:
-                chosen = random.choice(len(rows), size, replace=False)
-            else:
-                chosen = random.choice(len(rows), size, p=chance)
+            # No row comes twice: its copy would predict it when it is left out.
+            size = min(size, len(rows) if chance is None else int(np.count_nonzero(chance)))
+            chosen = self._random(step).choice(len(rows), size, replace=False, p=chance)
             targets = self.learned[chosen]
             return rows[chosen], targets - targets.mean(axis=0)
 
         return batch
+
+
+def _shares(weights: Array | None, places: NDArray[np.intp]) -> Array | None:
+    """Weights of the pool up to one, or None where they are all the same."""
+    if weights is None or not np.ptp(weights[places]):
+        return None
+    return weights[places] / weights[places].max()
 
 
 def _in_runs(counted: NDArray[np.intp], size: int, seed: int) -> tuple[NDArray[np.intp], int]:
