@@ -273,15 +273,14 @@ def _sparse_again(task: Task, candidate: Candidate) -> Candidate:
 
 def ridge_for(task: Task, candidate: Candidate, basis: Basis, count: int) -> float:
     """The ridge of dense features on the pool, `count` of them, as far as the memory goes: more
-    features want a weaker one."""
+    features want a weaker one, and so do classes than their squared error."""
     score, found = candidate.score, candidate.found
     # It holds the Gram in float64 and copies of it.
     count = min(count, int(math.sqrt(task.memory / 50.0)))
-    if count <= _MORE * score.components:
+    if count <= _MORE * score.components and not task.classes:
         return score.ridge
-    fit = dense_fit(
-        task.data, _frozen(task, basis, found.warp.times(score.factor), count), score.ridge
-    )
+    frozen = _frozen(task, basis, found.warp.times(score.factor), count)
+    fit = dense_fit(task.data, frozen, score.ridge, by_classes=True)
     name = _dense_name(count, found, score.factor, fit.ridge)
     task.note("ridge", name, len(task.data.fitted), fit.error)
     return fit.ridge

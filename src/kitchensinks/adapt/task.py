@@ -98,7 +98,9 @@ class Task:
         if self.own is None:
             return places[:SAMPLE]
         shares = self.own[held:] / self.own[held:].sum()
-        return places[self._random(_NO_STEP).choice(len(places), min(len(places), SAMPLE), p=shares)]
+        return places[
+            self._random(_NO_STEP).choice(len(places), min(len(places), SAMPLE), p=shares)
+        ]
 
     def _random(self, step: int) -> np.random.Generator:
         return np.random.Generator(np.random.Philox(key=[self.seed, 2**32 + step]))

@@ -24,7 +24,7 @@ from kitchensinks.standardise import Warp
 # Ridges tried for dense features, strong to weak, and the weakest of all: the features limit the
 # fit too, so that the best is often weak.
 _DENSE_RIDGES = (1.0, 0.1, 0.01, 0.001)
-_WEAKEST = 1e-4
+_WEAKEST = 1e-5
 # The strongest, for each fitted row: it leaves next to nothing of the features.
 _STRONGEST = 1e3
 _BLOCK = 8192
@@ -124,10 +124,13 @@ class DenseFit(NamedTuple):
         return out
 
 
-def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit:
+def dense_fit(
+    data: Rows, frozen: Frozen, near: float | None = None, by_classes: bool = False
+) -> DenseFit:
     """A ridge fit on dense features of the fitted rows.
 
-    Four ridges, or `near` where that is given, and from the best of them on while the error falls.
+    Four ridges, or `near` where that is given, and from the best of them on while the error falls,
+    or, `by_classes`, their log loss.
     """
     own = data.weights_of(data.fitted)
     shares = np.ones(len(data.fitted)) if own is None else own * (len(own) / own.sum())
@@ -136,8 +139,11 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit
     held = frozen.features(data.rows[data.held]) - mean.astype(frozen.dtype)
     found: dict[float, tuple[float, Array]] = {}
 
-    def solve(ridge: float, size: int) -> tuple[float, Array] | None:
-        """Error and weights with the first `size` features, each as much larger."""
+    def scores(weights: Array) -> Array:
+        return held[:, : len(weights)] @ weights.astype(held.dtype) + level
+
+    def solve(ridge: float, size: int) -> Array | None:
+        """Weights of the first `size` features, each as much larger."""
         shifted = gram[:size, :size] * (len(gram) / size)
         shifted[np.diag_indices_from(shifted)] += ridge
         root = math.sqrt(len(gram) / size)
@@ -145,13 +151,14 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit
             factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             return None
-        weights = root * cho_solve(factor, root * cross[:size])
-        return data.error(held[:, :size] @ weights.astype(held.dtype) + level), weights
+        return np.asarray(root * cho_solve(factor, root * cross[:size]))
 
     def attempt(ridge: float) -> None:
-        fitted = solve(ridge, len(gram))
-        if fitted is not None:
-            found[ridge] = fitted
+        weights = solve(ridge, len(gram))
+        if weights is not None:
+            losses = data.losses(scores(weights)) if by_classes else None
+            cost = data.error(scores(weights)) if losses is None else float(losses.sum())
+            found[ridge] = cost, weights
 
     if near is not None:
         attempt(near)
@@ -165,11 +172,10 @@ def dense_fit(data: Rows, frozen: Frozen, near: float | None = None) -> DenseFit
             if ridge not in found and ridge <= _STRONGEST * len(data.fitted):
                 attempt(ridge)
         best = min(found, key=lambda ridge: found[ridge][0])
-    half = solve(best, max(1, len(gram) // 2))
-    error, weights = found[best]
-    part = math.inf if half is None else half[0]
-    losses = data.losses(held @ weights.astype(held.dtype) + level)
-    return DenseFit(error, part, losses, best, frozen, weights, mean, level)
+    half, weights = solve(best, max(1, len(gram) // 2)), found[best][1]
+    part = math.inf if half is None else data.error(scores(half))
+    whole = scores(weights)
+    return DenseFit(data.error(whole), part, data.losses(whole), best, frozen, weights, mean, level)
 
 
 def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Array, Array, Array]:
