@@ -1,7 +1,6 @@
 """The learned law behind the estimators: when it runs, what it keeps, and what it refuses."""
 
 import pickle
-import sys
 import warnings
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 
 import kitchensinks as ks
+from kitchensinks.adapt import law
 
 QUICK = ks.Adapt(steps=6, batch=64, seconds=0.05)
 N_ROWS = 700
@@ -114,6 +114,29 @@ def test_a_basis_given_keeps_its_kind(basis, tmp_path):
     np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
 
 
+@pytest.mark.parametrize(
+    "adapt", ["ard", "agop", ks.Adapt(law="agop", rank=2)], ids=["ard", "agop", "agop 2"]
+)
+@pytest.mark.parametrize(
+    "basis",
+    [
+        ks.Union([ks.Fourier(), ks.ReLU()]),
+        ks.Custom(
+            sample=lambda rng, d, count: rng.standard_normal((count, d + 1)),
+            features=lambda rows, theta: np.cos(rows @ theta[:, 1:].T + 9 * theta[:, 0]),
+        ),
+    ],
+    ids=["union", "custom"],
+)
+def test_any_smooth_basis_is_given_a_law(basis, adapt):
+    """Two of five columns matter, which a law of equal scales does not see."""
+    scores = []
+    for one in (None, adapt):
+        model = ks.KitchenSinkRegressor(basis, 300, adapt=one, random_state=0).fit(X, Y)
+        scores.append(model.score(X_NEW, Y_NEW))
+    assert 1 - scores[1] < 0.5 * (1 - scores[0])
+
+
 @pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
 def test_classes_probabilities_and_losses(loss):
     labels = np.array(["low", "middle", "high"])[np.digitize(Y, [-0.3, 0.3])]
@@ -191,10 +214,8 @@ def test_batches_are_measured_by_the_law_of_the_first():
 
 @pytest.mark.parametrize("classes", [False, True])
 def test_two_stages_where_they_are_better(classes, monkeypatch, tmp_path):
-    # The function of that name hides the module.
-    choosing = sys.modules["kitchensinks.adapt.choose"]
-    monkeypatch.setattr(choosing, "_CLOSE", 100.0)
-    monkeypatch.setattr(choosing, "_BETTER", 100.0)
+    monkeypatch.setattr(law, "_CLOSE", 100.0)
+    monkeypatch.setattr(law, "_BETTER", 100.0)
     targets, new = (Y > 0, Y_NEW > 0) if classes else (Y, Y_NEW)
     kind = ks.KitchenSinkClassifier if classes else ks.KitchenSinkRegressor
     model = kind(adapt=QUICK, random_state=0).fit(X, targets)
@@ -209,7 +230,7 @@ def test_two_stages_where_they_are_better(classes, monkeypatch, tmp_path):
     if classes:
         np.testing.assert_array_equal(again.predict_proba(X_NEW), model.predict_proba(X_NEW))
     # Never kept where they are no better.
-    monkeypatch.setattr(choosing, "_BETTER", 0.0)
+    monkeypatch.setattr(law, "_BETTER", 0.0)
     assert not isinstance(kind(adapt=QUICK, random_state=0).fit(X, targets).basis_, ks.Union)
 
 
@@ -247,7 +268,7 @@ def test_a_hundred_thousand_columns_are_fitted_plainly():
 
 
 def test_a_basis_without_scales_is_fitted_plainly():
-    for basis in (ks.Stumps(), ks.Union([ks.Fourier(), ks.ReLU()])):
+    for basis in (ks.Stumps(), ks.Union([ks.Fourier(), ks.Stumps()])):
         with pytest.warns(UserWarning, match=r"law of .* cannot be learned.*Fourier.*plain fit"):
             ks.KitchenSinkRegressor(basis, 30, adapt="ard", random_state=0).fit(X, Y)
 

@@ -1,12 +1,11 @@
 """Small fits that choose basis, bandwidth and ridge: what is shared must not change the answer."""
 
-import importlib
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
+from kitchensinks.adapt import law
 from kitchensinks.adapt.candidates import Candidate, Limit, grown
 from kitchensinks.adapt.maps import Found
 from kitchensinks.adapt.scales import Law
@@ -105,7 +104,7 @@ def test_log_loss_decides_between_laws_of_nearly_equal_squared_error(data, mappe
         score = Score(error, error, losses, 1.0, 0.1, 100)
         return Candidate(score, False, found, Limit(100, ""), error, None)
 
-    best = importlib.import_module("kitchensinks.adapt.choose")._best
+    best = law._best
     first = candidate(0.20, np.full(400, 1.0 / 400))
     chance = candidate(0.21, np.full(400, 0.95 / 400) + noise)
     clear = candidate(0.215, np.full(400, 0.85 / 400) + noise)

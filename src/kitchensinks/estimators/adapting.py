@@ -174,7 +174,7 @@ def _refusal(estimator: Any, batch: Any) -> tuple[str, bool] | None:
     if not adaptable(plain_basis(estimator)):
         return (
             f"The law of {plain_basis(estimator)!r} cannot be learned, only those of Binning, "
-            "Fourier, ReLU, Sigmoid and Maxout",
+            "Fourier, ReLU, Sigmoid, Maxout, Custom and Union of these",
             True,
         )
     return None

@@ -5,7 +5,6 @@ import numbers
 from typing import Any
 
 from kitchensinks.adapt import check_adapt
-from kitchensinks.bases import Binning
 from kitchensinks.bases.base import check_count, check_positive
 from kitchensinks.constraints import Constraint
 from kitchensinks.fitting import check_solver
@@ -19,13 +18,15 @@ from kitchensinks.transform import check_basis, check_dtype
 
 def check_parameters(estimator: Any, loss: Loss) -> None:
     """Everything that can be said without looking at the rows."""
-    if not (isinstance(estimator.basis, str) and estimator.basis == "auto"):
-        check_basis(estimator.basis).check()
     settings = check_adapt(estimator.adapt)
-    if settings is not None and settings.law == "agop" and isinstance(estimator.basis, Binning):
+    given = None
+    if not (isinstance(estimator.basis, str) and estimator.basis == "auto"):
+        given = check_basis(estimator.basis)
+        given.check()
+    if settings is not None and settings.law == "agop" and given is not None and given.sparse:
         raise ValueError(
             f"adapt={estimator.adapt!r} takes gradients, and {estimator.basis!r} has none: give "
-            "adapt='ard', or Fourier, ReLU, Sigmoid or Maxout."
+            "adapt='ard', or a basis without bins."
         )
     if estimator.n_components is not None:
         check_components(estimator.n_components)

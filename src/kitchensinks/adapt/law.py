@@ -33,7 +33,7 @@ from kitchensinks.adapt.directions import by_gradients, turned
 from kitchensinks.adapt.maps import MOST_TURNED, Found, settled
 from kitchensinks.adapt.record import Adaptation
 from kitchensinks.adapt.task import Task
-from kitchensinks.bases import Basis, Binning, Fourier, Maxout, ReLU, Sigmoid, Union
+from kitchensinks.bases import Basis, Binning, Custom, Fourier, Maxout, ReLU, Sigmoid, Union
 from kitchensinks.features import Frozen
 from kitchensinks.standardise import Warp
 
@@ -53,7 +53,9 @@ _EVEN, _CHANCE = 1.1, 1.645
 
 def adaptable(basis: Basis) -> bool:
     """Whether learned scales of the columns change the features of a basis."""
-    return isinstance(basis, Binning | Fourier | ReLU | Sigmoid | Maxout)
+    if isinstance(basis, Union):
+        return all(adaptable(part) for part in basis.bases)
+    return isinstance(basis, Binning | Fourier | ReLU | Sigmoid | Maxout | Custom)
 
 
 def choose(
