@@ -1,16 +1,16 @@
 """Small fits that choose basis, bandwidth and ridge: what is shared must not change the answer."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from kitchensinks.adapt import law
-from kitchensinks.adapt.candidates import Candidate, Limit, grown
-from kitchensinks.adapt.maps import Found
-from kitchensinks.adapt.scales import Law
-from kitchensinks.adapt.trials import GridFits, Rows, Score
-from kitchensinks.bases import Binning
+from kitchensinks.adapt.candidates import grown
+from kitchensinks.adapt.trials import GridFits, Rows, Score, dense_fit, preferred
+from kitchensinks.bases import Binning, Fourier
+from kitchensinks.features import Frozen
 from kitchensinks.numerics.simplex import log_losses
 from kitchensinks.standardise import Spread, warp
 
@@ -95,21 +95,24 @@ def test_the_log_loss_of_classes_is_the_least_over_temperatures():
         assert mean(np.eye(classes)[labels]) < 1e-6
 
 
-def test_log_loss_decides_between_laws_of_nearly_equal_squared_error(data, mapped):
-    found = Found("gaussian", "standard", mapped, Law("gaussian", np.ones(3), 0.1, np.ones(1)))
+def test_log_loss_decides_between_nearly_equal_squared_errors():
     noise = np.random.default_rng(0).normal(size=400)
     noise = (noise - noise.mean()) / noise.std() / 400  # a standard error of 0.05
+    first = np.full(400, 1.0 / 400)
+    by_chance = np.full(400, 0.95 / 400) + noise
+    clearly = np.full(400, 0.85 / 400) + noise
+    assert preferred([0.20, 0.21], [first, by_chance]) == 0
+    assert preferred([0.20, 0.21, 0.215], [first, by_chance, clearly]) == 2
+    # But not where the squared error is another one, and numbers have squared error alone.
+    assert preferred([0.20, 0.23], [first, clearly]) == 0
+    assert preferred([0.20, 0.10], [None, None]) == 1
 
-    def candidate(error, losses):
-        score = Score(error, error, losses, 1.0, 0.1, 100)
-        return Candidate(score, False, found, Limit(100, ""), error, None)
 
-    best = law._best
-    first = candidate(0.20, np.full(400, 1.0 / 400))
-    chance = candidate(0.21, np.full(400, 0.95 / 400) + noise)
-    clear = candidate(0.215, np.full(400, 0.85 / 400) + noise)
-    far = candidate(0.23, np.full(400, 0.5 / 400) + noise)
-    assert best([first, chance]) is first
-    assert best([first, chance, far, clear]) is clear
-    # Numbers have squared error alone.
-    assert best([candidate(0.2, None), candidate(0.1, None)]).error == 0.1
+def test_classes_may_have_another_ridge(data, mapped):
+    """The one whose squared error is about the least and whose log loss is lower."""
+    frozen = Frozen(mapped, Fourier(gamma=1.0), 0, 3, 200, np.dtype(np.float64))
+    labels = (data.targets[:, 0] > 0).astype(np.int64)
+    own = replace(data, targets=np.sign(data.targets), level=np.zeros(1), labels=labels)
+    plain, chosen = (dense_fit(own, frozen, by_classes=by) for by in (False, True))
+    assert chosen.error < 1.1 * plain.error
+    assert chosen.losses.sum() <= plain.losses.sum()

@@ -33,6 +33,7 @@ from kitchensinks.adapt.directions import by_gradients, turned
 from kitchensinks.adapt.maps import MOST_TURNED, Found, settled
 from kitchensinks.adapt.record import Adaptation
 from kitchensinks.adapt.task import Task
+from kitchensinks.adapt.trials import preferred
 from kitchensinks.bases import Basis, Binning, Custom, Fourier, Maxout, ReLU, Sigmoid, Union
 from kitchensinks.features import Frozen
 from kitchensinks.standardise import Warp
@@ -46,9 +47,6 @@ _TURNED = ("squash", "common")
 # to the best are tried again with more components; two stages are kept where they are this much
 # better than either.
 _NEAR, _CLOSE, _BETTER = 1.05, 1.15, 0.985
-# Between squared errors this near the log loss of the classes decides, where it is lower by more
-# than chance would have it once in twenty times (in standard errors).
-_EVEN, _CHANCE = 1.1, 1.645
 
 
 def adaptable(basis: Basis) -> bool:
@@ -84,9 +82,10 @@ def choose(
     close = [candidate for candidate in candidates if candidate.error < _CLOSE * least]
     if len(close) > 1 or len(task.few.fitted) < len(task.data.fitted):
         close = [again(task, candidate) for candidate in close]
-    kept = _best(close)
+    errors = [candidate.error for candidate in close]
+    kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
     # Two stages are compared by squared error: where the classes have chosen, they are not.
-    if stages and task.asked is None and kept.error == min(one.error for one in close):
+    if stages and task.asked is None and kept.error == min(errors):
         both = _both(task, close)
         if both is not None:
             return _in_stages(task, dtype, both)
@@ -140,26 +139,6 @@ def _smooth(task: Task, short: Found, hopeless: float, least: float) -> Found | 
     if error < hopeless and try_dense(task, found, 0.0).error < _NEAR * least:
         return settled(task, found)
     return None
-
-
-def _best(close: list[Candidate]) -> Candidate:
-    """The least squared error, or nearly that with a log loss of the classes that is lower."""
-    least = min(close, key=lambda candidate: candidate.error)
-    best, most = least, 0.0
-    for candidate in close:
-        gain, noise = _lower(least, candidate)
-        if candidate.error < _EVEN * least.error and gain > max(most, _CHANCE * noise):
-            best, most = candidate, gain
-    return best
-
-
-def _lower(least: Candidate, other: Candidate) -> tuple[float, float]:
-    """By how much the log loss of another candidate is lower, and the standard error of that."""
-    base, losses = least.score.losses, other.score.losses
-    if base is None or losses is None:
-        return 0.0, 0.0
-    lower = base - losses
-    return float(lower.sum()), math.sqrt(float(np.sum(lower**2)))
 
 
 def _both(task: Task, close: list[Candidate]) -> Stages | None:

@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,6 +30,9 @@ _STRONGEST = 1e3
 _BLOCK = 8192
 # Where fits on bins that are only compared stop.
 _ROUGH, _ROUGH_STEPS = 1e-2, 50
+# Between squared errors this near the log loss of the classes decides, where it is lower by more
+# than chance would have it once in twenty times (in standard errors).
+_EVEN, _CHANCE = 1.1, 1.645
 # No more of an error than this share is expected to go away with more components.
 _MOST_GAIN = 0.5
 
@@ -129,8 +132,8 @@ def dense_fit(
 ) -> DenseFit:
     """A ridge fit on dense features of the fitted rows.
 
-    Four ridges, or `near` where that is given, and from the best of them on while the error falls,
-    or, `by_classes`, their log loss.
+    Four ridges, or `near` where that is given, and from the best of them on while the error falls;
+    `by_classes`: of those that are about as good, the one that `preferred` takes.
     """
     own = data.weights_of(data.fitted)
     shares = np.ones(len(data.fitted)) if own is None else own * (len(own) / own.sum())
@@ -156,9 +159,7 @@ def dense_fit(
     def attempt(ridge: float) -> None:
         weights = solve(ridge, len(gram))
         if weights is not None:
-            losses = data.losses(scores(weights)) if by_classes else None
-            cost = data.error(scores(weights)) if losses is None else float(losses.sum())
-            found[ridge] = cost, weights
+            found[ridge] = data.error(scores(weights)), weights
 
     if near is not None:
         attempt(near)
@@ -172,6 +173,19 @@ def dense_fit(
             if ridge not in found and ridge <= _STRONGEST * len(data.fitted):
                 attempt(ridge)
         best = min(found, key=lambda ridge: found[ridge][0])
+    if by_classes:
+        least = found[best][0]
+        for ratio in (3.0, 1.0 / 3.0):
+            ridge = best
+            while ridge in found and found[ridge][0] < _EVEN * least:
+                ridge *= ratio
+                within = _WEAKEST <= ridge <= _STRONGEST * len(data.fitted)
+                if within and ridge not in found:
+                    attempt(ridge)
+        tried = list(found)
+        errors = [found[ridge][0] for ridge in tried]
+        losses = [data.losses(scores(found[ridge][1])) for ridge in tried]
+        best = tried[preferred(errors, losses)]
     half, weights = solve(best, max(1, len(gram) // 2)), found[best][1]
     part = math.inf if half is None else data.error(scores(half))
     whole = scores(weights)
@@ -203,6 +217,24 @@ def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Arra
     shift /= len(data.fitted)
     gram -= len(data.fitted) * np.outer(shift, shift)
     return gram, cross, mean + shift
+
+
+def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:
+    """Which has the least squared error, or nearly that with a lower log loss of the classes.
+
+    >>> few, many = np.full(50, 0.01), np.full(50, 0.02)
+    >>> preferred([0.20, 0.21, 0.30], [many, few, few]), preferred([0.2, 0.1], [None, None])
+    (1, 1)
+    """
+    least = int(np.argmin(errors))
+    best, most, base = least, 0.0, losses[least]
+    for k, (error, own) in enumerate(zip(errors, losses, strict=True)):
+        if base is None or own is None or error >= _EVEN * errors[least]:
+            continue
+        gain, noise = float(np.sum(base - own)), math.sqrt(float(np.sum((base - own) ** 2)))
+        if gain > max(most, _CHANCE * noise):
+            best, most = k, gain
+    return best
 
 
 class GridFits:
