@@ -312,3 +312,22 @@ def test_tables_that_do_not_fit_together():
     again = model.fit(FRAME[["size"]], TARGET)
     assert again.columns_ is None
     assert again.n_features_in_ == 1
+
+
+def test_intervals_are_categories_in_their_order():
+    """Columns of `pandas.cut`."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=500)})
+    frame["bin"] = pd.cut(frame["x"], 5)
+    model = ks.KitchenSinkRegressor(random_state=0).fit(frame, frame["x"] ** 2)
+    assert model.score(frame, frame["x"] ** 2) > 0.9
+    model.fit(frame.assign(bin=pd.arrays.IntervalArray(frame["bin"])), frame["x"] ** 2)
+    assert model.score(frame, frame["x"] ** 2) > 0.9
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_two_columns_of_one_name(missing):
+    rows = np.random.default_rng(0).normal(size=(500, 2))
+    rows[0, 0] = np.nan if missing else 0.0
+    with pytest.raises(ValueError, match="two columns named 'a': rename"):
+        ks.KitchenSinkRegressor().fit(pd.DataFrame(rows, columns=["a", "a"]), rows[:, 1])

@@ -40,7 +40,7 @@ _SPEED = 1e8
 _BIN_COST, _GRAM_COST = 8.0, 1.0 / 300.0
 MOST_GRIDS, MOST_COLUMNS = 1000, 6000
 # Nominal seconds of the last fit where none are given, and for each entry of the table.
-_SECONDS, _SECONDS_AN_ENTRY = 1.5, 2.6e-7
+_SECONDS, _SECONDS_AN_ENTRY = 1.5, 3e-7
 # Components are enough where more would lower the held-out error by less than this share.
 _ENOUGH = 0.002
 # The best bandwidth factor and ridge of bins grow with about these powers of the number of rows;

@@ -37,7 +37,7 @@ class Adapt(BaseEstimator):
     batch : rows of a batch, at most; a quarter of the table where that is less (but 300), half as
         many for smooth kernels and wide tables.
     seconds : what the last fit may cost, on a machine that makes 10⁸ features a second, or None
-        for 1.5 and 0.26 for each million entries of the table. It limits the number of components,
+        for 1.5 and 0.3 for each million entries of the table. It limits the number of components,
         and so no clock has a part in the result.
     rank : "agop" only: the number of learned directions that the rows are turned to (fewer where
         the others matter to nothing), or None to scale the columns as they are.

@@ -297,7 +297,7 @@ class KitchenSink(BaseEstimator):
             raise ValueError(
                 f"X is {describe(X)}, and fit had a table: give a table with the same columns."
             )
-        with advice(tables=True):
+        with advice(tables=not hasattr(X, "columns")):
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
         if self.standardize and X.dtype == np.float64:
             check_size(X, np.float64)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.rows.columns import Columns
-from kitchensinks.rows.tables import Table, open_table
+from kitchensinks.rows.tables import Table, check_schema, open_table
 from kitchensinks.rows.view import Rows, known_targets
 
 
@@ -35,6 +35,7 @@ def is_mixed(rows: Any) -> bool:
         return False
     if not (hasattr(rows, "columns") and hasattr(rows, "__getitem__") and hasattr(rows, "shape")):
         return False
+    check_schema("X", [str(name) for name in rows.columns])
     return any(not _is_plain(rows[name]) for name in list(rows.columns))
 
 

@@ -9,6 +9,7 @@ import glob
 import hashlib
 import os
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -206,8 +207,9 @@ def _to_arrow(source: Any) -> Any:
     kind = type(source).__module__.split(".")[0]
     if kind == "pandas":
         renamed = source.rename(columns=str)
+        check_schema("the pandas table", list(renamed.columns))
         try:
-            return pa.Table.from_pandas(renamed, preserve_index=False)
+            return pa.Table.from_pandas(_without_intervals(renamed), preserve_index=False)
         except pa.ArrowException as error:
             raise ValueError(
                 f"A column of the pandas table mixes kinds of values ({error}): make it numbers "
@@ -220,9 +222,20 @@ def _to_arrow(source: Any) -> Any:
     )
 
 
+def _without_intervals(frame: Any) -> Any:
+    """Intervals (of `pandas.cut`) as their names, in their order."""
+    for name, dtype in frame.dtypes.items():
+        kinds = getattr(dtype, "categories", None)
+        if kinds is not None and str(kinds.dtype).startswith("interval"):
+            frame[name] = frame[name].cat.rename_categories([str(kind) for kind in kinds])
+        elif str(dtype).startswith("interval"):
+            frame[name] = frame[name].astype(str)
+    return frame
+
+
 def check_schema(label: str, names: list[str]) -> None:
     """Column names that can tell columns apart."""
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"{label} has two columns named {twice[0]!r}: rename one of them.")
     if not names:
