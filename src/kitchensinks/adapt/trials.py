@@ -21,10 +21,11 @@ from kitchensinks.rows import block_slices
 from kitchensinks.solvers.binned import Bins, binned_ridge, share_bins
 from kitchensinks.standardise import Warp
 
-# Ridges tried for dense features, strong to weak, and the weakest of all: the features limit the
-# fit too, so that the best is often weak.
+# Ridges tried for dense features, strong to weak, and the weakest of all, of numbers and of classes:
+# the features limit the fit too, so that the best is often weak; but numbers may be far off where
+# there were few rows.
 _DENSE_RIDGES = (1.0, 0.1, 0.01, 0.001)
-_WEAKEST = 1e-5
+_WEAKEST, _WEAKEST_OF_CLASSES = 1e-4, 1e-5
 # The strongest, for each fitted row: it leaves next to nothing of the features.
 _STRONGEST = 1e3
 _BLOCK = 8192
@@ -141,6 +142,8 @@ def dense_fit(
     gram, cross, mean = _sums(data, frozen, shares, level)
     held = frozen.features(data.rows[data.held]) - mean.astype(frozen.dtype)
     found: dict[float, tuple[float, Array]] = {}
+    weakest = _WEAKEST if data.labels is None else _WEAKEST_OF_CLASSES
+    strongest = _STRONGEST * len(data.fitted)
 
     def scores(weights: Array) -> Array:
         return held[:, : len(weights)] @ weights.astype(held.dtype) + level
@@ -169,8 +172,8 @@ def dense_fit(
     best, before = min(found, key=lambda ridge: found[ridge][0]), math.nan
     while best != before:
         before = best
-        for ridge in (3.0 * best, max(best / 3.0, _WEAKEST)):
-            if ridge not in found and ridge <= _STRONGEST * len(data.fitted):
+        for ridge in (3.0 * best, max(best / 3.0, weakest)):
+            if ridge not in found and ridge <= strongest:
                 attempt(ridge)
         best = min(found, key=lambda ridge: found[ridge][0])
     if by_classes:
@@ -179,8 +182,7 @@ def dense_fit(
             ridge = best
             while ridge in found and found[ridge][0] < _EVEN * least:
                 ridge *= ratio
-                within = _WEAKEST <= ridge <= _STRONGEST * len(data.fitted)
-                if within and ridge not in found:
+                if ridge not in found and weakest <= ridge <= strongest:
                     attempt(ridge)
         tried = list(found)
         errors = [found[ridge][0] for ridge in tried]
