@@ -21,9 +21,9 @@ from kitchensinks.rows import block_slices
 from kitchensinks.solvers.binned import Bins, binned_ridge, share_bins
 from kitchensinks.standardise import Warp
 
-# Ridges tried for dense features, strong to weak, and the weakest of all, of numbers and of classes:
-# the features limit the fit too, so that the best is often weak; but numbers may be far off where
-# there were few rows.
+# Ridges tried for dense features, strong to weak, and the weakest of numbers and of classes: the
+# features limit the fit too, so that the best is often weak; but numbers may be far off where there
+# were few rows.
 _DENSE_RIDGES = (1.0, 0.1, 0.01, 0.001)
 _WEAKEST, _WEAKEST_OF_CLASSES = 1e-4, 1e-5
 # The strongest, for each fitted row: it leaves next to nothing of the features.
