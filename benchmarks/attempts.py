@@ -1,6 +1,6 @@
 """What else was tried for the goals of the learned law that are not met, with settings of `Adapt`.
 
-    python -m benchmarks.attempts           # what is not in the results yet, and the tables
+    python -m benchmarks.attempts           # what is not in the results yet, and the table
     python -m benchmarks.report             # the table into docs/law.md
 
 Sets, splits and errors are those of `benchmarks.learned_law`; one thread, in one process.
@@ -23,7 +23,7 @@ RESULTS = ROOT / "benchmarks" / "results" / "attempts.json"
 SEEDS = 3
 
 Options = dict[str, Any]
-FREE: dict[str, Options] = {
+EACH: dict[str, Options] = {
     "nothing chosen": {},
     "four times the last fit: seconds=6": {"adapt": ks.Adapt(seconds=6.0)},
     "three times the steps: steps=60": {"adapt": ks.Adapt(steps=60)},
@@ -37,27 +37,11 @@ FREE: dict[str, Options] = {
     "Fourier features alone": {"basis": ks.Fourier(), "adapt": "ard"},
     "the plain path: adapt=False": {"adapt": False},
 }
-_PAIRS = ks.Fourier(form="paired", projection="orthogonal")
-PIXELS: dict[str, Options] = {
-    "directions chosen on held-out rows": {"basis": _PAIRS, "n_components": 5000, "adapt": "ard"},
-    "directions by gradients: law='agop', rank=784": {
-        "basis": _PAIRS,
-        "n_components": 5000,
-        "adapt": ks.Adapt(law="agop", rank=784),
-    },
-    "scales by gradients: law='agop'": {
-        "basis": _PAIRS,
-        "n_components": 5000,
-        "adapt": ks.Adapt(law="agop"),
-    },
-    "one bandwidth: adapt=None": {"basis": _PAIRS, "n_components": 5000, "adapt": None},
-}
 ATTEMPTS = {
-    "adult": FREE,
-    "house_16H": FREE,
-    "KDD Cup 99": FREE,
-    "phoneme frames": {name: FREE[name] for name in FREE if "rank" not in name},
-    "MNIST": PIXELS,
+    "adult": EACH,
+    "house_16H": EACH,
+    "KDD Cup 99": EACH,
+    "phoneme frames": {name: EACH[name] for name in EACH if "rank" not in name},
 }
 
 
@@ -77,25 +61,23 @@ def read() -> dict[str, dict[str, float]]:
     return dict(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
 
 
-def tables(results: dict[str, dict[str, float]]) -> str:
+def table(results: dict[str, dict[str, float]]) -> str:
     """Markdown: mean error ± deviation and the median of the seconds."""
-    out = []
-    for attempts, names in ((FREE, [n for n in ATTEMPTS if n != "MNIST"]), (PIXELS, ["MNIST"])):
-        out += ["", "| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
-        for attempt in attempts:
-            row = []
-            for name in names:
-                runs = [results.get(f"{name}|{attempt}|{seed}") for seed in range(SEEDS)]
-                done = [one for one in runs if one is not None]
-                if done:
-                    errors = [one["error"] for one in done]
-                    seconds = float(np.median([one["fit"] for one in done]))
-                    spread = f" ± {np.std(errors):.2f}" if len(errors) > 1 else ""
-                    row.append(f"{np.mean(errors):.2f}{spread} ({seconds:.1f} s)")
-                else:
-                    row.append("–")
-            out.append(f"| {attempt} | " + " | ".join(row) + " |")
-    return "\n".join(out[1:])
+    lines = ["| | " + " | ".join(ATTEMPTS) + " |", "|---" * (len(ATTEMPTS) + 1) + "|"]
+    for attempt in EACH:
+        row = []
+        for name in ATTEMPTS:
+            runs = [results.get(f"{name}|{attempt}|{seed}") for seed in range(SEEDS)]
+            done = [one for one in runs if one is not None]
+            if not done:
+                row.append("–")
+                continue
+            errors = [one["error"] for one in done]
+            seconds = float(np.median([one["fit"] for one in done]))
+            spread = f" ± {np.std(errors):.2f}" if len(errors) > 1 else ""
+            row.append(f"{np.mean(errors):.2f}{spread} ({seconds:.1f} s)")
+        lines.append(f"| {attempt} | " + " | ".join(row) + " |")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -114,7 +96,7 @@ def main() -> None:
                 results = {**read(), key: value}
                 RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
                 print(key, value, flush=True)
-    print(tables(read()))
+    print(table(read()))
 
 
 if __name__ == "__main__":

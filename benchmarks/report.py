@@ -68,7 +68,7 @@ def law_table(results: dict[str, Any]) -> str:
                 continue
             error = np.mean([run["error"] for run in own])
             seconds = np.median([run["fit"] for run in own])
-            cells.append(f"{error:.2f} ({seconds:.2g} s)")
+            cells.append(f"{error:.2f} ({seconds:.{1 if seconds < 10 else 0}f} s)")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -135,7 +135,7 @@ def law(text: str) -> str:
         {
             "results": learned_law.table(load("learned_law")),
             "tables": tables.table(load("tables")),
-            "attempts": attempts.tables(load("attempts")),
+            "attempts": attempts.table(load("attempts")),
         },
     )
 
