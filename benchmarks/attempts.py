@@ -7,16 +7,15 @@ Sets, splits and errors are those of `benchmarks.learned_law`; one thread, in on
 """
 
 import argparse
-import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 import kitchensinks as ks
-from benchmarks.learned_law import split
+from benchmarks.learned_law import complete, split
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "attempts.json"
@@ -57,10 +56,6 @@ def run(name: str, options: Options, seed: int) -> dict[str, float]:
     return {"error": data.error(model.predict(data.test)), "fit": seconds}
 
 
-def read() -> dict[str, dict[str, float]]:
-    return dict(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
-
-
 def table(results: dict[str, dict[str, float]]) -> str:
     """Markdown: mean error ± deviation and the median of the seconds."""
     lines = ["| | " + " | ".join(ATTEMPTS) + " |", "|---" * (len(ATTEMPTS) + 1) + "|"]
@@ -85,18 +80,13 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(ATTEMPTS))
     parser.add_argument("--seeds", type=int, default=SEEDS)
     options = parser.parse_args()
-    for seed in range(options.seeds):
-        for name in options.sets:
-            for attempt, chosen in ATTEMPTS[name].items():
-                key = f"{name}|{attempt}|{seed}"
-                if key in read():
-                    continue
-                with threadpool_limits(1):
-                    value = run(name, chosen, seed)
-                results = {**read(), key: value}
-                RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
-                print(key, value, flush=True)
-    print(table(read()))
+    cells = [
+        (f"{name}|{attempt}|{seed}", partial(run, name, chosen, seed))
+        for seed in range(options.seeds)
+        for name in options.sets
+        for attempt, chosen in ATTEMPTS[name].items()
+    ]
+    print(table(complete(RESULTS, cells)))
 
 
 if __name__ == "__main__":

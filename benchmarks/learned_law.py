@@ -19,11 +19,12 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmarks.law_contestants import CONTESTANTS, LARGE, OURS, PEER, TUNED, UNSEEDED, ours, tune
 
@@ -164,6 +165,20 @@ def write(key: str, value: dict[str, Any]) -> None:
     part = RESULTS.with_suffix(".part")
     part.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
     part.replace(RESULTS)
+
+
+def complete(
+    path: Path, work: Iterable[tuple[str, Callable[[], dict[str, float]]]]
+) -> dict[str, dict[str, float]]:
+    """Run what a file has no result of, here and on one thread, and write each result at once."""
+    results = dict(json.loads(path.read_text())) if path.exists() else {}
+    for key, job in work:
+        if key not in results:
+            with threadpool_limits(1):
+                results[key] = job()
+            path.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+            print(key, results[key], flush=True)
+    return results
 
 
 def settings_for(name: str, limit: float) -> dict[str, Any] | None:

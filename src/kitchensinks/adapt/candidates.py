@@ -280,7 +280,7 @@ def ridge_for(task: Task, candidate: Candidate, basis: Basis, count: int) -> flo
     if count <= _MORE * score.components and not task.classes:
         return score.ridge
     frozen = _frozen(task, basis, found.warp.times(score.factor), count)
-    fit = dense_fit(task.data, frozen, score.ridge, by_classes=True)
+    fit = dense_fit(task.data, frozen, score.ridge, by_classes=task.classes)
     name = _dense_name(count, found, score.factor, fit.ridge)
     task.note("ridge", name, len(task.data.fitted), fit.error)
     return fit.ridge

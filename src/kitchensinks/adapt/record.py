@@ -34,8 +34,8 @@ class Adapt(BaseEstimator):
         outer product of a fitted function.
     steps : steps of "ard", each on a batch of its own; rounds of fit and gradient of "agop" are
         a seventh of it.
-    batch : rows of a batch, at most; a quarter of the table where that is less (but 300), half as
-        many for smooth kernels and wide tables.
+    batch : rows of a batch, at most (half of it for smooth kernels and wide tables); a quarter of
+        the table where that is less, but 300.
     seconds : what the last fit may cost, on a machine that makes 10⁸ features a second, or None
         for 1.5 and 0.3 for each million entries of the table. It limits the number of components,
         and so no clock has a part in the result.

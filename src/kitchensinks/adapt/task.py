@@ -24,10 +24,10 @@ _HELD, _HELD_SHARE, _RUNS = 5000, 0.2, 20
 # A number that no step of learning has.
 _NO_STEP = 2**20
 # Rows that stand for all where quantiles and distances are looked at.
-SAMPLE = 10_000
+_SAMPLE = 10_000
 # A batch is this part of the rows, where that is between its bounds.
 _BATCH_SHARE, _SMALLEST_BATCH = 1 / 4, 300
-# Columns, indicators apart, beyond which batches are halved, two maps tried and directions learned.
+# Columns, indicators apart, beyond which batches are halved, other maps tried, directions learned.
 _WIDE = 100
 
 
@@ -96,10 +96,10 @@ class Task:
         """Places in the pool of rows to learn from, as often as their weights say."""
         places = np.arange(held, len(self.places))
         if self.own is None:
-            return places[:SAMPLE]
+            return places[:_SAMPLE]
         shares = self.own[held:] / self.own[held:].sum()
         return places[
-            self._random(_NO_STEP).choice(len(places), min(len(places), SAMPLE), p=shares)
+            self._random(_NO_STEP).choice(len(places), min(len(places), _SAMPLE), p=shares)
         ]
 
     def _random(self, step: int) -> np.random.Generator:
