@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from kitchensinks.experiments.machine import commit
-from kitchensinks.experiments.machine import machine as described
+from kitchensinks.papers.experiments.machine import commit
+from kitchensinks.papers.experiments.machine import machine as described
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "fits.json"

@@ -32,7 +32,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import kitchensinks as ks
-from kitchensinks import datasets
+from kitchensinks.papers import datasets
 
 SIX_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2)
 SEED = 0

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
 from benchmarks.__main__ import HERE, machine
-from kitchensinks.depth import ReLUSum
+from kitchensinks.papers.depth import ReLUSum
 
 RESULTS = HERE / "results" / "geometry.json"
 Rows = list[dict[str, Any]]

@@ -89,7 +89,7 @@ class Split(NamedTuple):
 
 
 def split(name: str, seed: int) -> Split:
-    from kitchensinks import datasets
+    from kitchensinks.papers import datasets
 
     source, by_seed, _ = SETS[name]
     options: dict[str, Any] = {"random_state": seed} if by_seed else {}

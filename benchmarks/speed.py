@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
 from benchmarks.__main__ import machine
-from kitchensinks import datasets
+from kitchensinks.papers import datasets
 
 RESULTS = Path(__file__).parent / "results" / "speed.json"
 

@@ -1,4 +1,4 @@
-"""Draw every bound of kitchensinks.theory for docs/bounds.md: `python docs/plot_bounds.py`.
+"""Draw every bound of kitchensinks.papers.theory for docs/bounds.md: `python docs/plot_bounds.py`.
 
 One function draws one figure, saved under its name in docs/figures. FIGURES tells which bounds each
 shows; an inverse is a ring on the curve of its bound. Dots are errors observed with fixed seeds, of
@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from scipy.special import chndtr, gammaincc, ndtri
 from threadpoolctl import threadpool_limits
 
-from kitchensinks import theory
+from kitchensinks.papers import theory
 
 FOLDER = Path(__file__).parent / "figures"
 COLOURS = ["#0068a8", "#c9510c", "#2a8c5f", "#8a4fa3"]

@@ -14,7 +14,7 @@ from plot_bounds import COLOURS, STYLE, shorten
 from threadpoolctl import threadpool_limits
 
 import kitchensinks as ks
-from kitchensinks import selection
+from kitchensinks import inspect as selection
 
 FOLDER = Path(__file__).parent / "pictures"
 

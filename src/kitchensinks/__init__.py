@@ -7,8 +7,8 @@ __version__ = "0.1.0"
 
 # Public names and the rooms that hold them, imported when first asked for.
 _HOMES = {
-    "kitchensinks.adapt": ("Adapt",),
-    "kitchensinks.bases": (
+    "kitchensinks.law": ("Adapt",),
+    "kitchensinks.features.bases": (
         "Binning",
         "Custom",
         "Fourier",
@@ -19,21 +19,29 @@ _HOMES = {
         "Stumps",
         "Union",
     ),
-    "kitchensinks.constraints": ("L2Ball", "SupBall"),
-    "kitchensinks.selection": ("Reweighted",),
-    "kitchensinks.checkpoint": ("Checkpoint",),
-    "kitchensinks.persistence": ("load", "save"),
-    "kitchensinks.export": ("to_onnx",),
-    "kitchensinks.rows.columns": ("Columns",),
-    "kitchensinks.rows.tables": ("open_table",),
-    "kitchensinks.rows.view": ("Rows", "targets"),
-    "kitchensinks.transform": ("RandomFeatures",),
+    "kitchensinks.problem.constraints": ("L2Ball", "SupBall"),
+    "kitchensinks.features.reweighted": ("Reweighted",),
+    "kitchensinks.files.checkpoint": ("Checkpoint",),
+    "kitchensinks.files.model": ("load", "save"),
+    "kitchensinks.files.onnx": ("to_onnx",),
+    "kitchensinks.tables.columns": ("Columns",),
+    "kitchensinks.tables.table": ("open_table",),
+    "kitchensinks.tables.view": ("Rows", "targets"),
+    "kitchensinks.estimators.transform": ("RandomFeatures",),
     "kitchensinks.estimators": ("KitchenSinkClassifier", "KitchenSinkRegressor"),
-    "kitchensinks.decomposition": ("KitchenSinkPCA", "MaxoutHash", "distance_profile"),
-    "kitchensinks.depth": ("ReLUNetwork", "StackedSinksClassifier", "StackedSinksRegressor"),
-    "kitchensinks.streaming": ("StreamingRidgeCV", "StreamingRidgeClassifierCV"),
+    "kitchensinks.estimators.principal": ("KitchenSinkPCA",),
+    "kitchensinks.estimators.hashing": ("MaxoutHash",),
+    "kitchensinks.inspect": ("distance_profile",),
+    "kitchensinks.papers.depth": ("ReLUNetwork", "StackedSinksClassifier", "StackedSinksRegressor"),
+    "kitchensinks.estimators.streaming": ("StreamingRidgeCV", "StreamingRidgeClassifierCV"),
 }
-_MODULES = ("bases", "datasets", "losses", "selection", "theory")
+_MODULES = {
+    "bases": "kitchensinks.features.bases",
+    "datasets": "kitchensinks.papers.datasets",
+    "inspect": "kitchensinks.inspect",
+    "losses": "kitchensinks.problem.losses",
+    "theory": "kitchensinks.papers.theory",
+}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [*sorted(_HOME_OF), *_MODULES]
@@ -43,7 +51,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
         return getattr(importlib.import_module(_HOME_OF[name]), name)
     if name in _MODULES:
-        return importlib.import_module(f"kitchensinks.{name}")
+        return importlib.import_module(_MODULES[name])
     raise AttributeError(f"module 'kitchensinks' has no attribute {name!r}")
 
 

@@ -18,8 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from kitchensinks import datasets
-from kitchensinks.bases import (
+from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
+from kitchensinks.features.bases import (
     Basis,
     Binning,
     Fourier,
@@ -30,9 +30,9 @@ from kitchensinks.bases import (
     Stumps,
     Union,
 )
-from kitchensinks.bases.orthonormal import degrees_by_total
-from kitchensinks.datasets import Dataset
-from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
+from kitchensinks.features.bases.orthonormal import degrees_by_total
+from kitchensinks.papers import datasets
+from kitchensinks.papers.datasets import Dataset
 
 REAL = ("breast_cancer", "digits", "wine", "diabetes")
 SYNTHETIC = ("annulus", "sine", "strips", "square", "checkboard")

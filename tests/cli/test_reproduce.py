@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from kitchensinks import experiments
+from kitchensinks.papers import experiments
 
 
 def test_without_a_name_it_lists_every_table_and_figure(sinks):
@@ -39,7 +39,7 @@ def test_a_stopped_run_says_how_to_go_on(sinks, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     broken = type(study)(**{**vars(study), "run": interrupted})
-    monkeypatch.setattr("kitchensinks.experiments.theory_rates.STUDY", broken)
+    monkeypatch.setattr("kitchensinks.papers.experiments.theory_rates.STUDY", broken)
     code, _, err = sinks("reproduce", "theory-rates", "--quick", "--out", tmp_path)
     assert code == 1
     assert "cell 1 of theory-rates" in err
@@ -60,7 +60,7 @@ def test_a_name_and_all_is_an_error(sinks):
 
 
 def test_missing_data_are_named_with_their_source(sinks, tmp_path, monkeypatch):
-    from kitchensinks.experiments import data
+    from kitchensinks.papers.experiments import data
 
     monkeypatch.setenv("KITCHENSINKS_DATA", str(tmp_path))
     data.load.cache_clear()

@@ -9,7 +9,7 @@ import pytest
 
 import kitchensinks as ks
 from kitchensinks.cli import fit as fit_module
-from kitchensinks.persistence import open_model
+from kitchensinks.files.model import open_model
 from tests.cli.conftest import rows_of, write
 
 
@@ -39,7 +39,7 @@ def test_answers_are_those_of_the_model_in_the_order_of_the_rows(name, sinks, wo
 def test_answers_do_not_depend_on_the_batches_or_the_order_of_columns(
     sinks, workshop, tmp_path, monkeypatch
 ):
-    from kitchensinks.rows import tables
+    from kitchensinks.tables import tables
 
     test = write(
         rows_of(150, seed=1).select(["weight", "kind", "colour", "size"]), tmp_path / "x.parquet"
@@ -155,7 +155,7 @@ def test_labels_of_another_dtype_are_compared_as_what_they_mean(sinks, tmp_path)
 
 
 def test_info_reads_the_header_alone(sinks, workshop, monkeypatch):
-    from kitchensinks import archive
+    from kitchensinks.files import archive
 
     monkeypatch.setattr(archive, "_to_array", None)
     code, out, _ = sinks("info", workshop / "kind.sinks", "--json")

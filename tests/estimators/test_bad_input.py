@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import kitchensinks as ks
-from kitchensinks.losses import Hinge, Huber
+from kitchensinks.problem.losses import Hinge, Huber
 
 X, Y = load_breast_cancer(return_X_y=True)
 X, Y = X[:80], Y[:80]

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.svm import LinearSVC
 
 import kitchensinks as ks
-from kitchensinks.losses import Huber, Quantile
+from kitchensinks.problem.losses import Huber, Quantile
 
 K = 25
 PENALTIES = {

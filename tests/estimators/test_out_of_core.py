@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import kitchensinks as ks
-from kitchensinks.rows import lines, tables
+from kitchensinks.tables import lines
+from kitchensinks.tables import table as tables
 
 N_ROWS = 6000
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import kitchensinks as ks
-from kitchensinks.features import Frozen
+from kitchensinks.features.frozen import Frozen
 
 X, Y = ks.datasets.make_annulus(400, random_state=0)
 CHOOSER = ks.Reweighted(pool=10)

@@ -60,7 +60,7 @@ def test_one_block_is_the_direct_solution():
 
 def test_a_draw_that_is_not_held_gives_the_same_fit(monkeypatch):
     held = fit("blocks", memory_budget=BUDGET, max_iter=3)
-    monkeypatch.setattr("kitchensinks.features.HELD_DRAW", 0)
+    monkeypatch.setattr("kitchensinks.features.frozen.HELD_DRAW", 0)
     drawn = fit("blocks", memory_budget=BUDGET, max_iter=3)
     np.testing.assert_allclose(drawn.model_.weights, held.model_.weights, rtol=1e-9)
 

@@ -117,7 +117,7 @@ def test_the_curve_is_the_held_out_error_of_refits():
     X, y = wave(600, 0)
     model = ks.KitchenSinkRegressor(ks.Fourier(gamma=2.0), "auto", random_state=0, dtype="float64")
     path = model.fit(X, y).k_path_
-    from kitchensinks.rows.keys import hold_out, row_keys
+    from kitchensinks.tables.keys import hold_out, row_keys
 
     held = hold_out(row_keys(X, 0), None, 0.2)
     assert held.sum() == 120

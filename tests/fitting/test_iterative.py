@@ -228,7 +228,7 @@ def test_stochastic_gradients_learn_values(loss):
 
 def test_a_draw_that_is_not_held_gives_the_same_fit(monkeypatch):
     """Features made anew part by part, in every solver and in predictions."""
-    from kitchensinks import features
+    from kitchensinks.features import frozen as features
 
     X, y = CANCER
     for options in (

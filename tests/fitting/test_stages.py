@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import kitchensinks as ks
-from kitchensinks.features import FeatureBlocks, Frozen
+from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting import FIRST_SHARE, Settings, fit_weights
-from kitchensinks.losses import LOSSES
-from kitchensinks.model import Model
+from kitchensinks.problem.losses import LOSSES
+from kitchensinks.state import Model
 
 ALPHA, SECOND = 0.01, 0.003
 

@@ -4,8 +4,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from kitchensinks.constraints import L2Ball
-from kitchensinks.losses import get_loss
+from kitchensinks.problem.constraints import L2Ball
+from kitchensinks.problem.losses import get_loss
 from kitchensinks.solvers import Design, Problem, solve_coordinates
 
 ROWS, COLUMNS = 150, 20

@@ -11,8 +11,9 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.linear_model import LogisticRegression
 
-from kitchensinks.constraints import L2Ball, SupBall
-from kitchensinks.losses import LOSSES, get_loss
+from kitchensinks.problem.constraints import L2Ball, SupBall
+from kitchensinks.problem.losses import LOSSES, get_loss
+from kitchensinks.problem.problem import certificate
 from kitchensinks.solvers import (
     Design,
     FactoredGram,
@@ -22,7 +23,6 @@ from kitchensinks.solvers import (
     solve_squared,
 )
 from kitchensinks.solvers.intercept import best_shift
-from kitchensinks.solvers.problem import certificate
 
 N_ROWS, N_FEATURES = 200, 40
 PENALTIES = {

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from kitchensinks.constraints import L2Ball, SupBall
-from kitchensinks.losses import Hinge, Quantile
+from kitchensinks.problem.constraints import L2Ball, SupBall
+from kitchensinks.problem.losses import Hinge, Quantile
 from kitchensinks.solvers import FactoredGram, solve_nonsmooth, solve_smooth
 from kitchensinks.solvers.smoothed import Smoothed, solve_smoothed
 from tests.solvers.test_nonquadratic import cosines, make_problem

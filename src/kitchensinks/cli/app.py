@@ -304,9 +304,9 @@ def reproduce(
     """Tables and figures of the papers: the printed numbers beside ours."""
 
     def work(terminal: Terminal) -> dict[str, Any]:
-        from kitchensinks import experiments
         from kitchensinks.cli.reproduce import list_studies, write_page
         from kitchensinks.cli.reproduce import reproduce as run_studies
+        from kitchensinks.papers import experiments
 
         if page is not None:
             return write_page(out, page, terminal)

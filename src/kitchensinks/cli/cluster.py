@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.choose import NAMES, Choice, basis_named
+from kitchensinks.cli.choose import NAMES, Choice, basis_named
 from kitchensinks.cli.fit import FitOptions, chosen, estimator, facts_of, finished
 from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators.checks import check_loss, check_parameters
 from kitchensinks.execution.cluster import connected
-from kitchensinks.rows.columns import Columns
-from kitchensinks.rows.keys import row_keys
-from kitchensinks.rows.tables import nearest, open_table
+from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.keys import row_keys
+from kitchensinks.tables.table import nearest, open_table
 
 # Rows that the bases are tried on, and that tell the task.
 _SAMPLE_ROWS = 32_000

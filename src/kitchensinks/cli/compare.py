@@ -21,16 +21,16 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from kitchensinks.choose import BASES, components_of, standardised
+from kitchensinks.cli.choose import BASES, components_of, standardised
 from kitchensinks.cli.fit import oddities
 from kitchensinks.cli.options import writable
 from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
-from kitchensinks.rows.columns import Columns
-from kitchensinks.rows.keys import hold_out, lowest_keys, row_keys
-from kitchensinks.rows.tables import open_table
-from kitchensinks.rows.view import Rows
+from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.keys import hold_out, lowest_keys, row_keys
+from kitchensinks.tables.table import open_table
+from kitchensinks.tables.view import Rows
 
 # Exact kernel machines take time that grows with the square of the rows, and more.
 _KERNEL_ROWS = 5000

@@ -5,9 +5,9 @@ import math
 from pathlib import Path
 from typing import Any
 
-from kitchensinks.archive import ModelFileError, read_header
 from kitchensinks.cli.options import writable
 from kitchensinks.cli.terminal import Terminal
+from kitchensinks.files.archive import ModelFileError, read_header
 
 
 def info(path: Path, terminal: Terminal) -> dict[str, Any]:
@@ -103,8 +103,8 @@ def _in_words(basis: dict[str, Any]) -> str:
 
 def export(path: Path, onnx: Path, terminal: Terminal) -> dict[str, Any]:
     """A model as ONNX. What the columns of its input are stands in the file's metadata."""
-    from kitchensinks.export import to_onnx
-    from kitchensinks.persistence import open_model
+    from kitchensinks.files.model import open_model
+    from kitchensinks.files.onnx import to_onnx
 
     writable(onnx)
     if not path.exists():
@@ -128,7 +128,7 @@ def export(path: Path, onnx: Path, terminal: Terminal) -> dict[str, Any]:
 
 def list_datasets(terminal: Terminal) -> dict[str, Any]:
     """Every data set by name, and whether it is here."""
-    from kitchensinks import datasets
+    from kitchensinks.papers import datasets
 
     here = set(datasets.available())
     facts = [
@@ -146,8 +146,8 @@ def write_dataset(name: str, out: Path | None, terminal: Terminal) -> dict[str, 
     """A data set as train.csv and test.csv, with the target in a column of its own, last."""
     import pandas
 
-    from kitchensinks import datasets
     from kitchensinks.cli.predict import atomic
+    from kitchensinks.papers import datasets
 
     folder = out or Path(name)
     data = datasets.load(name)

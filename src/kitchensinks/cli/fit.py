@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.adapt import encode
-from kitchensinks.checkpoint import Checkpoint
-from kitchensinks.choose import (
+from kitchensinks.cli.choose import (
     NAMES,
     Choice,
     Trial,
@@ -26,15 +24,17 @@ from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.checks import check_loss, check_parameters
+from kitchensinks.estimators.transform import seed_of
+from kitchensinks.files.checkpoint import Checkpoint
+from kitchensinks.files.model import save
+from kitchensinks.law import encode
 from kitchensinks.numerics.threads import threads as with_threads
-from kitchensinks.persistence import save
-from kitchensinks.rows import block_slices
-from kitchensinks.rows.columns import Columns
-from kitchensinks.rows.encoders import Category, Means, Places
-from kitchensinks.rows.keys import hold_out, lowest_keys, row_keys
-from kitchensinks.rows.tables import Table, nearest, open_table
-from kitchensinks.rows.view import Rows
-from kitchensinks.transform import seed_of
+from kitchensinks.tables import block_slices
+from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.encoders import Category, Means, Places
+from kitchensinks.tables.keys import hold_out, lowest_keys, row_keys
+from kitchensinks.tables.table import Table, nearest, open_table
+from kitchensinks.tables.view import Rows
 
 # Rows, and entries of them, that the bases are tried on.
 _SAMPLE_ROWS, _SAMPLE_ENTRIES = 32_000, 2**24

@@ -82,7 +82,7 @@ def constraint(text: str | None) -> Any:
     >>> constraint("sup:10")
     SupBall(radius=10.0)
     """
-    from kitchensinks.constraints import L2Ball, SupBall
+    from kitchensinks.problem.constraints import L2Ball, SupBall
 
     if text is None:
         return None

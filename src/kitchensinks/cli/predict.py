@@ -15,10 +15,10 @@ from kitchensinks.cli.scoring import scorer
 from kitchensinks.cli.targets import like_classes
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.estimators import KitchenSinkClassifier
+from kitchensinks.files.model import Saved, open_model
 from kitchensinks.numerics.threads import threads as with_threads
-from kitchensinks.persistence import Saved, open_model
-from kitchensinks.rows.tables import Table, arrow, open_table
-from kitchensinks.rows.view import Rows, known_targets
+from kitchensinks.tables.table import Table, arrow, open_table
+from kitchensinks.tables.view import Rows, known_targets
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 _BLOCK_ROWS = 8192

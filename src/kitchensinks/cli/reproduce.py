@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from kitchensinks import experiments
 from kitchensinks.cli.terminal import Terminal
-from kitchensinks.experiments.harness import folder_of
-from kitchensinks.experiments.study import Study
+from kitchensinks.papers import experiments
+from kitchensinks.papers.experiments.harness import folder_of
+from kitchensinks.papers.experiments.study import Study
 
 
 def list_studies(terminal: Terminal) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def reproduce(names: list[str], quick: bool, out: Path, terminal: Terminal) -> d
 
 
 def _run(study: Study, quick: bool, out: Path, terminal: Terminal) -> dict[str, Any]:
-    from kitchensinks.experiments import harness
+    from kitchensinks.papers.experiments import harness
 
     at = 0
     with terminal.progress(study.name) as meter:
@@ -73,7 +73,7 @@ def _run(study: Study, quick: bool, out: Path, terminal: Terminal) -> dict[str, 
 
 def write_page(out: Path, page: Path, terminal: Terminal) -> dict[str, Any]:
     """The page of all committed results."""
-    from kitchensinks.experiments import tables
+    from kitchensinks.papers.experiments import tables
 
     if not out.is_dir():
         raise FileNotFoundError(f"{out} is no folder: name that of the results with --out.")

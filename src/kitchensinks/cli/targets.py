@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.rows.tables import Table
-from kitchensinks.rows.view import known_targets
+from kitchensinks.tables.table import Table
+from kitchensinks.tables.view import known_targets
 
 TASKS = ("auto", "classification", "regression")
 # Whole numbers of more different values than this are a quantity, not labels.

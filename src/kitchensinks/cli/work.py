@@ -6,8 +6,8 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from kitchensinks.checkpoint import Checkpoint
-from kitchensinks.choose import Choice, Trial, basis_named
+from kitchensinks.cli.choose import Choice, Trial, basis_named
+from kitchensinks.files.checkpoint import Checkpoint
 
 _CHOICE = "choice.json"
 _PARTS = ("held-out", "all-rows")

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from kitchensinks.adapt import Adapt, Adaptation, Task, Trial, adaptable, check_adapt, choose
-from kitchensinks.bases import Basis
-from kitchensinks.features import Frozen
-from kitchensinks.rows.memory import memory_budget
-from kitchensinks.transform import check_basis
+from kitchensinks.estimators.transform import check_basis
+from kitchensinks.features.bases import Basis
+from kitchensinks.features.frozen import Frozen
+from kitchensinks.law import Adapt, Adaptation, Task, Trial, adaptable, check_adapt, choose
+from kitchensinks.tables.memory import memory_budget
 
 # With fewer rows there is too little to hold out; with more columns a batch would not fit.
 FEWEST_ROWS, MOST_COLUMNS = 400, 5000

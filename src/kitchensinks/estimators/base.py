@@ -19,9 +19,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from kitchensinks.adapt import encode
-from kitchensinks.checkpoint import Checkpoint
-from kitchensinks.constraints import Constraint, SupBall
 from kitchensinks.estimators.adapting import adapted, plain_basis, plain_components
 from kitchensinks.estimators.checks import check_loss, check_parameters
 from kitchensinks.estimators.resume import Resume, resuming
@@ -33,8 +30,11 @@ from kitchensinks.estimators.tables import (
     table_rows,
     table_targets,
 )
+from kitchensinks.estimators.transform import check_basis, check_dtype, seed_of
 from kitchensinks.execution import is_dask
-from kitchensinks.features import FeatureBlocks, Frozen
+from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.reweighted import Reweighted
 from kitchensinks.fitting import (
     FIRST_COMPONENTS,
     SETTLED,
@@ -50,18 +50,19 @@ from kitchensinks.fitting import (
     prefix_errors,
     takes_stochastic,
 )
-from kitchensinks.losses import Array, Loss
-from kitchensinks.model import Model
-from kitchensinks.moments import Moments
+from kitchensinks.fitting.keeping import Checkpoint
+from kitchensinks.law import encode
 from kitchensinks.numerics.threads import threads
-from kitchensinks.rows import advice, check_size, describe
-from kitchensinks.rows.columns import Columns
-from kitchensinks.rows.keys import row_keys
-from kitchensinks.rows.memory import memory_budget
-from kitchensinks.rows.tables import Table
-from kitchensinks.rows.view import Rows
-from kitchensinks.selection.reweighted import Reweighted
-from kitchensinks.transform import check_basis, check_dtype, seed_of
+from kitchensinks.problem.constraints import Constraint, SupBall
+from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.problem.moments import Moments
+from kitchensinks.state import Model
+from kitchensinks.tables import advice, check_size, describe
+from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.keys import row_keys
+from kitchensinks.tables.memory import memory_budget
+from kitchensinks.tables.table import Table
+from kitchensinks.tables.view import Rows
 
 _FLOATS = [np.float64, np.float32]
 # Up to this many features in all, float64 costs no time that anyone would notice.

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from kitchensinks.estimators.adapting import LEARNED, no_law, plain_basis
 from kitchensinks.estimators.base import Batch, KitchenSink
 from kitchensinks.estimators.checks import check_parameters
-from kitchensinks.features import BLOCK_ROWS
+from kitchensinks.features.blocks import BLOCK_ROWS
 from kitchensinks.fitting import (
     Groups,
     Stochastic,
@@ -21,9 +21,9 @@ from kitchensinks.fitting import (
     solve_moments,
     takes_stochastic,
 )
-from kitchensinks.moments import BlockSums, Moments
 from kitchensinks.numerics.threads import threads
-from kitchensinks.rows import block_slices
+from kitchensinks.problem.moments import BlockSums, Moments
+from kitchensinks.tables import block_slices
 
 # What is worked out from the sums when it is asked for, and is out of date when rows come in.
 _SETTLED = (

@@ -4,16 +4,16 @@ import math
 import numbers
 from typing import Any
 
-from kitchensinks.adapt import check_adapt
-from kitchensinks.bases.base import check_count, check_positive
-from kitchensinks.constraints import Constraint
+from kitchensinks.estimators.transform import check_basis, check_dtype
+from kitchensinks.features.bases.base import check_count, check_positive
+from kitchensinks.features.leverage import require_dense
+from kitchensinks.features.reweighted import check_selection
 from kitchensinks.fitting import check_solver
-from kitchensinks.losses import LOSSES, Loss
+from kitchensinks.law import check_adapt
 from kitchensinks.numerics.threads import check_jobs
-from kitchensinks.rows.memory import memory_budget
-from kitchensinks.selection.leverage import require_dense
-from kitchensinks.selection.reweighted import check_selection
-from kitchensinks.transform import check_basis, check_dtype
+from kitchensinks.problem.constraints import Constraint
+from kitchensinks.problem.losses import LOSSES, Loss
+from kitchensinks.tables.memory import memory_budget
 
 
 def check_parameters(estimator: Any, loss: Loss) -> None:

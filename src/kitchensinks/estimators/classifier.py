@@ -11,20 +11,20 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
-from kitchensinks.calibration import Calibration
-from kitchensinks.constraints import Constraint
 from kitchensinks.estimators.base import Batch
 from kitchensinks.estimators.batches import Batches
 from kitchensinks.estimators.summaries import ClassCounts
 from kitchensinks.estimators.tables import table_targets
 from kitchensinks.execution import is_dask
+from kitchensinks.features.reweighted import Reweighted
 from kitchensinks.fitting import Fit, LeftOut, Settings, left_out_of
-from kitchensinks.losses import Array, get_loss
-from kitchensinks.moments import NormalEquations
-from kitchensinks.rows import block_slices
-from kitchensinks.rows.keys import RowSample
-from kitchensinks.rows.tables import Table
-from kitchensinks.selection.reweighted import Reweighted
+from kitchensinks.fitting.calibration import Calibration
+from kitchensinks.problem.constraints import Constraint
+from kitchensinks.problem.losses import Array, get_loss
+from kitchensinks.problem.moments import NormalEquations
+from kitchensinks.tables import block_slices
+from kitchensinks.tables.keys import RowSample
+from kitchensinks.tables.table import Table
 
 # Rows, and entries of them, that are remembered to calibrate probabilities.
 _REMEMBERED, _REMEMBERED_ENTRIES = 2000, 2**21
@@ -387,10 +387,10 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         """Calibrated probabilities, shape (n, classes).
 
         Logistic loss: its own link. Every other loss: an increasing function of the score
-        (``kitchensinks.calibration.Calibration``) fitted to scores of rows that the weights had
-        not seen: exact leave-one-out scores for squared loss, held-out rows for the others,
-        scores before each step for stochastic fits. After block coordinate descent there are only
-        scores of fitted rows, and probabilities may be overconfident.
+        (``kitchensinks.fitting.calibration.Calibration``) fitted to scores of rows that the
+        weights had not seen: exact leave-one-out scores for squared loss, held-out rows for the
+        others, scores before each step for stochastic fits. After block coordinate descent there are
+        only scores of fitted rows, and probabilities may be overconfident.
         """
         if is_dask(X):
             return self._lazily("predict_proba", X)

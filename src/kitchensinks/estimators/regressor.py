@@ -13,11 +13,11 @@ from kitchensinks.estimators.summaries import FARTHEST, TargetSizes
 from kitchensinks.estimators.tables import table_targets
 from kitchensinks.execution import is_dask
 from kitchensinks.fitting import Fit
-from kitchensinks.losses import Array, Huber, Loss
-from kitchensinks.moments import copies_of
-from kitchensinks.posterior import Posterior
-from kitchensinks.rows import block_slices
-from kitchensinks.rows.tables import Table
+from kitchensinks.fitting.posterior import Posterior
+from kitchensinks.problem.losses import Array, Huber, Loss
+from kitchensinks.problem.moments import copies_of
+from kitchensinks.tables import block_slices
+from kitchensinks.tables.table import Table
 
 # Huber's loss turns linear at this many robust standard deviations of the targets, and such a
 # deviation is this many times the median absolute one (as it is for a normal law).
@@ -30,7 +30,7 @@ class KitchenSinkRegressor(RegressorMixin, Batches):
     Parameters are those of :class:`KitchenSinkClassifier` without `class_weight`, with losses
     "squared", "huber" and "quantile". "huber" alone turns linear at 1.345 robust standard
     deviations of the targets, and "quantile" alone is the median;
-    ``kitchensinks.losses.Huber(delta)`` and ``kitchensinks.losses.Quantile(tau)`` set others.
+    ``ks.losses.Huber(delta)`` and ``ks.losses.Quantile(tau)`` set others.
 
     Examples
     --------

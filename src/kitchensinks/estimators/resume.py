@@ -10,13 +10,13 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_info
 
-from kitchensinks.bases import Basis
-from kitchensinks.checkpoint import Checkpoint
+from kitchensinks.estimators.transform import seed_of
+from kitchensinks.features.bases import Basis
+from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.numerics.threads import threads
-from kitchensinks.rows.memory import memory_budget
-from kitchensinks.rows.tables import checksum
-from kitchensinks.rows.view import Rows
-from kitchensinks.transform import seed_of
+from kitchensinks.tables.memory import memory_budget
+from kitchensinks.tables.table import checksum
+from kitchensinks.tables.view import Rows
 
 # Parameters that a fit may go on with others of: they change how, and not what, is computed.
 _FREE = {"memory_budget", "n_jobs", "verbose", "random_state"}

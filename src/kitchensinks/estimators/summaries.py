@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kitchensinks.losses import Array
+from kitchensinks.problem.losses import Array
 
 # Targets whose sizes are further apart than this cannot be fitted together.
 FARTHEST = 1e-30

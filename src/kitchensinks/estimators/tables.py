@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.rows.columns import Columns
-from kitchensinks.rows.tables import Table, check_schema, open_table
-from kitchensinks.rows.view import Rows, known_targets
+from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.table import Table, check_schema, open_table
+from kitchensinks.tables.view import Rows, known_targets
 
 
 def table_targets(

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from kitchensinks.execution.cluster import delayed, persist, tree
 from kitchensinks.execution.partitions import Partitions
 from kitchensinks.fitting.held import HeldRows
-from kitchensinks.losses import Array
-from kitchensinks.solvers.design import Design, Merge
+from kitchensinks.problem.design import Design, Merge
+from kitchensinks.problem.losses import Array
 
 # A vector is sent in pieces of this many bytes, so that no task is large.
 PIECE = 2**16

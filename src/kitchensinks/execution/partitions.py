@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from kitchensinks.execution.cluster import ClusterError, Told, compute, delayed, one_thread
-from kitchensinks.rows.keys import RowSample
+from kitchensinks.tables.keys import RowSample
 
 # Rows of a sample that say where the mean of the features is, and their bytes at most.
 _PILOT_ROWS, _PILOT_BYTES = 256, 2**15

@@ -4,8 +4,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-from kitchensinks.constraints import Constraint
-from kitchensinks.features import FeatureBlocks
+from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.blockwise import fit_blocks, takes_blocks
 from kitchensinks.fitting.condense import Groups, condense, expand
 from kitchensinks.fitting.conjugate import fit_conjugate, prefers_conjugate
@@ -35,9 +34,10 @@ from kitchensinks.fitting.squared import (
 )
 from kitchensinks.fitting.stages import FIRST_SHARE, fit_stages
 from kitchensinks.fitting.stochastic import Stochastic
-from kitchensinks.losses import Array, Loss
-from kitchensinks.moments import Moments
 from kitchensinks.numerics.threads import single_blas
+from kitchensinks.problem.constraints import Constraint
+from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.problem.moments import Moments
 
 __all__ = [
     "FIRST_COMPONENTS",

@@ -18,15 +18,16 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from kitchensinks.features import FeatureBlocks, Frozen
+from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held import HeldRows
 from kitchensinks.fitting.space import Fit, Settings, gram_bytes, reporter, shares_of
-from kitchensinks.losses import Array
-from kitchensinks.moments import Moments
-from kitchensinks.rows import block_slices
+from kitchensinks.problem.design import RowVector
+from kitchensinks.problem.losses import Array
+from kitchensinks.problem.moments import Moments
+from kitchensinks.problem.problem import NEGLIGIBLE
 from kitchensinks.solvers import Design, Solution
-from kitchensinks.solvers.design import RowVector
-from kitchensinks.solvers.problem import NEGLIGIBLE
+from kitchensinks.tables import block_slices
 
 # Columns of a block, at most and at least.
 _WIDEST, _NARROWEST = 4096, 64

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.constraints import SupBall
-from kitchensinks.features import FeatureBlocks
+from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.features.reweighted import Selected
 from kitchensinks.fitting.space import Fit, LeftOut, Settings, takes_span
-from kitchensinks.losses import Array
-from kitchensinks.moments import Moments
-from kitchensinks.selection.reweighted import Selected
+from kitchensinks.problem.constraints import SupBall
+from kitchensinks.problem.losses import Array
+from kitchensinks.problem.moments import Moments
 
 
 @dataclass(frozen=True, eq=False)

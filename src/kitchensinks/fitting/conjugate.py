@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kitchensinks.features import FeatureBlocks
+from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.space import (
     Fit,
     Settings,
@@ -15,7 +15,7 @@ from kitchensinks.fitting.space import (
     space_of,
     warn_noise,
 )
-from kitchensinks.losses import Array
+from kitchensinks.problem.losses import Array
 from kitchensinks.solvers.conjugate import conjugate_gradients, factored_preconditioner
 
 # Conjugate gradients pay where there are this many rows for each feature, and enough features.

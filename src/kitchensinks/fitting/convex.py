@@ -20,8 +20,8 @@ from kitchensinks.fitting.space import (
     sum_moments,
     warn_noise,
 )
-from kitchensinks.losses import Array, Kinked
-from kitchensinks.moments import Moments
+from kitchensinks.problem.losses import Array, Kinked
+from kitchensinks.problem.moments import Moments
 from kitchensinks.solvers import (
     Design,
     FactoredGram,

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from kitchensinks.features import FeatureBlocks
+from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.space import GRAM_COPIES, HELD_OUT, Settings
-from kitchensinks.losses import Array
-from kitchensinks.moments import Moments, NormalEquations, mirror
-from kitchensinks.rows.keys import hold_out
+from kitchensinks.problem.losses import Array
+from kitchensinks.problem.moments import Moments, NormalEquations, mirror
 from kitchensinks.solvers.path import RidgePath, alpha_grid
+from kitchensinks.tables.keys import hold_out
 
 FIRST_COMPONENTS, MOST_COMPONENTS = 256, 8192
 # Doubling the features must lower the held-out error by this share to go on.

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.features import BLOCK_ROWS, FeatureBlocks, Frozen, Work
-from kitchensinks.rows import block_slices
+from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks, Work
+from kitchensinks.features.frozen import Frozen
 from kitchensinks.solvers import Design
+from kitchensinks.tables import block_slices
 
 
 class HeldRows:

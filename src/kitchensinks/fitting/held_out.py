@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT, Settings, Space
-from kitchensinks.losses import Array
-from kitchensinks.rows.keys import hold_out, lowest_keys
+from kitchensinks.problem.losses import Array
+from kitchensinks.tables.keys import hold_out, lowest_keys
 
 
 @dataclass

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kitchensinks.checkpoint import Checkpoint
-from kitchensinks.constraints import Constraint, SupBall
-from kitchensinks.features import BLOCK_ROWS, FeatureBlocks
-from kitchensinks.losses import Array, Loss
-from kitchensinks.moments import BlockSums, Moments, NormalEquations
+from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks
+from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.numerics.words import Words
-from kitchensinks.rows import block_slices, densify
+from kitchensinks.problem.constraints import Constraint, SupBall
+from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.problem.moments import BlockSums, Moments, NormalEquations
 from kitchensinks.solvers import Design, Solution
 from kitchensinks.solvers.dual import Span
+from kitchensinks.tables import block_slices, densify
 
 Walk = Callable[..., Iterator[tuple[slice, Any]]]
 
@@ -180,12 +180,26 @@ def space_of(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -
 
     shift = blocks.pilot() if settings.fit_intercept else np.zeros(blocks.n_columns)
     n_rows, n_columns, dtype = blocks.n_rows, blocks.n_columns, blocks.frozen.dtype
-    sums = blocks.sums if blocks.summable else None
+    sums = partial(_products, blocks) if blocks.summable else None
     cached = blocks.cached
     if blocks.sparse:
         # Filled in, they are made anew for every walk unless all of them fit.
         cached = cached and dtype.itemsize * n_rows * n_columns <= 0.5 * blocks.memory_budget
     return Space(walk, fresh, pick, n_rows, n_columns, dtype, shift, cached=cached, sums=sums)
+
+
+def _products(blocks: FeatureBlocks, targets: Array) -> Moments | None:
+    """Sums over all rows, of equal weight, or None where they need the features after all."""
+    moments = Moments.zeros(np.zeros(blocks.n_columns), targets.shape[1])
+    done = 0
+    for rows in blocks.scaled():
+        own = targets[done : done + rows.shape[0]]
+        products = blocks.frozen.draw.products(rows, own)
+        if products is None:
+            return None
+        moments.add_products(*products, own)
+        done += rows.shape[0]
+    return moments
 
 
 def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -> Space:

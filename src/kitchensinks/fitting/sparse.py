@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.bases import Binning
-from kitchensinks.features import FeatureBlocks
+from kitchensinks.features.bases import Binning
+from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.held_out import Split, least_held_out, too_few
 from kitchensinks.fitting.space import HELD_OUT, Fit, Settings, gathered, reporter, shares_of
-from kitchensinks.losses import Array
 from kitchensinks.numerics.bins import sum_into_bins, sum_of_bins
-from kitchensinks.rows import block_slices, densify
+from kitchensinks.problem.losses import Array
 from kitchensinks.solvers import Design, Problem, Solution, solve_nonsmooth, solve_smooth
 from kitchensinks.solvers.binned import Bins, Shared, binned_ridge, share_bins
 from kitchensinks.solvers.conjugate import conjugate_gradients, diagonal_preconditioner
 from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
+from kitchensinks.tables import block_slices, densify
 
 # Ridge strengths tried: a row of features has length one.
 _ALPHAS = 10.0 ** np.arange(-1.0, -7.0, -0.5)

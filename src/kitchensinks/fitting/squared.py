@@ -20,12 +20,12 @@ from kitchensinks.fitting.space import (
     sum_moments,
     warn_noise,
 )
-from kitchensinks.losses import Array
-from kitchensinks.moments import Moments, NormalEquations
-from kitchensinks.rows import densify
+from kitchensinks.problem.losses import Array
+from kitchensinks.problem.moments import Moments, NormalEquations
+from kitchensinks.problem.problem import NEGLIGIBLE
 from kitchensinks.solvers import Solution, solve_squared
 from kitchensinks.solvers.path import RidgePath, alpha_grid, freedom_left
-from kitchensinks.solvers.problem import NEGLIGIBLE
+from kitchensinks.tables import densify
 
 
 def fit_squared(

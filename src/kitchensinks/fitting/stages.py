@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.bases.custom import UnionParts
-from kitchensinks.features import FeatureBlocks, Frozen
+from kitchensinks.features.bases.custom import UnionParts
+from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held_out import Split
 from kitchensinks.fitting.space import HELD_OUT, Fit, Settings, space_of
 from kitchensinks.fitting.sparse import CALIBRATED, SparseDesign, solve_sparse, sparse_features
 from kitchensinks.fitting.squared import fit_squared
-from kitchensinks.losses import Array
+from kitchensinks.problem.losses import Array
 
 # ρ: measured with census, house prices and computer activity, on rows held out of training.
 FIRST_SHARE = 0.7

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.features import Frozen
+from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.space import CALIBRATION_ROWS, Settings
-from kitchensinks.losses import Array
-from kitchensinks.rows import block_slices
-from kitchensinks.rows.view import Rows
+from kitchensinks.problem.losses import Array
 from kitchensinks.solvers.stochastic import StochasticState, stochastic_step
+from kitchensinks.tables import block_slices
+from kitchensinks.tables.view import Rows
 
 # Rows of one step. A whole fit passes over the rows this often, and takes at least these steps.
 BATCH = 512

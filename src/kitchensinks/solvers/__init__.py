@@ -1,9 +1,9 @@
 """Convex solvers for the outer weights, each returning a certificate of how near it came."""
 
+from kitchensinks.problem.design import Design
+from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.solvers.coordinate import solve_coordinates
-from kitchensinks.solvers.design import Design
 from kitchensinks.solvers.nonsmooth import solve_nonsmooth
-from kitchensinks.solvers.problem import Problem, Solution
 from kitchensinks.solvers.quadratic import FactoredGram, solve_squared
 from kitchensinks.solvers.smooth import solve_smooth
 

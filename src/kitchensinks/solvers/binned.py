@@ -20,9 +20,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.losses import Array
 from kitchensinks.numerics.threads import looped
-from kitchensinks.solvers.problem import Solution
+from kitchensinks.problem.losses import Array
+from kitchensinks.problem.problem import Solution
 
 
 class Bins(NamedTuple):

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from kitchensinks.losses import Array
-from kitchensinks.solvers.problem import NEGLIGIBLE, Callback, Solution
+from kitchensinks.problem.losses import Array
+from kitchensinks.problem.problem import NEGLIGIBLE, Callback, Solution
 
 Operator = Callable[[Array], Array]
 

@@ -27,10 +27,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.losses import Array, Kinked
 from kitchensinks.numerics.threads import in_order
+from kitchensinks.problem.losses import Array, Kinked
+from kitchensinks.problem.problem import Callback, Problem, Solution
 from kitchensinks.solvers.intercept import best_shift
-from kitchensinks.solvers.problem import Callback, Problem, Solution
 
 # Visits to each row between two certificates, and in all: the method is fast or is not for these.
 VISITS = 4.0

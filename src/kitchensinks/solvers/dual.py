@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from kitchensinks.losses import Array
+from kitchensinks.problem.losses import Array
 
 # Columns of dense features turned to float64 at a time.
 _CHUNK = 4096

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kitchensinks.constraints import Constraint, L2Ball
-from kitchensinks.losses import Array
+from kitchensinks.problem.constraints import Constraint, L2Ball
+from kitchensinks.problem.losses import Array
 from kitchensinks.solvers.quadratic import ball_multiplier
 
 # Relative residual of the inner linear equations of `ImplicitGram`.

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.losses import Array, Kinked, Loss
 from kitchensinks.numerics.simplex import softmax
-from kitchensinks.solvers.problem import Problem
+from kitchensinks.problem.losses import Array, Kinked, Loss
+from kitchensinks.problem.problem import Problem
 
 # exp(-40) is below rounding: where a loss is never zero, intercepts stop this far past a target.
 FARTHEST_MARGIN = 40.0

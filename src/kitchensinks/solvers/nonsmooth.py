@@ -21,11 +21,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from kitchensinks.constraints import SupBall
-from kitchensinks.losses import Array, Kinked
+from kitchensinks.problem.constraints import SupBall
+from kitchensinks.problem.losses import Array, Kinked
+from kitchensinks.problem.problem import Callback, Problem, Solution
 from kitchensinks.solvers.implicit import ImplicitGram
 from kitchensinks.solvers.intercept import best_shift
-from kitchensinks.solvers.problem import Callback, Problem, Solution
 from kitchensinks.solvers.quadratic import FactoredGram, factored_gram
 
 # Over-relaxation: each step goes this much of the way.

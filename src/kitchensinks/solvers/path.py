@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.losses import Array
-from kitchensinks.moments import NormalEquations
+from kitchensinks.problem.losses import Array
+from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.solvers.quadratic import FactoredGram
 
 # A leverage this near to one leaves a residual of rounding.

@@ -9,9 +9,9 @@ and h change, so that one factorisation G = V diag(s) V' serves them all.
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
-from kitchensinks.constraints import Constraint, L2Ball, SupBall, penalty_conjugate
-from kitchensinks.losses import Array
-from kitchensinks.solvers.problem import NEGLIGIBLE, Problem, Solution
+from kitchensinks.problem.constraints import Constraint, L2Ball, SupBall, penalty_conjugate
+from kitchensinks.problem.losses import Array
+from kitchensinks.problem.problem import NEGLIGIBLE, Problem, Solution
 
 
 class FactoredGram:

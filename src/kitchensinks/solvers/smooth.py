@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from kitchensinks.losses import Array, Loss
+from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.problem.problem import Callback, Problem, Solution, responses, weighted_sums
 from kitchensinks.solvers.implicit import DiagonalGram
 from kitchensinks.solvers.intercept import best_shift, moved_scores
-from kitchensinks.solvers.problem import Callback, Problem, Solution, responses, weighted_sums
 from kitchensinks.solvers.quadratic import FactoredGram, factored_gram, minimise_quadratic
 
 # Told the best weights, and the score that they give the mean row.

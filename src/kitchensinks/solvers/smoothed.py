@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kitchensinks.losses import Array, Kinked, Loss
-from kitchensinks.solvers.problem import Callback, Problem, Solution, responses
+from kitchensinks.problem.losses import Array, Kinked, Loss
+from kitchensinks.problem.problem import Callback, Problem, Solution, responses
 from kitchensinks.solvers.quadratic import FactoredGram
 from kitchensinks.solvers.smooth import Keep, solve_smooth
 
@@ -30,7 +30,7 @@ MOST_WIDTHS = 12
 class Smoothed(Loss):
     """The Moreau envelope of a kinked loss: a parabola within `width` of the kink.
 
-    >>> from kitchensinks.losses import Hinge
+    >>> from kitchensinks.problem.losses import Hinge
     >>> loss, one = Smoothed(Hinge(), 0.5), np.ones((1, 1))
     >>> float(loss.value(one, 0.0 * one)[0, 0]), float(loss.slope(one, 0.75 * one)[0, 0])
     (0.75, -0.5)

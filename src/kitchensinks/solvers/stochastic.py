@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.constraints import Constraint
-from kitchensinks.losses import Array, Loss
+from kitchensinks.problem.constraints import Constraint
+from kitchensinks.problem.losses import Array, Loss
 
 # A step is this many times as long as a plain gradient step could be.
 REACH = 20.0

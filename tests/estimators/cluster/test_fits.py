@@ -17,7 +17,7 @@ from kitchensinks.estimators.cluster.job import Job
 from kitchensinks.estimators.cluster.recipe import Seen
 from kitchensinks.execution import is_dask
 from kitchensinks.execution.partitions import PartitionError, Partitions
-from kitchensinks.features import Frozen
+from kitchensinks.features.frozen import Frozen
 from tests.estimators.cluster.conftest import (
     CHUNKS,
     N_ROWS,

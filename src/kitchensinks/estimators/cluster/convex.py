@@ -22,8 +22,8 @@ from kitchensinks.fitting.space import (
     spectrum_facts,
     warn_noise,
 )
-from kitchensinks.losses import Array
 from kitchensinks.numerics.threads import threads
+from kitchensinks.problem.losses import Array
 from kitchensinks.solvers import FactoredGram, Problem, Solution, solve_smooth
 from kitchensinks.solvers.intercept import moved_scores
 from kitchensinks.solvers.smoothed import solve_smoothed

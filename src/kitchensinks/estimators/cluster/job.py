@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.checkpoint import Checkpoint
 from kitchensinks.estimators.adapting import adapted, plain_basis, plain_components, wanted
 from kitchensinks.estimators.base import Batch
 from kitchensinks.estimators.cluster.recipe import Recipe, Seen, Split, Sums, both
 from kitchensinks.estimators.tables import importances_of
 from kitchensinks.execution.cluster import delayed, slots, tree
 from kitchensinks.execution.partitions import Part, Partitions, pilot_rows
-from kitchensinks.features import Frozen
+from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting import Settings
-from kitchensinks.moments import Moments
-from kitchensinks.rows.keys import RowSample
+from kitchensinks.fitting.keeping import Checkpoint
+from kitchensinks.problem.moments import Moments
+from kitchensinks.tables.keys import RowSample
 
 # Tasks for each thread of the cluster, at least, where there are as many partitions.
 _TASKS_A_SLOT = 4

@@ -15,7 +15,7 @@ from kitchensinks.estimators.cluster.recipe import Recipe
 from kitchensinks.estimators.regressor import HUBER, NORMAL_DEVIATION
 from kitchensinks.execution.cluster import delayed, persist, tree
 from kitchensinks.execution.partitions import Partitions
-from kitchensinks.losses import Array, Huber
+from kitchensinks.problem.losses import Array, Huber
 
 _BITS = 16
 _SIGN = np.uint64(1 << 63)

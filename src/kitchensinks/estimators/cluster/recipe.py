@@ -10,15 +10,15 @@ import numpy as np
 from kitchensinks.estimators.base import Batch
 from kitchensinks.execution.cluster import check_versions, versions
 from kitchensinks.execution.partitions import Part, Schema, naming
-from kitchensinks.features import Look
+from kitchensinks.features.frozen import Look
+from kitchensinks.features.scaling import Spread
 from kitchensinks.fitting import LookedPath
 from kitchensinks.fitting.held import HeldRows
-from kitchensinks.losses import Array
-from kitchensinks.moments import Moments
-from kitchensinks.rows import block_slices
-from kitchensinks.rows.keys import RowSample, row_keys
-from kitchensinks.rows.memory import memory_budget
-from kitchensinks.standardise import Spread
+from kitchensinks.problem.losses import Array
+from kitchensinks.problem.moments import Moments
+from kitchensinks.tables import block_slices
+from kitchensinks.tables.keys import RowSample, row_keys
+from kitchensinks.tables.memory import memory_budget
 
 # What a worker does without: sums of other rows, what a fit keeps for later, and the screen.
 _STAYS = {

@@ -15,9 +15,9 @@ from kitchensinks.estimators.cluster.recipe import Recipe, Sums
 from kitchensinks.execution.cluster import all_threads, delayed, scattered, tree
 from kitchensinks.execution.partitions import Part
 from kitchensinks.fitting import Fit, LeftOut, LookedPath, Settings, left_out_of, solve_moments
-from kitchensinks.losses import Array
-from kitchensinks.moments import Moments
 from kitchensinks.numerics.threads import threads
+from kitchensinks.problem.losses import Array
+from kitchensinks.problem.moments import Moments
 
 
 def fit_squared(job: Job, limit: int) -> tuple[Sums, Fit]:

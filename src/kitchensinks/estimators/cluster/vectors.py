@@ -12,7 +12,7 @@ from kitchensinks.execution.cluster import delayed, persist, workers
 from kitchensinks.execution.design import PartitionedDesign, Vector
 from kitchensinks.fitting.held_out import too_few
 from kitchensinks.fitting.space import HELD_OUT
-from kitchensinks.losses import Array
+from kitchensinks.problem.losses import Array
 
 
 class RowVectors:

@@ -1,0 +1,380 @@
+"""Principal components of random features: those of the kernel, to the accuracy of the draw."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from kitchensinks.estimators.transform import SAMPLE_ROWS, check_basis, check_dtype, seed_of
+from kitchensinks.execution import is_dask
+from kitchensinks.features.bases import Basis, Draw
+from kitchensinks.features.bases.base import check_count
+from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, spread_of
+from kitchensinks.features.scaling import Scaler
+from kitchensinks.fitting.space import gram_bytes
+from kitchensinks.problem.moments import BlockSums, Moments
+from kitchensinks.state import Model
+from kitchensinks.tables import advice, check_size, numeric_weights, subsample
+from kitchensinks.tables.memory import memory_budget
+
+Floats = NDArray[np.float64]
+# (columns, features) of all rows, part by part.
+Walk = Iterator[tuple[slice, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Principal:
+    """The leading eigenvectors of a covariance: directions (columns, components), orthonormal.
+
+    A direction in which no row varies is zero. `mean` (columns,); `variance` (components,) falls;
+    `total` is the variance of all columns together.
+    """
+
+    mean: Floats
+    directions: Floats
+    variance: Floats
+    total: float
+
+    @classmethod
+    def of_moments(cls, moments: Moments, count: int) -> "Principal":
+        """From the sums of the features: an eigenproblem of columns × columns."""
+        equations = moments.normal_equations(True)
+        size = len(equations.gram)
+        values, vectors = eigh(equations.gram, subset_by_index=(size - count, size - 1))
+        total = float(np.trace(equations.gram))
+        return cls._sorted(equations.mean, vectors, values, total)
+
+    @classmethod
+    def of_rows(
+        cls, walk: Callable[[], Walk], n_columns: int, shares: Floats, count: int
+    ) -> "Principal":
+        """From fewer rows than columns: an eigenproblem of rows × rows.
+
+        With B = √w·(Z − z̄) and BB' = U diag(s) U', the directions are B'U/√s. The features Z are
+        made twice, a few columns at a time, and never held.
+        """
+        inner, root = np.zeros((len(shares), len(shares))), np.sqrt(shares)[:, None]
+        mean = np.zeros(n_columns)
+        for columns, features in walk():
+            mean[columns] = shares @ features
+            centred = root * (features - mean[columns])
+            inner += centred @ centred.T
+        total, size = float(np.trace(inner)), len(inner)
+        values, vectors = eigh(inner, subset_by_index=(size - count, size - 1))
+        seen = values > size * np.finfo(float).eps * max(total, np.finfo(float).tiny)
+        half = np.where(seen, root * vectors / np.sqrt(np.where(seen, values, 1.0)), 0.0)
+        directions = np.zeros((n_columns, count))
+        for columns, features in walk():
+            directions[columns] = (features - mean[columns]).T @ half
+        return cls._sorted(mean, directions, np.where(seen, values, 0.0), total)
+
+    @classmethod
+    def _sorted(cls, mean: Floats, vectors: Floats, values: Floats, total: float) -> "Principal":
+        """Largest first; the sign makes the sum of cubed entries positive."""
+        rounding = len(mean) * np.finfo(float).eps * max(total, np.finfo(float).tiny)
+        vectors = np.where(values > rounding, vectors, 0.0)[:, ::-1]
+        signs = np.where((vectors**3).sum(axis=0) < 0.0, -1.0, 1.0)
+        return cls(mean, vectors * signs, np.maximum(values, 0.0)[::-1].copy(), total)
+
+
+class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Principal components of K random features, from sums over blocks of rows.
+
+    With Φ(x) = (φ(x; θ_1), …, φ(x; θ_K))/√K, C = Σw(Φ − Φ̄)(Φ − Φ̄)'/Σw and C·v_j = λ_j·v_j, the
+    j-th component of x is v_j·(Φ(x) − Φ̄). With ``Fourier`` it is randomised kernel PCA: as K
+    grows it meets ``KernelPCA`` with the basis's kernel. With ``Maxout`` it is the locally linear
+    embedding of the maxout paper (section 5.1). Rows are never held as features: memory grows with
+    K², or with n² where rows are fewer than features (then the n × n form is solved).
+
+    Parameters
+    ----------
+    basis : a basis with dense features; None is ``ks.Fourier()``.
+    n_components : number of principal components.
+    n_features : K, the number of draws of θ.
+    standardize : zero mean, unit variance per column of the rows first.
+    random_state : int, RandomState or None; an int names the draw for good.
+    dtype : of the features; None keeps float32 rows in float32 and makes all else float64. Sums
+        are in float64.
+    memory_budget : bytes, text such as "2GB", or None for a quarter of the free memory. A fit that
+        needs more is an error.
+
+    Attributes
+    ----------
+    components_ : (n_components, columns), orthonormal; Σ_k v_jk³ > 0 fixes the sign of v_j. Zero
+        where the rows vary in fewer directions.
+    explained_variance_ : λ_j; divided by Σw, so n/(n − 1) times smaller than scikit-learn's.
+    explained_variance_ratio_ : λ_j over the variance of all features.
+    mean_ : Φ̄, (columns,).
+    basis_, draw_, scaler_, seed_ : what is frozen before the first sum.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kitchensinks as ks
+    >>> angle = np.linspace(0.0, 1.5, 30)
+    >>> rows = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> pca = ks.KitchenSinkPCA(ks.Maxout(8), 1, n_features=500, standardize=False, random_state=0)
+    >>> order = pca.fit_transform(rows)[:, 0].argsort()
+    >>> bool((np.abs(np.diff(order)) == 1).all())
+    True
+    """
+
+    def __init__(
+        self,
+        basis: Basis | None = None,
+        n_components: int = 2,
+        n_features: int = 1000,
+        standardize: bool = True,
+        random_state: Any = None,
+        dtype: Any = None,
+        memory_budget: Any = None,
+    ) -> None:
+        self.basis = basis
+        self.n_components = n_components
+        self.n_features = n_features
+        self.standardize = standardize
+        self.random_state = random_state
+        self.dtype = dtype
+        self.memory_budget = memory_budget
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KitchenSinkPCA":
+        """Find the components of the rows X (n, d); y is not used, weights count as copies.
+
+        A Dask collection is summed where its partitions are.
+        """
+        if is_dask(X):
+            from kitchensinks.estimators.principal_cluster import fit_partitions
+
+            return fit_partitions(self, X, sample_weight)
+        X, weights = self._validate(X, sample_weight, reset=True)
+        if X.shape[0] < max(2, self.n_components):
+            raise ValueError(
+                f"X has {X.shape[0]} sample(s) for n_components={self.n_components}: need as many "
+                "rows as components, and at least 2. Give more rows or ask for fewer components."
+            )
+        self._freeze(X, weights)
+        if X.shape[0] < self.draw_.n_columns:
+            self._check_memory(X.shape[0])
+            self._moments: Moments | None = None
+            shares = np.ones(X.shape[0]) if weights is None else weights
+            self._principal: Principal | None = Principal.of_rows(
+                lambda: self._walk(X),
+                self.draw_.n_columns,
+                shares / shares.sum(),
+                self.n_components,
+            )
+            return self
+        self._check_memory(self.draw_.n_columns)
+        self._moments = Moments.zeros(self._shift, 0)
+        self._add(X, weights)
+        self._solved()
+        return self
+
+    def freeze(self, X: Any, sample_weight: Any = None) -> "KitchenSinkPCA":
+        """Learn from rows what all batches share (scaler, law of the features), and sum nothing.
+
+        Copies of a frozen transformer can be given different rows by `partial_fit` and put
+        together by `merge`: the result is that of one fit.
+        """
+        X, weights = self._validate(X, sample_weight, reset=True)
+        self._freeze(X, weights)
+        self._check_memory(self.draw_.n_columns)
+        self._moments, self._principal = Moments.zeros(self._shift, 0), None
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KitchenSinkPCA":
+        """Add a batch of rows to the sums; exact once scaler and law are frozen.
+
+        They are frozen by `freeze`, or by the first batch (with a warning where they depend on
+        it). The components are found when they are first asked for.
+        """
+        first = not hasattr(self, "_moments")
+        if not first and self._moments is None:
+            raise ValueError(
+                f"fit saw fewer rows than the {self.draw_.n_columns} features and kept no sums to "
+                "add to. Start a new transformer with freeze(X) and partial_fit."
+            )
+        X, weights = self._validate(X, sample_weight, reset=first)
+        if first:
+            if self.standardize or check_basis(self.basis).unresolved() is not None:
+                warnings.warn(
+                    "The first batch of partial_fit freezes the scaler and the law of the "
+                    "features; later batches are measured by it. Call freeze(X) with "
+                    "representative rows first to choose them yourself.",
+                    stacklevel=2,
+                )
+            self._freeze(X, weights)
+            self._check_memory(self.draw_.n_columns)
+            self._moments = Moments.zeros(self._shift, 0)
+        self._add(X, weights)
+        return self
+
+    def merge(self, other: "KitchenSinkPCA") -> "KitchenSinkPCA":
+        """Add what another transformer has summed; both must be frozen alike. Returns self."""
+        mine, theirs = getattr(self, "_moments", None), getattr(other, "_moments", None)
+        if mine is None or theirs is None:
+            raise ValueError("merge adds sums: call freeze or partial_fit on both first.")
+        if self._frozen() != other._frozen() or not np.array_equal(mine.shift, theirs.shift):
+            raise ValueError(
+                "The transformers differ in scaler, basis or draw, so their sums cannot be added. "
+                "Freeze one transformer, copy it, and give the copies different rows."
+            )
+        self._moments, self._principal = mine.merge(theirs), None
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Components of each row, shape (n, n_components), in the dtype of the features."""
+        self._solved()
+        if is_dask(X):
+            from kitchensinks.estimators.principal_cluster import transform_partitions
+
+            return transform_partitions(self, X)
+        X, _ = self._validate(X, None, reset=False)
+        return self._model().scores(X).astype(X.dtype, copy=False)
+
+    def _model(self) -> Model:
+        found = self._solved()
+        return Model(self._features, found.directions, -found.mean @ found.directions)
+
+    @property
+    def components_(self) -> Floats:
+        return self._solved().directions.T
+
+    @property
+    def mean_(self) -> Floats:
+        return self._solved().mean
+
+    @property
+    def explained_variance_(self) -> Floats:
+        return self._solved().variance
+
+    @property
+    def explained_variance_ratio_(self) -> Floats:
+        found = self._solved()
+        return found.variance / (found.total if found.total > 0.0 else 1.0)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._solved().directions.shape[1]
+
+    def _solved(self) -> Principal:
+        """The components, found anew if rows have come in since the last time."""
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                "This KitchenSinkPCA instance is not fitted yet: call fit or partial_fit."
+            )
+        if self._principal is None:
+            assert self._moments is not None
+            if self._moments.count < max(2, self.n_components):
+                raise NotFittedError(
+                    f"{self._moments.count} rows so far for n_components={self.n_components}: "
+                    "need as many rows as components, and at least 2. Call partial_fit again."
+                )
+            self._principal = Principal.of_moments(self._moments, self.n_components)
+        return self._principal
+
+    def _freeze(self, X: Any, weights: Floats | None) -> None:
+        basis = self._dense_basis()
+        self.scaler_ = Scaler.over(spread_of(X, weights)) if self.standardize else None
+        self.seed_ = seed_of(self.random_state)
+        sample, sample_weights = subsample(X, weights, SAMPLE_ROWS, self.seed_)
+        shown = sample if self.scaler_ is None else self.scaler_.apply(sample, X.dtype)
+        basis = basis.resolve(shown, sample_weights)
+        dtype = np.dtype(X.dtype)
+        frozen = Frozen(self.scaler_, basis, self.seed_, X.shape[1], self.n_features, dtype)
+        self._set_features(frozen, sample)
+
+    def _dense_basis(self) -> Basis:
+        basis = check_basis(self.basis)
+        if basis.sparse:
+            raise ValueError(
+                f"basis={basis!r} has sparse features: principal components need a dense basis, "
+                "such as ks.Fourier() (or sklearn's TruncatedSVD after ks.RandomFeatures)."
+            )
+        return basis
+
+    def _check_memory(self, size: int) -> None:
+        """An error where a matrix of size × size, with its copies, is beyond the budget."""
+        needed, budget = gram_bytes(size), memory_budget(self.memory_budget)
+        if needed > budget:
+            raise ValueError(
+                f"n_features={self.n_features} needs matrices of {size} × {size}, "
+                f"{needed / 1e6:,.0f} MB in all, and the memory budget is {budget / 1e6:,.0f} MB: "
+                "raise memory_budget, or take fewer features or rows."
+            )
+
+    def _walk(self, rows: Any) -> Walk:
+        """Features of all rows, a few columns at a time: an eighth of the budget in float64."""
+        most = int(memory_budget(self.memory_budget) / 64)
+        return self._features.walk(rows, min(WALKED_ENTRIES, most))
+
+    def _set_features(self, frozen: Frozen, sample: NDArray[Any]) -> None:
+        """What is frozen; `sample`: rows that say where the mean of the features is."""
+        self.scaler_, self.basis_, self.seed_ = frozen.scaler, frozen.basis, frozen.seed
+        self._features = frozen
+        self.draw_: Draw = frozen.draw
+        if self.n_components > self.draw_.n_columns:
+            raise ValueError(
+                f"n_components={self.n_components} of {self.draw_.n_columns} columns: there are no "
+                "more components than columns. Raise n_features or ask for fewer components."
+            )
+        # Near the mean of the features, so that centred sums keep their digits.
+        parts = [part.mean(axis=0, dtype=np.float64) for _, part in self._walk(sample)]
+        self._shift = np.concatenate(parts)
+
+    def _frozen(self) -> str:
+        scaler = None if self.scaler_ is None else (self.scaler_.mean, self.scaler_.scale)
+        scaled = None if scaler is None else [part.tobytes() for part in scaler]
+        drawn = self.seed_, self.n_features, self.draw_.n_inputs, self.draw_.dtype
+        return repr((scaled, self.basis_.get_params(), drawn, self.n_components))
+
+    def _blocks(self, X: Any) -> FeatureBlocks:
+        return FeatureBlocks(X, self._features, memory_budget(self.memory_budget))
+
+    def _add(self, X: Any, weights: Floats | None) -> None:
+        moments = self._moments
+        assert moments is not None
+
+        def sums(rows: slice, features: Any) -> BlockSums:
+            nothing = np.zeros((len(features), 0))
+            return moments.sums_of(features, nothing, None if weights is None else weights[rows])
+
+        for _, block in self._blocks(X).fresh(work=sums):
+            moments.take(block)
+        moments.close()
+        self._principal = None
+
+    def _validate(self, X: Any, sample_weight: Any, reset: bool) -> tuple[Any, Floats | None]:
+        check_count("n_components", self.n_components)
+        check_count("n_features", self.n_features)
+        X = float_rows(self, X, reset, self.dtype)
+        if X.dtype != getattr(getattr(self, "draw_", None), "dtype", X.dtype) and not reset:
+            X = X.astype(self.draw_.dtype)
+        if sample_weight is None:
+            return X, None
+        return X, numeric_weights(_check_sample_weight(sample_weight, X), X.shape[0])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_principal")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def float_rows(estimator: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
+    """Checked rows, dense or CSR, float32 or float64."""
+    floats = [np.float64, np.float32] if dtype is None else [check_dtype(dtype)]
+    with np.errstate(over="ignore"), advice():
+        rows = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=floats)
+    return check_size(rows, rows.dtype)

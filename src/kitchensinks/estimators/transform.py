@@ -1,0 +1,221 @@
+"""The scikit-learn transformer over any basis."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
+
+from kitchensinks.execution import is_dask
+from kitchensinks.features.bases import Basis, Draw, Fourier
+from kitchensinks.features.bases.base import check_count
+from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.reweighted import Reweighted, check_selection
+from kitchensinks.tables import advice, block_slices, check_size, subsample
+
+# Rows that a data-dependent law is learned from.
+SAMPLE_ROWS = 2000
+# Entries of the features of one block of rows.
+_BLOCK_ENTRIES = 2**22
+
+
+class RandomFeatures(TransformerMixin, BaseEstimator):
+    """φ(x; θ_1), …, φ(x; θ_K), divided by √K: inner products approximate the basis's kernel.
+
+    Parameters
+    ----------
+    basis : a basis such as ``ks.Fourier()``; None is ``ks.Fourier()``.
+    n_components : K, the number of draws of θ. The paired Fourier form has two columns a draw;
+        Binning has a column for each occupied bin of its K grids.
+    random_state : int, RandomState or None. An int from 0 to 2⁶⁴ − 1 names the draw for good:
+        the first 500 of 2000 features are the 500-feature draw.
+    dtype : None keeps float32 rows in float32 and computes everything else in float64;
+        "float32" or "float64" forces one. The draw is kept in the dtype of the rows of `fit`.
+    selection : None, or ``ks.Reweighted(...)``: draw a larger pool and keep the K draws that
+        matter for the rows of `fit`, by their leverage. Dense bases only.
+
+    Attributes
+    ----------
+    basis_ : the resolved basis, with a number for gamma.
+    draw_ : the frozen draw.
+    seed_ : the seed that names the draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kitchensinks as ks
+    >>> rows = np.random.default_rng(0).normal(size=(50, 3))
+    >>> features = ks.RandomFeatures(ks.Fourier(), n_components=4000, random_state=0)
+    >>> Z = features.fit_transform(rows)
+    >>> bool(np.abs(Z @ Z.T - features.basis_.kernel(rows)).max() < 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        basis: Basis | None = None,
+        n_components: int = 1000,
+        random_state: Any = None,
+        dtype: Any = None,
+        selection: Reweighted | None = None,
+    ) -> None:
+        self.basis = basis
+        self.n_components = n_components
+        self.random_state = random_state
+        self.dtype = dtype
+        self.selection = selection
+
+    def set_params(self, **params: Any) -> "RandomFeatures":
+        # None stands for Fourier(), also where one of its parameters is searched over.
+        if self.basis is None and any(name.startswith("basis__") for name in params):
+            self.basis = check_basis(None)
+        super().set_params(**params)
+        return self
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RandomFeatures":
+        """Resolve the basis on a sample of the rows and freeze the draw; y is not used."""
+        n_components = check_count("n_components", self.n_components)
+        basis = check_basis(self.basis)
+        X = self._validate(X, reset=True)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
+        self.seed_ = seed_of(self.random_state)
+        self.basis_ = basis.resolve(*subsample(X, sample_weight, SAMPLE_ROWS, self.seed_))
+        if self.selection is None:
+            draw = self.basis_.draw(self.seed_, X.shape[1], n_components, X.dtype)
+        else:
+            selection = check_selection(self.selection)
+            draw = selection.draw(self.basis_, self.seed_, n_components, X.dtype, X, sample_weight)
+        self.draw_: Draw = draw.tabulate(_blocks(X, n_components))
+        self._n_features_out = self.draw_.n_columns
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Features of each row, shape (n, columns): dense, or CSR for a sparse basis.
+
+        Of a Dask collection the result is a lazy Dask array, drawn from the seed on each worker.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return self._lazily(X)
+        X = self._validate(X, reset=False)
+        draw = self.draw_ if X.dtype == self.draw_.dtype else self.draw_.astype(X.dtype)
+        if draw.basis.sparse:
+            blocks = [draw.scaled_features(rows) for rows in _blocks(X, draw.n_components)]
+            if not blocks:
+                return sparse.csr_array((0, draw.n_columns), dtype=draw.dtype)
+            return sparse.vstack(blocks, format="csr")
+        out = np.empty((X.shape[0], draw.n_columns), dtype=draw.dtype)
+        done = 0
+        for rows in _blocks(X, draw.n_columns):
+            out[done : done + rows.shape[0]] = draw.scaled_features(rows)
+            done += rows.shape[0]
+        return out
+
+    def _lazily(self, X: Any) -> Any:
+        from kitchensinks.execution.lazily import lazily
+        from kitchensinks.execution.partitions import Schema, whole_rows
+
+        if self.draw_.basis.sparse or self.selection is not None:
+            raise ValueError(
+                "Dask collections need dense features that a seed draws: no Binning, and "
+                "selection=None. Transform the partitions one by one instead."
+            )
+        rows = whole_rows(X)
+        schema = Schema.of(rows)
+        shown = X._meta if hasattr(X, "columns") else np.empty((0, schema.n_inputs))
+        validate_data(self, shown, reset=False, skip_check_array=True)
+        dtype = np.dtype(schema.dtype if self.dtype is None else check_dtype(self.dtype))
+        draw = self.draw_
+        frozen = Frozen(None, draw.basis, draw.seed, draw.n_inputs, draw.n_components, dtype)
+        return lazily(_Drawn(frozen), "transform", rows, draw.n_columns, dtype)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """A name for each column of the output; input_features are checked and not used."""
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features, generate_names=False)
+        names = self.draw_.basis.names(self.draw_.theta, self.draw_.n_components)
+        return np.asarray(names, dtype=object)
+
+    def _validate(self, X: Any, reset: bool) -> Any:
+        floats = [np.float64, np.float32] if self.dtype is None else [check_dtype(self.dtype)]
+        # What overflows in the cast is found and reported.
+        with np.errstate(over="ignore"), advice():
+            rows = validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=floats,
+                ensure_min_samples=1 if reset else 0,
+            )
+        return check_size(rows, rows.dtype)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """What a worker needs to make features: the seed, and not the draw."""
+
+    frozen: Frozen
+
+    def transform(self, rows: Any) -> Any:
+        dtype = self.frozen.dtype
+        with np.errstate(over="ignore"), advice():
+            rows = check_array(rows, accept_sparse="csr", dtype=dtype)
+        return self.frozen.features(check_size(rows, dtype))
+
+
+def check_basis(basis: Any) -> Basis:
+    """The basis given, or the default one."""
+    if basis is None:
+        return Fourier()
+    if isinstance(basis, type) and issubclass(basis, Basis):
+        raise TypeError(f"basis={basis.__name__}: need an instance, such as {basis.__name__}().")
+    if not isinstance(basis, Basis):
+        raise TypeError(
+            f"basis={basis!r} is of type {type(basis).__name__}: need a basis such as ks.Fourier()."
+        )
+    return basis
+
+
+def check_dtype(dtype: Any) -> Any:
+    """float32 or float64."""
+    for kind in (np.float32, np.float64):
+        if dtype is kind or dtype == kind.__name__ or dtype == np.dtype(kind):
+            return kind
+    raise ValueError(f"dtype={dtype!r}: need 'float32', 'float64' or None.")
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed for the draw: the int given, or one taken from a generator."""
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if not (whole and 0 <= random_state < 2**64):
+        raise ValueError(
+            f"random_state={random_state!r}: need a whole number from 0 to 2**64 - 1, "
+            "a RandomState or None."
+        )
+    return int(random_state)
+
+
+def _blocks(X: Any, n_columns: int) -> Iterator[Any]:
+    widest = max(X.shape[1], n_columns)
+    for part in block_slices(X.shape[0], max(16, _BLOCK_ENTRIES // widest)):
+        yield X[part]

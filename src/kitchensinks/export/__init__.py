@@ -1,5 +1,0 @@
-"""Fitted models in formats that serve without Python."""
-
-from kitchensinks.export.converters import register_converters, to_onnx
-
-__all__ = ["register_converters", "to_onnx"]

@@ -1,0 +1,1 @@
+"""Features of rows: scaler, bases, reweighting, and the frozen draw in blocks."""

@@ -1,0 +1,231 @@
+"""Random binning: indicators of the cells of random grids."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kitchensinks.features.bases.bandwidth import check_gamma, open_gamma, picked, resolve_gamma
+from kitchensinks.features.bases.base import Basis, Theta
+from kitchensinks.numerics.bins import bin_hashes, find_columns, number_names
+from kitchensinks.numerics.distances import cityblock
+from kitchensinks.numerics.words import Words
+
+Floats = NDArray[np.float64]
+Names = NDArray[np.uint64]
+
+# Names of bins that wait to be told apart together.
+_WAITING_NAMES = 2**25
+# Names that are told apart at a time where their memory is used again.
+_NUMBERED = 2**23
+_GRIDS = ("shift", "rate", "multiplier")
+
+
+class Binning(Basis):
+    """Which bin of a random grid holds x, as a 0/1 vector with a single one.
+
+    A grid has a pitch δ_j ~ Gamma(2, 1/γ) (density γ²δe^(−γδ)) and a shift u_j uniform on
+    [0, δ_j] in each dimension (random bases, section V c). Two rows share a bin with
+    probability
+
+        k(x, z) = exp(−γ‖x − z‖₁),
+
+    so the features of one grid are one vector-valued draw, and `n_components` counts
+    grids. A bin is named by a stable 64-bit hash; the columns are the bins that the rows of
+    `fit` occupy, and a bin never seen there gives a zero.
+
+    Parameters
+    ----------
+    gamma : a positive number, "median" (default): 1/median(‖x − z‖₁), or "scale". It is
+        the γ of the random-bases paper's Figure 1; its section V c has γ = 1. A list of numbers
+        is a law of several scales: each grid takes one of them at random, and the kernel is the
+        mean of theirs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[0.0], [0.1], [5.0]])
+    >>> draw = Binning(gamma=1.0).draw(seed=0, n_inputs=1, n_components=4).tabulate([rows])
+    >>> draw.features(rows).sum(axis=1)
+    array([4., 4., 4.])
+    """
+
+    sparse = True
+    keeps_float64 = True
+
+    def __init__(self, gamma: float | str | Sequence[float] = "median") -> None:
+        self.gamma = gamma
+
+    @property
+    def bound(self) -> float:
+        return 1.0
+
+    def check(self) -> None:
+        check_gamma(self.gamma, several=True)
+
+    def unresolved(self) -> str | None:
+        return open_gamma(self.gamma)
+
+    def settle(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
+        return {"gamma": resolve_gamma(self.gamma, "l1", rows, weights)}
+
+    def block_size(self, n_inputs: int) -> int:
+        return 16
+
+    def sample(self, words: Words, n_inputs: int) -> Theta:
+        shape = (self.block_size(n_inputs), n_inputs)
+        gamma = picked(self.gamma, words, shape[0])[:, None]
+        pitch = words.gamma(2, *shape) / gamma
+        shift = pitch * words.uniform(*shape)
+        odd = words.raw(shape[0] * n_inputs).reshape(shape) | np.uint64(1)
+        return {"shift": shift, "rate": 1.0 / pitch, "multiplier": odd}
+
+    def bin_names(self, theta: Theta, rows: NDArray[Any]) -> Names:
+        """The hash of the bin of every row in every grid, shape (grids, n)."""
+        names = np.empty((len(theta["shift"]), len(rows)), dtype=np.uint64)
+        return self._fill_names(theta, rows, names)
+
+    def _fill_names(self, theta: Theta, rows: NDArray[Any], names: Names) -> Names:
+        bin_hashes(
+            np.ascontiguousarray(rows), theta["shift"], theta["rate"], theta["multiplier"], names
+        )
+        return names
+
+    def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
+        """θ with the bins that the rows occupy added to those it has: a union, in any order."""
+        n_grids = len(theta["shift"])
+        table: BinTable = theta.get("table", BinTable([np.empty(0, dtype=np.uint64)] * n_grids))
+        waiting: list[Names] = []
+        for rows in blocks:
+            waiting.append(self.bin_names(theta, rows))
+            # One large table is cheaper than many small ones, while it fits into memory.
+            if sum(names.size for names in waiting) > _WAITING_NAMES:
+                table, waiting = table.with_names(waiting), []
+        return {**theta, "table": table.with_names(waiting)}
+
+    def numbered(self, theta: Theta, rows: NDArray[Any]) -> Iterator[tuple[Names, NDArray[Any]]]:
+        """Grid by grid: the bins that the rows occupy, as they come, and each row's among them.
+
+        Both are views of memory that the next grids are written to.
+        """
+        n_grids = len(theta["shift"])
+        size = max(1, min(n_grids, _NUMBERED // max(1, len(rows))))
+        names = np.empty((size, len(rows)), dtype=np.uint64)
+        found, numbers = np.empty_like(names), np.empty(names.shape, dtype=np.int32)
+        counts = np.empty(size, dtype=np.int64)
+        for start in range(0, n_grids, size):
+            part = {name: theta[name][start : start + size] for name in _GRIDS}
+            here = slice(0, len(part["shift"]))
+            self._fill_names(part, rows, names[here])
+            number_names(names[here], found[here], counts[here], numbers[here])
+            for own, count, number in zip(found[here], counts[here], numbers[here], strict=True):
+                yield own[:count], number
+
+    def tabulate_and_find(self, theta: Theta, rows: NDArray[Any]) -> tuple[Theta, NDArray[Any]]:
+        """`tabulate`, and `find` for the same rows, with one hashing of them."""
+        n_grids = len(theta["shift"])
+        kind = np.int32 if n_grids * len(rows) < 2**31 else np.int64
+        columns = np.empty((n_grids, len(rows)), dtype=kind)
+        parts: list[Names] = []
+        done = 0
+        for g, (own, number) in enumerate(self.numbered(theta, rows)):
+            order = np.argsort(own)
+            place = np.empty(len(own), dtype=kind)
+            place[order] = np.arange(done, done + len(own), dtype=kind)
+            columns[g] = place[number]
+            parts.append(own[order])
+            done += len(own)
+        return {**theta, "table": BinTable(parts)}, columns
+
+    def merge(self, theta: Theta, other: Theta) -> Theta:
+        return {**theta, "table": self._table(theta).merge(self._table(other))}
+
+    def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
+        return np.array([len(part) for part in self._table(theta).parts], dtype=np.int64)
+
+    def find(self, theta: Theta, rows: NDArray[Any]) -> NDArray[Any]:
+        """The column of each row in each grid, shape (grids, n); −1 for a bin never seen."""
+        table = self._table(theta)
+        names = self.bin_names(theta, rows)
+        found = np.empty(names.shape, np.int32 if len(table.names) < 2**31 else np.int64)
+        find_columns(names, table.names, table.offsets, found)
+        return found
+
+    def features(self, theta: Theta, rows: Any) -> Any:
+        table = self._table(theta)
+        found = self.find(theta, rows).T
+        seen = found >= 0
+        counts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
+        columns = found[seen] if not seen.all() else found.reshape(-1)
+        index = np.int32 if max(counts[-1], len(table.names)) < 2**31 else np.int64
+        values = np.ones(len(columns), dtype=rows.dtype)
+        shape = (len(rows), len(table.names))
+        matrix = sparse.csr_array((values, columns.astype(index), counts.astype(index)), shape)
+        matrix.has_sorted_indices = True
+        return matrix
+
+    def _table(self, theta: Theta) -> "BinTable":
+        if "table" not in theta:
+            raise ValueError(
+                "This draw of Binning has no columns yet: they are the bins that training rows "
+                "occupy. Call draw.tabulate(blocks_of_rows) first."
+            )
+        table: BinTable = theta["table"]
+        return table
+
+    def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
+        with np.errstate(over="ignore", under="ignore"):
+            distance = cityblock(rows, others)
+            scales = np.atleast_1d(np.asarray(self.gamma, dtype=np.float64))
+            kernels = [np.exp(-gamma * distance) for gamma in scales]
+        return np.asarray(sum(kernels) / len(kernels))
+
+    def names(self, theta: Theta, n_draws: int) -> list[str]:
+        return [
+            f"grid{g}_{name:016x}"
+            for g, part in enumerate(self._table(theta).parts)
+            for name in part
+        ]
+
+
+def _distinct(names: Names, numbers: NDArray[np.int32]) -> tuple[Names, NDArray[np.int64]]:
+    """The different names of each grid, (grids, n), and how many there are; fills `numbers`."""
+    found, counts = np.empty_like(names), np.empty(len(names), dtype=np.int64)
+    number_names(names, found, counts, numbers)
+    return found, counts
+
+
+class BinTable:
+    """The sorted bin names of each grid; slicing takes grids."""
+
+    def __init__(self, parts: list[Names]) -> None:
+        self.parts = parts
+        self.names = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
+        self.offsets = np.concatenate([[0], np.cumsum([len(p) for p in parts])]).astype(np.int64)
+
+    def with_names(self, blocks: list[Names]) -> "BinTable":
+        """These bins and those of blocks of names (grids, n)."""
+        if not blocks:
+            return self
+        together = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+        numbers = np.empty(together.shape, dtype=np.int32)
+        pairs = zip(*_distinct(together, numbers), strict=True)
+        new = [np.sort(own[:count]) for own, count in pairs]
+        return BinTable(new).merge(self) if len(self.names) else BinTable(new)
+
+    def merge(self, other: "BinTable") -> "BinTable":
+        """The bins of either."""
+        pairs = zip(self.parts, other.parts, strict=True)
+        return BinTable([np.union1d(mine, theirs) for mine, theirs in pairs])
+
+    def __getitem__(self, index: slice) -> "BinTable":
+        return BinTable(self.parts[index])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BinTable) and bool(
+            np.array_equal(self.offsets, other.offsets) and np.array_equal(self.names, other.names)
+        )
+
+    __hash__ = None  # type: ignore[assignment]

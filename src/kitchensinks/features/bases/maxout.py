@@ -1,0 +1,278 @@
+"""Random maxout features, and the exact kernel that they induce."""
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+from scipy.special import ndtr, owens_t
+
+from kitchensinks.features.bases.base import (
+    Basis,
+    Shared,
+    Theta,
+    check_choice,
+    check_count,
+    sample_blocks,
+)
+from kitchensinks.features.bases.projections import (
+    PROJECTIONS,
+    project,
+    projection_block_size,
+    sample_projection,
+)
+from kitchensinks.numerics.quadrature import interpolate
+from kitchensinks.numerics.words import Words
+
+Floats = NDArray[np.float64]
+
+# Trapezoid grid for integrals against the normal density; spectrally accurate.
+_GRID = np.linspace(-8.5, 8.5, 161)
+_STEP = float(_GRID[1] - _GRID[0])
+# Chebyshev nodes in the angle arcsin ρ, in which the kernel is analytic.
+_NODES = 48
+
+
+class Maxout(Basis):
+    """max_{j ≤ q} ω_j·x with q independent standard normal directions a unit (maxout paper).
+
+    With ρ the cosine of the angle between x and z,
+
+        k(x, z) = ‖x‖‖z‖·K_q(ρ),   K_q(ρ) = (E max)² + ∫₀^ρ κ_q(r) dr,
+
+    where κ_q(ρ) is the chance that both rows have the same arg-max (Price's theorem:
+    the derivative of K_q is κ_q); K_2(ρ) = ρ/2 + (√(1−ρ²) + ρ·arcsin ρ)/π. The paper's
+    Theorem 1 prints σ²(q)·ρ·κ_q(ρ), which is right only at ρ = 1.
+
+    Parameters
+    ----------
+    pool : q, the number of directions of a unit. 1 gives linear features.
+    projections : None, or P: all units share P directions, each unit taking one at random
+        from each of q groups of about P/q (maxout paper, Table 3). The kernel is the same on
+        average; features depend on each other more.
+    projection : "gaussian", "orthogonal" or "hadamard"; the q directions of one unit come
+        from q different rotations, so they stay independent.
+
+    Examples
+    --------
+    >>> float(Maxout(pool=2).kernel([[1.0, 0.0]], [[0.0, 1.0]])[0, 0].round(6))
+    0.31831
+    """
+
+    takes_sparse_rows = True
+
+    def __init__(
+        self, pool: int = 4, projections: int | None = None, projection: str = "gaussian"
+    ) -> None:
+        self.pool = pool
+        self.projections = projections
+        self.projection = projection
+
+    @property
+    def bound(self) -> float:
+        return math.inf
+
+    def check(self) -> None:
+        check_count("pool", self.pool)
+        check_choice("projection", self.projection, PROJECTIONS)
+        if self.projections is not None:
+            check_count("projections", self.projections)
+            if self.projections < self.pool:
+                raise ValueError(
+                    f"projections={self.projections}: a unit takes pool={self.pool} different "
+                    "directions, so there must be at least that many to share."
+                )
+
+    def block_size(self, n_inputs: int) -> int:
+        return projection_block_size(self.projection, n_inputs)
+
+    def sample(self, words: Words, n_inputs: int) -> Theta:
+        return {
+            f"plane{j}": sample_projection(words, self.projection, n_inputs)
+            for j in range(self.pool)
+        }
+
+    def theta(self, seed: int, n_inputs: int, start: int, stop: int) -> Theta:
+        if self.projections is None:
+            return super().theta(seed, n_inputs, start, stop)
+        sizes = [len(part) for part in np.array_split(np.arange(self.projections), self.pool)]
+        size = self.block_size(n_inputs)
+
+        def plane(words: Words) -> Theta:
+            return {"plane": sample_projection(words, self.projection, n_inputs)}
+
+        planes = [
+            sample_blocks(plane, size, seed, 0, count, stream=2 + j)["plane"]
+            for j, count in enumerate(sizes)
+        ]
+
+        def choose(words: Words) -> Theta:
+            chosen = [words.integers(count, size) for count in sizes]
+            return {"choice": np.stack(chosen, axis=1)}
+
+        theta = sample_blocks(choose, size, seed, start, stop)
+        return {**theta, "planes": Shared(planes)}
+
+    def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
+        if "planes" in theta:
+            planes, choice = theta["planes"].value, theta["choice"]
+            out = project(rows, planes[0])[:, choice[:, 0]]
+            for j in range(1, self.pool):
+                np.maximum(out, project(rows, planes[j])[:, choice[:, j]], out=out)
+            return out
+        out = project(rows, theta["plane0"])
+        for j in range(1, self.pool):
+            np.maximum(out, project(rows, theta[f"plane{j}"]), out=out)
+        return out
+
+    def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
+        own = np.linalg.norm(rows, axis=1)
+        other = np.linalg.norm(others, axis=1)
+        sizes = np.outer(own, other)
+        cosine = np.divide(rows @ others.T, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+        return sizes * maxout_kernel(cosine, self.pool)
+
+
+def maxout_kernel(cosine: Any, pool: int) -> Floats:
+    """K_q(ρ) = E max_j⟨w_j, x⟩·max_j⟨w_j, z⟩ for unit rows with x·z = ρ.
+
+    >>> float(maxout_kernel(0.0, 4).round(4))
+    1.0596
+    """
+    check_count("pool", pool)
+    rho = _within_one(cosine)
+    if pool == 1:
+        return rho
+    if pool == 2:
+        root = np.sqrt((1.0 - rho) * (1.0 + rho))
+        return np.asarray(rho / 2.0 + (root + rho * np.arcsin(rho)) / math.pi)
+    angle = np.arcsin(rho) * (2.0 / math.pi)
+    return np.asarray(chebyshev.chebval(angle, _kernel_series(pool)))
+
+
+def same_argmax(cosine: Any, pool: int) -> Floats:
+    """κ_q(ρ), the chance that two unit rows with x·z = ρ have the same arg-max.
+
+    κ_2(ρ) = ½ + arcsin(ρ)/π; otherwise q·E Φ₂(u, v; ρ)^(q−1) for a standard normal pair
+    (u, v) of correlation ρ, by quadrature to about 1e-10.
+
+    >>> float(same_argmax(0.0, 4).round(6))
+    0.25
+    """
+    check_count("pool", pool)
+    angle = np.arcsin(_within_one(cosine))
+    if pool == 1:
+        return np.ones_like(angle)
+    if pool == 2:
+        return np.asarray(0.5 + angle / math.pi)
+    value = chebyshev.chebval(angle * (2.0 / math.pi), _argmax_series(pool))
+    return np.asarray(np.clip(value, 0.0, 1.0))
+
+
+def _within_one(cosine: Any) -> Floats:
+    """Cosines as float64, rounding beyond ±1 cut off."""
+    return np.asarray(np.clip(np.asarray(cosine, dtype=np.float64), -1.0, 1.0))
+
+
+def mean_maximum(pool: int) -> float:
+    """h₁(q) = E max of q standard normals.
+
+    >>> round(mean_maximum(2), 6) == round(1 / math.sqrt(math.pi), 6)
+    True
+    """
+    return _moment_of_maximum(pool, 1)
+
+
+def square_maximum(pool: int) -> float:
+    """σ²(q) = E (max of q standard normals)², which grows as 2·log q.
+
+    >>> round(square_maximum(2), 6)
+    1.0
+    """
+    return _moment_of_maximum(pool, 2)
+
+
+def argmax_coefficients(pool: int, count: int = 3) -> Floats:
+    """The first coefficients a_i(q) of κ_q(ρ) = Σ a_i(q)·ρ^i (maxout paper, Theorem 1).
+
+    a₀ = 1/q, a₁ = h₁²/(q−1), a₂ = q·h₂²/((q−1)(q−2)) for q ≥ 3; any number of them here,
+    from Cauchy's integral of κ_q on the circle |ρ| = ½ (to about 1e-12·2^i).
+
+    >>> argmax_coefficients(2, 4).round(6).tolist()
+    [0.5, 0.31831, 0.0, 0.053052]
+    """
+    check_count("pool", pool)
+    count = check_count("count", count)
+    if count > 24:
+        raise ValueError(f"count={count}: at most 24 coefficients can be had to a few digits.")
+    if pool == 1:
+        return np.asarray(np.eye(1, count)[0])
+    radius, points = 0.5, 64
+    circle = radius * np.exp(2j * math.pi * np.arange(points // 2 + 1) / points)
+    upper = np.array([_argmax_complex(complex(rho), pool) for rho in circle])
+    values = np.concatenate([upper, np.conj(upper[1:-1][::-1])])
+    series = np.fft.fft(values).real / points
+    return np.asarray(series[:count] / radius ** np.arange(count))
+
+
+@functools.lru_cache(maxsize=64)
+def _moment_of_maximum(pool: int, power: int) -> float:
+    check_count("pool", pool)
+    density = np.exp(-(_GRID**2) / 2.0) / math.sqrt(2.0 * math.pi)
+    return float(pool * _STEP * (_GRID**power * density * ndtr(_GRID) ** (pool - 1)).sum())
+
+
+@functools.lru_cache(maxsize=64)
+def _argmax_series(pool: int) -> Floats:
+    return interpolate(lambda angle: _argmax_chance(math.sin(angle), pool), _NODES, math.pi / 2)
+
+
+@functools.lru_cache(maxsize=64)
+def _kernel_series(pool: int) -> Floats:
+    """K_q(sin φ) = h₁² + ∫₀^φ κ_q(sin t)·cos t dt as a Chebyshev series in φ·2/π."""
+    series = _argmax_series(pool)
+    slope = interpolate(
+        lambda angle: float(chebyshev.chebval(angle * 2.0 / math.pi, series)) * math.cos(angle),
+        _NODES + 16,
+        math.pi / 2,
+    )
+    integral = chebyshev.chebint(slope, lbnd=0.0, scl=1.0) * (math.pi / 2.0)
+    integral[0] += mean_maximum(pool) ** 2
+    return np.asarray(integral)
+
+
+def _argmax_chance(rho: float, pool: int) -> float:
+    """q·E Φ₂(u, v; ρ)^(q−1) in the independent coordinates (u ± v)/√(2(1 ± ρ))."""
+    weight = _STEP * np.exp(-(_GRID**2) / 2.0) / math.sqrt(2.0 * math.pi)
+    total = math.sqrt((1.0 + rho) / 2.0) * _GRID[:, None]
+    difference = math.sqrt((1.0 - rho) / 2.0) * _GRID
+    both = _bivariate_normal(total + difference, total - difference, rho)
+    return float(pool * (weight @ both ** (pool - 1) @ weight))
+
+
+def _bivariate_normal(u: Floats, v: Floats, rho: float) -> Floats:
+    """P(g ≤ u, h ≤ v) for standard normals of correlation ρ, by Owen's T function."""
+    root = math.sqrt((1.0 - rho) * (1.0 + rho))
+    u, v = np.where(u == 0.0, 1e-300, u), np.where(v == 0.0, 1e-300, v)
+    value = 0.5 * (ndtr(u) + ndtr(v))
+    with np.errstate(over="ignore"):
+        value -= owens_t(u, (v / u - rho) / root) + owens_t(v, (u / v - rho) / root)
+    value -= np.where(u * v < 0.0, 0.5, 0.0)
+    return np.asarray(np.clip(value, 0.0, 1.0))
+
+
+def _argmax_complex(rho: complex, pool: int) -> complex:
+    """κ_q at a complex ρ inside the unit disc, by the analytic formulas."""
+    u, v = _GRID[::2, None], _GRID[::2]
+
+    def density(r: complex) -> NDArray[np.complex128]:
+        exponent = (u + v) ** 2 / (4.0 * (1.0 + r)) + (u - v) ** 2 / (4.0 * (1.0 - r))
+        return np.asarray(np.exp(-exponent) / (2.0 * math.pi * np.sqrt(1.0 - r * r)))
+
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    both = (ndtr(u) * ndtr(v)).astype(complex)
+    for node, weight in zip((nodes + 1.0) / 2.0, weights / 2.0, strict=True):
+        both += weight * rho * density(rho * node)
+    return complex(pool * (2.0 * _STEP) ** 2 * (density(rho) * both ** (pool - 1)).sum())

@@ -1,0 +1,194 @@
+"""Random directions ω: independent, orthogonal in groups, or structured.
+
+A projection is an array of shape (K, d), or a `Fastfood` that stands for one
+without storing it. Where the law of ω is rotation-invariant it is a Gaussian
+vector times an independent factor of its own length (`radial`), and every kind
+of projection has exactly that marginal law.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.features.bases.base import BLOCK
+from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
+from kitchensinks.numerics.threads import single_blas
+from kitchensinks.numerics.words import Words
+from kitchensinks.tables import block_slices, densify
+
+Floats = NDArray[np.float64]
+Radial = Callable[[Words, int], Floats]
+
+PROJECTIONS = ("gaussian", "orthogonal", "hadamard")
+
+# No more rows are made orthogonal to each other: a QR factorisation costs d times their square.
+_LARGEST_ROTATION = 1024
+
+
+def rotation_size(kind: str, n_inputs: int) -> int:
+    """Directions that go together: all that can be orthogonal in d dimensions, or one transform."""
+    if kind == "orthogonal":
+        return min(n_inputs, _LARGEST_ROTATION)
+    return next_power_of_two(n_inputs)
+
+
+def projection_block_size(kind: str, n_inputs: int) -> int:
+    """Draws of one block of words: as many whole rotations as make up a common block."""
+    if kind == "gaussian":
+        return BLOCK
+    size = rotation_size(kind, n_inputs)
+    return size * -(-BLOCK // size)
+
+
+def sample_projection(
+    words: Words, kind: str, n_inputs: int, radial: Radial | None = None, unit: bool = False
+) -> "Floats | Fastfood":
+    """One block of directions.
+
+    ω = z·r with z standard normal in R^d and r = radial(words, count), or ω = z/‖z‖
+    where `unit` (uniform on the sphere).
+
+    - "gaussian": independent rows.
+    - "orthogonal": rows of uniformly random rotations, each with a length of its own,
+      independent of the others and distributed as ‖z‖.
+    - "hadamard": Fastfood's S·H·G·Π·H·B (see `Fastfood`).
+    """
+    count = projection_block_size(kind, n_inputs)
+    if kind == "hadamard":
+        size = next_power_of_two(n_inputs)
+        directions = Fastfood.sample(words, n_inputs, count // size)
+        lengths = 1.0 / directions.lengths() if unit else words.chi(size, count)
+        if radial is not None:
+            lengths = lengths * radial(words, count)
+        return directions.with_radius(lengths)
+    if kind == "orthogonal":
+        size = rotation_size(kind, n_inputs)
+        normals = words.normal(count // size, n_inputs, size)
+        # Threads of a QR factorisation wait for each other at every step: on a machine that has
+        # other work they were measured to take fifty times as long as one thread.
+        with single_blas():
+            rotations, triangles = np.linalg.qr(normals)
+        signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))
+        rows = (rotations * signs[:, None, :]).transpose(0, 2, 1).reshape(count, n_inputs)
+        if not unit:
+            rows = rows * words.chi(n_inputs, count)[:, None]
+    else:
+        rows = words.normal(count, n_inputs)
+        if unit:
+            rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    if radial is not None:
+        rows = rows * radial(words, count)[:, None]
+    return np.ascontiguousarray(rows)
+
+
+def project(rows: Any, directions: "NDArray[Any] | Fastfood") -> NDArray[Any]:
+    """ω_k·x for every row and direction, shape (n, K), in the dtype of the rows."""
+    if isinstance(directions, Fastfood):
+        return directions.apply(densify(rows))
+    return np.asarray(rows @ directions.T)
+
+
+class Fastfood:
+    """Directions from Hadamard products, P = 2^⌈log₂ d⌉ of each: ω = r·(H·G·Π·H·B)/(√P·‖G‖).
+
+    B holds random signs, Π a random order, G independent normals, H is the
+    Walsh–Hadamard matrix. Given B and Π, a row of H·G·Π·H·B is a Gaussian vector
+    with covariance P·I, so its direction is uniform and independent of ‖G‖; with a
+    length r of its own, chi with P degrees of freedom, the row is *exactly* a standard
+    normal vector, and so are its first d coordinates. Rows of one product are
+    uncorrelated but not orthogonal: their cosines are of size √(2/(P + 2)), a little larger
+    than those of independent rows. It costs P log P a row in place of P·d.
+    """
+
+    def __init__(
+        self,
+        signs: NDArray[Any],
+        order: NDArray[np.int64],
+        normals: NDArray[Any],
+        radius: NDArray[Any],
+        n_inputs: int,
+        start: int = 0,
+    ) -> None:
+        self.signs = signs
+        self.order = order
+        self.normals = normals
+        self.radius = radius
+        self.n_inputs = n_inputs
+        self.start = start
+
+    @classmethod
+    def sample(cls, words: Words, n_inputs: int, count: int) -> "Fastfood":
+        """`count` transforms, with rows of length one in R^P."""
+        size = next_power_of_two(n_inputs)
+        signs = words.sign(count, size)
+        order = np.stack([words.permutation(size) for _ in range(count)])
+        normals = words.normal(count, size)
+        normals /= math.sqrt(size) * np.linalg.norm(normals, axis=1, keepdims=True)
+        return cls(signs, order, normals, np.ones(count * size), n_inputs)
+
+    def with_radius(self, radius: Floats) -> "Fastfood":
+        return Fastfood(self.signs, self.order, self.normals, radius, self.n_inputs, self.start)
+
+    def join(self, parts: "list[Fastfood]") -> "Fastfood":
+        return Fastfood(
+            np.concatenate([part.signs for part in parts]),
+            np.concatenate([part.order for part in parts]),
+            np.concatenate([part.normals for part in parts]),
+            np.concatenate([part.radius for part in parts]),
+            self.n_inputs,
+        )
+
+    def __len__(self) -> int:
+        return len(self.radius)
+
+    def __getitem__(self, index: slice) -> "Fastfood":
+        low, high, _ = index.indices(len(self))
+        size = self.signs.shape[1]
+        first, last = (self.start + low) // size, -(-(self.start + high) // size)
+        return Fastfood(
+            self.signs[first:last],
+            self.order[first:last],
+            self.normals[first:last],
+            self.radius[low:high],
+            self.n_inputs,
+            (self.start + low) % size,
+        )
+
+    def take(self, indices: NDArray[np.int64], n_inputs: int) -> NDArray[Any]:
+        """Some directions, written out: first n_inputs coordinates, shape (len(indices), n_inputs).
+
+        A few rows of many transforms are cheaper as a plain matrix.
+        """
+        unit = np.eye(n_inputs, dtype=self.radius.dtype)
+        return np.ascontiguousarray(self.apply(unit)[:, indices].T)
+
+    def astype(self, dtype: np.dtype[Any]) -> "Fastfood":
+        return Fastfood(
+            self.signs.astype(dtype),
+            self.order,
+            self.normals.astype(dtype),
+            self.radius.astype(dtype),
+            self.n_inputs,
+            self.start,
+        )
+
+    def apply(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """ω_k·x for every row and direction, shape (n, K).
+
+        Rows may have fewer columns than the directions: the rest count as zeros.
+        """
+        out = np.empty((len(rows), len(self)), dtype=rows.dtype)
+        fastfood(rows, self.signs, self.order, self.normals, self.radius, self.start, out)
+        return out
+
+    def lengths(self) -> Floats:
+        """‖ω_k‖ over the d input coordinates (smaller than the radius where d < P)."""
+        squares = np.zeros(len(self))
+        for part in block_slices(self.n_inputs, 256):
+            unit = np.zeros((part.stop - part.start, self.n_inputs))
+            unit[np.arange(len(unit)), np.arange(part.start, part.stop)] = 1.0
+            squares += np.square(self.apply(unit)).sum(axis=0)
+        return np.sqrt(squares)

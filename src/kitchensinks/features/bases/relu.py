@@ -1,0 +1,115 @@
+"""Random ReLU features."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.features.bases.bandwidth import check_gamma, open_gamma, resolve_gamma
+from kitchensinks.features.bases.base import Basis, Theta, check_choice
+from kitchensinks.features.bases.projections import (
+    PROJECTIONS,
+    Fastfood,
+    project,
+    projection_block_size,
+    sample_projection,
+)
+from kitchensinks.numerics.words import Words
+
+Floats = NDArray[np.float64]
+
+
+class ReLU(Basis):
+    """max(0, ω·(x, 1/γ)), ω uniform on the unit sphere of R^(d+1) (thesis, Algorithm 2).
+
+    With u = (x, 1/γ), v = (z, 1/γ) and θ the angle between them,
+
+        k(x, z) = ‖u‖‖v‖·(sin θ + (π − θ)·cos θ)/(2π·(d + 1)),
+
+    half the arc-cosine kernel of order 1, over d + 1 for the sphere; without that
+    factor for ``law="gaussian"``, where ω is standard normal.
+
+    Parameters
+    ----------
+    gamma : a positive number, "median" (default): 1/median(‖x‖), which makes the added
+        coordinate as large as a typical row, or "scale". It is the γ of the thesis's
+        Algorithm 2.
+    law : "sphere" or "gaussian".
+    projection : "gaussian" (independent directions), "orthogonal" or "hadamard".
+
+    Examples
+    --------
+    >>> kernel = ReLU(gamma=1.0, law="gaussian").kernel([[1.0]], [[1.0]])
+    >>> float(kernel[0, 0].round(12))
+    1.0
+    """
+
+    takes_sparse_rows = True
+
+    def __init__(
+        self,
+        gamma: float | str = "median",
+        law: str = "sphere",
+        projection: str = "gaussian",
+    ) -> None:
+        self.gamma = gamma
+        self.law = law
+        self.projection = projection
+
+    @property
+    def bound(self) -> float:
+        return math.inf
+
+    def check(self) -> None:
+        check_gamma(self.gamma)
+        check_choice("law", self.law, ("sphere", "gaussian"))
+        check_choice("projection", self.projection, PROJECTIONS)
+
+    def unresolved(self) -> str | None:
+        return open_gamma(self.gamma)
+
+    def settle(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
+        return {"gamma": resolve_gamma(self.gamma, "length", rows, weights)}
+
+    def block_size(self, n_inputs: int) -> int:
+        return projection_block_size(self.projection, n_inputs + 1)
+
+    def sample(self, words: Words, n_inputs: int) -> Theta:
+        directions = sample_projection(
+            words, self.projection, n_inputs + 1, unit=self.law == "sphere"
+        )
+        gamma = float(self.gamma)
+        if isinstance(directions, Fastfood):
+            last = np.zeros((1, n_inputs + 1))
+            last[0, -1] = 1.0
+            return {"directions": directions, "offset": directions.apply(last)[0] / gamma}
+        return {"directions": directions[:, :-1], "offset": directions[:, -1] / gamma}
+
+    def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
+        argument = project(rows, theta["directions"])
+        argument += theta["offset"]
+        return np.asarray(np.maximum(argument, 0, out=argument))
+
+    def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        if not isinstance(theta["directions"], np.ndarray):
+            return None
+        argument = project(rows, theta["directions"])
+        argument += theta["offset"]
+        return (argument > 0).astype(argument.dtype), theta["directions"]
+
+    def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
+        extra = 1.0 / float(self.gamma) ** 2
+        cross = rows @ others.T + extra
+        own = np.sqrt(np.einsum("ij,ij->i", rows, rows) + extra)
+        other = np.sqrt(np.einsum("ij,ij->i", others, others) + extra)
+        sizes = np.outer(own, other)
+        factor = rows.shape[1] + 1.0 if self.law == "sphere" else 1.0
+        return sizes * arc_cosine(cross / sizes) / factor
+
+
+def arc_cosine(cosine: Floats) -> Floats:
+    """E max(0, ω·u)·max(0, ω·v) for unit u, v and normal ω: (sin θ + (π − θ)·cos θ)/2π."""
+    cosine = np.clip(cosine, -1.0, 1.0)
+    sine = np.sqrt((1.0 - cosine) * (1.0 + cosine))
+    return (sine + (math.pi - np.arccos(cosine)) * cosine) / (2.0 * math.pi)

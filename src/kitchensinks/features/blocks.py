@@ -1,0 +1,151 @@
+"""Features of rows in blocks of bounded size, made anew or kept between walks."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.features.bases import Basis
+from kitchensinks.features.frozen import Frozen
+from kitchensinks.numerics.threads import in_order
+from kitchensinks.tables import block_slices
+
+Work = Callable[[slice, Any], Any]
+
+# Rows of a block: enough for the products to run at full speed, few enough that
+# float32 products summed within a block keep their digits.
+BLOCK_ROWS = 4096
+_SMALLEST_BLOCK = 64
+# Rows that say where the mean of the features is, roughly.
+_PILOT_RUNS, _PILOT_RUN = 8, 32
+
+
+@dataclass
+class FeatureBlocks:
+    """Blocks (slice of rows, features) of rows, from memory or from a file.
+
+    Every walk makes the features anew, unless all of them fit into half of `memory_budget` bytes:
+    then `walk` keeps them after the first time. A block that `fresh` yields may be overwritten by
+    the caller; one that `walk` yields may not. columns: of Binning, the bin of every row in every
+    grid (grids, n), where they are known already.
+    """
+
+    rows: Any
+    frozen: Frozen
+    memory_budget: float
+    columns: Any = None
+    _kept: list[Any] | None = field(default=None, repr=False)
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.rows.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return self.frozen.n_columns
+
+    @property
+    def sparse(self) -> bool:
+        return self.frozen.basis.sparse
+
+    @property
+    def total_bytes(self) -> float:
+        """Of all features, kept in memory."""
+        entry = self.frozen.dtype.itemsize
+        if self.sparse:
+            return (entry + 4.0) * self.n_rows * self.frozen.n_components
+        return float(entry) * self.n_rows * self.n_columns
+
+    @property
+    def cached(self) -> bool:
+        """Whether all features can be kept between passes."""
+        return self.total_bytes <= 0.5 * self.memory_budget
+
+    @property
+    def block_rows(self) -> int:
+        entry = self.frozen.dtype.itemsize
+        row_bytes = entry * 3 * self.frozen.n_inputs
+        # Names and places of bins before they become a matrix; features and a copy of them.
+        row_bytes += 48 * self.frozen.n_components if self.sparse else 2 * entry * self.n_columns
+        fitting = int(0.1 * self.memory_budget / max(1, row_bytes))
+        return min(BLOCK_ROWS, max(_SMALLEST_BLOCK, fitting))
+
+    def of(self, rows: Any) -> Any:
+        """Features of other rows."""
+        return self.frozen.features(rows)
+
+    def pick(self, places: Any) -> Any:
+        """Features of the rows at the places given."""
+        return self.of(self.rows[places])
+
+    def pilot(self) -> Any:
+        """The rough mean of the features: sums about it keep their digits."""
+        # Runs of neighbours: a file need not be read to its end for them.
+        starts = np.linspace(0, max(0, self.n_rows - _PILOT_RUN), _PILOT_RUNS).astype(np.int64)
+        places = np.unique(starts[:, None] + np.arange(min(_PILOT_RUN, self.n_rows)))
+        features = self.pick(places)
+        mean = features.mean(axis=0) if self.sparse else features.mean(axis=0, dtype=np.float64)
+        return np.asarray(mean, dtype=np.float64).ravel()
+
+    def scaled(self) -> Iterator[Any]:
+        """Blocks of rows as the draw takes them."""
+        for part in block_slices(self.n_rows, self.block_rows):
+            yield self.frozen.scaled(self.rows[part])
+
+    @property
+    def summable(self) -> bool:
+        """Whether the basis has a faster way to sums of products than by its features."""
+        return type(self.frozen.basis).products is not Basis.products and self.frozen.held
+
+    def fresh(self, start: int = 0, work: Work | None = None) -> Iterator[tuple[slice, Any]]:
+        """Blocks of newly made features, from the block that begins at row `start` on.
+
+        With `work`, what it makes of (slice of rows, features), in several threads.
+        """
+
+        def make(block: tuple[slice, Any]) -> tuple[slice, Any]:
+            part, rows = block
+            features = self.of(rows)
+            return part, features if work is None else work(part, features)
+
+        parts = (part for part in block_slices(self.n_rows, self.block_rows) if part.start >= start)
+        blocks = ((part, self.rows[part]) for part in parts)
+        if work is None or self.n_rows <= self.block_rows:
+            yield from map(make, blocks)
+            return
+        _ = self.frozen.held and self.frozen.draw  # made once, before threads ask for it
+        yield from in_order(make, blocks, self._at_once)
+
+    @property
+    def _at_once(self) -> int:
+        """Blocks that may be worked on together, each with a product of K × K."""
+        entry, columns = self.frozen.dtype.itemsize, self.n_columns
+        rows = self.block_rows * (self.frozen.n_components if self.sparse else columns)
+        each = entry * (2.0 * rows + (0.0 if self.sparse else float(columns) ** 2))
+        return max(1, int(0.5 * self.memory_budget / max(1.0, each)))
+
+    def walk(self, work: Work | None = None) -> Iterator[tuple[slice, Any]]:
+        """Blocks of features, kept in memory after the first walk where they fit.
+
+        With `work`, what it makes of (slice of rows, features), in several threads.
+        """
+        if self._kept is not None:
+            kept_blocks = zip(block_slices(self.n_rows, self.block_rows), self._kept, strict=True)
+            if work is None:
+                yield from kept_blocks
+            else:
+                each = in_order if len(self._kept) > 1 else map
+                yield from each(lambda pair: (pair[0], work(*pair)), kept_blocks)
+            return
+        kept: list[Any] = []
+
+        def both(part: slice, features: Any) -> tuple[Any, Any]:
+            return features, features if work is None else work(part, features)
+
+        for part, (block, answer) in self.fresh(0, both):
+            if self.cached:
+                kept.append(block)
+            yield part, answer
+        if self.cached:
+            self._kept = kept

@@ -1,0 +1,291 @@
+"""Rows, through scaler and draw, to features: frozen once, then in blocks of bounded size."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kitchensinks.features.bases import Basis, Binning, Draw
+from kitchensinks.features.reweighted import Reweighted, Selected
+from kitchensinks.features.scaling import Scaler, Spread
+from kitchensinks.numerics.threads import in_order
+from kitchensinks.tables import block_slices
+from kitchensinks.tables.keys import RowSample
+
+# Rows, and entries of them, that a data-dependent law is learned from.
+_SAMPLE_ROWS, _SAMPLE_ENTRIES = 2000, 2**24
+# Entries of rows that are looked at together where that is all there is to do: they stay in cache.
+_SPREAD_ENTRIES = 2**18
+# Looks at blocks that are merged at a time: each merge copies the sample.
+_LOOKS = 16
+_TABULATED_ENTRIES = 2**22
+# Features of a batch that are made at a time, walking over the draw.
+WALKED_ENTRIES = 2**25
+# A draw larger than this many bytes is made anew, part by part, each time it is used.
+HELD_DRAW = 2**28
+
+
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """What turns a row into features, learned before any outer weight: scaler, law, seed, bins.
+
+    Partial sums of different rows can be added where this is the same. The draw itself is made
+    from the seed when it is needed, held while it is small, and never saved; `bins` is the draw
+    of a sparse basis with the columns that it has learned from rows, and `selected` names the
+    draws that were taken from a larger pool.
+    """
+
+    scaler: Scaler | None
+    basis: Basis
+    seed: int
+    n_inputs: int
+    n_components: int
+    dtype: np.dtype[Any]
+    bins: Draw | None = None
+    selected: Selected | None = None
+
+    @classmethod
+    def learn(
+        cls,
+        rows: Any,
+        weights: Any,
+        basis: Basis,
+        seed: int,
+        n_components: int,
+        dtype: Any,
+        standardize: bool,
+        selection: Reweighted | None = None,
+        unscaled: Any = None,
+    ) -> "Frozen":
+        """Scaler from all rows, law and selection from a sample of them, bins from all of them.
+
+        `unscaled` (d,): columns that keep their own scale, as `Columns.unscaled` says.
+        """
+        n_inputs = rows.shape[1]
+        asked = basis.unresolved() is not None
+        look = Look.of(rows, weights, seed, standardize, asked)
+        frozen = cls.of_look(look, basis, seed, n_inputs, n_components, dtype, unscaled)
+        scaler, basis = frozen.scaler, frozen.basis
+        if selection is not None:
+            selected = selection.select(basis, seed, n_components, rows, weights, scaler)
+            return replace(frozen, selected=selected)
+        return frozen.tabulated(rows, weights)
+
+    def tabulated(self, rows: Any, weights: Any = None) -> "Frozen":
+        """This, with the bins that rows of positive weight occupy, where the basis is sparse."""
+        if not self.basis.sparse:
+            return self
+        draw = self.basis.draw(self.seed, self.n_inputs, self.n_components, self.dtype)
+        widest = max(self.n_inputs, self.n_components)
+        bins = draw.tabulate(
+            self.scaled(rows[part] if weights is None else rows[part][weights[part] > 0])
+            for part in block_slices(rows.shape[0], max(1, _TABULATED_ENTRIES // widest))
+        )
+        return replace(self, bins=bins)
+
+    def tabulated_and_found(self, rows: Any, weights: Any = None) -> "tuple[Frozen, Any]":
+        """As `tabulated`, with the bins of the rows themselves (grids, n), which a fit asks for.
+
+        None in their place where the basis is dense, or the rows are not an array in memory, each
+        with a positive weight: then they take a second pass.
+        """
+        whole = isinstance(rows, np.ndarray) and (weights is None or bool((weights > 0).all()))
+        if not whole or not isinstance(self.basis, Binning):
+            return self.tabulated(rows, weights), None
+        draw = self.basis.draw(self.seed, self.n_inputs, self.n_components, self.dtype)
+        theta, columns = self.basis.tabulate_and_find(draw.theta, self.scaled(rows))
+        return replace(self, bins=replace(draw, theta=theta)), columns
+
+    @classmethod
+    def of_look(
+        cls,
+        look: "Look",
+        basis: Basis,
+        seed: int,
+        n_inputs: int,
+        n_components: int,
+        dtype: Any,
+        unscaled: Any = None,
+    ) -> "Frozen":
+        """Scaler and law from what a look at the rows has found; without bins or selection."""
+        scaler = None if look.spread is None else Scaler.over(look.spread, unscaled)
+        if basis.unresolved() is None:
+            basis.check()
+        else:
+            sample = look.sample
+            assert sample is not None, "the law is learned from rows, and none were sampled"
+            shown = sample.rows if scaler is None else scaler.apply(sample.rows, np.float64)
+            basis = basis.resolve(shown, sample.weights / sample.weights.max())
+        return cls(scaler, basis, seed, n_inputs, n_components, np.dtype(dtype))
+
+    @property
+    def held(self) -> bool:
+        """Whether the whole draw is kept in memory: it is small, or was learned from rows."""
+        learned = self.bins is not None or self.selected is not None
+        return learned or self.dtype.itemsize * self.n_inputs * self.n_components <= HELD_DRAW
+
+    @cached_property
+    def draw(self) -> Draw:
+        if self.bins is not None:
+            return self.bins
+        if self.selected is not None:
+            return self.selected.draw(self.basis, self.seed, self.n_inputs, self.dtype)
+        return self.basis.draw(self.seed, self.n_inputs, self.n_components, self.dtype)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "draw"}
+
+    def parts(self) -> Iterator[Draw]:
+        """The draw: whole if it is held, else in pieces of a bounded number of bytes."""
+        if self.held:
+            yield self.draw
+            return
+        size = max(256, HELD_DRAW // (8 * self.dtype.itemsize * (self.n_inputs + 2)))
+        for part in block_slices(self.n_components, size):
+            yield self.piece(part)
+
+    def piece(self, part: slice) -> Draw:
+        """Some of the draws: cut from all of them where they are held, or made from the seed."""
+        if self.held:
+            return self.draw.part(part.start, part.stop)
+        return self.basis.draw(self.seed, self.n_inputs, part.stop, self.dtype, start=part.start)
+
+    @cached_property
+    def n_columns(self) -> int:
+        if type(self.basis).columns is Basis.columns:
+            return self.n_components * self.basis.features_per_draw
+        return sum(draw.n_columns for draw in self.parts())
+
+    @property
+    def scale(self) -> float:
+        """1/√(number of features averaged)."""
+        return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)
+
+    @property
+    def bound(self) -> float:
+        """sup |φ|, or one where there is none."""
+        bound = self.basis.bound_in(self.n_inputs)
+        if self.selected is not None and self.selected.factors is not None:
+            bound *= float(self.selected.factors.max())
+        return float(bound) if math.isfinite(bound) else 1.0
+
+    def scaled(self, rows: Any) -> Any:
+        """Rows as the draw takes them."""
+        return rows if self.scaler is None else self.scaler.apply(rows, self.dtype)
+
+    def walk(self, rows: Any, entries: int = WALKED_ENTRIES) -> Iterator[tuple[slice, Any]]:
+        """Scaled features of the rows part by part: (columns, features), so many entries each."""
+        shown, done = self.scaled(rows), 0
+        most = max(256, entries // max(1, rows.shape[0] * self.basis.features_per_draw))
+        for draw in self.parts():
+            for piece in block_slices(draw.n_components, most):
+                features = draw.part(piece.start, piece.stop).features(shown)
+                features *= self.dtype.type(self.scale)
+                yield slice(done, done + features.shape[1]), features
+                done += features.shape[1]
+
+    def features(self, rows: Any) -> Any:
+        """Scaled features of the rows, (n, columns), CSR for a sparse basis."""
+        if self.held:
+            return self.draw.scaled_features(self.scaled(rows))
+        out = np.empty((rows.shape[0], self.n_columns), dtype=self.dtype)
+        for columns, features in self.walk(rows):
+            out[:, columns] = features
+        return out
+
+    def difference(self, other: "Frozen") -> str | None:
+        """What keeps sums of the features of both apart, or None."""
+        if not _alike(self.scaler, other.scaler):
+            return "scaler"
+        if (self.seed, self.n_components) != (other.seed, other.n_components):
+            return "draw (random_state or n_components)"
+        if not _same(self.basis, other.basis):
+            return "basis"
+        if self.dtype != other.dtype:
+            return "dtype"
+        if not _alike(self.selected, other.selected):
+            return "selection"
+        if self.bins is not None and other.bins is not None:
+            own, others = self.bins, other.bins
+            names = own.basis.names(own.theta, own.n_components)
+            if names != others.basis.names(others.theta, others.n_components):
+                return "bins"
+        return None
+
+
+def _alike(mine: Any, theirs: Any) -> bool:
+    """Whether two parts that may be missing are the same."""
+    return theirs is None if mine is None else theirs is not None and bool(mine.equals(theirs))
+
+
+class Look(NamedTuple):
+    """Mean and spread of rows, and a sample of them that a law is learned from; parts merge."""
+
+    spread: Spread | None
+    sample: RowSample | None
+
+    @classmethod
+    def of(cls, rows: Any, weights: Any, seed: int, standardize: bool, asked: bool) -> "Look":
+        """One walk over the rows, for the spread, the sample, or both."""
+        n_inputs = rows.shape[1]
+        limit = min(_SAMPLE_ROWS, max(100, _SAMPLE_ENTRIES // n_inputs))
+        found = cls(None, None)
+        if not (standardize or asked):
+            return found
+
+        def look(block: tuple[Any, Any]) -> Look:
+            highest = None if found.sample is None else found.sample.highest
+            spread = Spread.of(*block) if standardize else None
+            sample = RowSample.of(*block, limit, seed, highest=highest) if asked else None
+            return cls(spread, sample)
+
+        parts = list(block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // n_inputs)))
+        blocks = ((rows[part], None if weights is None else weights[part]) for part in parts)
+        looks = (in_order if len(parts) > 8 else map)(look, blocks)
+        while group := list(islice(looks, _LOOKS)):
+            found = found.merge(*group)
+        return found
+
+    def merge(self, *others: "Look") -> "Look":
+        """What a look at all parts would have found."""
+        looks = (self, *others)
+        spreads = [look.spread for look in looks if look.spread is not None]
+        samples = [look.sample for look in looks if look.sample is not None]
+        return Look(
+            reduce(Spread.merge, spreads) if spreads else None,
+            samples[0].merge(*samples[1:]) if samples else None,
+        )
+
+
+def spread_of(rows: Any, weights: Any) -> Spread:
+    """Mean and spread of every column, in blocks of bounded size."""
+    spread = Look.of(rows, weights, 0, standardize=True, asked=False).spread
+    assert spread is not None
+    return spread
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    """Whether two parameters are equal: arrays, nested bases and functions by what they hold."""
+    if isinstance(mine, Basis):
+        if type(mine) is not type(theirs):
+            return False
+        own, others = mine.get_params(deep=False), theirs.get_params(deep=False)
+        return all(_same(value, others[name]) for name, value in own.items())
+    if isinstance(mine, list | tuple):
+        listed = isinstance(theirs, list | tuple) and len(mine) == len(theirs)
+        return listed and all(map(_same, mine, theirs))
+    if isinstance(mine, np.ndarray):
+        return np.array_equal(mine, theirs)
+    if hasattr(mine, "__code__"):
+        return hasattr(theirs, "__code__") and _same(_contents(mine), _contents(theirs))
+    return bool(mine == theirs)
+
+
+def _contents(function: Any) -> tuple[Any, ...]:
+    """What a Python function does: its code, defaults, and the values that it closes over."""
+    cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
+    return function.__code__, function.__defaults__, function.__kwdefaults__, cells

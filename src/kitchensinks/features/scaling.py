@@ -1,0 +1,162 @@
+"""Columns made comparable: zero mean and unit variance, or a bounded map, and a learned scale."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, warp_rows
+from kitchensinks.tables import densify
+
+Floats = NDArray[np.float64]
+
+# Quantiles that a map by rank goes through.
+_KNOTS = 257
+
+
+class Spread(NamedTuple):
+    """Total weight, mean and summed squared deviation of each column; parts merge.
+
+    >>> rows = np.array([[1.0], [2.0], [6.0]])
+    >>> both = Spread.of(rows[:1]).merge(Spread.of(rows[1:]))
+    >>> float(both.mean[0]), float(both.squares[0])
+    (3.0, 14.0)
+    """
+
+    weight: float
+    mean: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, rows: Any, weights: Floats | None = None) -> "Spread":
+        """The summary of one block of rows (n, d) with weights (n,)."""
+        rows = densify(rows).astype(np.float64, copy=False)
+        weights = np.ones(len(rows)) if weights is None else weights
+        total = float(weights.sum())
+        if total == 0.0:
+            return cls(0.0, np.zeros(rows.shape[1]), np.zeros(rows.shape[1]))
+        mean = (weights / total) @ rows
+        return cls(total, mean, weights @ (rows - mean) ** 2)
+
+    def merge(self, other: "Spread") -> "Spread":
+        """The summary of both parts together (Chan, Golub and LeVeque)."""
+        weight = self.weight + other.weight
+        if weight == 0.0:
+            return self
+        share = other.weight / weight
+        step = other.mean - self.mean
+        squares = self.squares + other.squares + self.weight * share * step**2
+        return Spread(weight, self.mean + share * step, squares)
+
+
+@dataclass(frozen=True, eq=False)
+class Scaler:
+    """x ↦ (x − mean)/scale, column by column."""
+
+    mean: Floats
+    scale: Floats
+
+    @classmethod
+    def over(cls, spread: Spread, unscaled: NDArray[np.bool_] | None = None) -> "Scaler":
+        """Zero mean and unit variance. A constant column is centred and not scaled.
+
+        Nor are the `unscaled` ones: a rare category as 0 and 1 must not weigh more than others.
+        """
+        variance = spread.squares / max(spread.weight, np.finfo(float).tiny)
+        # A column that varies by rounding alone is constant.
+        noise = (10 * np.finfo(float).eps * np.abs(spread.mean)) ** 2
+        kept = (variance <= noise) | (variance <= np.finfo(float).tiny)
+        if unscaled is not None:
+            kept |= unscaled
+        return cls(spread.mean, np.where(kept, 1.0, np.sqrt(variance)))
+
+    def apply(self, rows: Any, dtype: Any) -> NDArray[Any]:
+        """Standardised rows of the given dtype; the difference is taken in float64."""
+        rows = densify(rows)
+        narrow = rows.dtype == np.float32 and np.dtype(dtype) == np.float32
+        # Exact enough in float32 while the mean is not much larger than the spread.
+        if narrow and (np.abs(self.mean) <= 100 * self.scale).all():
+            out = rows - self.mean.astype(np.float32)
+            out /= self.scale.astype(np.float32)
+            return np.asarray(out)
+        scaled = (rows.astype(np.float64, copy=False) - self.mean) / self.scale
+        return np.asarray(scaled.astype(dtype, copy=False))
+
+    def equals(self, other: "Scaler") -> bool:
+        return type(self) is type(other) and all(
+            np.array_equal(getattr(self, field.name), getattr(other, field.name))
+            for field in fields(self)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Warp(Scaler):
+    """x ↦ factor·w((x − mean)/scale), column by column, with the scales of a learned law.
+
+    kind (d,) says which map w a column has (`kitchensinks.numerics.warps`); knots (d, q) are the
+    sorted quantiles that the maps by rank go through; factor (d,) is what the law has learned, and
+    rotation (d, r), where it is not empty, the directions that the scaled rows are turned to.
+    """
+
+    kind: NDArray[np.int8]
+    knots: Floats
+    factor: Floats
+    rotation: Floats
+
+    def apply(self, rows: Any, dtype: Any) -> NDArray[Any]:
+        """Mapped and scaled rows of the given dtype."""
+        rows = densify(rows)
+        out = np.empty(rows.shape, dtype=dtype)
+        warp_rows(rows, self.mean, self.scale, self.kind, self.knots, self.factor, out)
+        return out @ self.rotation.astype(dtype) if self.rotation.size else out
+
+    @property
+    def width(self) -> int:
+        """Columns that come out."""
+        return self.rotation.shape[1] if self.rotation.size else len(self.mean)
+
+    def turned(self, rotation: Floats) -> "Warp":
+        """The same map, with rows turned to the directions (d, r) afterwards."""
+        return replace(self, rotation=rotation)
+
+    def times(self, factor: Floats | float) -> "Warp":
+        """The same map with every column's factor multiplied."""
+        return replace(self, factor=self.factor * factor)
+
+
+def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> Warp:
+    """The map of one kind for all columns, from their spread and a sample of the rows.
+
+    Columns that are 0 or 1 in every row stay so. `common`: one scale for all columns, for those
+    that are measured in the same unit (pixels, bands).
+
+    >>> rows = np.array([[0.0, 0.0], [10.0, 1.0], [20.0, 0.0]])
+    >>> warp(Spread.of(rows), rows, LINEAR).apply(rows, np.float64).round(2).tolist()
+    [[-1.22, 0.0], [0.0, 1.0], [1.22, 0.0]]
+    """
+    plain = Scaler.over(spread)
+    hot = indicators(spread, sample)
+    scale = plain.scale
+    if common:
+        variance = spread.squares / max(spread.weight, np.finfo(float).tiny)
+        scale = np.full_like(scale, np.sqrt(variance[~hot].mean()) if not hot.all() else 1.0)
+        scale[scale == 0.0] = 1.0
+    knots = np.zeros((len(scale), 2))
+    if kind in (QUANTILE, MIX):
+        knots = np.quantile(sample, np.linspace(0.0, 1.0, _KNOTS), axis=0).T
+    return Warp(
+        np.where(hot, 0.0, plain.mean),
+        np.where(hot, 1.0, scale),
+        np.where(hot, LINEAR, kind).astype(np.int8),
+        np.ascontiguousarray(knots),
+        np.ones(len(scale)),
+        np.empty((0, 0)),
+    )
+
+
+def indicators(spread: Spread, sample: Floats) -> NDArray[np.bool_]:
+    """Which columns hold nothing but 0 and 1: x² has the mean of x, and the sample agrees."""
+    variance = spread.squares / max(spread.weight, np.finfo(float).tiny)
+    hot = np.abs(variance - spread.mean * (1.0 - spread.mean)) <= 1e-9
+    return np.asarray(hot & ((sample == 0.0) | (sample == 1.0)).all(axis=0))

@@ -1,0 +1,330 @@
+"""Models as ONNX files, which serve without Python.
+
+Converters of skl2onnx for the estimators and the transformer over every dense basis, so that they
+convert alone and inside pipelines. The graph repeats the library's own arithmetic: rows are
+standardised in float64 and go on in the dtype of the fit.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
+from kitchensinks.estimators.transform import RandomFeatures
+from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.scaling import Scaler, Warp
+from kitchensinks.files.onnx.features import Graph, features_of, require_exportable
+from kitchensinks.numerics.warps import BEND, LINEAR, MIX, QUANTILE
+
+# The newest operators that the converters were written for.
+_OPSET = 18
+# A protobuf message holds less than 2 GiB.
+_LARGEST = 2**31 - 2**20
+# Rows that a file is tried on, and how far its answers may be from ours.
+_PROBES, _TOLERANCE = 64, 1e-4
+
+
+def to_onnx(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> None:
+    """Write a fitted classifier or regressor as an ONNX file, checked before it is kept.
+
+    The file takes float64 rows (n, d). A classifier gives `label` and `probabilities`, a regressor
+    `prediction`. It is run by onnxruntime on a few rows, and kept where it answers as the
+    estimator does to 1e-4 (of the spread of the answers, for a regressor). Dense bases alone:
+    a Binning has a table of bins, and a Custom basis is code. `notes`: a dict of texts to store
+    with the file.
+
+    >>> import tempfile, kitchensinks as ks
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ks.KitchenSinkClassifier(n_components=50, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ks.to_onnx(model, f"{folder}/model.onnx")
+    ...     import onnxruntime
+    ...     session = onnxruntime.InferenceSession(f"{folder}/model.onnx")
+    ...     label, probabilities = session.run(None, {"rows": X})
+    >>> label.tolist() == model.predict(X).tolist()
+    True
+    """
+    if not isinstance(estimator, KitchenSinkClassifier | KitchenSinkRegressor):
+        raise TypeError(
+            f"{type(estimator).__name__} cannot be exported: need a fitted KitchenSinkClassifier "
+            "or KitchenSinkRegressor. For pipelines call register_converters() and then "
+            "skl2onnx.to_onnx."
+        )
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is not a folder: {path} cannot be written there.")
+    data = _convert(estimator, notes or {})
+    _verify(estimator, data)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def register_converters() -> None:
+    """Teach skl2onnx the estimators and `RandomFeatures`, also as steps of a pipeline.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> import kitchensinks as ks
+    >>> from kitchensinks.files.onnx import register_converters
+    >>> X, y = ks.datasets.make_annulus(200, random_state=0)
+    >>> steps = make_pipeline(ks.RandomFeatures(random_state=0), LogisticRegression()).fit(X, y)
+    >>> import skl2onnx
+    >>> register_converters()
+    >>> len(skl2onnx.to_onnx(steps, X[:1]).graph.output)
+    2
+    """
+    register = _skl2onnx().update_registered_converter
+    options = {"zipmap": [True, False, "columns"], "nocl": [True, False]}
+    register(
+        KitchenSinkClassifier,
+        "KitchenSinkClassifier",
+        _classifier_shapes,
+        _convert_classifier,
+        options=options,
+    )
+    register(KitchenSinkRegressor, "KitchenSinkRegressor", _regressor_shapes, _convert_regressor)
+    register(RandomFeatures, "KitchenSinkFeatures", _features_shapes, _convert_features)
+
+
+def _skl2onnx() -> Any:
+    try:
+        import onnxruntime  # noqa: F401  (a file is tried before it is kept)
+        import skl2onnx
+    except ImportError as error:
+        raise ImportError(
+            f'{error.name} is needed to export a model: pip install "kitchensinks[export]".',
+            name=error.name,
+        ) from error
+    return skl2onnx
+
+
+def _convert(estimator: Any, notes: dict[str, str]) -> bytes:
+    skl2onnx = _skl2onnx()
+    register_converters()
+    estimator._settle()
+    frozen = estimator.model_.frozen
+    require_exportable(frozen.basis)
+    size = frozen.dtype.itemsize * frozen.n_components * (frozen.n_inputs + 2)
+    if size * getattr(frozen.basis, "pool", 1) > _LARGEST:
+        raise ValueError(
+            f"{frozen.n_components} features of {frozen.n_inputs} columns make an ONNX file of "
+            f"{size / 1e9:.1f} GB, and 2 GB is the most: fit with fewer components."
+        )
+    rows = skl2onnx.common.data_types.DoubleTensorType([None, _given(frozen)])
+    classifier = isinstance(estimator, KitchenSinkClassifier)
+    model = skl2onnx.convert_sklearn(
+        estimator,
+        initial_types=[("rows", rows)],
+        final_types=None if classifier else [("prediction", None)],
+        options={id(estimator): {"zipmap": False}} if classifier else None,
+        target_opset=_OPSET,
+    )
+    for name, text in notes.items():
+        entry = model.metadata_props.add()
+        entry.key, entry.value = name, text
+    return bytes(model.SerializeToString())
+
+
+def _given(frozen: Frozen) -> int:
+    """Columns that a row comes with: a learned law may turn them to fewer directions."""
+    return frozen.n_inputs if frozen.scaler is None else len(frozen.scaler.mean)
+
+
+def _verify(estimator: Any, data: bytes) -> None:
+    """Run the file on rows like those of the fit, and compare."""
+    import onnxruntime
+
+    rng = np.random.default_rng(0)
+    frozen = estimator.model_.frozen
+    rows = rng.normal(size=(_PROBES, _given(frozen)))
+    if frozen.scaler is not None:
+        rows = frozen.scaler.mean + frozen.scaler.scale * rows
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    scores = estimator.model_.scores(rows)
+    answers = session.run(None, {"rows": rows})
+    if isinstance(estimator, KitchenSinkClassifier):
+        ours, theirs, size = estimator._probabilities(scores), answers[1], 1.0
+    else:
+        ours, theirs = scores, answers[0]
+        size = float(np.ptp(ours)) or float(np.abs(ours).max()) or 1.0
+    distance = float(np.abs(ours - theirs).max()) / size
+    if not distance <= _TOLERANCE:
+        raise RuntimeError(
+            f"The ONNX model answers {distance:.1e} away from this one on {_PROBES} rows, and "
+            f"{_TOLERANCE:g} is the most that is accepted: nothing was written. Fit with "
+            "dtype='float64' and export again."
+        )
+
+
+def _scaled(graph: Graph, rows: str, scaler: Scaler | None, dtype: Any) -> str:
+    """Rows standardised, or mapped by a learned law, in float64, as the draw takes them."""
+    if scaler is not None:
+        given = graph.cast(rows, np.float64)
+        rows = graph.node("Div", graph.node("Sub", given, scaler.mean), scaler.scale)
+        if isinstance(scaler, Warp):
+            rows = _warped(graph, given, rows, scaler)
+    rows = graph.cast(rows, dtype)
+    if isinstance(scaler, Warp) and scaler.rotation.size:
+        rows = graph.node("MatMul", rows, scaler.rotation.astype(dtype))
+    return rows
+
+
+def _warped(graph: Graph, given: str, standard: str, scaler: Warp) -> str:
+    """The map of every column: `kitchensinks.numerics.warps.warp_rows` in ONNX."""
+    root = graph.node(
+        "Sqrt",
+        graph.node(
+            "Add",
+            graph.node("Div", graph.node("Mul", standard, standard), np.array(BEND**2)),
+            np.array(1.0),
+        ),
+    )
+    squashed = graph.node("Div", standard, root)
+    mapped = graph.node("Where", scaler.kind == LINEAR, standard, squashed)
+    if (scaler.kind >= QUANTILE).any():
+        ranked = graph.node(
+            "Sub",
+            graph.node("Mul", _rank(graph, given, scaler.knots), np.array(2 * 3**0.5)),
+            np.array(3**0.5),
+        )
+        both = graph.node("Mul", graph.node("Add", squashed, ranked), np.array(0.5))
+        mapped = graph.node("Where", scaler.kind == QUANTILE, ranked, mapped)
+        mapped = graph.node("Where", scaler.kind == MIX, both, mapped)
+    return graph.node("Mul", mapped, scaler.factor)
+
+
+def _rank(graph: Graph, rows: str, knots: np.ndarray) -> str:
+    """Place of each value among its column's knots, from 0 to 1: the sum of its shares of the gaps.
+
+    A gap of no width, between equal knots, counts half for the value itself.
+    """
+    low, width = knots[:, :-1], np.diff(knots, axis=1)
+    apart = graph.node("Sub", graph.node("Unsqueeze", rows, np.array([2])), low)
+    inside = graph.node("Div", apart, np.where(width > 0, width, 1.0))
+    inside = graph.node("Clip", inside, np.array(0.0), np.array(1.0))
+    step = graph.node("Mul", graph.node("Sign", apart), np.array(0.5))
+    step = graph.node("Add", step, np.array(0.5))
+    shares = graph.node("Where", width > 0, inside, step)
+    return graph.node("ReduceMean", shares, np.array([2]), keepdims=0)
+
+
+def _scores(graph: Graph, estimator: Any, rows: str) -> str:
+    """f(x) of every output in float64, (n, outputs)."""
+    estimator._settle()
+    model = estimator.model_
+    frozen = model.frozen
+    features = features_of(graph, frozen.draw, _scaled(graph, rows, frozen.scaler, frozen.dtype))
+    # Weights of any size pass through float32: only their ratio matters there.
+    unit = np.abs(model.weights).max(axis=0, initial=0.0)
+    unit = np.where(unit > 0.0, unit, 1.0)
+    weights = (model.weights / unit).astype(frozen.dtype)
+    scores = graph.cast(graph.node("MatMul", features, weights), np.float64)
+    return graph.node("Add", graph.node("Mul", scores, unit * frozen.scale), model.intercept)
+
+
+def _probabilities(graph: Graph, estimator: Any, scores: str) -> str:
+    """As `predict_proba` and `Calibration.probabilities` have them."""
+    if estimator._needs_calibration():
+        if estimator.calibration_ is None:
+            estimator._calibrate_on_stream()
+        calibration = estimator.calibration_
+        if calibration is None:
+            raise ValueError(
+                "There were too few rows to calibrate probabilities, which an exported "
+                "classifier gives: fit with more rows, or with loss='logistic'."
+            )
+        scaled = graph.node("Div", scores, np.array(calibration.unit))
+        scaled = graph.node("Clip", scaled, np.array(-1e3), np.array(1e3))
+        square = graph.node("Mul", scaled, scaled)
+        slope = graph.node("Mul", square, np.array(calibration.bend))
+        slope = graph.node("Add", slope, np.array(calibration.slope))
+        scores = graph.node("Mul", scaled, slope)
+    if len(estimator.classes_) > 2:
+        return graph.node("Softmax", scores, axis=1)
+    chance = graph.node("Sigmoid", scores)
+    return graph.node("Concat", graph.node("Sub", np.array(1.0), chance), chance, axis=1)
+
+
+def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
+    graph, estimator = Graph(scope, container), operator.raw_operator
+    scores = _scores(graph, estimator, operator.inputs[0].full_name)
+    if len(estimator.classes_) == 2:
+        positive = graph.node("Greater", scores, np.array(0.0))
+        place = graph.node("Reshape", graph.cast(positive, np.int64), np.array([-1]))
+    else:
+        place = graph.node("ArgMax", scores, axis=1, keepdims=0)
+    label, probabilities = operator.outputs
+    graph.node("Gather", _labels(estimator), place, axis=0, output=label.full_name)
+    chances = _probabilities(graph, estimator, scores)
+    graph.cast(chances, _float_of(operator), probabilities.full_name)
+
+
+def _convert_regressor(scope: Any, operator: Any, container: Any) -> None:
+    graph = Graph(scope, container)
+    scores = _scores(graph, operator.raw_operator, operator.inputs[0].full_name)
+    graph.cast(scores, _float_of(operator), operator.outputs[0].full_name)
+
+
+def _convert_features(scope: Any, operator: Any, container: Any) -> None:
+    graph, draw = Graph(scope, container), operator.raw_operator.draw_
+    features = features_of(
+        graph, draw, _scaled(graph, operator.inputs[0].full_name, None, draw.dtype)
+    )
+    scaled = graph.node("Mul", features, np.array(draw.scale, draw.dtype))
+    graph.cast(scaled, _float_of(operator), operator.outputs[0].full_name)
+
+
+def _labels(estimator: Any) -> np.ndarray:
+    """Classes as ONNX has them: whole numbers, truth values as 0 and 1, or text."""
+    classes = estimator.classes_
+    if classes.dtype.kind in "biu":
+        return np.asarray(classes.astype(np.int64))
+    if classes.dtype.kind == "f":
+        return np.asarray(classes.astype(np.float64))
+    return np.array([str(label) for label in classes], dtype=object)
+
+
+def _float_of(operator: Any) -> Any:
+    """float64 for float64 rows, else float32."""
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    return np.float64 if isinstance(operator.inputs[0].type, DoubleTensorType) else np.float32
+
+
+def _number_type(operator: Any, width: int) -> Any:
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    kind = DoubleTensorType if _float_of(operator) is np.float64 else FloatTensorType
+    return kind([operator.inputs[0].get_first_dimension(), width])
+
+
+def _classifier_shapes(operator: Any) -> None:
+    from skl2onnx.common.data_types import DoubleTensorType, Int64TensorType, StringTensorType
+
+    kinds = {"i": Int64TensorType, "f": DoubleTensorType, "O": StringTensorType}
+    labels = _labels(operator.raw_operator)
+    operator.outputs[0].type = kinds[labels.dtype.kind]([operator.inputs[0].get_first_dimension()])
+    operator.outputs[1].type = _number_type(operator, len(labels))
+
+
+def _regressor_shapes(operator: Any) -> None:
+    estimator = operator.raw_operator
+    estimator._settle()
+    operator.outputs[0].type = _number_type(operator, len(estimator.model_.intercept))
+
+
+def _features_shapes(operator: Any) -> None:
+    operator.outputs[0].type = _number_type(operator, operator.raw_operator.draw_.n_columns)

@@ -1,0 +1,75 @@
+"""How uncertain a squared-loss fit is: the Bayesian reading of the ridge."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+
+from kitchensinks.problem.losses import Array
+from kitchensinks.problem.moments import NormalEquations
+from kitchensinks.solvers.dual import Span
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Predictive variance of ridge regression read as Bayesian regression.
+
+    With noise variance σ² and prior β ~ N(0, σ²/(αΣw)·I), the target of a new row has variance
+    σ²·(1 + (1 + (z − z̄)'(G + αI)⁻¹(z − z̄))/Σw), noise included; σ² is estimated as
+    Σw·r²/(Σw − freedom), the fixed point that scikit-learn's BayesianRidge uses. Where weights are
+    below one, the number of rows takes the place of Σw in both.
+
+    `factor` is the Cholesky factor of G + αI; where the fit took place in the span of fewer rows
+    than features, `span` stands in for it. noise (outputs,).
+    """
+
+    alpha: float
+    copies: float
+    mean: Array
+    noise: Array
+    fit_intercept: bool
+    factor: Array | None = None
+    span: Span | None = None
+
+    @classmethod
+    def of_equations(
+        cls, equations: NormalEquations, weights: Array, alpha: float, fit_intercept: bool
+    ) -> "Posterior":
+        """From the sums of the fit."""
+        shifted = equations.gram.copy()
+        floor = max(alpha, len(shifted) * np.finfo(float).eps * float(np.trace(shifted)))
+        shifted[np.diag_indices_from(shifted)] += floor
+        factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
+        freedom = len(factor) - floor * float(np.sum(inverse**2)) + fit_intercept
+        noise = _noise(equations.errors(weights), equations.copies, freedom)
+        return cls(floor, equations.copies, equations.mean, noise, fit_intercept, factor=factor)
+
+    @classmethod
+    def of_span(
+        cls, span: Span, error: Array, alpha: float, copies: float, fit_intercept: bool
+    ) -> "Posterior":
+        """From the span of the rows; error (outputs,) is Σw·r²/Σw."""
+        freedom = float(np.sum(span.values / (span.values + alpha))) + fit_intercept
+        noise = _noise(error, copies, freedom)
+        return cls(alpha, copies, span.mean, noise, fit_intercept, span=span)
+
+    def deviation(self, features: Any) -> Array:
+        """Standard deviation of the target of each row of features, shape (n, outputs)."""
+        if self.span is not None:
+            inside, length = self.span.place(features)
+            outside = np.maximum(length - np.einsum("ij,ij->i", inside, inside), 0.0)
+            leverage = (inside**2) @ (1.0 / (self.span.values + self.alpha))
+            leverage = leverage + (outside / self.alpha if self.alpha > 0 else 0.0)
+        else:
+            dense = features.toarray() if hasattr(features, "toarray") else features
+            centred = (dense.astype(np.float64) - self.mean).T
+            half = solve_triangular(self.factor, centred, lower=True, check_finite=False)
+            leverage = np.einsum("ij,ij->j", half, half)
+        variance = 1.0 + (leverage + self.fit_intercept) / self.copies
+        return np.sqrt(variance[:, None] * self.noise)
+
+
+def _noise(error: Array, copies: float, freedom: float) -> Array:
+    return np.asarray(error * copies / max(copies - freedom, 1e-3 * copies))

@@ -1,0 +1,189 @@
+"""Directions of the law: those that a fitted function changes along, or that the rows spread along.
+
+    G = E ∇f(x)∇f(x)',      Σ = E (x − Ex)(x − Ex)'
+
+The average gradient outer product G of a function fitted so far says how much each column, or each
+direction, matters. A round fits, takes G, scales the columns by √G_jj (or turns the rows to the
+eigenvectors of G, each times the root of its eigenvalue) and fits again. Rows turned by Σ have
+features that look along what varies together (neighbouring pixels), and not along noise.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.features.bases import Basis, Draw, Fourier
+from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.scaling import Warp
+from kitchensinks.law.maps import Found, mapped
+from kitchensinks.law.scales import Law
+from kitchensinks.law.task import Task
+from kitchensinks.law.trials import Rows, dense_fit
+from kitchensinks.problem.losses import Array
+from kitchensinks.tables import block_slices
+
+Floats = NDArray[np.float64]
+
+# Rows that gradients are averaged over; of differences: their step, the rows times columns that
+# are shifted, the fewest rows, and the entries of features that are held at a time.
+_ROWS = 3000
+_STEP, _SHIFTED, _FEWEST, _ENTRIES = 1e-3, 50_000, 50, 2**22
+# Columns keep at least this share of the largest scale, so that a round can bring them back;
+# directions that together have less than this share of the trace are left out.
+_LEAST, _LEFT_OUT = 1e-4, 1e-4
+# Rows and features of the fits whose gradients are taken; rounds that turn the rows, and what a
+# round has to lower the error to.
+_FITTED_ROWS, _COLUMNS, _TURNS, _FALLING = 10_000, 1000, 5, 0.97
+
+
+def gradient_products(
+    frozen: Frozen, weights: Array, rows: Any, own: Array | None = None
+) -> Floats:
+    """Mean of ∇f∇f' summed over outputs, (d, d): f is scaled features times weights, rows (n, d)
+    as the draw takes them, with weights `own` (n,).
+
+    A basis of ridge functions φ(ω_k·x) has slopes S = φ' (n, K), and with directions Ω (K, d) and
+    weights W (K, outputs) the sum is Ω'·(S'S ∘ WW')·Ω. Others have central differences of fewer
+    rows, in float64, which give the slope across a point that has none.
+
+    >>> frozen = Frozen(None, Fourier(gamma=1.0), 0, 2, 1, np.dtype(np.float64))
+    >>> found = gradient_products(frozen, np.ones((1, 1)), np.zeros((1, 2)))
+    >>> bool(np.linalg.matrix_rank(found, tol=1e-6 * np.trace(found)) == 1)  # one ridge function
+    True
+    """
+    own = np.ones(len(rows)) if own is None else own
+    ridge = frozen.draw.slopes(rows)
+    if ridge is None:
+        few = slice(max(_FEWEST, _SHIFTED // rows.shape[1]))
+        return _by_differences(frozen.draw, weights, rows[few], own[few])
+    slopes, along = ridge
+    slopes *= np.sqrt(own / own.sum()).astype(slopes.dtype)[:, None]
+    weights = weights.astype(slopes.dtype)
+    both = (slopes.T @ slopes) * (weights @ weights.T)
+    return np.asarray(along.T @ (both @ along), dtype=np.float64)
+
+
+def _by_differences(draw: Draw, weights: Array, rows: Any, own: Array) -> Floats:
+    n_rows, n_inputs = rows.shape
+    total = np.zeros((n_inputs, n_inputs))
+    moves = _STEP * np.concatenate([np.eye(n_inputs), -np.eye(n_inputs)])
+    exact = draw.astype(np.float64)
+    for part in block_slices(n_rows, max(1, _ENTRIES // (2 * n_inputs * len(weights)))):
+        shifted = rows[part, None, :].astype(np.float64) + moves
+        scores = exact.scaled_features(shifted.reshape(-1, n_inputs)) @ weights
+        scores = scores.reshape(-1, 2, n_inputs, weights.shape[1])
+        slopes = (scores[:, 0] - scores[:, 1]) / (2.0 * _STEP)
+        total += np.einsum("i,ijo,iko->jk", own[part], slopes, slopes, optimize=True)
+    return total / own.sum()
+
+
+def directions(products: Floats, rank: int | None) -> Floats:
+    """√diag G as scales (d,), or the leading eigenvectors times the roots of their eigenvalues,
+    (d, rank) or fewer; the largest is one."""
+    if rank is None:
+        scales = np.sqrt(np.maximum(np.diagonal(products), 0.0))
+        largest = float(scales.max(initial=0.0))
+        return np.maximum(scales / largest, _LEAST) if largest > 0 else np.ones(len(scales))
+    values, vectors = np.linalg.eigh(products)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    if values[0] == 0.0:
+        return np.eye(len(values), rank)
+    left = 1.0 - np.cumsum(values) / values.sum()
+    rank = min(rank, 1 + int(np.count_nonzero(left > _LEFT_OUT)))
+    return vectors[:, :rank] * np.sqrt(values[:rank] / values[0])
+
+
+def learn_directions(
+    data: Rows, warp: Warp, basis: Basis, count: int, seed: int, rounds: int, rank: int | None
+) -> tuple[Warp, list[float]]:
+    """The map of the round with the least held-out error, and the errors of all rounds.
+
+    warp: a map without factors; basis: resolved anew in every round, so that its bandwidth follows
+    the scales. The columns are scaled, or, where a rank is given, the rows turned, to so many
+    directions in the last round. All directions are a law to choose or not: rounds end where the
+    error hardly falls.
+    """
+    best, least = warp, math.inf
+    errors: list[float] = []
+    current, width = warp, len(warp.factor)
+    whole = rank is None or rank >= width
+    places = data.fitted[:_ROWS]
+    own = data.weights_of(places)
+    for step in range(rounds + 1):
+        shown = current.apply(data.rows[places], np.float32)
+        few = None if own is None else own[:2000]
+        resolved = basis.resolve(shown[:2000].astype(np.float64), few)
+        draws = max(1, count // basis.features_per_draw)
+        kind = np.dtype(np.float32)
+        frozen = Frozen(current, resolved, seed, current.width, draws, kind)
+        fit = dense_fit(data, frozen)
+        errors.append(fit.error)
+        falls = fit.error < _FALLING * least
+        if fit.error < least or (step == rounds and not whole):
+            best, least = current, fit.error
+        if step == rounds or (whole and not falls):
+            break
+        products = gradient_products(frozen, fit.weights, shown, own)
+        # From slopes along what was drawn from to slopes along the columns of the map.
+        if current.rotation.size:
+            products = current.rotation @ products @ current.rotation.T
+        else:
+            products *= np.outer(current.factor, current.factor)
+        found = directions(products, rank if rank is None or step == rounds - 1 else width)
+        current = warp.times(found) if found.ndim == 1 else warp.turned(found)
+    return best, errors
+
+
+def by_gradients(task: Task, short: Found, basis: Basis | None) -> Found:
+    """Scales or directions (`Adapt.rank`) from the gradients of fitted functions of a basis."""
+    own = Fourier(kernel=short.kernel) if basis is None else basis
+    rounds = max(1, task.settings.steps // 7)
+    return _along_slopes(task, short.kernel, short.map, own, rounds, task.settings.rank)
+
+
+def turned(task: Task, names: tuple[str, ...]) -> list[Found]:
+    """Rows turned along gradients (by G^½), along their own spread (by Σ) and along both (by
+    Σ^½·G^½), all from the map that suits gradients best."""
+    basis = Fourier(form="paired", projection="orthogonal")
+    width = task.n_inputs
+    runs = [_along_slopes(task, "gaussian", name, basis, _TURNS, width) for name in names]
+    best = min(range(len(names)), key=lambda k: float(runs[k].law.errors.min()))
+    slopes, name, plain = runs[best], names[best], mapped(task, names[best])
+    places = task.data.fitted[:_FITTED_ROWS]
+    rows = plain.apply(task.pool[places], np.float32)
+    own = task.data.weights_of(places)
+    spread = np.cov(rows, rowvar=False, aweights=own, dtype=np.float32)
+    roots = directions(spread.astype(np.float64), width)
+    sizes = np.linalg.norm(roots, axis=0)
+    laws = {"spread": roots * sizes}
+    if slopes.warp.rotation.size:
+        laws["spread and slopes"] = (roots / sizes) @ (roots.T @ slopes.warp.rotation)
+    return [slopes] + [
+        _found(task, "gaussian", f"{what}-turned {name}", plain.turned(turn), [])
+        for what, turn in laws.items()
+    ]
+
+
+def _along_slopes(
+    task: Task, kernel: str, name: str, basis: Basis, rounds: int, rank: int | None
+) -> Found:
+    data = replace(task.data, fitted=task.data.fitted[:_FITTED_ROWS])
+    plain = mapped(task, name)
+    learned, errors = learn_directions(data, plain, basis, _COLUMNS, task.seed, rounds, rank)
+    for k, error in enumerate(errors):
+        task.note("slopes", f"{name}, round {k}, {_COLUMNS} features", len(data.fitted), error)
+    name = f"slopes-turned {name}" if learned.rotation.size else name
+    return _found(task, kernel, name, learned, errors)
+
+
+def _found(task: Task, kernel: str, name: str, learned: Warp, errors: list[float]) -> Found:
+    """What was learned, with the kernel's own γ put into the scales, so that factors mean the same
+    as after `settled`."""
+    resolved = Fourier(kernel=kernel).resolve(learned.apply(task.sample[:2000], np.float64))
+    gamma = float(np.asarray(resolved.gamma))
+    unit = gamma if kernel == "laplacian" else math.sqrt(gamma)
+    law = Law(kernel, unit * learned.factor, math.nan, np.array(errors))
+    return Found(kernel, name, learned.times(unit), law)

@@ -1,0 +1,167 @@
+"""The rows that a law is learned from: a pool in memory, a part of which is held out in runs."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.features.frozen import spread_of
+from kitchensinks.features.scaling import indicators
+from kitchensinks.law.record import Adapt, Trial
+from kitchensinks.law.trials import Rows
+from kitchensinks.numerics.words import Words
+from kitchensinks.problem.losses import Array
+from kitchensinks.tables import densify
+
+# Rows that everything but the last fit looks at, and entries of them.
+POOL, _POOL_ENTRIES = 45_000, 2**24
+# Rows of the pool that first trials are fitted to.
+_FEW = 8000
+_HELD, _HELD_SHARE, _RUNS = 5000, 0.2, 20
+# A number that no step of learning has.
+_NO_STEP = 2**20
+# Rows that stand for all where quantiles and distances are looked at.
+_SAMPLE = 10_000
+# A batch is this part of the rows, where that is between its bounds.
+_BATCH_SHARE, _SMALLEST_BATCH = 1 / 4, 300
+# Columns, indicators apart, beyond which batches are halved, other maps tried, directions learned.
+_WIDE = 100
+
+
+@dataclass
+class Task:
+    """Rows (n, d), targets (n, outputs) and weights, with a pool of them in memory.
+
+    asked: the number of draws, where it was given; classes: the targets are above zero in the
+    column of their class (of two classes: for the second), else each output counts in units of its
+    own deviation.
+    """
+
+    source: Any
+    targets: Array
+    weights: Array | None
+    seed: int
+    settings: Adapt
+    progress: Callable[[str], None]
+    memory: float = 2e9
+    asked: int | None = None
+    classes: bool = False
+    trials: list[Trial] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        n_rows, self.n_inputs = self.source.shape
+        counted = np.arange(n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
+        self.counted = len(counted)
+        size = min(len(counted), POOL, max(2000, _POOL_ENTRIES // self.n_inputs))
+        order, held = _in_runs(counted, size, self.seed)
+        self.held, self.places = order[:held], order[:size]
+        self.own = _shares(self.weights, self.places)
+        self.spread = spread_of(self.source, self.weights)
+        self.pool = densify(self.source[self.places]).astype(np.float64, copy=False)
+        self.level = np.average(self.targets[self.places], axis=0, weights=self.own)
+        centred = self.targets[self.places] - self.level
+        if not self.classes:
+            spread = np.sqrt(np.average(centred**2, axis=0, weights=self.own))
+            centred /= np.where(spread > 0.0, spread, 1.0)
+        self.unit = float(np.average(np.sum(centred**2, axis=1), weights=self.own))
+        self.learned = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
+        self.sample = self.pool[self._sample(held)]
+        self.hot = indicators(self.spread, self.sample)
+        self.wide = bool(np.count_nonzero(~self.hot) > _WIDE)
+        self.data = Rows(
+            self.pool,
+            centred,
+            self.own,
+            np.arange(held, size),
+            np.arange(held),
+            self.unit,
+            self.level,
+            self._labels(),
+        )
+        self.few = replace(self.data, fitted=self.data.fitted[:_FEW])
+
+    def _labels(self) -> NDArray[np.int64] | None:
+        """The class of each row of the pool, or None."""
+        if not self.classes:
+            return None
+        targets = self.targets[self.places]
+        if targets.shape[1] == 1:
+            return (targets[:, 0] > 0).astype(np.int64)
+        return targets.argmax(axis=1)
+
+    def _sample(self, held: int) -> NDArray[np.intp]:
+        """Places in the pool of rows to learn from, as often as their weights say."""
+        places = np.arange(held, len(self.places))
+        if self.own is None:
+            return places[:_SAMPLE]
+        shares = self.own[held:] / self.own[held:].sum()
+        return places[
+            self._random(_NO_STEP).choice(len(places), min(len(places), _SAMPLE), p=shares)
+        ]
+
+    def _random(self, step: int) -> np.random.Generator:
+        return np.random.Generator(np.random.Philox(key=[self.seed, 2**32 + step]))
+
+    def batch(self, kernel: str) -> int:
+        """Rows of a batch that scales are learned from: half as many do for a smooth kernel.
+
+        A column that matters from one value to the next (a day, a person) shows it only where a
+        batch has several rows of the same value: small tables, too, have large batches.
+        """
+        smooth = self.wide or kernel == "gaussian"
+        most = self.settings.batch // 2 if smooth else self.settings.batch
+        least = min(_SMALLEST_BATCH, most)
+        return min(int(np.clip(_BATCH_SHARE * self.counted, least, most)), self.largest_batch)
+
+    @property
+    def largest_batch(self) -> int:
+        """Half of the rows to learn from, so that every batch is another one."""
+        return max(2, len(self.learned) // 2)
+
+    def note(self, stage: str, what: str, rows: int, error: float) -> None:
+        self.trials.append(Trial(stage, what, rows, error))
+        self.progress(f"{stage}: {what}, error {error:.4f}")
+
+    def batches(self, rows: NDArray[np.float32]) -> Callable[[int, int], Any]:
+        """Batches of the mapped pool without its held-out rows: (step, size) -> rows, targets."""
+        chance = None
+        if self.own is not None:
+            chance = self.own[len(self.held) :][: len(rows)]
+            chance = chance / chance.sum()
+
+        def batch(step: int, size: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+            # No row comes twice: its copy would predict it when it is left out.
+            size = min(size, len(rows) if chance is None else int(np.count_nonzero(chance)))
+            chosen = self._random(step).choice(len(rows), size, replace=False, p=chance)
+            targets = self.learned[chosen]
+            return rows[chosen], targets - targets.mean(axis=0)
+
+        return batch
+
+
+def _shares(weights: Array | None, places: NDArray[np.intp]) -> Array | None:
+    """Weights of the pool up to one, or None where they are all the same."""
+    if weights is None or not np.ptp(weights[places]):
+        return None
+    return weights[places] / weights[places].max()
+
+
+def _in_runs(counted: NDArray[np.intp], size: int, seed: int) -> tuple[NDArray[np.intp], int]:
+    """The rows in random order, those to be held out first, and how many those are.
+
+    They are held out in runs of neighbours: rows that were taken one after another are often alike,
+    and a row whose neighbour is fitted says little about rows from elsewhere.
+    """
+    held = min(_HELD, math.ceil(_HELD_SHARE * size))
+    run = max(1, held // _RUNS)
+    words = Words(seed, 0, stream=7)
+    starts = words.permutation(len(counted) // run)[: held // run] * run
+    first = (starts[:, None] + np.arange(run)).ravel()
+    rest = np.ones(len(counted), dtype=bool)
+    rest[first] = False
+    others = np.flatnonzero(rest)
+    others = others[words.permutation(len(others))]
+    return counted[np.concatenate([first, others])], len(first)

@@ -1,0 +1,1 @@
+"""What the four papers state and measured: bounds, experiments, data sets, depth."""

@@ -1,0 +1,259 @@
+"""Layers of random features, each fitted to what the layers before it have missed."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    assert_all_finite,
+    check_is_fitted,
+    validate_data,
+)
+
+from kitchensinks.estimators import KitchenSinkRegressor
+from kitchensinks.estimators.transform import seed_of
+from kitchensinks.features.bases import Basis
+from kitchensinks.features.bases.base import check_count
+from kitchensinks.features.frozen import spread_of
+from kitchensinks.features.scaling import Scaler, Spread
+from kitchensinks.numerics.words import Words
+from kitchensinks.tables import numeric_weights
+from kitchensinks.tables.keys import row_keys
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Chain:
+    """f = f_1 + f_2 + … + f_L: layer l sees the rows and the sum of the layers before it.
+
+    `layers` are fitted regressors, `scalers` what standardises the scores that enter each (None
+    for the first), `emphasis` the factor of the standardised scores.
+    """
+
+    emphasis: float
+    layers: list[KitchenSinkRegressor] = field(default_factory=list)
+    scalers: list[Scaler | None] = field(default_factory=list)
+
+    def add(
+        self, layer: KitchenSinkRegressor, rows: Any, targets: Floats, weights: Floats | None
+    ) -> None:
+        """Fit one more layer to the residual on rows that no layer has seen."""
+        total = self.scores(rows) if self.layers else np.zeros_like(targets)
+        scaler = Scaler.over(Spread.of(total, weights)) if self.layers else None
+        layer.fit(self._inputs(rows, total, scaler), targets - total, weights)
+        layer.drop_sums()
+        self.layers.append(layer)
+        self.scalers.append(scaler)
+
+    def scores(self, rows: Any) -> Floats:
+        """f(x), shape (n, outputs)."""
+        total: Any = 0.0
+        for layer, scaler in zip(self.layers, self.scalers, strict=True):
+            total = total + layer.predict(self._inputs(rows, total, scaler))
+        return np.asarray(total)
+
+    def _inputs(self, rows: Any, total: Any, scaler: Scaler | None) -> Any:
+        if scaler is None:
+            return rows
+        return np.hstack([rows, self.emphasis * scaler.apply(total, rows.dtype)], dtype=rows.dtype)
+
+
+class _StackedSinks(BaseEstimator):
+    """What the two tasks share."""
+
+    def __init__(
+        self,
+        basis: Basis | None = None,
+        n_components: int = 1000,
+        n_layers: int = 2,
+        alpha: float | str = "auto",
+        standardize: bool = True,
+        dtype: Any = None,
+        memory_budget: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.basis = basis
+        self.n_components = n_components
+        self.n_layers = n_layers
+        self.alpha = alpha
+        self.standardize = standardize
+        self.dtype = dtype
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to rows X (n, d) and targets y; weights count as copies of a row."""
+        n_layers = check_count("n_layers", self.n_layers)
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        targets = self._encode(y)
+        check_consistent_length(X, targets)
+        weights = None
+        if sample_weight is not None:
+            weights = numeric_weights(_check_sample_weight(sample_weight, X), X.shape[0])
+        self.seed_ = seed_of(self.random_state)
+        share = _shares(X, weights, n_layers, self.seed_)
+        spread = spread_of(X, weights)
+        self.scaler_ = Scaler.over(spread) if self.standardize else None
+        rows = self._rows(X)
+        # In every layer the scores together vary as much as the columns of the rows together.
+        scale = 1.0 if self.scaler_ is None else self.scaler_.scale
+        variance = float((spread.squares / spread.weight / scale**2).sum())
+        emphasis = math.sqrt(variance / targets.shape[1])
+        self.chains_: list[Chain] = []
+        for start in range(n_layers):
+            chain = Chain(emphasis)
+            for number in range(n_layers):
+                own = share == (start + number) % n_layers
+                layer = self._layer(start * n_layers + number)
+                chain.add(layer, rows[own], targets[own], None if weights is None else weights[own])
+            self.chains_.append(chain)
+        self.alphas_ = np.array([[layer.alpha_ for layer in c.layers] for c in self.chains_])
+        return self
+
+    def _layer(self, number: int) -> KitchenSinkRegressor:
+        """One layer, with a draw of its own; the first is that of the seed itself."""
+        own = int(Words(self.seed_, number, stream=7).raw(1)[0]) if number else self.seed_
+        return KitchenSinkRegressor(
+            self.basis,
+            self.n_components,
+            alpha=self.alpha,
+            standardize=False,
+            dtype=self.dtype,
+            memory_budget=self.memory_budget,
+            random_state=own,
+        )
+
+    def _rows(self, X: Any) -> Any:
+        return X if self.scaler_ is None else self.scaler_.apply(X, X.dtype)
+
+    def _scores(self, X: Any) -> Floats:
+        """The mean of the chains, shape (n, outputs)."""
+        check_is_fitted(self, "chains_")
+        rows = self._rows(validate_data(self, X, reset=False, dtype=[np.float64, np.float32]))
+        return np.asarray(sum(chain.scores(rows) for chain in self.chains_) / len(self.chains_))
+
+    def _encode(self, y: Any) -> Floats:
+        raise NotImplementedError
+
+
+class StackedSinksRegressor(RegressorMixin, _StackedSinks):
+    """L layers of random features for regression, trained layer by layer with convex fits.
+
+    The rule. The rows are cut into L shares by their content. Layer 1 is a ridge fit of random
+    features to the targets of share 1 (``ks.KitchenSinkRegressor``, alpha by leave-one-out). Layer
+    l sees the rows and, beside them, the score f_1 + … + f_(l−1), standardised and multiplied by
+    √(V/outputs) with V the summed variance of the columns (d, if rows are standardised), so that
+    scores weigh as much as rows; it is fitted to the residual y − f_1 − … − f_(l−1) of share l,
+    which no layer before it has seen. L such chains, each with the shares in the next rotation,
+    are averaged, so every row serves every layer once. One layer is ``ks.KitchenSinkRegressor``.
+
+    Why shares and not out-of-fold scores of all rows: those depend on the targets of the other
+    rows, so the leave-one-out error of the next layer would no longer be that of rows it has not
+    seen. With few noisy rows that does harm (measured in docs/depth.md).
+
+    Parameters
+    ----------
+    basis : a basis such as ``ks.Fourier()`` (what None stands for), resolved in each layer.
+    n_components : K, the number of draws of each layer. There are L² layers in all.
+    n_layers : L, 1 or more; ``GridSearchCV`` over it tells whether depth pays.
+    alpha : ridge strength of every layer, or "auto": exact leave-one-out in each.
+    standardize : zero mean, unit variance per column of the rows.
+    dtype, memory_budget : as for ``ks.KitchenSinkRegressor``, in each layer.
+    random_state : int, RandomState or None; an int names shares and draws for good.
+
+    Attributes
+    ----------
+    chains_ : the L chains; ``chains_[c].layers`` are fitted ``ks.KitchenSinkRegressor``.
+    alphas_ : ridge strengths, (chains, layers).
+
+    Examples
+    --------
+    >>> import kitchensinks as ks
+    >>> X, y, _ = ks.datasets.make_depth_separation(4000, random_state=0)
+    >>> fits = [ks.StackedSinksRegressor(n_components=200, n_layers=n, random_state=0)
+    ...         .fit(X[:3000], y[:3000]).score(X[3000:], y[3000:]) for n in (1, 2)]
+    >>> bool(fits[0] + 0.02 < fits[1])
+    True
+    """
+
+    def _encode(self, y: Any) -> Floats:
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        if y.ndim > 2:
+            raise ValueError(f"y has shape {y.shape}: need (rows,) or (rows, outputs).")
+        self._one_output = y.ndim == 1
+        return np.asarray(y.reshape(len(y), -1))
+
+    def predict(self, X: Any) -> Floats:
+        """f(x), shaped as the targets were."""
+        scores = self._scores(X)
+        return scores[:, 0] if self._one_output else scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class StackedSinksClassifier(ClassifierMixin, _StackedSinks):
+    """L layers of random features for classification: squared loss on ±1, one column a class.
+
+    Rule and parameters are those of :class:`StackedSinksRegressor`.
+
+    Examples
+    --------
+    >>> import kitchensinks as ks
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = ks.StackedSinksClassifier(n_components=100, random_state=0).fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.94)
+    True
+    """
+
+    def _encode(self, y: Any) -> Floats:
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        self.classes_, place = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only, {self.classes_[0]!r}: a classifier needs two or more."
+            )
+        if len(self.classes_) == 2:
+            return np.where(place == 1, 1.0, -1.0)[:, None]
+        return 2.0 * np.eye(len(self.classes_))[place] - 1.0
+
+    def decision_function(self, X: Any) -> Floats:
+        """f(x): shape (n,) for two classes, (n, classes) for more."""
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of the largest score."""
+        scores = self._scores(X)
+        place = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_[place]
+
+
+def _shares(X: Any, weights: Floats | None, count: int, seed: int) -> NDArray[np.int64]:
+    """The share of each row, 0 to count − 1, of nearly equal size and chosen by content.
+
+    Equal rows go together, order and rows of weight zero change nothing.
+    """
+    keys = row_keys(X, seed)
+    different = np.unique(keys if weights is None else keys[weights > 0])
+    if len(different) < count:
+        raise ValueError(
+            f"X has {len(keys)} sample(s), {len(different)} of them different, for n_layers="
+            f"{count}: each layer is fitted to rows of its own, so there must be at least as many. "
+            "Give more rows or fewer layers."
+        )
+    return np.searchsorted(different, keys) % count

@@ -1,0 +1,107 @@
+"""Random bases, Figure 2: Forest with random binning, error and training time against P.
+
+Columns standardised, and as they come (metres, degrees, 0 and 1): bases-table1 says why both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import kitchensinks as ks
+from kitchensinks.papers.experiments.claims import Claim, Near, Ratio
+from kitchensinks.papers.experiments.data import load, part, percent_wrong
+from kitchensinks.papers.experiments.study import (
+    Cell,
+    Line,
+    Report,
+    Results,
+    Stopwatch,
+    Study,
+    Table,
+)
+
+_COLUMNS = {"raw": "columns as they come", "standardised": "columns standardised"}
+# Bandwidths as multiples of the median heuristic's.
+_FACTORS = {"raw": 32.0, "standardised": 16.0}
+_GRIDS = (1, 2, 5, 10, 20, 50)
+
+
+def cells(quick: bool) -> list[Cell]:
+    grids = (1, 2, 4) if quick else _GRIDS
+    return [{"columns": columns, "P": count, "seed": 0} for columns in _COLUMNS for count in grids]
+
+
+def run(cell: Cell, quick: bool) -> dict[str, Any]:
+    data = part(load("covtype-binary"), 300 if quick else None, 300 if quick else None)
+    raw = cell["columns"] == "raw"
+    some = np.asarray(data.X_train[:2000], dtype=np.float64)
+    if not raw:
+        deviation = some.std(axis=0)
+        some = (some - some.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    gamma = _FACTORS[cell["columns"]] * float(ks.Binning().resolve(some).gamma)
+    model = ks.KitchenSinkClassifier(
+        ks.Binning(gamma), cell["P"], alpha=1e-6, standardize=not raw, random_state=cell["seed"]
+    )
+    with Stopwatch() as watch:
+        model.fit(data.X_train, data.y_train)
+    error = percent_wrong(model.predict(data.X_test), data.y_test)
+    return {"error": error, "seconds": watch.processor, "wall": watch.wall, "gamma": gamma}
+
+
+def report(results: Results) -> Report:
+    curves = {
+        columns: {
+            key: np.array(results.values(key, columns=columns)) for key in ("P", "error", "seconds")
+        }
+        for columns in _COLUMNS
+    }
+    quickly, slowly = [], []
+    for columns, title in _COLUMNS.items():
+        grids, error, seconds = curves[columns].values()
+        few = int(np.argmin(np.abs(grids - 10)))
+        label = f"{title}, error at P = {grids[0]} over that at P = {grids[few]}"
+        quickly.append(Ratio([error[0]], [error[few]], 2, label=label))
+        slope = float(np.polyfit(np.log(grids), np.log(seconds), 1)[0])
+        slowly.append(Near([slope], 1.0, 0.1, "lower", label=f"{title}, slope", against="at most"))
+    claims = [
+        Claim("the error decays quickly: ten grids halve that of one, or better", quickly),
+        Claim("training time grows slowly: no faster than P (slope of log against log)", slowly),
+    ]
+    tables = [
+        Table(
+            title,
+            [
+                Line(f"P = {grids}", [error], note=f"{seconds:.1f} s")
+                for grids, error, seconds in zip(*curves[columns].values(), strict=True)
+            ],
+            "test error, %; seconds of training",
+        )
+        for columns, title in _COLUMNS.items()
+    ]
+
+    def draw(figure: Any) -> None:
+        left, right = figure.subplots(1, 2)
+        for columns, title in _COLUMNS.items():
+            grids, error, seconds = curves[columns].values()
+            left.plot(grids, error, "o-", ms=3, label=title)
+            right.plot(grids, seconds, "o-", ms=3)
+        left.set(xlabel="P", ylabel="test error, %")
+        right.set(xlabel="P", ylabel="training time, s")
+        left.legend()
+
+    notes = "All 522,911 training rows, alpha = 1e-6; processor seconds of one thread."
+    return Report(tables, claims, draw, (7.0, 3.0), notes)
+
+
+STUDY = Study(
+    name="bases-figure2",
+    source="Rahimi & Recht 2008 (random bases), Figure 2",
+    what="Forest with random binning: error and training time against the number of grids",
+    minutes=3,
+    cells=cells,
+    run=run,
+    report=report,
+    needs=("covtype-binary",),
+)

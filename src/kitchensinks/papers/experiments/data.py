@@ -1,0 +1,41 @@
+"""The data sets of the studies, kept from one cell to the next."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.papers import datasets
+from kitchensinks.papers.datasets import Dataset
+
+
+@lru_cache(maxsize=2)
+def load(name: str, **options: Any) -> Dataset:
+    """`datasets.load`, with the last two sets kept."""
+    return datasets.load(name, **options)
+
+
+def part(data: Dataset, n_train: int | None, n_test: int | None = None, seed: int = 0) -> Dataset:
+    """At most so many training and test rows, drawn by seed; None takes all of them as they are."""
+    rng = np.random.default_rng(seed)
+    train, test = (
+        slice(None)
+        if count is None or count >= len(targets)
+        else np.sort(rng.choice(len(targets), count, replace=False))
+        for count, targets in ((n_train, data.y_train), (n_test, data.y_test))
+    )
+    return replace(
+        data,
+        X_train=data.X_train[train],
+        y_train=data.y_train[train],
+        X_test=data.X_test[test],
+        y_test=data.y_test[test],
+    )
+
+
+def percent_wrong(predicted: np.ndarray, targets: np.ndarray) -> float:
+    """100 × the share of wrong classes."""
+    return 100.0 * float(np.mean(predicted != targets))

@@ -1,0 +1,91 @@
+"""Thesis, Figure 3.4: what the deep and the shallow models predict, against the radius."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.papers.experiments import nets
+from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+
+NODES = 1280
+SHOWN = 600
+# Enough to see, few enough for a small file.
+DRAWN = slice(None, None, 4)
+
+
+def cells(quick: bool) -> list[Cell]:
+    return [{"model": model} for model in (*nets.MODELS, "stacked Fourier")]
+
+
+def run(cell: Cell, quick: bool) -> dict[str, Any]:
+    """Predictions on test rows in order of their radius, and how much they vary with it."""
+    n_rows, n_test, nodes, epochs = (1000, 800, 40, 5) if quick else (10_000, 5000, NODES, 100)
+    data = nets.separation(n_rows, n_test, 0)
+    targets, truth = data["regression"]
+    model = nets.make(cell["model"], nodes, "regression", epochs, 0)
+    predicted = nets.fit(model, data["rows"], targets).predict(data["others"])
+    order = np.argsort(data["radius"])[:: max(1, n_test // SHOWN)]
+    return {
+        "radius": data["radius"][order],
+        "truth": truth[order],
+        "predicted": predicted[order],
+        "loss": float(np.mean((predicted - truth) ** 2)),
+        "variance": float(np.var(predicted)),
+        "target_variance": float(np.var(truth)),
+    }
+
+
+def report(results: Results) -> Report:
+    rows = {row["model"]: row for row in results.rows}
+    lines = [
+        line
+        for name, row in rows.items()
+        for line in (
+            Line(f"{name}: mean squared loss", [row["loss"]]),
+            Line(f"{name}: variance of the prediction", [row["variance"]]),
+        )
+    ]
+    lines.append(Line("variance of the target", [results.rows[0]["target_variance"]]))
+    random, shallow, deep = nets.MODELS
+    claims = [
+        Claim(
+            "three layers learn a function closer to the true one",
+            [
+                Below([rows[deep]["loss"]], [rows[other]["loss"]], f"loss, against {other}")
+                for other in (random, shallow)
+            ],
+        ),
+        Claim(
+            "random ReLU features learn a more regular function, and two layers a similar one",
+            [
+                Below([rows[other]["variance"]], [rows[deep]["variance"]], f"variance of {other}")
+                for other in (random, shallow)
+            ],
+        ),
+    ]
+
+    def draw(figure: Any) -> None:
+        for axes, (name, row) in zip(figure.subplots(1, 4, sharey=True), rows.items(), strict=True):
+            for key, style in (("truth", "b."), ("predicted", "r.")):
+                axes.plot(row["radius"][DRAWN], row[key][DRAWN], style, ms=1.5)
+            axes.set(title=name, xlabel="radius")
+
+    return Report([Table("Regression", lines, digits=3)], claims, draw, (11.0, 2.8), _NOTES)
+
+
+_NOTES = """1280 nodes, or as many parameters; 10,000 training rows; settings as in Figure 3.5.
+Blue: the target; red: predictions on test rows. Stacked Fourier features, ours, stand beside
+them."""
+
+STUDY = Study(
+    name="depth-figure3.4",
+    source="Sun 2019 (thesis), Figure 3.4",
+    what="Predictions of random ReLU features, two- and three-layer nets against the radius",
+    minutes=1,
+    cells=cells,
+    run=run,
+    report=report,
+)

@@ -1,0 +1,157 @@
+"""Run the cells of a study, one after the other, and write what they say.
+
+A folder has `results.json` (every number), `table.md`, `figure.png` and `figure.svg`. The first is
+replaced as a whole after every cell, so a run that is stopped goes on at the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kitchensinks.numerics.threads import threads
+from kitchensinks.papers.experiments.machine import commit, machine
+from kitchensinks.papers.experiments.study import Cell, Report, Results, Stopwatch, Study
+from kitchensinks.papers.experiments.tables import markdown
+
+RESULTS, TABLE, FIGURE = "results.json", "table.md", "figure"
+
+
+def reproduce(
+    study: Study,
+    out: Path,
+    quick: bool = False,
+    told: Callable[[int, int, Cell], None] = lambda done, total, cell: None,
+) -> dict[str, Any]:
+    """Run what is not yet there, and write the folder; returns the contents of its results.json.
+
+    `told(done, total, cell)` is called before each cell. Everything runs on one thread, so that
+    processor times compare.
+    """
+    _need_matplotlib()
+    folder = folder_of(study.name, out, quick)
+    folder.mkdir(parents=True, exist_ok=True)
+    cells = study.cells(quick)
+    finished = _finished(folder / RESULTS, study, quick)
+    facts = _head(study, quick) | {
+        "cells": [finished[_key(c)] for c in cells if _key(c) in finished]
+    }
+    with threads(1):
+        for done, cell in enumerate(cells):
+            if _key(cell) not in finished:
+                told(done, len(cells), cell)
+                facts["cells"].append(_measured(study, cell, quick))
+                _write(folder / RESULTS, facts)
+    rank = {_key(cell): number for number, cell in enumerate(cells)}
+    facts["cells"].sort(key=lambda record: rank[_key(record["cell"])])
+    report = study.report(results_of(facts))
+    facts |= conclusions(report) | {"complete": True}
+    _draw(report, folder)
+    (folder / TABLE).write_text(markdown(facts), encoding="utf-8")
+    _write(folder / RESULTS, facts)
+    return facts
+
+
+def folder_of(name: str, out: Path, quick: bool) -> Path:
+    """Quick runs have folders of their own: their numbers are not the papers'."""
+    return out / "quick" / name if quick else out / name
+
+
+def results_of(facts: dict[str, Any]) -> Results:
+    """The cells of a results.json."""
+    return Results(record["cell"] | record["measured"] for record in facts["cells"])
+
+
+def conclusions(report: Report) -> dict[str, Any]:
+    """Tables, claims and notes of a report as plain text and numbers."""
+    tables = [
+        {
+            "title": table.title,
+            "unit": table.unit,
+            "digits": table.digits,
+            "lines": [line.facts() for line in table.lines],
+        }
+        for table in report.tables
+    ]
+    claims = [claim.facts() for claim in report.claims]
+    return {"tables": tables, "claims": claims, "notes": report.notes}
+
+
+def _head(study: Study, quick: bool) -> dict[str, Any]:
+    return {
+        "name": study.name,
+        "source": study.source,
+        "what": study.what,
+        "version": study.version,
+        "quick": quick,
+        "complete": False,
+        "machine": machine(),
+    }
+
+
+def _measured(study: Study, cell: Cell, quick: bool) -> dict[str, Any]:
+    with Stopwatch() as watch:
+        measured = study.run(dict(cell), quick)
+    return {
+        "cell": cell,
+        "measured": json.loads(json.dumps(measured, allow_nan=False, default=_plain)),
+        "processor_seconds": round(watch.processor, 3),
+        "wall_seconds": round(watch.wall, 3),
+        "commit": commit(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _finished(path: Path, study: Study, quick: bool) -> dict[str, dict[str, Any]]:
+    """The cells of an earlier run by their key; none where it was of another kind or version."""
+    if not path.exists():
+        return {}
+    facts = json.loads(path.read_text("utf-8"))
+    if (facts["name"], facts["version"], facts["quick"]) != (study.name, study.version, quick):
+        return {}
+    return {_key(record["cell"]): record for record in facts["cells"]}
+
+
+def _key(cell: Cell) -> str:
+    return json.dumps(cell, sort_keys=True)
+
+
+def _write(path: Path, facts: dict[str, Any]) -> None:
+    text = json.dumps(facts, indent=1, ensure_ascii=False)
+    text = re.sub(r"\[[-+.\de,\s]+\]", lambda numbers: " ".join(numbers[0].split()), text)
+    temporary = path.with_suffix(".part")
+    temporary.write_text(text + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays as JSON has them."""
+    return value.tolist()
+
+
+def _need_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        message = 'matplotlib is needed to draw the figures: pip install "kitchensinks[plot]".'
+        raise ImportError(message, name=error.name) from error
+
+
+def _draw(report: Report, folder: Path) -> None:
+    """The figure as PNG and SVG; the same results give the same bytes of SVG."""
+    if report.draw is None:
+        return
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    plain = {"svg.hashsalt": "kitchensinks", "svg.fonttype": "none", "font.size": 9}
+    with matplotlib.rc_context(plain):
+        figure = Figure(figsize=report.size, layout="constrained")
+        report.draw(figure)
+        figure.savefig(folder / f"{FIGURE}.png", dpi=90)
+        figure.savefig(folder / f"{FIGURE}.svg", metadata={"Date": None})

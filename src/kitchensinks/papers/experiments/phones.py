@@ -1,0 +1,68 @@
+"""What the maxout paper's studies of speech frames share (section 5.2.2)."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import kitchensinks as ks
+from kitchensinks.papers.datasets import Dataset
+from kitchensinks.papers.experiments.data import load, part, percent_wrong
+
+NAMES = {"phoneme": "phonemes of TIMIT", "isolet": "ISOLET"}
+SEEDS = {"phoneme": 5, "isolet": 1}
+
+
+def sets(quick: bool) -> list[str]:
+    return ["phoneme"] if quick else list(NAMES)
+
+
+def frames(name: str, quick: bool) -> Dataset:
+    return part(load(name), 300 if quick else None, 300 if quick else None)
+
+
+@cache
+def strength(name: str, quick: bool) -> float:
+    """One ridge for every m and q: chosen on held-out rows with 250 maxout units of q = 4."""
+    data = frames(name, quick)
+    model = _classifier(ks.Maxout(4), 40 if quick else 250, "auto", 100)
+    return float(model.fit(data.X_train, data.y_train).alpha_)
+
+
+def error(name: str, basis: Any, count: int, seed: int, quick: bool) -> float:
+    """Per cent wrong on test frames, by multinomial logistic regression on random features."""
+    data = frames(name, quick)
+    if name == "timit":  # two million frames: stochastic gradients, as in the paper
+        model = _classifier(basis, count, 1e-6, seed, solver="stochastic")
+    else:
+        model = _classifier(basis, count, strength(name, quick), seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(data.X_train, data.y_train)
+    return percent_wrong(model.predict(data.X_test), data.y_test)
+
+
+def raw_error(name: str, quick: bool) -> float:
+    """The same on the standardised inputs themselves."""
+    data = frames(name, quick)
+    model = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-3, max_iter=300))
+    return percent_wrong(model.fit(data.X_train, data.y_train).predict(data.X_test), data.y_test)
+
+
+def _classifier(basis: Any, count: int, alpha: float | str, seed: int, **settings: Any) -> Any:
+    return ks.KitchenSinkClassifier(
+        basis,
+        count,
+        loss="logistic",
+        alpha=alpha,
+        dtype="float32",
+        tol=1e-2,
+        random_state=seed,
+        **settings,
+    )

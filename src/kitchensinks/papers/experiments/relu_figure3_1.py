@@ -1,0 +1,54 @@
+"""Thesis, Figure 3.1: the four synthetic sets in the plane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.papers.experiments import bandwidths
+from kitchensinks.papers.experiments.claims import Claim, Near
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+
+
+def cells(quick: bool) -> list[Cell]:
+    return [{"data": name} for name in bandwidths.SYNTHETIC]
+
+
+def run(cell: Cell, quick: bool) -> dict[str, Any]:
+    """Rows to look at, and the share of the positive class."""
+    rows, labels = bandwidths.synthetic(cell["data"], 1000 if quick else 100_000, 0)
+    return {"rows": rows[:600], "labels": labels[:600], "positive": np.mean(labels == 1)}
+
+
+def report(results: Results) -> Report:
+    shares = {row["data"]: row["positive"] for row in results.rows}
+    lines = [Line(name, [share]) for name, share in shares.items()]
+    claim = Claim(
+        "the two classes cover the pictures about equally",
+        [Near([share], 0.5, 0.05, label=name) for name, share in shares.items()],
+    )
+
+    def draw(figure: Any) -> None:
+        for axes, row in zip(figure.subplots(1, 4), results.rows, strict=True):
+            rows, labels = np.array(row["rows"])[:350], np.array(row["labels"])[:350]
+            for label, style in ((-1, "bx"), (1, "r.")):
+                axes.plot(*rows[labels == label].T, style, ms=3)
+            axes.set_title(row["data"])
+
+    notes = (
+        "The thesis shows pictures only; the docstrings of `ks.datasets.make_*` have the formulas."
+    )
+    table = Table("Share of the positive class", lines, digits=3)
+    return Report([table], [claim], draw, (11.0, 2.8), notes)
+
+
+STUDY = Study(
+    name="relu-figure3.1",
+    source="Sun 2019 (thesis), Figure 3.1",
+    what="The synthetic sets sine, strips, square and checkboard",
+    minutes=0.1,
+    cells=cells,
+    run=run,
+    report=report,
+)

@@ -1,0 +1,178 @@
+"""Rahimi & Recht 2008, Figure 1: random stumps against AdaBoost stumps on three problems.
+
+Setting of the paper: standardised columns, thresholds from a normal law, squared loss, no ridge, no
+intercept, time of training and testing. Beside it our own: intercept, ridge by leave-one-out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import kitchensinks as ks
+from kitchensinks.papers.experiments import curves
+from kitchensinks.papers.experiments.claims import Below, Claim, Near, Ratio
+from kitchensinks.papers.experiments.data import load, part
+from kitchensinks.papers.experiments.study import Cell, Report, Results, Study
+
+_SETS = {
+    "a9a": "adult, 123 binary",
+    "adult-onehot": "adult, one-hot",
+    "uci_har": "activity (UCI HAR)",
+    "kddcup99": "KDD Cup 99",
+}
+_OPTIONS: dict[str, dict[str, Any]] = {"uci_har": {"walking": True, "n_irrelevant": 200}}
+_METHODS = {
+    "squared": "random stumps, as in the paper",
+    "squared, auto": "random stumps, ridge by leave-one-out",
+    "hinge": "random stumps, hinge loss",
+    "adaboost": "AdaBoost",
+}
+_COUNTS = {
+    "squared": (25, 50, 100, 200, 400, 800, 1600, 3200, 6400),
+    "squared, auto": (25, 50, 100, 200, 400, 800, 1600, 3200, 6400),
+    "hinge": (100, 400, 1600),
+    "adaboost": (1, 5, 25, 50, 100, 200),
+}
+_QUICK = {"squared": (25, 100), "squared, auto": (100,), "hinge": (100,), "adaboost": (5, 25)}
+_SEEDS = {"squared": 5, "squared, auto": 5, "hinge": 3, "adaboost": 1}
+# Rows against columns: UCI HAR has few of the first and many of the second.
+_MOST = {("uci_har", "adaboost"): 100} | {("uci_har", m): 1600 for m in _METHODS if m != "adaboost"}
+# Test errors that differ by no more are called equal, in percent of the test rows.
+_EQUAL = 0.5
+
+_WHY_KDD = (
+    "On KDD Cup 99 test rows are nearly equal by the thousand: with some draws a fifth of one "
+    "attack (smurf) falls on the wrong side, so that seeds at one K lie between 6 and 18 %."
+)
+
+
+def cells(quick: bool) -> list[Cell]:
+    return [
+        {"data": data, "method": method, "K": count, "seed": seed}
+        for data in _SETS
+        for method in _METHODS
+        for count in (_QUICK if quick else _COUNTS)[method]
+        if count <= _MOST.get((data, method), 10_000)
+        for seed in range(1 if quick else _SEEDS[method])
+    ]
+
+
+def run(cell: Cell, quick: bool) -> dict[str, Any]:
+    data = load(cell["data"], **_OPTIONS.get(cell["data"], {}))
+    data = part(data, 500 if quick else None, 500 if quick else None)
+    count, seed = cell["K"], cell["seed"]
+    if cell["method"] == "adaboost":
+        return curves.fit_and_test(curves.adaboost(count), data)
+    options = {
+        "squared": {},
+        "squared, auto": {"alpha": "auto", "fit_intercept": True},
+        "hinge": {"loss": "hinge", "alpha": 1e-5, "fit_intercept": True},
+    }[cell["method"]]
+    curves.warm(cell["method"], ks.Stumps())
+    return curves.fit_and_test(curves.sinks(ks.Stumps(), count, seed, **options), data)
+
+
+def report(results: Results) -> Report:
+    tables = [curves.table(results, data, title, _METHODS) for data, title in _SETS.items()]
+
+    def draw(figure: Any) -> None:
+        curves.draw(figure, results, _SETS, _METHODS)
+
+    claims = [_accurate(results), _catches_up(results), _same_count(results), _same_error(results)]
+    notes = (
+        "AdaBoost is scikit-learn's, compiled; the paper's was MATLAB. The paper's activity set is "
+        "private: here UCI HAR, walking or not, split by person, with 200 shuffled columns added. "
+        "KDD Cup 99 is trained on a sample of the 10 % file and tested on the 'corrected' file, "
+        "which has attacks that the first lacks; they are most of the errors of random stumps. "
+        "Seconds are of the processor, one thread; results.json has those of the clock too."
+    )
+    return Report(tables, [*claims, *_hinge(results)], draw, (9.0, 10.5), notes)
+
+
+def _accurate(results: Results) -> Claim:
+    checks = []
+    for data, title in _SETS.items():
+        (boosted,) = curves.best_error(results, data, "adaboost")
+        ours = curves.best_error(results, data, "squared")
+        checks.append(Near(ours, boosted, _EQUAL, "lower", label=f"{title}, %", against="AdaBoost"))
+    return Claim(
+        "random stumps are as accurate as AdaBoost (best K of each, within 0.5 points of error)",
+        checks,
+    )
+
+
+def _catches_up(results: Results) -> Claim:
+    checks = []
+    for data, title in _SETS.items():
+        few, *_, many = curves.counts(results, data, "squared")
+        at = {k: results.values("error", data=data, method="squared", K=k) for k in (few, many)}
+        checks.append(Below(at[many], at[few], f"{title}, K = {many} against K = {few}, %"))
+    return Claim("the accuracy of random stumps catches up as K grows", checks, _WHY_KDD)
+
+
+def _same_count(results: Results) -> Claim:
+    checks = []
+    for data, title in _SETS.items():
+        both = set(curves.counts(results, data, "squared"))
+        for count in sorted(both & set(curves.counts(results, data, "adaboost"))):
+            seconds = {
+                m: results.mean("seconds", data=data, method=m, K=count)
+                for m in ("squared", "adaboost")
+            }
+            label = f"{title}, K = {count}, seconds of AdaBoost over ours"
+            checks.append(Ratio([seconds["adaboost"]], [seconds["squared"]], 100, label=label))
+    return Claim(
+        "for a given K, random stumps are between two and three orders of magnitude faster",
+        checks,
+        "AdaBoost costs a fixed time a round, random stumps hardly more for many than for few: the "
+        "ratio grows with K. scikit-learn's AdaBoost is compiled, the paper's was MATLAB code.",
+    )
+
+
+def _same_error(results: Results) -> Claim:
+    checks = []
+    for data, title in _SETS.items():
+        (boosted,) = curves.best_error(results, data, "adaboost")
+        ours, theirs = (
+            curves.seconds_to_reach(results, data, method, boosted + _EQUAL)
+            for method in ("squared", "adaboost")
+        )
+        label = f"{title}, seconds of AdaBoost over ours"
+        checks.append(Ratio([theirs], [ours], 10, label=label))
+    return Claim(
+        "for a given error, random stumps are one to three orders of magnitude faster (to reach "
+        "AdaBoost's best error + 0.5 points)",
+        checks,
+        "AdaBoost needs one stump for the activity set, where a single column nearly decides. "
+        + _WHY_KDD,
+    )
+
+
+def _hinge(results: Results) -> list[Claim]:
+    same, slower = [], []
+    for data, title in _SETS.items():
+        count = curves.counts(results, data, "hinge")[-1]
+        error, seconds = (
+            {m: results.values(key, data=data, method=m, K=count) for m in ("squared", "hinge")}
+            for key in ("error", "seconds")
+        )
+        squared = sum(error["squared"]) / len(error["squared"])
+        label = f"{title}, K = {count}"
+        same.append(Near(error["hinge"], squared, _EQUAL, label=label, against="squared loss"))
+        slower.append(Ratio(seconds["hinge"], seconds["squared"], 2, 10, f"{label}, seconds"))
+    return [
+        Claim("no substantial differences in quality under the hinge loss", same, _WHY_KDD),
+        Claim("the hinge loss is slower by a factor of 2 to 10", slower),
+    ]
+
+
+STUDY = Study(
+    name="rks-figure1",
+    source="Rahimi & Recht 2008 (kitchen sinks), Figure 1",
+    what="Random stumps against AdaBoost: error against K, time against K, time against error",
+    minutes=10,
+    cells=cells,
+    run=run,
+    report=report,
+    needs=tuple(_SETS),
+)

@@ -1,0 +1,135 @@
+"""What a table or figure of the papers is made of: cells to run, and a report of their results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.papers.experiments.claims import Claim, Values, spread
+
+# One run of the grid, such as {"data": "adult", "K": 100, "seed": 0}: what JSON can hold.
+Cell = dict[str, Any]
+
+
+class Results:
+    """The finished cells in order, each a dict of the cell's own entries and of what it measured.
+
+    >>> results = Results([{"K": 10, "seed": 0, "error": 0.3}, {"K": 10, "seed": 1, "error": 0.2}])
+    >>> results.values("error", K=10), results.unique("K"), results.mean("error", seed=1)
+    ([0.3, 0.2], [10], 0.2)
+    """
+
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self.rows = list(rows)
+
+    def where(self, **entries: Any) -> Results:
+        """The cells that have these entries."""
+        return Results(row for row in self.rows if all(row.get(k) == v for k, v in entries.items()))
+
+    def values(self, key: str, **entries: Any) -> list[Any]:
+        """What was measured as `key`, in the cells that have these entries."""
+        return [row[key] for row in self.where(**entries).rows if key in row]
+
+    def mean(self, key: str, **entries: Any) -> float:
+        """The mean of `values`."""
+        return float(np.mean(self.values(key, **entries)))
+
+    def unique(self, key: str, **entries: Any) -> list[Any]:
+        """The different values, in the order of the cells."""
+        return list(dict.fromkeys(self.values(key, **entries)))
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table: the paper's printed value beside ours (one value a seed)."""
+
+    label: str
+    ours: Values
+    paper: float | None = None
+    paper_spread: float | None = None
+    note: str = ""
+
+    def facts(self) -> dict[str, Any]:
+        """The line as plain numbers."""
+        mean, deviation = spread(self.ours)
+        return {
+            "label": self.label,
+            "paper": self.paper,
+            "paper_spread": self.paper_spread,
+            "ours": mean,
+            "deviation": deviation,
+            "seeds": len(self.ours),
+            "difference": None if self.paper is None else mean - self.paper,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class Table:
+    """Lines under one title; `digits` after the decimal point."""
+
+    title: str
+    lines: Sequence[Line]
+    unit: str = ""
+    digits: int = 2
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the results say.
+
+    `draw` draws the figure with the paper's axes into a matplotlib Figure of `size` inches; `notes`
+    say what was chosen where the paper gives no number, and what differs from its setting.
+    """
+
+    tables: Sequence[Table]
+    claims: Sequence[Claim]
+    draw: Callable[[Any], None] | None = None
+    size: tuple[float, float] = (9.0, 3.2)
+    notes: str = ""
+
+
+@dataclass(frozen=True)
+class Study:
+    """One table or figure.
+
+    `cells(quick)` lists the grid; `run(cell, quick)` measures one cell and returns plain numbers
+    (or lists of them); `report(results)` is a pure function of the results, of quick ones too.
+    `needs` names the data sets; `minutes` is what the full run takes on one thread. Raise `version`
+    when a cell comes to mean something else: results of another version are not resumed. `licensed`
+    data have to be bought: --all goes without the study where they are missing.
+    """
+
+    name: str
+    source: str
+    what: str
+    minutes: float
+    cells: Callable[[bool], list[Cell]]
+    run: Callable[[Cell, bool], dict[str, Any]]
+    report: Callable[[Results], Report]
+    needs: tuple[str, ...] = ()
+    version: int = 1
+    licensed: bool = False
+
+
+@dataclass
+class Stopwatch:
+    """Seconds of the processor and of the clock that a `with` block takes.
+
+    Rules go by the processor's, which other work on the machine leaves alone.
+    """
+
+    processor: float = field(default=0.0, init=False)
+    wall: float = field(default=0.0, init=False)
+
+    def __enter__(self) -> Stopwatch:
+        self._start = time.process_time(), time.perf_counter()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.processor = time.process_time() - self._start[0]
+        self.wall = time.perf_counter() - self._start[1]

@@ -1,0 +1,269 @@
+"""Bounds of 'Weighted Sums of Random Kitchen Sinks' (Rahimi and Recht, 2008).
+
+Features satisfy |φ(x; w)| <= 1. A target of the class F_p is f(x) = ∫ α(w)φ(x; w) dw with
+|α(w)| <= C·p(w); the fit searches sums of K drawn features with weights |α_k| <= C/K. The weights
+that the proofs construct are α_k = α(w_k)/(K·p(w_k)).
+
+| paper | argument | meaning |
+|---|---|---|
+| C | weight_bound | largest ratio of α(w) to p(w), and K times the largest weight of the fit |
+| K | n_features | drawn features |
+| m | n_rows | rows of training data |
+| δ | delta | chance that the bound fails |
+| L | lipschitz | Lipschitz constant of the loss c in the margin y·f(x) |
+| c(0) | loss_at_zero | the loss at margin zero |
+| M | radius | radius of the ball that holds the vectors of Lemma 4 |
+"""
+
+import math
+
+from kitchensinks.papers.theory._shared import (
+    count,
+    leaves_room,
+    nonnegative,
+    positive,
+    probability,
+    smallest_count,
+)
+
+_C = "the paper's C, the bound on |α(w)|/p(w)"
+_L = "the Lipschitz constant of the loss"
+_ERROR = "the error that you accept"
+
+
+def ball_mean_error(*, radius: float, n_draws: int, delta: float) -> float:
+    """How far the average of K independent vectors of a ball lies from its mean.
+
+    ‖X̄ - E X̄‖ <= M/√K·(1 + √(2 log 1/δ)) with probability at least 1 - δ, in any Hilbert space.
+
+    Source: kitchen sinks, Lemma 4, (16). M -> radius, K -> n_draws, δ -> delta.
+
+    >>> round(ball_mean_error(radius=1.0, n_draws=100, delta=0.05), 4)
+    0.3448
+    """
+    radius = positive("radius", radius, "the radius of the ball, the paper's M")
+    n_draws = count("n_draws", n_draws, "the number of vectors averaged, the paper's K")
+    delta = probability("delta", delta)
+    return radius / math.sqrt(n_draws) * (1 + math.sqrt(2 * math.log(1 / delta)))
+
+
+def ball_mean_draws(*, radius: float, error: float, delta: float) -> int:
+    """How many vectors to average for this error: the inverse of `ball_mean_error`.
+
+    >>> ball_mean_draws(radius=1.0, error=0.1, delta=0.05)
+    1189
+    """
+    error = positive("error", error, _ERROR)
+    return smallest_count(
+        lambda n_draws: ball_mean_error(radius=radius, n_draws=n_draws, delta=delta), error
+    )
+
+
+def sinks_l2_error(*, weight_bound: float, n_features: int, delta: float) -> float:
+    """Distance from a target of F_p to the constructed sum of K features.
+
+    √∫(f̂ - f*)² dμ <= C/√K·(1 + √(2 log 1/δ)) with probability at least 1 - δ over the draw, for any
+    probability measure μ (the paper says 'a measure'; the proof needs a mass of at most 1).
+
+    Source: kitchen sinks, Lemma 1, (9). C -> weight_bound, K -> n_features, δ -> delta.
+
+    >>> round(sinks_l2_error(weight_bound=2.0, n_features=1000, delta=0.05), 4)
+    0.2181
+    """
+    weight_bound = positive("weight_bound", weight_bound, _C)
+    n_features = count("n_features", n_features, "the number of drawn features, the paper's K")
+    return ball_mean_error(radius=weight_bound, n_draws=n_features, delta=delta)
+
+
+def sinks_l2_features(*, weight_bound: float, error: float, delta: float) -> int:
+    """How many features for this distance: the inverse of `sinks_l2_error`.
+
+    >>> sinks_l2_features(weight_bound=2.0, error=0.1, delta=0.05)
+    4755
+    """
+    error = positive("error", error, _ERROR)
+    return smallest_count(
+        lambda n_features: sinks_l2_error(
+            weight_bound=weight_bound, n_features=n_features, delta=delta
+        ),
+        error,
+    )
+
+
+def sinks_approximation_risk(
+    *, lipschitz: float, weight_bound: float, n_features: int, delta: float
+) -> float:
+    """Risk added by the constructed sum of K features over its target in F_p.
+
+    R[f̂] - R[f*] <= LC/√K·(1 + √(2 log 1/δ)) with probability at least 1 - δ over the draw.
+
+    Source: kitchen sinks, Lemma 2, (10). L -> lipschitz, C -> weight_bound, K -> n_features,
+    δ -> delta.
+
+    >>> risk = sinks_approximation_risk(
+    ...     lipschitz=1.0, weight_bound=2.0, n_features=1000, delta=0.05)
+    >>> round(risk, 4)
+    0.2181
+    """
+    lipschitz = positive("lipschitz", lipschitz, _L)
+    return lipschitz * sinks_l2_error(weight_bound=weight_bound, n_features=n_features, delta=delta)
+
+
+def sinks_approximation_features(
+    *, lipschitz: float, weight_bound: float, error: float, delta: float
+) -> int:
+    """How many features for this added risk: the inverse of `sinks_approximation_risk`.
+
+    >>> sinks_approximation_features(lipschitz=1.0, weight_bound=2.0, error=0.1, delta=0.05)
+    4755
+    """
+    error = positive("error", error, _ERROR)
+    return smallest_count(
+        lambda n_features: sinks_approximation_risk(
+            lipschitz=lipschitz, weight_bound=weight_bound, n_features=n_features, delta=delta
+        ),
+        error,
+    )
+
+
+def sinks_estimation_error(
+    *, lipschitz: float, weight_bound: float, loss_at_zero: float, n_rows: int, delta: float
+) -> float:
+    """Largest gap between true and empirical risk over all sums that the fit may return.
+
+    |R[f] - R_emp[f]| <= (4LC + 2|c(0)| + LC√(2 log 2/δ))/√m for all of them at once, with
+    probability at least 1 - δ over the rows.
+
+    Source: kitchen sinks, Lemma 3, (13). L -> lipschitz, C -> weight_bound, c(0) -> loss_at_zero,
+    m -> n_rows, δ -> delta. The paper prints LC√(½ log 1/δ), which is too small: the loss ranges
+    over 2LC, and the claim has two sides. (c(0) cancels in R - R_emp, and 2LC may replace
+    4LC + 2|c(0)|; the paper's looser terms are kept.)
+
+    >>> gap = sinks_estimation_error(
+    ...     lipschitz=1.0, weight_bound=2.0, loss_at_zero=1.0, n_rows=10_000, delta=0.05)
+    >>> round(gap, 4)
+    0.1543
+    """
+    lipschitz = positive("lipschitz", lipschitz, _L)
+    weight_bound = positive("weight_bound", weight_bound, _C)
+    loss_at_zero = nonnegative("loss_at_zero", abs(loss_at_zero), "the loss at margin zero, c(0)")
+    n_rows = count("n_rows", n_rows, "the number of training rows, the paper's m")
+    delta = probability("delta", delta)
+    spread = lipschitz * weight_bound
+    deviation = spread * math.sqrt(2 * math.log(2 / delta))
+    return (4 * spread + 2 * loss_at_zero + deviation) / math.sqrt(n_rows)
+
+
+def sinks_estimation_rows(
+    *, lipschitz: float, weight_bound: float, loss_at_zero: float, error: float, delta: float
+) -> int:
+    """How many rows for this gap between risks: the inverse of `sinks_estimation_error`.
+
+    >>> sinks_estimation_rows(
+    ...     lipschitz=1.0, weight_bound=2.0, loss_at_zero=1.0, error=0.1, delta=0.05)
+    23816
+    """
+    error = positive("error", error, _ERROR)
+    return smallest_count(
+        lambda n_rows: sinks_estimation_error(
+            lipschitz=lipschitz,
+            weight_bound=weight_bound,
+            loss_at_zero=loss_at_zero,
+            n_rows=n_rows,
+            delta=delta,
+        ),
+        error,
+    )
+
+
+def sinks_excess_risk(
+    *,
+    lipschitz: float,
+    weight_bound: float,
+    loss_at_zero: float,
+    n_rows: int,
+    n_features: int,
+    delta: float,
+) -> float:
+    """Risk of the fitted sum of Algorithm 1 above the best risk in F_p.
+
+    R[f̂] - min R[f] <= 2·(gap of Lemma 3) + (added risk of Lemma 2), with probability at least
+    1 - 2δ over the rows and the draw.
+
+    Source: kitchen sinks, Theorem 1, (7), with the constants of its proof. L -> lipschitz,
+    C -> weight_bound, c(0) -> loss_at_zero, m -> n_rows, K -> n_features, δ -> delta.
+
+    >>> risk = sinks_excess_risk(lipschitz=1.0, weight_bound=2.0, loss_at_zero=1.0,
+    ...                          n_rows=10_000, n_features=1000, delta=0.05)
+    >>> round(risk, 4)
+    0.5267
+    """
+    estimation = sinks_estimation_error(
+        lipschitz=lipschitz,
+        weight_bound=weight_bound,
+        loss_at_zero=loss_at_zero,
+        n_rows=n_rows,
+        delta=delta,
+    )
+    approximation = sinks_approximation_risk(
+        lipschitz=lipschitz, weight_bound=weight_bound, n_features=n_features, delta=delta
+    )
+    return 2 * estimation + approximation
+
+
+def sinks_excess_risk_features(
+    *,
+    lipschitz: float,
+    weight_bound: float,
+    loss_at_zero: float,
+    n_rows: int,
+    error: float,
+    delta: float,
+) -> int:
+    """How many features for this excess risk, with the rows given: an inverse of Theorem 1.
+
+    >>> sinks_excess_risk_features(lipschitz=1.0, weight_bound=2.0, loss_at_zero=1.0,
+    ...                            n_rows=100_000, error=0.2, delta=0.05)
+    4535
+    """
+    error = positive("error", error, _ERROR)
+    estimation = 2 * sinks_estimation_error(
+        lipschitz=lipschitz,
+        weight_bound=weight_bound,
+        loss_at_zero=loss_at_zero,
+        n_rows=n_rows,
+        delta=delta,
+    )
+    leaves_room(error, estimation, f"the part of n_rows={n_rows}", "Use more rows.")
+    return sinks_approximation_features(
+        lipschitz=lipschitz, weight_bound=weight_bound, error=error - estimation, delta=delta
+    )
+
+
+def sinks_excess_risk_rows(
+    *,
+    lipschitz: float,
+    weight_bound: float,
+    loss_at_zero: float,
+    n_features: int,
+    error: float,
+    delta: float,
+) -> int:
+    """How many rows for this excess risk, with the features given: an inverse of Theorem 1.
+
+    >>> sinks_excess_risk_rows(lipschitz=1.0, weight_bound=2.0, loss_at_zero=1.0,
+    ...                        n_features=10_000, error=0.2, delta=0.05)
+    55474
+    """
+    error = positive("error", error, _ERROR)
+    approximation = sinks_approximation_risk(
+        lipschitz=lipschitz, weight_bound=weight_bound, n_features=n_features, delta=delta
+    )
+    leaves_room(error, approximation, f"the part of n_features={n_features}", "Use more features.")
+    return sinks_estimation_rows(
+        lipschitz=lipschitz,
+        weight_bound=weight_bound,
+        loss_at_zero=loss_at_zero,
+        error=(error - approximation) / 2,
+        delta=delta,
+    )

@@ -1,0 +1,433 @@
+"""Bounds of 'Random Maxout Features' (Mroueh, Rennie and Goel, 2015).
+
+A unit is φ(x, W) = max over q projections of ⟨w_j, x⟩, with w_j standard normal and inputs on a set
+M of the unit sphere of R^d. A target is f(x) = ∫ α(W)φ(x, W) dW with |α(W)| <= C·p(W); the fit
+searches sums of m units with weights |α_ℓ| <= C/m.
+
+Units are not bounded, so the approximation bounds below take a number M that a unit exceeds with
+chance `tail`. The constructed weights are α(W_ℓ)/(m·p(W_ℓ)), and 0 for a unit that exceeds M.
+Two pairs (M, tail) are on offer: Lemma 2 bounds a unit over all inputs at once
+(`maxout_sup_bound`, `maxout_sup_tail`), and `maxout_norm_bound` bounds its mean-square size, which
+is all that the proofs use, with no unnamed constant and no dimension.
+
+| paper | argument | meaning |
+|---|---|---|
+| q | pool | projections in one unit |
+| m | n_units | units |
+| N | n_rows | rows of training data |
+| d | n_inputs | dimension of the inputs |
+| d_M | intrinsic_dimension | Assouad dimension of the set of inputs |
+| diam(M) | diameter | diameter of the set of inputs |
+| C | weight_bound | largest ratio of α(W) to p(W) |
+| L, V(0) | lipschitz, loss_at_zero | the loss V, with values in [0, 1] |
+| δ | delta | chance of failure of one step; each docstring gives the total |
+"""
+
+import math
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from kitchensinks.papers.theory._shared import (
+    count,
+    leaves_room,
+    nonnegative,
+    positive,
+    probability,
+    smallest_count,
+)
+from kitchensinks.papers.theory.kitchen_sinks import ball_mean_error
+
+_ERROR = "the error that you accept"
+_UNITS = "the number of maxout units, the paper's m"
+
+
+def max_second_moment(*, pool: int) -> float:
+    """Mean square of the largest of q standard normals, by quadrature.
+
+    σ²(q) = E(max_j g_j)² = ∫ t²·qϕ(t)Φ(t)^(q-1) dt, which grows like 2 log q.
+
+    Source: maxout, Theorem 1. q -> pool. Appendix A prints σ²(q) ~ log q; the factor 2 is missing.
+
+    >>> round(max_second_moment(pool=1), 6), round(max_second_moment(pool=4), 4)
+    (1.0, 1.5513)
+    """
+    pool = count("pool", pool, "the number of projections in one unit, the paper's q")
+    points = np.linspace(-14.0, 14.0, 5601)
+    log_density = (
+        math.log(pool) - points**2 / 2 - math.log(2 * math.pi) / 2 + (pool - 1) * log_ndtr(points)
+    )
+    return float(np.trapezoid(points**2 * np.exp(log_density), points))
+
+
+def maxout_sup_bound(
+    *,
+    pool: int,
+    n_inputs: int,
+    intrinsic_dimension: float,
+    diameter: float,
+    delta: float,
+    constant: float,
+) -> float:
+    """Largest value of one maxout unit over all inputs, in the paper's form.
+
+    sup_x |φ(x, W)| <= C₁√(d_M log(diam(M)√d/δ) + log(q + 1)), except with the chance that
+    `maxout_sup_tail` returns.
+
+    Source: maxout, Lemma 2. q -> pool, d -> n_inputs, d_M -> intrinsic_dimension,
+    diam(M) -> diameter, δ -> delta, C₁ -> constant, which the paper does not name.
+    `maxout_sup_bound_explicit` is the same proof with its numbers kept.
+
+    >>> bound = maxout_sup_bound(pool=4, n_inputs=200, intrinsic_dimension=4, diameter=2.0,
+    ...                          delta=0.05, constant=3.0)
+    >>> round(bound, 2)
+    15.58
+    """
+    pool, n_inputs, dimension, diameter, delta = _unit(
+        pool, n_inputs, intrinsic_dimension, diameter, delta
+    )
+    constant = positive("constant", constant, "the unnamed constant C₁ of Lemma 2")
+    ratio = diameter * math.sqrt(n_inputs) / delta
+    if ratio <= 1:
+        raise ValueError(
+            f"diameter·√n_inputs/delta={ratio:.3g}: need more than 1 for the printed logarithm. "
+            "Use maxout_sup_bound_explicit, which has no such limit."
+        )
+    return constant * math.sqrt(dimension * math.log(ratio) + math.log(pool + 1))
+
+
+def maxout_sup_bound_explicit(
+    *, pool: int, n_inputs: int, intrinsic_dimension: float, diameter: float, delta: float
+) -> float:
+    """Largest value of one maxout unit over all inputs, with the numbers of the proof.
+
+    sup_x |φ(x, W)| <= max(1, √(8(d_M log⁺(6 diam(M)√d) + log((q + 1)/δ)))), except with the chance
+    that `maxout_sup_tail` returns.
+
+    Source: maxout, proof of Lemma 2 with ε = 1/2. Symbols as in `maxout_sup_bound`.
+
+    >>> bound = maxout_sup_bound_explicit(
+    ...     pool=4, n_inputs=200, intrinsic_dimension=4, diameter=2.0, delta=0.05)
+    >>> round(bound, 2)
+    14.18
+    """
+    pool, n_inputs, dimension, diameter, delta = _unit(
+        pool, n_inputs, intrinsic_dimension, diameter, delta
+    )
+    cover = dimension * max(0.0, math.log(6 * diameter * math.sqrt(n_inputs)))
+    return max(1.0, math.sqrt(8 * (cover + math.log((pool + 1) / delta))))
+
+
+def maxout_sup_tail(*, pool: int, n_inputs: int, delta: float) -> float:
+    """Chance that a unit exceeds the bound of Lemma 2 somewhere.
+
+    δ + q·e^(-d/8).
+
+    Source: maxout, Lemma 2, which prints δ + 2e^(-cd/4). All q vectors of a unit must be short, not
+    two of them, so q replaces 2; and concentration of a Gaussian norm, P(‖w‖ >= 3√d/2) <= e^(-d/8),
+    gives c = 1/2. q -> pool, d -> n_inputs, δ -> delta.
+
+    >>> round(maxout_sup_tail(pool=4, n_inputs=200, delta=0.05), 4)
+    0.05
+    """
+    pool = count("pool", pool, "the number of projections in one unit, the paper's q")
+    n_inputs = count("n_inputs", n_inputs, "the dimension of the inputs, the paper's d")
+    return probability("delta", delta) + pool * math.exp(-n_inputs / 8)
+
+
+def maxout_norm_bound(*, pool: int, tail: float) -> float:
+    """Mean-square size of one maxout unit, exceeded with chance at most `tail`.
+
+    ‖φ(·, W)‖ <= σ(q) + √(2 log 1/tail) in L² of any law of inputs on the sphere: the norm is a
+    1-Lipschitz function of the Gaussian W and its mean is at most σ(q).
+
+    Source: replaces Lemma 2 of the maxout paper where only the mean-square size is used (Lemma 3).
+    q -> pool. With tail = 1/m the term that truncation adds shrinks as 1/√m too.
+
+    >>> round(maxout_norm_bound(pool=4, tail=0.001), 4)
+    4.9624
+    """
+    tail = probability("tail", tail)
+    return math.sqrt(max_second_moment(pool=pool)) + math.sqrt(2 * math.log(1 / tail))
+
+
+def maxout_l2_error(
+    *,
+    weight_bound: float,
+    n_units: int,
+    pool: int,
+    unit_bound: float,
+    tail: float,
+    delta: float,
+) -> float:
+    """Distance from a target to the constructed sum of m maxout units.
+
+    ‖f̂ - f‖ <= C·(M/√m·(1 + √(2 log 1/δ)) + σ(q)√tail), with probability at least 1 - δ over the
+    draw.
+
+    Source: maxout, Lemma 3, (9). C -> weight_bound, m -> n_units, q -> pool, M -> unit_bound (from
+    Lemma 2 or `maxout_norm_bound`), tail the chance that one unit exceeds M, δ -> delta. The
+    printed proof conditions on M for one unit where it needs it for all m, and forgets that the
+    conditioned mean is not f; leaving out the units above M costs at most Cσ(q)√tail and repairs
+    both.
+
+    >>> size = maxout_norm_bound(pool=4, tail=1e-4)
+    >>> error = maxout_l2_error(weight_bound=1.0, n_units=10_000, pool=4, unit_bound=size,
+    ...                         tail=1e-4, delta=0.05)
+    >>> round(error, 4)
+    0.2034
+    """
+    weight_bound = positive("weight_bound", weight_bound, "the paper's C, the bound on |α|/p")
+    n_units = count("n_units", n_units, _UNITS)
+    unit_bound = positive("unit_bound", unit_bound, "the size M that a unit rarely exceeds")
+    sampled = ball_mean_error(radius=weight_bound * unit_bound, n_draws=n_units, delta=delta)
+    return sampled + _left_out(weight_bound, pool, tail)
+
+
+def maxout_l2_units(
+    *,
+    weight_bound: float,
+    error: float,
+    pool: int,
+    unit_bound: float,
+    tail: float,
+    delta: float,
+) -> int:
+    """How many units for this distance: the inverse of `maxout_l2_error`.
+
+    >>> size = maxout_norm_bound(pool=4, tail=1e-4)
+    >>> maxout_l2_units(weight_bound=1.0, error=0.1, pool=4, unit_bound=size, tail=1e-4, delta=0.05)
+    47559
+    """
+    error = positive("error", error, _ERROR)
+    weight_bound = positive("weight_bound", weight_bound, "the paper's C, the bound on |α|/p")
+    leaves_room(
+        error,
+        _left_out(weight_bound, pool, tail),
+        f"what units above unit_bound={unit_bound} may hold",
+        "Use a larger unit_bound, with its smaller tail.",
+    )
+    return smallest_count(
+        lambda n_units: maxout_l2_error(
+            weight_bound=weight_bound,
+            n_units=n_units,
+            pool=pool,
+            unit_bound=unit_bound,
+            tail=tail,
+            delta=delta,
+        ),
+        error,
+    )
+
+
+def maxout_approximation_risk(
+    *,
+    lipschitz: float,
+    weight_bound: float,
+    n_units: int,
+    pool: int,
+    unit_bound: float,
+    tail: float,
+    delta: float,
+) -> float:
+    """Risk added by the constructed sum of m maxout units over its target.
+
+    L times `maxout_l2_error`, with probability at least 1 - δ over the draw.
+
+    Source: maxout, Lemma 4. L -> lipschitz; the rest as in `maxout_l2_error`.
+
+    >>> risk = maxout_approximation_risk(lipschitz=1.0, weight_bound=1.0, n_units=10_000, pool=4,
+    ...     unit_bound=maxout_norm_bound(pool=4, tail=1e-4), tail=1e-4, delta=0.05)
+    >>> round(risk, 4)
+    0.2034
+    """
+    lipschitz = positive("lipschitz", lipschitz, "the Lipschitz constant of the loss")
+    return lipschitz * maxout_l2_error(
+        weight_bound=weight_bound,
+        n_units=n_units,
+        pool=pool,
+        unit_bound=unit_bound,
+        tail=tail,
+        delta=delta,
+    )
+
+
+def maxout_approximation_units(*, unit_bound: float, error: float) -> int:
+    """How many units make the relative size ε of the approximation term of Theorem 2.
+
+    m >= (M/ε)², so that M/√m <= ε.
+
+    Source: maxout, Theorem 2, which prints m >= C'/ε²·(d_M log(diam(M)√d/δ) + log(q + 1)): that is
+    M from Lemma 2, with C' = C₁². M -> unit_bound, ε -> error.
+
+    >>> size = maxout_sup_bound(pool=4, n_inputs=200, intrinsic_dimension=4, diameter=2.0,
+    ...                         delta=0.05, constant=3.0)
+    >>> maxout_approximation_units(unit_bound=size, error=0.1)
+    24266
+    """
+    unit_bound = positive("unit_bound", unit_bound, "the size M that a unit rarely exceeds")
+    error = positive("error", error, "the ε of Theorem 2")
+    return smallest_count(lambda n_units: unit_bound / math.sqrt(n_units), error)
+
+
+def maxout_excess_risk(
+    *,
+    lipschitz: float,
+    weight_bound: float,
+    loss_at_zero: float,
+    n_rows: int,
+    n_units: int,
+    pool: int,
+    unit_bound: float,
+    tail: float,
+    delta: float,
+) -> float:
+    """Risk of the fitted sum of m maxout units above the best risk in F.
+
+    4LC(σ(q) + √(2 log(1/δ)/m))/√N + 2|V(0)|/√N + 2√(2 log(2/δ)/N) + (added risk of Lemma 4), with
+    probability at least 1 - 3δ over the rows and the draw, for a loss with values in [0, 1].
+
+    Source: maxout, Theorem 2. L -> lipschitz, C -> weight_bound, V(0) -> loss_at_zero, N -> n_rows,
+    m -> n_units, q -> pool, M -> unit_bound, δ -> delta. The paper compares with the minimum over F̂
+    where its proof has F, prints log(1/δ) for the log(2/δ) of (10), and averages over the
+    projections inside an inequality that does not cover them; the term √(2 log(1/δ)/m) does.
+
+    >>> risk = maxout_excess_risk(lipschitz=1.0, weight_bound=1.0, loss_at_zero=0.5,
+    ...     n_rows=100_000, n_units=10_000, pool=4,
+    ...     unit_bound=maxout_norm_bound(pool=4, tail=1e-4), tail=1e-4, delta=0.05)
+    >>> round(risk, 4)
+    0.2398
+    """
+    estimation = _estimation(lipschitz, weight_bound, loss_at_zero, n_rows, n_units, pool, delta)
+    return estimation + maxout_approximation_risk(
+        lipschitz=lipschitz,
+        weight_bound=weight_bound,
+        n_units=n_units,
+        pool=pool,
+        unit_bound=unit_bound,
+        tail=tail,
+        delta=delta,
+    )
+
+
+def maxout_excess_risk_rows(
+    *,
+    lipschitz: float,
+    weight_bound: float,
+    loss_at_zero: float,
+    error: float,
+    n_units: int,
+    pool: int,
+    unit_bound: float,
+    tail: float,
+    delta: float,
+) -> int:
+    """How many rows for this excess risk, with the units given: an inverse of Theorem 2.
+
+    >>> maxout_excess_risk_rows(lipschitz=1.0, weight_bound=1.0, loss_at_zero=0.5, error=0.25,
+    ...     n_units=10_000, pool=4, unit_bound=maxout_norm_bound(pool=4, tail=1e-4), tail=1e-4,
+    ...     delta=0.05)
+    60961
+    """
+    error = positive("error", error, _ERROR)
+    approximation = maxout_approximation_risk(
+        lipschitz=lipschitz,
+        weight_bound=weight_bound,
+        n_units=n_units,
+        pool=pool,
+        unit_bound=unit_bound,
+        tail=tail,
+        delta=delta,
+    )
+    leaves_room(error, approximation, f"the part of n_units={n_units}", "Use more units.")
+    return smallest_count(
+        lambda n_rows: (
+            approximation
+            + _estimation(lipschitz, weight_bound, loss_at_zero, n_rows, n_units, pool, delta)
+        ),
+        error,
+    )
+
+
+def maxout_excess_risk_units(
+    *,
+    lipschitz: float,
+    weight_bound: float,
+    loss_at_zero: float,
+    n_rows: int,
+    error: float,
+    pool: int,
+    unit_bound: float,
+    tail: float,
+    delta: float,
+) -> int:
+    """How many units for this excess risk, with the rows given: an inverse of Theorem 2.
+
+    >>> maxout_excess_risk_units(lipschitz=1.0, weight_bound=1.0, loss_at_zero=0.5, error=0.25,
+    ...     n_rows=100_000, pool=4, unit_bound=maxout_norm_bound(pool=4, tail=1e-4), tail=1e-4,
+    ...     delta=0.05)
+    9011
+    """
+    error = positive("error", error, _ERROR)
+    endless = 10**30
+    fixed = _estimation(
+        lipschitz, weight_bound, loss_at_zero, n_rows, endless, pool, delta
+    ) + lipschitz * _left_out(weight_bound, pool, tail)
+    leaves_room(
+        error,
+        fixed,
+        f"the part of n_rows={n_rows} and of units above unit_bound={unit_bound}",
+        "Use more rows, or a larger unit_bound with its smaller tail.",
+    )
+    return smallest_count(
+        lambda n_units: maxout_excess_risk(
+            lipschitz=lipschitz,
+            weight_bound=weight_bound,
+            loss_at_zero=loss_at_zero,
+            n_rows=n_rows,
+            n_units=n_units,
+            pool=pool,
+            unit_bound=unit_bound,
+            tail=tail,
+            delta=delta,
+        ),
+        error,
+    )
+
+
+def _estimation(
+    lipschitz: float,
+    weight_bound: float,
+    loss_at_zero: float,
+    n_rows: int,
+    n_units: int,
+    pool: int,
+    delta: float,
+) -> float:
+    """The statistical part of Theorem 2: (10), made to hold for the drawn projections."""
+    lipschitz = positive("lipschitz", lipschitz, "the Lipschitz constant of the loss")
+    weight_bound = positive("weight_bound", weight_bound, "the paper's C, the bound on |α|/p")
+    loss_at_zero = nonnegative("loss_at_zero", loss_at_zero, "the loss at margin zero, V(0)")
+    n_rows = count("n_rows", n_rows, "the number of training rows, the paper's N")
+    n_units = count("n_units", n_units, _UNITS)
+    delta = probability("delta", delta)
+    size = math.sqrt(max_second_moment(pool=pool)) + math.sqrt(2 * math.log(1 / delta) / n_units)
+    deviation = 2 * math.sqrt(2 * math.log(2 / delta))
+    return (4 * lipschitz * weight_bound * size + 2 * loss_at_zero + deviation) / math.sqrt(n_rows)
+
+
+def _left_out(weight_bound: float, pool: int, tail: float) -> float:
+    """What the units above the bound may contribute to a target: Cσ(q)√tail."""
+    return weight_bound * math.sqrt(max_second_moment(pool=pool) * probability("tail", tail))
+
+
+def _unit(
+    pool: int, n_inputs: int, intrinsic_dimension: float, diameter: float, delta: float
+) -> tuple[int, int, float, float, float]:
+    return (
+        count("pool", pool, "the number of projections in one unit, the paper's q"),
+        count("n_inputs", n_inputs, "the dimension of the inputs, the paper's d"),
+        positive("intrinsic_dimension", intrinsic_dimension, "the Assouad dimension d_M"),
+        positive("diameter", diameter, "the diameter of the set of inputs, at most 2"),
+        probability("delta", delta),
+    )

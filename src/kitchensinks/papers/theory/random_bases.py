@@ -1,0 +1,172 @@
+"""Bounds of 'Uniform Approximation of Functions with Random Bases' (Rahimi and Recht, 2008).
+
+A target is f(x) = ∫ α(θ)φ(x; θ) dθ with finite norm ‖f‖_p = sup |α(θ)|/p(θ), and |φ| <= 1. The
+constructed weights are c_k = α(θ_k)/(K·p(θ_k)).
+
+| paper | argument | meaning |
+|---|---|---|
+| ‖f‖_p | norm | largest ratio of α(θ) to p(θ) |
+| K | n_features | drawn features |
+| δ | delta | chance that the bound fails |
+| L | lipschitz | Lipschitz constant of φ as a function of the projection θ'x |
+| B | radius | largest length of an input |
+| E θ'θ | second_moment | mean squared length of θ |
+"""
+
+import math
+
+from kitchensinks.papers.theory._shared import (
+    count,
+    nonnegative,
+    positive,
+    probability,
+    smallest_count,
+)
+from kitchensinks.papers.theory.kitchen_sinks import ball_mean_error
+
+_NORM = "the norm sup |α(θ)|/p(θ) of the target"
+_ERROR = "the error that you accept"
+
+
+def bases_l2_error(*, norm: float, n_features: int, delta: float) -> float:
+    """Mean-square distance from a target to the constructed sum of K features.
+
+    ‖f̂ - f‖_μ < ‖f‖_p/√K·(1 + √(2 log 1/δ)) with probability at least 1 - δ over the draw, for any
+    probability measure μ and any features with |φ| <= 1.
+
+    Source: random bases, Theorem 3.1, (4). ‖f‖_p -> norm, K -> n_features, δ -> delta.
+
+    >>> round(bases_l2_error(norm=1.0, n_features=400, delta=0.05), 4)
+    0.1724
+    """
+    norm = positive("norm", norm, _NORM)
+    n_features = count("n_features", n_features, "the number of drawn features, the paper's K")
+    return ball_mean_error(radius=norm, n_draws=n_features, delta=delta)
+
+
+def bases_l2_features(*, norm: float, error: float, delta: float) -> int:
+    """How many features for this mean-square distance: the inverse of `bases_l2_error`.
+
+    >>> bases_l2_features(norm=1.0, error=0.1, delta=0.05)
+    1189
+    """
+    error = positive("error", error, _ERROR)
+    return smallest_count(
+        lambda n_features: bases_l2_error(norm=norm, n_features=n_features, delta=delta), error
+    )
+
+
+def bases_uniform_error(
+    *,
+    norm: float,
+    n_features: int,
+    lipschitz: float,
+    radius: float,
+    second_moment: float,
+    delta: float,
+    value_at_zero: float = 0.0,
+) -> float:
+    """Largest distance over all inputs from a target to the constructed sum of K features φ(θ'x).
+
+    ‖f̂ - f‖_∞ < ‖f‖_p/√K·(√(2 log 1/δ) + 2·sup|φ(0)| + 4LB√(E θ'θ)) with probability at least 1 - δ
+    over the draw, for φ that is L-Lipschitz with |φ| <= 1.
+
+    Source: random bases, Theorem 3.2, (6). ‖f‖_p -> norm, K -> n_features, L -> lipschitz,
+    B -> radius, E θ'θ -> second_moment, δ -> delta. The paper prints √(log 1/δ), but (18) put into
+    (25) gives √(2 log 1/δ). It asks for φ(0) = 0, which is the default here; `value_at_zero` is a
+    bound on |φ| at input zero, and its term comes from splitting φ(t) into φ(t) - φ(0) and φ(0).
+
+    >>> error = bases_uniform_error(norm=1.0, n_features=400, lipschitz=1.0, radius=1.0,
+    ...                             second_moment=2.0, delta=0.05)
+    >>> round(error, 4)
+    0.4052
+    """
+    norm = positive("norm", norm, _NORM)
+    n_features = count("n_features", n_features, "the number of drawn features, the paper's K")
+    lipschitz = positive("lipschitz", lipschitz, "the Lipschitz constant of φ")
+    radius = nonnegative("radius", radius, "the largest length of an input, the paper's B")
+    second_moment = nonnegative("second_moment", second_moment, "the mean of θ'θ")
+    value_at_zero = nonnegative("value_at_zero", value_at_zero, "the largest |φ| at input zero")
+    delta = probability("delta", delta)
+    deviation = math.sqrt(2 * math.log(1 / delta))
+    mean = 2 * value_at_zero + 4 * lipschitz * radius * math.sqrt(second_moment)
+    return norm / math.sqrt(n_features) * (deviation + mean)
+
+
+def bases_uniform_features(
+    *,
+    norm: float,
+    error: float,
+    lipschitz: float,
+    radius: float,
+    second_moment: float,
+    delta: float,
+    value_at_zero: float = 0.0,
+) -> int:
+    """How many features for this largest distance: the inverse of `bases_uniform_error`.
+
+    >>> bases_uniform_features(norm=1.0, error=0.1, lipschitz=1.0, radius=1.0,
+    ...                        second_moment=2.0, delta=0.05)
+    6569
+    """
+    error = positive("error", error, _ERROR)
+    return smallest_count(
+        lambda n_features: bases_uniform_error(
+            norm=norm,
+            n_features=n_features,
+            lipschitz=lipschitz,
+            radius=radius,
+            second_moment=second_moment,
+            delta=delta,
+            value_at_zero=value_at_zero,
+        ),
+        error,
+    )
+
+
+def bases_cosine_error(
+    *, norm: float, n_features: int, radius: float, second_moment: float, delta: float
+) -> float:
+    """Largest distance over all inputs from a target to a sum of K cosines cos(ω'x + b).
+
+    ‖f̂ - f‖_∞ < ‖f‖_p/√K·(√(2 log 1/δ) + 2 + 4B√(E‖ω‖²)) with probability at least 1 - δ over the
+    draw, whatever the law of b.
+
+    Source: random bases, Example a, which says that Theorem 3.2 applies; it does not, because a
+    shifted cosine is not zero at zero, so this is `bases_uniform_error` with L = 1 and
+    sup|φ(0)| = 1. (E|f̂(0) - f(0)| <= ‖f‖_p/√K would allow 1 in place of 2.) E‖ω‖² ->
+    second_moment; for the kernel exp(-γ‖x - y‖²) over d inputs it is 2γd.
+
+    >>> error = bases_cosine_error(
+    ...     norm=1.0, n_features=400, radius=1.0, second_moment=2.0, delta=0.05)
+    >>> round(error, 4)
+    0.5052
+    """
+    return bases_uniform_error(
+        norm=norm,
+        n_features=n_features,
+        lipschitz=1.0,
+        radius=radius,
+        second_moment=second_moment,
+        delta=delta,
+        value_at_zero=1.0,
+    )
+
+
+def bases_cosine_features(
+    *, norm: float, error: float, radius: float, second_moment: float, delta: float
+) -> int:
+    """How many cosines for this largest distance: the inverse of `bases_cosine_error`.
+
+    >>> bases_cosine_features(norm=1.0, error=0.1, radius=1.0, second_moment=2.0, delta=0.05)
+    10211
+    """
+    return bases_uniform_features(
+        norm=norm,
+        error=error,
+        lipschitz=1.0,
+        radius=radius,
+        second_moment=second_moment,
+        delta=delta,
+        value_at_zero=1.0,
+    )

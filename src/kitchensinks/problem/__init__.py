@@ -1,0 +1,1 @@
+"""The convex problem: losses, constraints, sums over the rows, products with features."""

@@ -1,0 +1,173 @@
+"""The feature matrix as solvers see it: products with its blocks, and functions of its rows.
+
+A row vector has an entry, or several, for each row: targets, weights, scores, slopes. Solvers that
+reach row vectors only through `each`, `reduce`, `visit`, `adjoint` and `band` run wherever the rows
+are: here such a vector is an array, on a cluster it stays in parts where the rows are.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.problem.losses import Array
+
+Block = NDArray[np.floating[Any]]
+# An array, or parts of one where their rows are.
+RowVector = Any
+Merge = Callable[[Any, Any], Any]
+
+# Rows, and entries of them, multiplied at a time: they stay in cache between Z·β and Z'·a, and
+# float32 sums stay short.
+SLICE_ROWS, SLICE_ENTRIES = 1024, 2**20
+
+
+class Design:
+    """The feature matrix Z (rows, K), seen only through products with its blocks.
+
+    `blocks(work=)` starts a new traversal: pairs of a slice of the rows and work(slice, block of
+    Z), several blocks at a time, or the block itself with work=None. Products run in the dtype of
+    the blocks, float32 or float64, and are summed in float64.
+    """
+
+    def __init__(
+        self,
+        blocks: Callable[..., Iterator[tuple[slice, Any]]],
+        n_rows: int,
+        n_columns: int,
+        dtype: type[np.floating[Any]] | np.dtype[Any] = np.float64,
+    ) -> None:
+        self.blocks = blocks
+        self.n_rows = n_rows
+        self.n_columns = n_columns
+        self.dtype = np.dtype(dtype)
+        self.passes = 0
+
+    def traverse(self, work: Callable[[slice, Block], Any]) -> Iterator[Any]:
+        """work(rows, block) of every block in order, several at a time."""
+        self.passes += 1
+        for _, answer in self.blocks(work=work):
+            yield answer
+
+    def sweep(self, weights: Array, respond: Callable[[slice, Array], Array]) -> Array:
+        """Σ over slices of Z'·respond(rows, Z·weights): both products in one traversal.
+
+        `respond` may be called from several threads at once, each time for other rows.
+        """
+        narrow = weights.astype(self.dtype)
+
+        def products(rows: slice, block: Block) -> Array:
+            image: Any = 0.0
+            for own, part in _slices(rows, block):
+                answer = respond(own, _product(part, narrow).astype(np.float64))
+                image = image + _image(part, answer.astype(self.dtype))
+            return np.asarray(image)
+
+        total: Array | None = None
+        for image in self.traverse(products):
+            total = image if total is None else total + image
+        if total is None:
+            raise ValueError("blocks() gave no rows: need at least one block of features.")
+        return total
+
+    def each(self, function: Callable[..., Any], *vectors: Any, **shared: Any) -> Any:
+        """The row vector function(*vectors, **shared), which works row by row."""
+        return function(*vectors, **shared)
+
+    def reduce(
+        self, function: Callable[..., Any], *vectors: Any, merge: Merge = np.add, **shared: Any
+    ) -> Any:
+        """function(*vectors, **shared) of all rows; `merge` puts those of parts together."""
+        return function(*vectors, **shared)
+
+    def visit(
+        self, weights: Array, respond: Callable[..., Any], *vectors: Any, **shared: Any
+    ) -> Any:
+        """Z'·answer and row vectors, (answer, *vectors) = respond(Z·weights, *vectors, **shared).
+
+        One traversal; `respond` works row by row.
+        """
+        found: dict[int, Any] = {}
+
+        def answer(rows: slice, raw: Array) -> Array:
+            given, *others = respond(raw, *(vector[rows] for vector in vectors), **shared)
+            found[rows.start] = others
+            return np.asarray(given)
+
+        image = self.sweep(weights, answer)
+        ordered = [found[start] for start in sorted(found)]
+        return image, *map(np.concatenate, zip(*ordered, strict=True))
+
+    def scores(self, weights: Array) -> Array:
+        """Z·weights, of shape (rows, outputs)."""
+        narrow = weights.astype(self.dtype)
+        scores = np.empty((self.n_rows, weights.shape[1]))
+
+        def fill(rows: slice, block: Block) -> None:
+            scores[rows] = block @ narrow
+
+        for _ in self.traverse(fill):
+            pass
+        return scores
+
+    def adjoint(self, dual: Array) -> Array:
+        """Z'·dual, of shape (K, columns of dual)."""
+        narrow = dual.astype(self.dtype)
+
+        def product(rows: slice, block: Block) -> Array:
+            image: Any = 0.0
+            for own, part in _slices(rows, block):
+                image = image + _image(part, narrow[own])
+            return np.asarray(image)
+
+        return np.asarray(sum(self.traverse(product), np.zeros((self.n_columns, dual.shape[1]))))
+
+    def band(self, curvature: Array, centre: Array, dual: Array) -> tuple[Array, Array]:
+        """Σ curvature·(z - centre)(z - centre)' over rows of positive curvature, and Z'·dual.
+
+        curvature (rows, 1). One traversal; the rows that count are gathered into blocks of four
+        slices.
+        """
+        gram = np.zeros((self.n_columns, self.n_columns))
+        image = np.zeros((self.n_columns, dual.shape[1]))
+        root, centre = np.sqrt(curvature).astype(self.dtype), centre.astype(self.dtype)
+        narrow = dual.astype(self.dtype)
+        waiting: list[Block] = []
+        self.passes += 1
+        slices = (own for rows, block in self.blocks() for own in _slices(rows, block))
+        for rows, part in slices:
+            image += part.T @ narrow[rows]
+            counted = curvature[rows, 0] > 0.0
+            waiting.append((part[counted] - centre) * root[rows][counted])
+            if sum(map(len, waiting)) > 4 * SLICE_ROWS:
+                block = np.vstack(waiting)
+                gram += block.T @ block
+                waiting = []
+        if waiting:
+            block = np.vstack(waiting)
+            gram += block.T @ block
+        return gram, image
+
+
+def _product(block: Block, columns: Block) -> Block:
+    """block·columns: two or three columns take less time one by one."""
+    if columns.shape[1] in (2, 3):
+        return np.column_stack([block @ column for column in columns.T])
+    return np.asarray(block @ columns)
+
+
+def _image(block: Block, answer: Block) -> Array:
+    """block'·answer in float64: many columns take less time as answer'·block."""
+    if answer.shape[1] <= 3:
+        return _product(block.T, answer).astype(np.float64)
+    return (answer.T @ block).T.astype(np.float64)
+
+
+def _slices(rows: slice, block: Block) -> Iterator[tuple[slice, Block]]:
+    """A block in slices of at most SLICE_ROWS rows."""
+    size = max(64, min(SLICE_ROWS, SLICE_ENTRIES // block.shape[1]))
+    for start in range(0, len(block), size):
+        part = block[start : start + size]
+        first = rows.start + start
+        yield slice(first, first + len(part)), part

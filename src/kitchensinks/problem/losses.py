@@ -1,0 +1,331 @@
+"""Pointwise losses: value, slope, curvature and convex conjugate, over whole arrays at once.
+
+A loss compares a target y with a score u. Classification losses take y in {-1, +1}, except
+`multinomial`, whose targets are one-hot rows. The convex conjugate
+loss*(y, a) = sup_u a·u - loss(y, u) is infinite outside its domain, and together with the value it
+obeys the Fenchel-Young inequality value(y, u) + conjugate(y, a) >= a·u, with equality where a is
+the slope at u (Rockafellar, Convex Analysis, section 23). Every loss here is at least zero with
+infimum zero, so a = 0 is always in the domain and its conjugate there is zero.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr, expit
+
+from kitchensinks.numerics.simplex import entropy, log_sum_exp, softmax
+
+Array = NDArray[np.float64]
+
+# A dual entry this far outside its domain is rounding, and counts as on the border.
+DOMAIN_SLACK = 1e-12
+# exp(80) still fits float32, in which slopes may be multiplied: the exponential loss stops there.
+LARGEST_EXPONENT = 80.0
+
+
+class Loss(ABC):
+    """A convex loss of a score, given its target."""
+
+    name: ClassVar[str]
+    tasks: ClassVar[tuple[str, ...]]
+    #: whether slope is continuous and curvature is meaningful
+    smooth: ClassVar[bool] = True
+    #: whether each output column has its own loss (False: one loss for a whole row)
+    separable: ClassVar[bool] = True
+    #: whether the smallest loss of one row is reached at a finite score
+    attained: ClassVar[bool] = True
+    #: the largest second derivative
+    curvature_bound: ClassVar[float] = math.inf
+    #: whether the fit is a linear system: sums over the rows then say all
+    squared: ClassVar[bool] = False
+    #: probabilities as a function of the scores ("logit", "softmax"), None: to be calibrated
+    link: ClassVar[str | None] = None
+    #: the loss of targets and scores in units of s is s**degree times that in units of one
+    degree: ClassVar[int] = 2
+    #: the name of the loss that takes its place for three or more classes
+    for_many_classes: ClassVar[str | None] = None
+
+    def in_units(self, unit: float) -> "Loss":
+        """The loss for targets and scores divided by `unit`, up to the factor unit**degree."""
+        return self
+
+    @abstractmethod
+    def value(self, targets: Array, scores: Array) -> Array:
+        """The loss of each entry (of each row where the loss is not separable)."""
+
+    @abstractmethod
+    def slope(self, targets: Array, scores: Array) -> Array:
+        """The derivative in the score; at a kink, one subgradient."""
+
+    @abstractmethod
+    def curvature(self, targets: Array, scores: Array) -> Array:
+        """The second derivative in the score (its diagonal where the loss is not separable)."""
+
+    @abstractmethod
+    def conjugate(self, targets: Array, dual: Array) -> Array:
+        """sup_u dual·u - value(targets, u), infinite outside its domain."""
+
+
+class Squared(Loss):
+    """(y - u)², with conjugate a²/4 + a·y."""
+
+    name = "squared"
+    squared = True
+    tasks = ("classification", "regression")
+    curvature_bound = 2.0
+
+    def value(self, targets: Array, scores: Array) -> Array:
+        return (targets - scores) ** 2
+
+    def slope(self, targets: Array, scores: Array) -> Array:
+        return 2.0 * (scores - targets)
+
+    def curvature(self, targets: Array, scores: Array) -> Array:
+        return np.full(np.broadcast(targets, scores).shape, 2.0)
+
+    def conjugate(self, targets: Array, dual: Array) -> Array:
+        return dual * (dual / 4.0 + targets)
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """(y - u)² where |y - u| <= delta, else 2·delta·|y - u| - delta² (Huber 1964, doubled).
+
+    It meets `squared` near its target; the conjugate is a²/4 + a·y on |a| <= 2·delta.
+    """
+
+    delta: float = 1.35
+
+    name = "huber"
+    tasks = ("regression",)
+    curvature_bound = 2.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.delta) and self.delta > 0):
+            raise ValueError(f"delta={self.delta!r}: huber needs a positive finite number.")
+
+    def in_units(self, unit: float) -> "Huber":
+        return Huber(self.delta / unit)
+
+    def value(self, targets: Array, scores: Array) -> Array:
+        distance = np.abs(targets - scores)
+        inner = np.minimum(distance, self.delta)
+        return inner * (2.0 * distance - inner)
+
+    def slope(self, targets: Array, scores: Array) -> Array:
+        return 2.0 * np.clip(scores - targets, -self.delta, self.delta)
+
+    def curvature(self, targets: Array, scores: Array) -> Array:
+        return np.where(np.abs(targets - scores) <= self.delta, 2.0, 0.0)
+
+    def conjugate(self, targets: Array, dual: Array) -> Array:
+        limit = 2.0 * self.delta
+        inside = np.abs(dual) <= limit * (1.0 + DOMAIN_SLACK)
+        return np.where(inside, dual * (dual / 4.0 + targets), np.inf)
+
+
+class SquaredHinge(Loss):
+    """max(0, 1 - y·u)², with conjugate -s + s²/4 on s = -y·a >= 0."""
+
+    name = "squared_hinge"
+    tasks = ("classification",)
+    curvature_bound = 2.0
+
+    def value(self, targets: Array, scores: Array) -> Array:
+        return np.maximum(0.0, 1.0 - targets * scores) ** 2
+
+    def slope(self, targets: Array, scores: Array) -> Array:
+        return -2.0 * targets * np.maximum(0.0, 1.0 - targets * scores)
+
+    def curvature(self, targets: Array, scores: Array) -> Array:
+        return np.where(targets * scores < 1.0, 2.0, 0.0)
+
+    def conjugate(self, targets: Array, dual: Array) -> Array:
+        size = -targets * dual
+        return np.where(size >= -DOMAIN_SLACK, size * (size / 4.0 - 1.0), np.inf)
+
+
+class Logistic(Loss):
+    """log(1 + exp(-y·u)), with conjugate s·log s + (1 - s)·log(1 - s) on 0 <= s = -y·a <= 1."""
+
+    name = "logistic"
+    link = "logit"
+    for_many_classes = "multinomial"
+    tasks = ("classification",)
+    attained = False
+    curvature_bound = 0.25
+
+    def value(self, targets: Array, scores: Array) -> Array:
+        return np.logaddexp(0.0, -targets * scores)
+
+    def slope(self, targets: Array, scores: Array) -> Array:
+        return np.asarray(-targets * expit(-targets * scores))
+
+    def curvature(self, targets: Array, scores: Array) -> Array:
+        return np.asarray(expit(scores) * expit(-scores))
+
+    def conjugate(self, targets: Array, dual: Array) -> Array:
+        size = -targets * dual
+        inside = (size >= -DOMAIN_SLACK) & (size <= 1.0 + DOMAIN_SLACK)
+        size = np.clip(size, 0.0, 1.0)
+        return np.where(inside, -entr(size) - entr(1.0 - size), np.inf)
+
+
+class Exponential(Loss):
+    """exp(-y·u), with conjugate s·log s - s on s = -y·a >= 0.
+
+    Beyond y·u = -80 it stays at exp(80), so that it is a finite number in float32 too.
+    """
+
+    name = "exponential"
+    tasks = ("classification",)
+    attained = False
+
+    def value(self, targets: Array, scores: Array) -> Array:
+        return np.exp(np.minimum(-targets * scores, LARGEST_EXPONENT))
+
+    def slope(self, targets: Array, scores: Array) -> Array:
+        return -targets * self.value(targets, scores)
+
+    def curvature(self, targets: Array, scores: Array) -> Array:
+        return self.value(targets, scores)
+
+    def conjugate(self, targets: Array, dual: Array) -> Array:
+        size = -targets * dual
+        clipped = np.maximum(size, 0.0)
+        return np.where(size >= -DOMAIN_SLACK, -entr(clipped) - clipped, np.inf)
+
+
+class Multinomial(Loss):
+    """log Σ_c exp(u_c) - Σ_c y_c·u_c over one-hot rows y: one value for each row.
+
+    Its conjugate is Σ_c p_c·log p_c where p = a + y lies in the simplex. Curvature is the diagonal
+    of the Hessian diag(p) - p·p', whose norm is at most 1/2 (Böhning 1992).
+    """
+
+    name = "multinomial"
+    link = "softmax"
+    tasks = ("classification",)
+    separable = False
+    attained = False
+    curvature_bound = 0.5
+
+    def value(self, targets: Array, scores: Array) -> Array:
+        own = np.einsum("...c,...c->...", targets, scores)
+        return np.asarray(log_sum_exp(scores) - own)
+
+    def slope(self, targets: Array, scores: Array) -> Array:
+        return softmax(scores) - targets
+
+    def curvature(self, targets: Array, scores: Array) -> Array:
+        share = softmax(scores)
+        return share * (1.0 - share)
+
+    def conjugate(self, targets: Array, dual: Array) -> Array:
+        share = dual + targets
+        slack = DOMAIN_SLACK * share.shape[-1]
+        inside = (share.min(axis=-1) >= -slack) & (np.abs(share.sum(axis=-1) - 1.0) <= slack)
+        return np.where(inside, -entropy(share), np.inf)
+
+
+class Kinked(Loss):
+    """max(low·(u - y), high·(u - y)): two straight lines that meet at u = y, low <= 0 <= high.
+
+    The conjugate is a·y on low <= a <= high.
+    """
+
+    smooth = False
+
+    @abstractmethod
+    def slopes(self, targets: Array) -> tuple[Array, Array]:
+        """The slope below and the slope above the kink."""
+
+    def value(self, targets: Array, scores: Array) -> Array:
+        low, high = self.slopes(targets)
+        beyond = scores - targets
+        return np.maximum(low * beyond, high * beyond)
+
+    def slope(self, targets: Array, scores: Array) -> Array:
+        low, high = self.slopes(targets)
+        beyond = scores - targets
+        return np.where(beyond < 0.0, low, np.where(beyond > 0.0, high, 0.0))
+
+    def curvature(self, targets: Array, scores: Array) -> Array:
+        return np.zeros(np.broadcast(targets, scores).shape)
+
+    def conjugate(self, targets: Array, dual: Array) -> Array:
+        low, high = self.slopes(targets)
+        inside = (dual >= low - DOMAIN_SLACK) & (dual <= high + DOMAIN_SLACK)
+        return np.where(inside, dual * targets, np.inf)
+
+    def prox(self, targets: Array, points: Array, step: Array | float) -> Array:
+        """argmin_u value(targets, u) + (u - points)²/(2·step), entry by entry."""
+        return points - step * self.prox_slope(targets, points, step)
+
+    def prox_slope(self, targets: Array, points: Array, step: Array | float) -> Array:
+        """(points - prox)/step: a subgradient at the prox, exactly inside the domain."""
+        low, high = self.slopes(targets)
+        return np.clip((points - targets) / step, low, high)
+
+
+class Hinge(Kinked):
+    """max(0, 1 - y·u): its kink is at u = y, because y is -1 or +1."""
+
+    name = "hinge"
+    tasks = ("classification",)
+
+    def slopes(self, targets: Array) -> tuple[Array, Array]:
+        return np.minimum(-targets, 0.0), np.maximum(-targets, 0.0)
+
+
+@dataclass(frozen=True)
+class Quantile(Kinked):
+    """tau·(y - u) below the target and (1 - tau)·(u - y) above it (Koenker and Bassett 1978)."""
+
+    tau: float = 0.5
+
+    name = "quantile"
+    degree = 1
+    tasks = ("regression",)
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.tau < 1.0:
+            raise ValueError(f"tau={self.tau!r}: the quantile loss needs a number between 0 and 1.")
+
+    def slopes(self, targets: Array) -> tuple[Array, Array]:
+        return np.full(targets.shape, -self.tau), np.full(targets.shape, 1.0 - self.tau)
+
+
+LOSSES: dict[str, Loss] = {
+    loss.name: loss
+    for loss in (
+        Squared(),
+        Hinge(),
+        SquaredHinge(),
+        Logistic(),
+        Multinomial(),
+        Exponential(),
+        Huber(),
+        Quantile(),
+    )
+}
+
+
+def get_loss(name: str, **options: float) -> Loss:
+    """The loss of that name, with its options (`delta` of huber, `tau` of quantile).
+
+    >>> get_loss("huber", delta=2.0)
+    Huber(delta=2.0)
+    """
+    if name not in LOSSES:
+        raise ValueError(f"loss={name!r}: need one of {', '.join(sorted(LOSSES))}.")
+    if not options:
+        return LOSSES[name]
+    try:
+        return type(LOSSES[name])(**options)
+    except TypeError as error:
+        raise ValueError(f"loss={name!r} does not take the options {sorted(options)}.") from error

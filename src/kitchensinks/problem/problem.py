@@ -1,0 +1,269 @@
+"""The convex problem in the outer weights, and the certificate that every solver returns.
+
+    minimise over β, b:   Σ_i w_i loss(y_i, u_i) + alpha·‖β‖²   subject to β in a ball,
+    where u = Z·β + b, w >= 0 and Σ w = 1.
+
+Its Fenchel dual (Rockafellar, Convex Analysis, section 31) is
+    maximise over a:   -Σ_i w_i loss*(y_i, a_i) - R*(-Z'(w∘a))   subject to Σ_i w_i a_i = 0,
+where R is the penalty with its ball and the last condition belongs to the free intercept. Any
+feasible a bounds the optimum from below, so objective - dual is a certificate: never less than the
+distance to the optimum, for smooth and kinked losses alike.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kitchensinks.problem.constraints import Constraint, penalty_conjugate
+from kitchensinks.problem.design import Design, RowVector
+from kitchensinks.problem.losses import Array, Loss
+
+Callback = Callable[[int, float, float], None]
+
+# Below this share of the loss at score zero an objective decides nothing.
+NEGLIGIBLE = 1e-4
+
+
+class Solution(NamedTuple):
+    """The weights of a fit and the evidence for them.
+
+    `gap` is at least `objective` minus the optimum. With neither penalty nor ball only a = 0 is a
+    feasible dual vector, so the gap is the objective itself; `converged` is then judged on the
+    gradient (smooth losses) or on the residuals (kinked losses) as each solver says.
+    """
+
+    weights: Array
+    intercept: Array
+    objective: float
+    gap: float
+    iterations: int
+    passes: int
+    converged: bool
+    solver: str
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One fit: the features, the loss with its targets (rows, outputs), penalty and ball.
+
+    `row_weights` sum to one. `mean` is Σ w z and `gram` is Σ w (z - mean)(z - mean)'; without an
+    intercept the mean is zero and the Gram is not centred. It is None where there are too many
+    columns for one.
+    """
+
+    design: Design
+    loss: Loss
+    targets: RowVector
+    row_weights: RowVector
+    alpha: float
+    constraint: Constraint | None
+    fit_intercept: bool
+    mean: Array
+    gram: Array | None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a penalty or a ball holds the weights, so that a finite gap exists."""
+        return self.alpha > 0.0 or self.constraint is not None
+
+    @cached_property
+    def target_image(self) -> Array:
+        """Z'(w∘y)."""
+        weighted = self.design.each(_weighted, self.targets, self.row_weights)
+        return self.design.adjoint(weighted)
+
+    @cached_property
+    def scale(self) -> float:
+        """The loss at score zero, which says how large an objective is."""
+        return float(self.mean_loss(self.design.each(np.zeros_like, self.targets)).sum())
+
+    @property
+    def halved(self) -> bool:
+        """Whether the certificate may have to rescale positive and negative slopes apart."""
+        return self.fit_intercept and self.loss.separable
+
+    def column_sum(self, entries: Array) -> Array:
+        """Sums over rows for each output, or over everything where outputs share one loss."""
+        return np.asarray(entries.sum(axis=0) if self.loss.separable else entries.sum())
+
+    def row_sum(self, function: Callable[..., Any], *vectors: Any, **shared: Any) -> Array:
+        """Σ w function(y, *vectors, **shared), for each output where it has several."""
+        found = self.design.reduce(
+            _sum_of, self.row_weights, self.targets, *vectors, of=function, given=shared
+        )
+        return np.asarray(found)
+
+    def mean_loss(self, scores: Any) -> Array:
+        """Σ w loss(y, scores) for each output (one number where outputs share one loss)."""
+        return self.row_sum(self.loss.value, scores)
+
+    def objective(self, weights: Array, scores: Any) -> Array:
+        """The objective of each output, from weights and their scores with intercept."""
+        return self.mean_loss(scores) + self.alpha * self.column_sum(weights**2)
+
+    def close_enough(self, objective: float, gap: float, tol: float) -> bool:
+        """Whether the gap is below tol times the objective.
+
+        Where the objective is below 1e-4 of the loss at score zero (the rows are interpolated, or
+        all but), tol is taken of that instead: what is left decides nothing.
+        """
+        return gap <= tol * max(abs(objective), NEGLIGIBLE * self.scale)
+
+    def dual_columns(self, rows: slice, dual: Array) -> Array:
+        """w∘a of some rows, in two halves by sign where the certificate may rescale them apart."""
+        return signed_columns(dual, self.row_weights[rows], self.halved)
+
+    def image_of_dual(self, columns: Array) -> Array:
+        """Z'(w∘a) from Z' of `dual_columns`."""
+        if not self.halved:
+            return columns
+        positive, negative = np.hsplit(columns, 2)
+        return positive + negative
+
+    def dual_bound(self, dual: RowVector, columns: Array, sums: Array | None = None) -> Array:
+        """A lower bound on the optimum of each output, from a in the conjugate's domain.
+
+        `columns` is Z' of `dual_columns`, `sums` those of `weighted_sums` where they are known.
+        The bound is the best of θ·a over a few 0 <= θ <= 1, after a has been repaired to satisfy
+        Σ w a = 0; θ = 0 gives zero, which always holds.
+        """
+        image = columns
+        mended: dict[str, Any] = {}
+        if self.fit_intercept:
+            if sums is None:
+                rows = self.row_weights, self.targets, dual
+                sums = self.design.reduce(weighted_sums, *rows, halved=self.halved)
+            repair = _repair_signs if self.loss.separable else _repair_shares
+            image, mended = repair(self, sums, columns)
+
+        def bounds(*shrinks: Array | float) -> list[Array]:
+            given = {"loss": self.loss, "shrinks": shrinks, "mended": mended}
+            conjugates = self.row_sum(_conjugates, dual, **given)
+            penalties = [
+                penalty_conjugate(-shrink * image, self.alpha, self.constraint)
+                for shrink in shrinks
+            ]
+            if not self.loss.separable:
+                penalties = [np.asarray(penalty.sum()) for penalty in penalties]
+            return [-c - p for c, p in zip(conjugates, penalties, strict=True)]
+
+        if not self.bounded:
+            return np.maximum(bounds(1.0)[0], 0.0)
+        # The parabola through θ = 0, 1/2, 1: exact for kinked losses with a ridge.
+        whole, half = bounds(1.0, 0.5)
+        rise = 4.0 * half - whole
+        bend = np.maximum(rise - whole, np.finfo(float).tiny)
+        with np.errstate(over="ignore"):  # of a straight line: its top is at an end
+            top = np.clip(rise / (2.0 * bend), 0.0, 1.0)
+        (best,) = bounds(top)
+        return np.maximum(np.maximum(whole, best), 0.0)
+
+
+# -- functions of rows: they go where the rows are, and take nothing else along ----------------
+
+
+def _sum_of(
+    row_weights: Array, targets: Array, *vectors: Any, of: Any, given: dict[str, Any]
+) -> Any:
+    return np.tensordot(row_weights, of(targets, *vectors, **given), 1)
+
+
+def _weighted(entries: Array, row_weights: Array) -> Array:
+    return row_weights[:, None] * entries
+
+
+def signed_columns(dual: Array, row_weights: Array, halved: bool) -> Array:
+    """w∘a, or its positive and its negative half side by side."""
+    weighted = row_weights[:, None] * dual
+    if not halved:
+        return weighted
+    return np.hstack([np.maximum(weighted, 0.0), np.minimum(weighted, 0.0)])
+
+
+def weighted_sums(row_weights: Array, targets: Array, dual: Array, halved: bool) -> Array:
+    """What the repair of a needs: Σ w a₊ and Σ w a₋ where halved, else Σ w y and Σ w a."""
+    if halved:
+        above, below = np.maximum(dual, 0.0), -np.minimum(dual, 0.0)
+        return np.stack([row_weights @ above, row_weights @ below])
+    return np.stack([row_weights @ targets, row_weights @ dual])
+
+
+def _conjugates(
+    targets: Array,
+    dual: Array,
+    loss: Loss,
+    shrinks: tuple[Array | float, ...],
+    mended: dict[str, Any],
+) -> Array:
+    """loss*(y, θ·a) of the repaired a for several θ: (rows, θ) or (rows, θ, outputs)."""
+    if "above" in mended:
+        positive, negative = np.maximum(dual, 0.0), np.minimum(dual, 0.0)
+        dual = mended["above"] * positive + mended["below"] * negative
+    elif mended:
+        shares = (1.0 - mended["mix"]) * (dual + targets) + mended["added"]
+        shares /= shares.sum(axis=1, keepdims=True)
+        dual = shares - targets
+    return np.stack([loss.conjugate(targets, shrink * dual) for shrink in shrinks], axis=1)
+
+
+# -- dual vectors that suit the free intercept: their image, and what mends them --------------
+
+
+def _repair_signs(problem: Problem, sums: Array, columns: Array) -> tuple[Array, dict[str, Any]]:
+    """Scale down the heavier of the positive and the negative entries until Σ w a = 0."""
+    above, below = sums
+    lighter = np.minimum(above, below)
+    keep_above = np.divide(lighter, above, out=np.ones_like(above), where=above > 0.0)
+    keep_below = np.divide(lighter, below, out=np.ones_like(below), where=below > 0.0)
+    image_above, image_below = np.hsplit(columns, 2)
+    image = keep_above * image_above + keep_below * image_below
+    return image, {"above": keep_above, "below": keep_below}
+
+
+def _repair_shares(problem: Problem, sums: Array, image: Array) -> tuple[Array, dict[str, Any]]:
+    """Mix the shares p = a + y with constant shares until each class gets its own weight.
+
+    With m = Σ w p and π = Σ w y: p <- (1 - t)·p + t·q, t = max_c (1 - π_c/m_c)₊ and
+    q = (π - (1 - t)·m)/t, whose image is the mean feature times q.
+    """
+    wanted, excess = sums
+    given = wanted + excess
+    missing = 1.0 - np.divide(wanted, given, out=np.ones_like(given), where=given > 1e-12)
+    mix = float(np.clip(missing.max(), 0.0, 1.0))
+    added = np.maximum(wanted - (1.0 - mix) * given, 0.0)
+    image = (1.0 - mix) * image - mix * problem.target_image + np.outer(problem.mean, added)
+    return image, {"mix": mix, "added": added}
+
+
+def certificate(
+    problem: Problem, weights: Array, intercept: Array, dual: Array | None = None
+) -> tuple[float, float]:
+    """The objective at (weights, intercept) and its Fenchel gap, in two traversals.
+
+    `dual` (rows, outputs) lies in the conjugate's domain; by default it is the slope of the loss.
+    """
+    columns, scores, slopes = problem.design.visit(
+        weights,
+        responses,
+        problem.targets,
+        problem.row_weights,
+        intercept=intercept,
+        loss=problem.loss,
+        halved=problem.halved,
+    )
+    if dual is not None:
+        slopes, columns = dual, problem.design.adjoint(problem.dual_columns(slice(None), dual))
+    objective = float(problem.objective(weights, scores).sum())
+    return objective, objective - float(problem.dual_bound(slopes, columns).sum())
+
+
+def responses(
+    raw: Array, targets: Array, row_weights: Array, intercept: Array, loss: Loss, halved: bool
+) -> tuple[Array, Array, Array]:
+    """What rows answer to weights: `dual_columns` of their slopes, scores and slopes."""
+    scores = raw + intercept
+    slopes = loss.slope(targets, scores)
+    return signed_columns(slopes, row_weights, halved), scores, slopes

@@ -1,0 +1,82 @@
+"""A fitted model: scaler, draw and outer weights; it predicts and does nothing else."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.features.bases import Draw
+from kitchensinks.features.bases.base import Scorer
+from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.scaling import Scaler
+from kitchensinks.numerics.threads import in_order
+from kitchensinks.tables import block_slices
+
+# Entries of the features of one block of rows.
+_BLOCK_ENTRIES = 2**21
+# Rows of a block where the draw is too large to hold: each block makes the draw anew.
+_BATCH = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """f(x) = b + Σ_k β_k·φ(x; θ_k)·scale on standardised rows.
+
+    weights (columns, outputs), intercept (outputs,). What is saved is the weights, the seed and
+    what was learned from the rows before (`Frozen`), never the draw itself.
+    """
+
+    frozen: Frozen
+    weights: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+
+    @property
+    def draw(self) -> Draw:
+        return self.frozen.draw
+
+    @property
+    def scaler(self) -> Scaler | None:
+        return self.frozen.scaler
+
+    def scores(self, rows: Any) -> NDArray[np.float64]:
+        """f(x) for every row and output, shape (n, outputs), in blocks: no n × K array."""
+        frozen, (unit, weights) = self.frozen, self._narrow
+        width = len(self.weights) if frozen.held else _BLOCK_ENTRIES // _BATCH
+        if frozen.basis.sparse:
+            width = 16 * frozen.n_components
+        parts = list(block_slices(rows.shape[0], max(64, _BLOCK_ENTRIES // max(1, width))))
+        out = np.empty((rows.shape[0], len(self.intercept)))
+        scorer = self._scorer if frozen.held else None
+
+        def score(block: tuple[slice, Any]) -> None:
+            part, own = block
+            if scorer is not None:
+                scores = scorer(frozen.scaled(own))
+            else:
+                scores = np.zeros((own.shape[0], len(self.intercept)))
+                for columns, features in frozen.walk(own):
+                    scores += features @ weights[columns]
+            out[part] = scores * unit + self.intercept
+
+        blocks = ((part, rows[part]) for part in parts)
+        # Loops over bins have threads of their own.
+        alone = len(parts) < 2 or frozen.basis.sparse
+        for _ in (map if alone else in_order)(score, blocks):
+            pass
+        return out
+
+    @cached_property
+    def _narrow(self) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Units of the outputs, and weights in them: only their ratios have to fit into float32."""
+        unit = np.abs(self.weights).max(axis=0, initial=0.0)
+        unit = np.where(unit > 0.0, unit, 1.0)
+        return unit, (self.weights / unit).astype(self.frozen.dtype)
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        return self.frozen.draw.scorer(self._narrow[1])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name[0] != "_"}

@@ -1,0 +1,252 @@
+"""From the columns of a table to numbers: a plain recipe, learned from a bounded sample.
+
+skrub's TableVectorizer decides what text with digits in it is (dates, numbers written as text,
+categories, free text); the recipe that applies the decision is our own, made of
+lists and arrays, so that a model file can hold it without any code.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.tables.encoders import ENCODERS, Category, Date, Encoder, Number, Text, words_of
+from kitchensinks.tables.table import Table, arrow, digest
+
+# Rows that a recipe is learned from, and runs of neighbours that they come in.
+SAMPLE_ROWS, _RUNS = 20_000, 32
+# Text of no more different values is a category.
+_FEW = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Which columns of a table become which columns of numbers.
+
+    >>> import pyarrow
+    >>> from kitchensinks.tables.table import open_table
+    >>> table = open_table(pyarrow.table({"age": [30, None], "tall": [True, False], "y": [0, 1]}))
+    >>> columns = Columns.learn(table, exclude=["y"])
+    >>> columns.outputs
+    ['age', 'age is missing', 'tall']
+    >>> columns.apply(next(table.batches(columns.inputs)))
+    array([[30.,  0.,  1.],
+           [30.,  1.,  0.]])
+    """
+
+    encoders: tuple[Encoder, ...]
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def learn(cls, table: Table, exclude: Iterable[str] = (), seed: int = 0) -> "Columns":
+        """A recipe for all columns but the excluded ones; those without any value are left out."""
+        left_out = set(exclude)
+        table.check_names(left_out)
+        names = [name for name in table.names if name not in left_out]
+        if not names:
+            raise ValueError(f"{table.label} has no columns other than {sorted(left_out)}.")
+        sample = _sample(table, names, seed)
+        kinds = {name: _plain_kind(table, name, sample) for name in names}
+        unsure = [name for name in names if kinds[name] == "unsure"]
+        formats: dict[str, str] = {}
+        if unsure:
+            decided, formats = _decide(sample.select(unsure))
+            kinds.update(decided)
+        encoders: list[Encoder] = []
+        for name in names:
+            values = sample.column(name).combine_chunks()
+            if values.null_count == len(values) or kinds[name] == "none":
+                continue
+            encoders.append(_learn_one(kinds[name], name, values, formats.get(name, ""), seed))
+        if not encoders:
+            raise ValueError(f"{table.label} has no column with values to learn from.")
+        narrow = all(
+            isinstance(encoder, Number) and _is_narrow(table.schema.field(encoder.name).type)
+            for encoder in encoders
+        )
+        return cls(tuple(encoders), np.dtype(np.float32 if narrow else np.float64))
+
+    @property
+    def inputs(self) -> list[str]:
+        """Names of the columns of the table that are used."""
+        return [encoder.name for encoder in self.encoders]
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of the columns of numbers."""
+        return [name for encoder in self.encoders for name in encoder.outputs()]
+
+    @property
+    def unscaled(self) -> np.ndarray:
+        """Which columns of numbers are 0 or 1 or parts of text, and have a scale of their own."""
+        return np.array([mark for encoder in self.encoders for mark in encoder.unscaled()])
+
+    @property
+    def width(self) -> int:
+        return sum(encoder.width for encoder in self.encoders)
+
+    def check(self, table: Table) -> None:
+        """An error where a table lacks a column, or has it with values of another kind."""
+        table.check_names(self.inputs)
+        for encoder in self.encoders:
+            encoder.check(table.schema.field(encoder.name).type, table.label)
+
+    def apply(self, batch: Any) -> np.ndarray:
+        """A record batch, with its columns in any order, as numbers (n, width)."""
+        out = np.empty((batch.num_rows, self.width), dtype=self.dtype)
+        done = 0
+        for encoder in self.encoders:
+            stop = done + encoder.width
+            encoder.write(batch.column(encoder.name), out[:, done:stop])
+            done = stop
+        return out
+
+    def fingerprint(self) -> str:
+        """Tells this recipe from others."""
+        description, arrays = self.describe()
+        return digest(repr((description, [array.tobytes() for array in arrays.values()])))
+
+    def describe(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The recipe as plain JSON values, and its arrays by name."""
+        arrays: dict[str, np.ndarray] = {}
+        items = []
+        for number, encoder in enumerate(self.encoders):
+            item: dict[str, Any] = {"kind": type(encoder).__name__.lower()}
+            for entry in fields(encoder):
+                value = getattr(encoder, entry.name)
+                if isinstance(value, np.ndarray):
+                    place = f"columns-{number}-{entry.name}"
+                    arrays[place] = value
+                    value = {"array": place}
+                item[entry.name] = list(value) if isinstance(value, tuple) else value
+            items.append(item)
+        return {"dtype": self.dtype.name, "columns": items}, arrays
+
+    @classmethod
+    def restore(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Columns":
+        """What `describe` described."""
+        encoders = []
+        for item in description["columns"]:
+            values = dict(item)
+            kind = values.pop("kind")
+            if kind not in ENCODERS:
+                raise ValueError(f"A column of kind {kind!r} is not known to this version.")
+            for name, value in values.items():
+                if isinstance(value, list):
+                    values[name] = tuple(value)
+                elif isinstance(value, dict):
+                    values[name] = arrays[value["array"]]
+            try:
+                encoders.append(ENCODERS[kind](**values))
+            except TypeError:
+                raise ValueError(f"A column of kind {kind!r} with {sorted(values)}.") from None
+        return cls(tuple(encoders), np.dtype(description["dtype"]))
+
+
+def _sample(table: Table, names: list[str], seed: int) -> Any:
+    """Rows from all over the table, in runs of neighbours, as one Arrow table."""
+    pa = arrow()
+    n_rows = table.n_rows
+    if n_rows <= SAMPLE_ROWS:
+        return pa.Table.from_batches(table.batches(names))
+    size = SAMPLE_ROWS // _RUNS
+    # One run in each of equal stretches, at a place of its own in each.
+    shifts = np.random.Philox(key=[seed, 0]).random_raw(_RUNS) % np.uint64(n_rows // _RUNS - size)
+    starts = np.arange(_RUNS) * (n_rows // _RUNS) + shifts.astype(np.int64)
+    parts: list[Any] = []
+    # A file that can be entered anywhere is read from the start of each run; others are walked.
+    for runs in starts[:, None] if table.seekable else [starts]:
+        done = int(runs[0]) if table.seekable else 0
+        for batch in table.batches(names, done):
+            places = np.arange(done, done + batch.num_rows)
+            run = np.searchsorted(runs, places, side="right") - 1
+            # A copy: a slice would keep the whole batch in memory.
+            parts.append(batch.take(np.flatnonzero((run >= 0) & (places < runs[run] + size))))
+            done += batch.num_rows
+            if done >= runs[-1] + size:
+                break
+    return pa.Table.from_batches(parts)
+
+
+def _plain_kind(table: Table, name: str, sample: Any) -> str:
+    """What a column is by its type, or by a first look; "unsure" for text that may be a date."""
+    types = arrow().types
+    kind = table.schema.field(name).type
+    if types.is_dictionary(kind):
+        own = kind.value_type
+        if types.is_timestamp(own) or types.is_date(own) or types.is_decimal(own):
+            raise ValueError(
+                f"Column {name!r} of {table.label} holds categories that are {own}: need text, "
+                "numbers or truth values. Convert it to dates, numbers or text first."
+            )
+        return "category"
+    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
+        return "number"
+    if types.is_decimal(kind) or types.is_time(kind) or types.is_duration(kind):
+        return "number"
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return "date"
+    if types.is_null(kind):
+        return "none"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return _kind_of_words(sample.column(name))
+    raise ValueError(
+        f"Column {name!r} of {table.label} holds {kind}: need numbers, text, dates or truth "
+        "values. Exclude it, or convert it first."
+    )
+
+
+def _kind_of_words(values: Any) -> str:
+    """Text with a value that has no digit is neither a number nor a date."""
+    from pyarrow import compute
+
+    words = words_of(values).drop_null().unique()
+    if compute.all(compute.match_substring_regex(words, "[0-9]")).as_py() is not False:
+        return "unsure"
+    return "category" if len(words) <= _FEW else "text"
+
+
+def _is_narrow(kind: Any) -> bool:
+    """Whether float32 holds every value as it is."""
+    types = arrow().types
+    return bool(types.is_float32(kind) or types.is_float16(kind) or types.is_boolean(kind))
+
+
+def _decide(sample: Any) -> tuple[dict[str, str], dict[str, str]]:
+    """Kinds of text columns, and the formats of those that are dates, as skrub sees them."""
+    try:
+        from skrub import TableVectorizer
+    except ImportError as error:
+        raise ImportError(
+            f"Columns {sample.column_names} are text, which needs skrub: "
+            'pip install "kitchensinks[tables]", or exclude them.'
+        ) from error
+    kept = "passthrough"
+    judge = TableVectorizer(
+        cardinality_threshold=_FEW,
+        low_cardinality=kept,
+        high_cardinality=kept,
+        datetime=kept,
+        numeric=kept,
+    )
+    judge.fit(sample.to_pandas())
+    names = {"numeric": "number", "datetime": "date", "low_cardinality": "category"}
+    kinds, formats = {}, {}
+    for name in sample.column_names:
+        kind = judge.column_to_kind_.get(name)
+        kinds[name] = "none" if kind is None else names.get(kind, "text")
+        for step in judge.all_processing_steps_[name]:
+            if hasattr(step, "format_"):
+                formats[name] = step.format_ or ""
+    return kinds, formats
+
+
+def _learn_one(kind: str, name: str, values: Any, format_: str, seed: int) -> Encoder:
+    if kind == "number":
+        return Number.learn(name, values)
+    if kind == "date":
+        return Date.learn(name, values, format_)
+    if kind == "category":
+        return Category.learn(name, values)
+    return Text.learn(name, values, seed)

@@ -1,0 +1,252 @@
+"""CSV and TSV files, plain or gzipped, with a line of column names first."""
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kitchensinks.tables.lines import Chunk, TextTable
+from kitchensinks.tables.table import arrow, check_schema
+
+# The types are those of the first bytes, and of as many at a few places further on.
+_LOOK_BYTES, _LOOKS = 2**20, 8
+_Row = tuple[int, bytes, str | None]
+
+
+class DelimitedTable(TextTable):
+    """Types are inferred from a bounded look at several places of the file, then held.
+
+    Only whole numbers may become decimal ones, where a later row has a decimal number.
+    """
+
+    def __init__(self, path: Path, skip_bad_rows: bool) -> None:
+        super().__init__(path, skip_bad_rows)
+        with self._open() as file:
+            header = file.readline()
+            self._start = len(header)
+        names = self._header(header)
+        check_schema(self.label, names)
+        pa = arrow()
+        self.schema = pa.schema([(name, pa.null()) for name in names])
+        for look in self._looks():
+            types = self._infer(look)
+            if types is not None:
+                self._widen(types)
+
+    def _header(self, line: bytes) -> list[str]:
+        try:
+            text = line.removeprefix(b"\xef\xbb\xbf").decode().rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{self.label}, line 1: byte {error.start + 1} is not UTF-8 text. Save the file "
+                "as UTF-8."
+            ) from None
+        if ".tsv" in self._path.name.lower():
+            self._delimiter = "\t"
+        else:
+            self._delimiter = max(",;\t", key=text.count)
+        if "\r" in text or not text.strip():
+            raise ValueError(
+                f"{self.label}, line 1: need the names of the columns on a line of their own that "
+                "ends in a line feed."
+            )
+        names = next(csv.reader([text], delimiter=self._delimiter), [])
+        # Spreadsheets and pandas leave the column of row numbers without a name.
+        names = [name.strip() or f"column {k}" for k, name in enumerate(names, start=1)]
+        if names and all(map(_is_number, names)):
+            raise ValueError(
+                f"{self.label}, line 1: {text[:60]!r} looks like data. The first line must have "
+                "the names of the columns."
+            )
+        return names
+
+    def _first_row(self) -> tuple[int, int]:
+        return self._start, 2
+
+    # Types.
+
+    def _looks(self) -> Iterator[bytes]:
+        """Whole rows from the start of the file and, where it can be entered, further on."""
+        size = self._path.stat().st_size
+        with self._open() as file:
+            file.seek(self._start)
+            head = file.read(_LOOK_BYTES)
+            yield head if len(head) < _LOOK_BYTES else head[: head.rfind(b"\n") + 1] or head
+            if not self.seekable or size <= _LOOK_BYTES + self._start:
+                return
+            for place in range(1, _LOOKS):
+                file.seek(max(self._start, place * size // _LOOKS))
+                part = file.read(_LOOK_BYTES // _LOOKS)
+                # Quoted line breaks could make the cut wrong: then this look is passed over.
+                yield part[part.find(b"\n") + 1 : part.rfind(b"\n") + 1]
+
+    def _infer(self, data: bytes) -> Any:
+        """Types of a piece of the file by what pyarrow sees in it, row by bad row left out."""
+        pa = arrow()
+        if not data.strip():
+            return None
+        try:
+            table, _ = self._convert(data, self.names, None)
+        except pa.ArrowException:
+            return None
+        # Bytes that are no text are a mistake in a text column, not a column of bytes.
+        return [pa.string() if pa.types.is_binary(kind) else kind for kind in table.schema.types]
+
+    def _widen(self, types: list[Any]) -> None:
+        pa = arrow()
+        joined = [_widest(*pair) for pair in zip(self.schema.types, types, strict=True)]
+        self.schema = pa.schema(list(zip(self.names, joined, strict=True)))
+
+    def widen(self, other: "DelimitedTable") -> None:
+        """Give two files of one table the same types."""
+        self._widen([other.schema.field(name).type for name in self.names])
+        other._widen([self.schema.field(name).type for name in other.names])
+
+    # Rows.
+
+    def _convert(self, data: bytes, names: list[str], types: Any) -> tuple[Any, int]:
+        """An Arrow table and the number of rows with too many or too few values."""
+        from pyarrow import csv as arrow_csv
+
+        ragged = []
+
+        def note(row: Any) -> str:
+            ragged.append(row.number)
+            return "skip"
+
+        table = arrow_csv.read_csv(
+            arrow().BufferReader(data),
+            read_options=arrow_csv.ReadOptions(
+                column_names=self.names, use_threads=False, block_size=max(1, len(data)) + 1
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=note
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=types, include_columns=names, strings_can_be_null=True
+            ),
+        )
+        return table, len(ragged)
+
+    def _parse(self, data: bytes, names: list[str]) -> Any:
+        pa = arrow()
+        if not data.strip():
+            return self.schema.empty_table().select(names)
+        # A column with no value in sight takes any text.
+        empty = [name for name in names if pa.types.is_null(self.schema.field(name).type)]
+        types = dict(zip(self.names, self.schema.types, strict=True))
+        types.update(dict.fromkeys(empty, pa.string()))
+        try:
+            table, ragged = self._convert(data, names, types)
+        except pa.ArrowException:
+            return self._parse_wider(data, names)
+        for name in empty:
+            place = names.index(name)
+            if table.column(place).null_count == table.num_rows:
+                table = table.set_column(place, name, pa.nulls(table.num_rows))
+            else:
+                self._retype(name, pa.string())
+        return None if ragged else table
+
+    def _parse_wider(self, data: bytes, names: list[str]) -> Any:
+        """Once more, with whole numbers as decimal ones where that is what the data has."""
+        pa = arrow()
+        try:
+            table, ragged = self._convert(data, self.names, None)
+        except pa.ArrowException:
+            return None
+        found = zip(self.names, self.schema.types, table.schema.types, strict=True)
+        wider = [
+            name
+            for name, mine, theirs in found
+            if pa.types.is_integer(mine) and pa.types.is_floating(theirs)
+        ]
+        if ragged or not wider:
+            return None
+        for name in wider:
+            self._retype(name, pa.float64())
+        return self._parse(data, names)
+
+    def _retype(self, name: str, kind: Any) -> None:
+        place = self.names.index(name)
+        self.schema = self.schema.set(place, arrow().field(name, kind))
+
+    def _split(self, chunk: Chunk) -> Iterator[_Row]:
+        """Rows by their first line: a row goes on while a quote is open."""
+        kept, first = b"", chunk.line
+        for number, data in enumerate(chunk.data.splitlines(keepends=True), chunk.line):
+            kept += data
+            if kept.count(b'"') % 2 == 0:
+                if kept.strip():
+                    yield first, kept, None
+                kept, first = b"", number + 1
+        if kept.strip():
+            yield first, kept, None
+
+    def _records(self, chunk: Chunk) -> Iterator[_Row]:
+        yield from self._sift(list(self._split(chunk)))
+
+    def _sift(self, rows: list[_Row]) -> Iterator[_Row]:
+        """Halve the rows until those that are bad stand alone."""
+        if self._parse(b"".join(data for _, data, _ in rows), self.names) is not None:
+            yield from rows
+        elif len(rows) == 1:
+            line, data, _ = rows[0]
+            yield line, data, self._complaint(data)
+        else:
+            yield from self._sift(rows[: len(rows) // 2])
+            yield from self._sift(rows[len(rows) // 2 :])
+
+    def _complaint(self, data: bytes) -> str:
+        """What is wrong with one row."""
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            return f"byte {error.start + 1}, 0x{data[error.start]:02x}, is not UTF-8 text"
+        values = next(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter), [])
+        if len(values) != len(self.names):
+            return f"{len(values)} values for {len(self.names)} columns"
+        pa = arrow()
+        for name, value in zip(self.names, values, strict=True):
+            try:
+                types = {name: self.schema.field(name).type}
+                self._convert(data, [name], types)
+            except pa.ArrowException:
+                kind = _in_words(types[name])
+                return f"column {name!r} has {value!r} where other rows have {kind}"
+        return "it cannot be read"
+
+
+def _widest(mine: Any, theirs: Any) -> Any:
+    """A type for the values of both."""
+    types = arrow().types
+    if mine == theirs or types.is_null(theirs):
+        return mine
+    if types.is_null(mine):
+        return theirs
+    if types.is_integer(mine) and types.is_floating(theirs):
+        return theirs
+    if types.is_floating(mine) and types.is_integer(theirs):
+        return mine
+    for one, other in ((mine, theirs), (theirs, mine)):
+        if types.is_timestamp(one) and types.is_date(other):
+            return one
+    return arrow().string()
+
+
+def _in_words(kind: Any) -> str:
+    types = arrow().types
+    if types.is_integer(kind) or types.is_floating(kind):
+        return "numbers"
+    if types.is_boolean(kind):
+        return "true and false"
+    return "dates" if types.is_temporal(kind) else "text"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,422 @@
+"""One column of a table as one or more columns of numbers: numbers, categories, dates, text."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from kitchensinks.tables.table import arrow
+
+# What stands for a missing value in text.
+MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
+# Parts of a date, and how they are read off seconds since 1970.
+_PARTS = ("days", "year", "month", "day", "weekday", "hour", "minute")
+# Categories beyond these have no column of their own.
+_MOST_LEVELS = 64
+# Free text: pieces of three and four bytes fall into so many bins, and become so many numbers.
+_BINS, _TOPICS = 2048, 30
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """One column by name; `flagged`: a further column of numbers says where it is missing."""
+
+    name: str
+    flagged: bool
+
+    kind = "values"
+    measured = False
+
+    @property
+    def width(self) -> int:
+        return len(self.outputs())
+
+    def outputs(self) -> list[str]:
+        flag = [f"{self.name} is missing"] if self.flagged else []
+        return [*self._names(), *flag]
+
+    def unscaled(self) -> list[bool]:
+        """Of each output: whether its scale is its own. Amounts are measured by their spread."""
+        return [not self.measured] * len(self._names()) + [True] * self.flagged
+
+    def _names(self) -> list[str]:
+        raise NotImplementedError
+
+    def check(self, kind: Any, label: str) -> None:
+        """An error where a column of this Arrow type cannot be what was learned."""
+        types = arrow().types
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        if not (types.is_null(kind) or self._takes(kind)):
+            raise ValueError(
+                f"Column {self.name!r} of {label} holds {kind}, and was {self._example()} when the "
+                "model was fitted. Convert it."
+            )
+
+    def _example(self) -> str:
+        """What the column was, for an error message."""
+        return self.kind
+
+    def _takes(self, kind: Any) -> bool:
+        raise NotImplementedError
+
+    def write(self, values: Any, out: np.ndarray) -> None:
+        """Numbers of an Arrow array into `out` (n, width)."""
+        missing = self._write(_plain(values), out)
+        if self.flagged:
+            out[:, -1] = missing
+
+    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+        """Numbers without the flag, missing values filled in; returns where those are."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Number(Encoder):
+    """Numbers and truth values as they are, times in seconds.
+
+    Missing ones are the median of those seen. `written`: they came as text, and text is taken
+    again (what is no number counts as missing).
+    """
+
+    fill: float
+    written: bool = False
+
+    kind = "numbers"
+    measured = True
+
+    @classmethod
+    def learn(cls, name: str, values: Any) -> "Number":
+        numbers = _numbers(_plain(values))
+        seen = numbers[np.isfinite(numbers)]
+        fill = float(np.median(seen)) if len(seen) else 0.0
+        return cls(name, bool(np.isnan(numbers).any()), fill, _is_text(_plain(values).type))
+
+    def _names(self) -> list[str]:
+        return [self.name]
+
+    def _takes(self, kind: Any) -> bool:
+        types = arrow().types
+        return bool(
+            types.is_integer(kind)
+            or types.is_floating(kind)
+            or types.is_boolean(kind)
+            or types.is_decimal(kind)
+            or types.is_time(kind)
+            or types.is_duration(kind)
+            or (self.written and _is_text(kind))
+        )
+
+    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+        numbers = _numbers(values)
+        missing = np.isnan(numbers)
+        if missing.any():
+            numbers = np.where(missing, self.fill, numbers)
+        out[:, 0] = numbers
+        return missing
+
+
+@dataclass(frozen=True, eq=False)
+class Category(Encoder):
+    """A column of 0 and 1 for each value seen, for two values one; unseen ones are all 0."""
+
+    values: tuple[str, ...]
+
+    kind = "text"
+
+    @classmethod
+    def learn(cls, name: str, values: Any) -> "Category":
+        words = words_of(values)
+        counts = words.drop_null().value_counts().to_pylist()
+        counts.sort(key=lambda item: (-item["counts"], item["values"]))
+        seen = tuple(sorted(item["values"] for item in counts[:_MOST_LEVELS]))
+        return cls(name, words.null_count > 0, seen[1:] if len(seen) == 2 else seen)
+
+    def _names(self) -> list[str]:
+        return [f"{self.name}={value}" for value in self.values]
+
+    def _takes(self, kind: Any) -> bool:
+        return _names_of(kind, self.values)
+
+    def _example(self) -> str:
+        return _some_text(self.values)
+
+    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+        from pyarrow import compute
+
+        words = _words(values)
+        out[:] = 0.0
+        place = compute.index_in(words, arrow().array(self.values, words.type))
+        known = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
+        out[known, place.drop_null().to_numpy(zero_copy_only=False)] = 1.0
+        return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Levels(Encoder):
+    """Numbers of each category: table (m + 1, width), the last for one that is not among them.
+
+    What is missing is a category of its own, the empty word. `labels`: what each number is.
+    """
+
+    levels: tuple[str, ...]
+    labels: tuple[str, ...]
+    table: np.ndarray
+
+    kind = "text"
+    measured = True
+
+    def _names(self) -> list[str]:
+        return [f"{self.name} {label}" for label in self.labels]
+
+    def _takes(self, kind: Any) -> bool:
+        return _names_of(kind, self.levels)
+
+    def _example(self) -> str:
+        return _some_text(self.levels)
+
+    @cached_property
+    def _known(self) -> Any:
+        return arrow().array(self.levels, arrow().large_string())
+
+    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+        from pyarrow import compute
+
+        words = _words(values)
+        place = compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
+        out[:] = self.table[place.to_numpy(zero_copy_only=False)]
+        return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+
+
+class Means(Levels):
+    """The mean target of each category, of each class where there are several."""
+
+
+class Places(Levels):
+    """The place of each category in the order that they were declared in."""
+
+
+@dataclass(frozen=True, eq=False)
+class Date(Encoder):
+    """Days since 1970 and those of year, month, day, weekday, hour and minute that vary.
+
+    `format`: how dates given as text are written. `fills`: what missing ones are.
+    """
+
+    format: str
+    parts: tuple[str, ...]
+    fills: tuple[float, ...]
+
+    kind = "dates"
+    measured = True
+
+    @classmethod
+    def learn(cls, name: str, values: Any, format_: str) -> "Date":
+        every = cls(name, False, format_, _PARTS, (0.0,) * len(_PARTS))
+        parts, missing = every._parts(_plain(values))
+        seen = parts[~missing]
+        if not len(seen):
+            return cls(name, True, format_, ("days",), (0.0,))
+        varies = [k for k in range(len(_PARTS)) if np.ptp(seen[:, k]) > 0] or [0]
+        fills = tuple(float(np.median(seen[:, k])) for k in varies)
+        return cls(name, bool(missing.any()), format_, tuple(_PARTS[k] for k in varies), fills)
+
+    def _names(self) -> list[str]:
+        return [f"{self.name} {part}" for part in self.parts]
+
+    def _takes(self, kind: Any) -> bool:
+        types = arrow().types
+        return _is_text(kind) or bool(types.is_timestamp(kind) or types.is_date(kind))
+
+    def _parts(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Every part (n, 7), and where the date is missing."""
+        moments = self._moments(values)
+        missing = np.isnat(moments)
+        moments = np.where(missing, np.datetime64(0, "s"), moments)
+        days, months = moments.astype("M8[D]"), moments.astype("M8[M]")
+        seconds = moments.astype(np.int64)
+        parts = (
+            seconds / 86400,
+            moments.astype("M8[Y]").astype(np.int64) + 1970,
+            months.astype(np.int64) % 12 + 1,
+            (days - months).astype(np.int64) + 1,
+            (days.astype(np.int64) + 3) % 7,
+            seconds // 3600 % 24,
+            seconds // 60 % 60,
+        )
+        return np.column_stack(parts).astype(np.float64), missing
+
+    def _moments(self, values: Any) -> np.ndarray:
+        if arrow().types.is_null(values.type):
+            return np.full(len(values), np.datetime64("NaT", "s"))
+        if _is_text(values.type):
+            import pandas
+
+            words = _words(values).to_pandas()
+            given = self.format or None
+            read = pandas.to_datetime(words, format=given, errors="coerce", utc=True)
+            return np.asarray(read.dt.tz_localize(None).to_numpy(), dtype="M8[s]")
+        moments = values.cast(arrow().timestamp("s"), safe=False)
+        return np.asarray(moments.to_numpy(zero_copy_only=False), dtype="M8[s]")
+
+    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+        parts, missing = self._parts(values)
+        for k, (part, fill) in enumerate(zip(self.parts, self.fills, strict=True)):
+            out[:, k] = np.where(missing, fill, parts[:, _PARTS.index(part)])
+        return missing
+
+
+@dataclass(frozen=True, eq=False)
+class Text(Encoder):
+    """Free text by the pieces of three and four bytes in it, projected on what varies most.
+
+    Pieces fall into bins by a fixed hash; counts are weighted by rarity (weights (bins,)) and
+    scaled to unit length, then multiplied by directions (bins, topics), the leading right
+    singular vectors of the sample.
+    """
+
+    weights: np.ndarray
+    directions: np.ndarray
+
+    kind = "text"
+
+    @classmethod
+    def learn(cls, name: str, values: Any, seed: int) -> "Text":
+        from sklearn.utils.extmath import randomized_svd
+
+        words = words_of(values)
+        counts = _pieces(words)
+        rarity = np.log((1 + counts.shape[0]) / (1 + counts.count_nonzero(axis=0))) + 1.0
+        scaled = _unit_rows(counts @ sparse.diags_array(rarity))
+        topics = min(_TOPICS, counts.shape[0])
+        *_, right = randomized_svd(scaled, topics, random_state=seed)
+        return cls(
+            name, words.null_count > 0, rarity.astype(np.float32), right.T.astype(np.float32)
+        )
+
+    def _names(self) -> list[str]:
+        return [f"{self.name} topic {k + 1}" for k in range(self.directions.shape[1])]
+
+    def _takes(self, kind: Any) -> bool:
+        return _is_text(kind) or bool(arrow().types.is_integer(kind))
+
+    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+        words = _words(values)
+        scaled = _unit_rows(_pieces(words) @ sparse.diags_array(self.weights.astype(np.float64)))
+        out[:, : self.directions.shape[1]] = scaled @ self.directions
+        return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+
+
+ENCODERS: dict[str, Any] = {
+    one.__name__.lower(): one for one in (Number, Category, Means, Places, Date, Text)
+}
+
+
+def _plain(values: Any) -> Any:
+    """An Arrow array without dictionaries."""
+    pa = arrow()
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+def _is_text(kind: Any) -> bool:
+    types = arrow().types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _some_text(words: tuple[str, ...]) -> str:
+    known = [word for word in words if word]
+    return f"text such as {known[-1]!r}" if known else "text"
+
+
+def _names_of(kind: Any, known: tuple[str, ...]) -> bool:
+    """Whether values of this type can be among the categories known.
+
+    A file whose values all are numbers has a column of numbers, though others have text in it.
+    """
+    types = arrow().types
+    if types.is_boolean(kind):
+        return "true" in known or "false" in known
+    if types.is_integer(kind) or types.is_floating(kind):
+        return any(map(_is_number, known))
+    return _is_text(kind)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(values: Any) -> np.ndarray:
+    """Floats, NaN where there is nothing or text that is no number."""
+    pa = arrow()
+    kind = values.type
+    if _is_text(kind):
+        import pandas
+
+        words = _words(values).to_pandas()
+        return np.asarray(pandas.to_numeric(words, errors="coerce"), dtype=np.float64)
+    if pa.types.is_null(kind):
+        return np.full(len(values), np.nan)
+    if pa.types.is_time(kind) or pa.types.is_duration(kind):
+        # Seconds, since midnight for times of the day.
+        fine = pa.time64("us") if pa.types.is_time(kind) else pa.duration("us")
+        return _numbers(values.cast(fine, safe=False).cast(pa.int64())) / 1e6
+    if values.null_count or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        narrow = pa.types.is_float32(kind) or pa.types.is_float16(kind)
+        values = values.cast(pa.float32() if narrow else pa.float64(), safe=False)
+    numbers = values.to_numpy(zero_copy_only=False)
+    return numbers if numbers.dtype.kind == "f" else numbers.astype(np.float64)
+
+
+def words_of(values: Any) -> Any:
+    """Any Arrow array as trimmed text, null where there is nothing."""
+    return _words(_plain(values))
+
+
+def _words(values: Any) -> Any:
+    """Text without surrounding space, null where a word says that there is nothing."""
+    from pyarrow import compute
+
+    pa = arrow()
+    words = compute.utf8_trim_whitespace(values.cast(pa.large_string()))
+    empty = compute.is_in(words, pa.array(MISSING_WORDS, pa.large_string()))
+    return compute.if_else(empty, pa.scalar(None, pa.large_string()), words)
+
+
+def _pieces(words: Any) -> sparse.csr_array:
+    """Counts (n, bins) of the pieces of three and four bytes of each text, by a fixed hash."""
+    from pyarrow import compute
+
+    pa = arrow()
+    lower = compute.utf8_lower(compute.fill_null(words, ""))
+    space = pa.scalar(" ", pa.large_string())
+    padded = compute.binary_join_element_wise(space, lower, space, pa.scalar("", space.type))
+    # Every text has its two spaces at least, so there are bytes.
+    _, offsets, letters = padded.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[padded.offset : padded.offset + len(words) + 1]
+    lengths, joined = np.diff(ends), np.frombuffer(letters, dtype=np.uint8)[ends[0] : ends[-1]]
+    owner = np.repeat(np.arange(len(words)), lengths)
+    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(joined))
+    rows, bins = [], []
+    for size in (3, 4):
+        starts = np.flatnonzero(left >= size)
+        code = np.full(len(starts), size, dtype=np.uint64)
+        for step in range(size):
+            code = code * np.uint64(257) + joined[starts + step]
+        code *= np.uint64(0x9E3779B97F4A7C15)
+        rows.append(owner[starts])
+        bins.append((code >> np.uint64(32)) % np.uint64(_BINS))
+    places = (np.concatenate(rows), np.concatenate(bins).astype(np.int64))
+    ones = np.ones(len(places[0]))
+    return sparse.csr_array(sparse.coo_array((ones, places), shape=(len(words), _BINS)))
+
+
+def _unit_rows(counts: Any) -> sparse.csr_array:
+    length = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
+    return sparse.csr_array(sparse.diags_array(1.0 / np.where(length > 0, length, 1.0)) @ counts)

@@ -1,0 +1,171 @@
+"""The mean target of each category: sums over the rows of a table in one walk, memory bounded.
+
+A row that is fitted must not see its own target, so it gets the means of the rows outside its
+fold; every other row gets those of all rows. A mean of few rows is drawn towards that of all, by
+the empirical-Bayes rule of scikit-learn's TargetEncoder: with n rows of variance v in a category,
+and variance V of all targets, its own mean counts λ = V·n / (V·n + v). Weights count as copies of
+rows, the least of them as one row (and no less than a hundredth of their mean).
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.numerics.words import Words
+from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.encoders import Category, Encoder, Means, Text, words_of
+from kitchensinks.tables.table import Table
+
+Floats = NDArray[np.float64]
+
+FOLDS = 5
+# Sums that are held for one column and fold; categories that come later are unknown ones.
+_MOST_SUMS = 2**20
+# Text is a category where its different values have so many rows each.
+_REPEATED = 10
+
+
+class Folds(NamedTuple):
+    """Rows that are fitted: the fold `own` (n,) of each, and a recipe for the rows of each fold.
+
+    Without recipes all rows have the same.
+    """
+
+    recipes: tuple[Columns, ...]
+    own: NDArray[np.int8]
+
+
+NO_FOLDS = Folds((), np.zeros(0, dtype=np.int8))
+
+
+def fold_of(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The fold of each row, by its number: of five neighbours each is in another, at random."""
+    run = (places // FOLDS).astype(np.uint64) + Words(0, 0, stream=8).raw(1)
+    run *= np.uint64(0x9E3779B97F4A7C15)
+    run ^= run >> np.uint64(32)
+    run *= np.uint64(0xBF58476D1CE4E5B9)
+    shift = (run >> np.uint64(33)).astype(np.int64)
+    return np.asarray((places + shift) % FOLDS)
+
+
+@dataclass
+class Tally:
+    """Sums of w, w·y and w·y² by fold and category: sums (folds, m, 1 + 2·outputs)."""
+
+    sums: Floats
+    most: int
+    known: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, n_sums: int) -> "Tally":
+        return cls(np.zeros((FOLDS, 0, n_sums)), max(64, _MOST_SUMS // n_sums))
+
+    def add(self, words: Any, fold: NDArray[np.int64], terms: Floats) -> None:
+        """Rows with their words (an Arrow array), folds (n,) and terms (n, 1 + 2·outputs)."""
+        coded = words.fill_null("").dictionary_encode()
+        words = coded.dictionary.to_pylist()
+        place = np.array([self._place(word) for word in words], dtype=np.int64)
+        own = place[coded.indices.to_numpy(zero_copy_only=False)]
+        kept = own >= 0
+        count = len(self.known)
+        self.sums = np.pad(self.sums, [(0, 0), (0, count - self.sums.shape[1]), (0, 0)])
+        cell = (fold * count + own)[kept]
+        for k, term in enumerate(terms[kept].T):
+            found = np.bincount(cell, term, FOLDS * count)
+            self.sums[:, :, k] += found.reshape(FOLDS, count)
+
+    def _place(self, word: str) -> int:
+        if word not in self.known and len(self.known) < self.most:
+            self.known[word] = len(self.known)
+        return self.known.get(word, -1)
+
+
+def shrunk(sums: Floats, total: Floats) -> Floats:
+    """λ·(own mean) + (1 − λ)·(mean of all), and the latter: (m + 1, outputs).
+
+    sums (m, 1 + 2·outputs) of each category, total (1 + 2·outputs,) of all rows.
+    """
+    outputs = len(total) // 2
+    level = total[1 : 1 + outputs] / (total[0] or 1.0)
+    variance = np.maximum(total[1 + outputs :] / (total[0] or 1.0) - level**2, 0.0)
+    weight = sums[:, :1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own = sums[:, 1 : 1 + outputs] / weight
+        spread = np.maximum(sums[:, 1 + outputs :] / weight - own**2, 0.0)
+        share = variance * weight / (variance * weight + spread)
+    # No rows at all, or none that differ: the mean of all.
+    unsure = np.isnan(share)
+    means = np.where(unsure, level, share * own + (1.0 - share) * level)
+    return np.vstack([means, level])
+
+
+def learn_means(
+    table: Table,
+    columns: Columns,
+    targets: Floats,
+    weights: Floats | None,
+    labels: tuple[str, ...],
+) -> tuple[Columns, Folds]:
+    """The recipe with its categories as mean targets; and for the rows of each fold, without it.
+
+    targets (n, outputs), each with a label. Free text, whose values do not repeat, stays as it is.
+    Rows without weight are passed over when rows are numbered: it is as if they were not there.
+    """
+    names = [e.name for e in columns.encoders if isinstance(e, Category | Text)]
+    if weights is not None:
+        positive = weights[weights > 0]
+        weights = weights / max(positive.min(), 0.01 * positive.mean())
+    centre = np.average(targets, axis=0, weights=weights)
+    n_sums = 1 + 2 * len(centre)
+    tallies = {name: Tally.empty(n_sums) for name in names}
+    counted = np.arange(len(targets)) if weights is None else np.flatnonzero(weights > 0)
+    own_fold = np.zeros(len(targets), dtype=np.int8)
+    own_fold[counted] = fold_of(np.arange(len(counted)))
+    total, done = np.zeros((FOLDS, n_sums)), 0
+    for batch in table.batches(names):
+        places = np.arange(done, done + batch.num_rows)
+        done += batch.num_rows
+        if weights is not None:
+            places = places[weights[places] > 0]
+        own = np.ones((len(places), 1)) if weights is None else weights[places, None]
+        centred = targets[places] - centre
+        terms, fold = (
+            np.hstack([own, own * centred, own * centred**2]),
+            own_fold[places].astype(np.int64),
+        )
+        for k in range(n_sums):
+            total[:, k] += np.bincount(fold, terms[:, k], FOLDS)
+        batch = batch.take(places - (done - batch.num_rows))
+        for name, tally in tallies.items():
+            tally.add(words_of(batch.column(name)), fold, terms)
+    recipes = []
+    for out in (None, *range(FOLDS)):
+        rest = [k for k in range(FOLDS) if k != out]
+        encoders = tuple(
+            _means(e, tallies, rest, total, centre, len(counted), labels) for e in columns.encoders
+        )
+        recipes.append(replace(columns, encoders=encoders))
+    return recipes[0], Folds(tuple(recipes[1:]), own_fold)
+
+
+def _means(
+    encoder: Encoder,
+    tallies: dict[str, Tally],
+    folds: list[int],
+    total: Floats,
+    centre: Floats,
+    counted: int,
+    labels: tuple[str, ...],
+) -> Encoder:
+    """The encoder of one column by the rows of some folds."""
+    tally = tallies.get(encoder.name)
+    if tally is None:
+        return encoder
+    levels = sorted(tally.known)
+    if isinstance(encoder, Text) and _REPEATED * len(levels) > counted:
+        return encoder
+    order = [tally.known[word] for word in levels]
+    table = shrunk(tally.sums[folds].sum(axis=0)[order], total[folds].sum(axis=0)) + centre
+    return Means(encoder.name, False, tuple(levels), labels, table)

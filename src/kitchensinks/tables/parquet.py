@@ -1,0 +1,83 @@
+"""Parquet files: only the row groups and columns that are asked for are read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from kitchensinks.tables.table import Table, arrow, batch_rows, check_schema, file_fingerprint
+
+
+class ParquetTable(Table):
+    """One Parquet file. The number of rows is in its footer, so nothing is read to count them.
+
+    Folders named key=value above the file, up to `root`, are columns of text.
+    """
+
+    def __init__(self, path: Path, root: Path) -> None:
+        pa = arrow()
+        self.label, self._path = str(path), path
+        try:
+            with self._open() as file:
+                self.schema = file.schema_arrow.remove_metadata()
+                groups = range(file.metadata.num_row_groups)
+                sizes = [file.metadata.row_group(k).num_rows for k in groups]
+        except pa.ArrowException as error:
+            raise ValueError(f"{path} is not a complete Parquet file ({_first(error)}).") from None
+        self._ends = np.cumsum([0, *sizes])
+        self._stored = set(self.names)
+        folders = path.relative_to(root).parts[:-1]
+        pairs = [part.partition("=")[::2] for part in folders if "=" in part]
+        self._constants = {key: unquote(value) for key, value in pairs if key not in self._stored}
+        for key in self._constants:
+            self.schema = self.schema.append(pa.field(key, pa.string()))
+        check_schema(self.label, self.names)
+        if self.n_rows == 0:
+            raise ValueError(f"{path} has no rows.")
+
+    def _open(self) -> Any:
+        from pyarrow import parquet
+
+        # Read ahead nothing: a row group at a time is the memory that this may take.
+        return parquet.ParquetFile(self._path, memory_map=False, pre_buffer=False)
+
+    @property
+    def n_rows(self) -> int:
+        return int(self._ends[-1])
+
+    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+        pa = arrow()
+        if start >= self.n_rows:
+            return
+        first = int(np.searchsorted(self._ends, start, side="right")) - 1
+        skip = start - int(self._ends[first])
+        try:
+            with self._open() as file:
+                for group in range(first, len(self._ends) - 1):
+                    for batch in file.iter_batches(
+                        batch_rows(len(names)),
+                        row_groups=[group],
+                        columns=[name for name in names if name in self._stored],
+                        use_threads=False,
+                    ):
+                        yield self._completed(batch.slice(skip), names)
+                        skip = max(0, skip - batch.num_rows)
+        except pa.ArrowException as error:
+            raise ValueError(f"{self.label} is damaged ({_first(error)}).") from None
+
+    def _completed(self, batch: Any, names: list[str]) -> Any:
+        """With the columns that the folders name, in the order asked for."""
+        pa = arrow()
+        for key, value in self._constants.items():
+            if key in names:
+                batch = batch.append_column(key, pa.repeat(pa.scalar(value), batch.num_rows))
+        return batch.select(names)
+
+    def fingerprint(self) -> dict[str, str]:
+        return file_fingerprint(self._path, self.schema)
+
+
+def _first(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

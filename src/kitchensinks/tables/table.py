@@ -1,0 +1,406 @@
+"""Tables of rows with named columns, wherever they are: memory, Parquet, CSV, .npy, svmlight.
+
+Every table can be walked any number of times, from any row, in Arrow record batches of bounded
+size; the whole of it need never be in memory.
+"""
+
+import difflib
+import glob
+import hashlib
+import os
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from kitchensinks.tables.arrays import block_slices
+
+# A record batch has at most this many rows, and entries.
+BATCH_ROWS, BATCH_ENTRIES = 2**16, 2**20
+# Bytes at either end of a file that go into its fingerprint.
+_ENDS = 2**16
+_DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_SVMLIGHT = (".svm", ".libsvm", ".svmlight", ".txt")
+_KINDS = f"Parquet, {', '.join(_DELIMITED)}, .npy, {', '.join(_SVMLIGHT)}"
+
+
+def arrow() -> Any:
+    """The pyarrow module, or an error that says how to install it."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError('Tables need pyarrow: pip install "kitchensinks[tables]".') from error
+    return pyarrow
+
+
+@dataclass
+class BadRows:
+    """How many rows were left out because they could not be read, and where the first ones are."""
+
+    count: int = 0
+    lines: list[int] = field(default_factory=list)
+
+    def add(self, line: int) -> None:
+        self.count += 1
+        if len(self.lines) < 10:
+            self.lines.append(line)
+
+    def __str__(self) -> str:
+        if not self.count:
+            return "no bad rows"
+        more = ", …" if self.count > len(self.lines) else ""
+        rows = "row" if self.count == 1 else "rows"
+        return f"{self.count} bad {rows} skipped (line {', '.join(map(str, self.lines))}{more})"
+
+
+class Table:
+    """Rows with named columns; `open_table` makes one.
+
+    `label` is what messages call it, `schema` an Arrow schema, `seekable` whether a walk can
+    start far from the first row at little cost.
+    """
+
+    label: str
+    schema: Any
+    seekable = True
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.schema.names)
+
+    @property
+    def n_rows(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def bad_rows(self) -> BadRows:
+        return BadRows()
+
+    def batches(self, columns: Sequence[str] | None = None, start: int = 0) -> Iterator[Any]:
+        """Record batches of the columns named (None: all), from row `start` on, in order."""
+        names = self.names if columns is None else list(columns)
+        self.check_names(names)
+        return (batch for batch in self._read(names, start) if batch.num_rows)
+
+    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def fingerprint(self) -> dict[str, str]:
+        """What tells these rows from others, without reading all of them."""
+        raise NotImplementedError
+
+    def check_names(self, columns: Iterable[str]) -> None:
+        """An error that names a column that is not there, and the one nearest to it."""
+        known = self.names
+        for name in columns:
+            if name not in known:
+                raise ValueError(f"{self.label} has no column {name!r}{nearest(name, known)}")
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """The end of a message about a name that is not known."""
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    folded = [other for other in known if other.lower() == name.lower()]
+    if folded or close:
+        return f": did you mean {(folded or close)[0]!r}?"
+    shown = ", ".join(map(repr, known[:10])) + (", …" if len(known) > 10 else "")
+    return f": its columns are {shown}."
+
+
+def batch_rows(n_columns: int) -> int:
+    """Rows of a batch of bounded size."""
+    return max(1, min(BATCH_ROWS, BATCH_ENTRIES // max(1, n_columns)))
+
+
+def open_table(source: Any, skip_bad_rows: bool = False) -> Table:
+    """A table from a path (file, folder or pattern) or from a pandas, polars or Arrow table.
+
+    Parquet files and folders, CSV and TSV (also gzipped, with a line of names first), .npy and
+    svmlight text. A row that cannot be read is an error that names its line, unless
+    `skip_bad_rows`: then it is left out and counted in `bad_rows`.
+
+    >>> import pyarrow
+    >>> table = open_table(pyarrow.table({"age": [30, 41], "city": ["Oslo", "Rome"]}))
+    >>> table.names, table.n_rows
+    (['age', 'city'], 2)
+    >>> [batch.to_pydict() for batch in table.batches(["city"], start=1)]
+    [{'city': ['Rome']}]
+    """
+    if isinstance(source, Table):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        return MemoryTable(_to_arrow(source))
+    paths = _expand(str(source))
+    root = Path(source) if Path(source).is_dir() else None
+    tables = [_open_file(path, root or path.parent, skip_bad_rows) for path in paths]
+    return tables[0] if len(tables) == 1 else Stack(str(source), tables)
+
+
+def _expand(source: str) -> list[Path]:
+    """The files that a path, folder or pattern names, in a fixed order."""
+    path = Path(source)
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        found = [part for part in path.rglob("*") if part.is_file() and _is_data(part, path)]
+        if not found:
+            raise ValueError(f"{source} has no data files in it: need {_KINDS}.")
+    else:
+        found = [Path(name) for name in glob.glob(source, recursive=True)]
+        found = [part for part in found if part.is_file()]
+        if not found:
+            raise FileNotFoundError(f"{source} does not exist: need a file, a folder or a pattern.")
+    return sorted(found)
+
+
+def _is_data(path: Path, folder: Path) -> bool:
+    """Whether a file of a folder holds rows: logs and marks of writers begin with _ or a dot."""
+    inside = path.relative_to(folder).parts
+    if any(part.startswith(("_", ".")) for part in inside):
+        return False
+    return path.name.endswith((".parquet", ".pq", ".npy", *_DELIMITED, *_SVMLIGHT))
+
+
+def _open_file(path: Path, root: Path, skip_bad_rows: bool) -> Table:
+    name = path.name.lower()
+    if path.stat().st_size == 0:
+        raise ValueError(f"{path} is empty: need a file with rows.")
+    if name.endswith(_DELIMITED):
+        from kitchensinks.tables.delimited import DelimitedTable
+
+        return DelimitedTable(path, skip_bad_rows)
+    if name.endswith(_SVMLIGHT):
+        from kitchensinks.tables.svmlight import SvmlightTable
+
+        return SvmlightTable(path, skip_bad_rows)
+    if name.endswith(".npy"):
+        return ArrayTable(_memory_map(path), str(path))
+    with path.open("rb") as file:
+        mark = file.read(4)
+    if mark == b"PAR1" or name.endswith((".parquet", ".pq")):
+        from kitchensinks.tables.parquet import ParquetTable
+
+        return ParquetTable(path, root)
+    raise ValueError(f"{path} is of no known kind: need {_KINDS}.")
+
+
+def _memory_map(path: Path) -> np.ndarray:
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be read as .npy ({error}).") from None
+    return np.asarray(array)
+
+
+def _to_arrow(source: Any) -> Any:
+    pa = arrow()
+    if isinstance(source, pa.Table):
+        return source
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
+    kind = type(source).__module__.split(".")[0]
+    if kind == "pandas":
+        renamed = source.rename(columns=str)
+        check_schema("the pandas table", list(renamed.columns))
+        try:
+            return pa.Table.from_pandas(_without_intervals(renamed), preserve_index=False)
+        except pa.ArrowException as error:
+            raise ValueError(
+                f"A column of the pandas table mixes kinds of values ({error}): make it numbers "
+                "or text first."
+            ) from None
+    if kind == "polars":
+        return source.to_arrow()
+    raise TypeError(
+        f"{type(source).__name__} is not a table: need a path, or a pandas, polars or Arrow table."
+    )
+
+
+def _without_intervals(frame: Any) -> Any:
+    """Intervals (of `pandas.cut`) as their names, in their order."""
+    for name, dtype in frame.dtypes.items():
+        kinds = getattr(dtype, "categories", None)
+        if kinds is not None and str(kinds.dtype).startswith("interval"):
+            frame[name] = frame[name].cat.rename_categories([str(kind) for kind in kinds])
+        elif str(dtype).startswith("interval"):
+            frame[name] = frame[name].astype(str)
+    return frame
+
+
+def check_schema(label: str, names: list[str]) -> None:
+    """Column names that can tell columns apart."""
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        raise ValueError(f"{label} has two columns named {twice[0]!r}: rename one of them.")
+    if not names:
+        raise ValueError(f"{label} has no columns.")
+
+
+class MemoryTable(Table):
+    """An Arrow table in memory."""
+
+    label = "The table"
+
+    def __init__(self, table: Any) -> None:
+        check_schema(self.label, table.column_names)
+        if table.num_rows == 0:
+            raise ValueError("The table has no rows.")
+        self._table, self.schema = table, table.schema.remove_metadata()
+
+    @property
+    def n_rows(self) -> int:
+        return int(self._table.num_rows)
+
+    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+        part = self._table.select(names).slice(start).replace_schema_metadata(None)
+        yield from part.to_batches(max_chunksize=batch_rows(len(names)))
+
+    def fingerprint(self) -> dict[str, str]:
+        found = 0
+        for batch in self.batches():
+            found = zlib.crc32(batch.serialize(), found)
+        return {
+            "rows": str(self.n_rows),
+            "columns": digest(str(self.schema)),
+            "content": f"{found:08x}",
+        }
+
+
+class ArrayTable(Table):
+    """A NumPy array or memory map of numbers as a table with columns x0, x1, …"""
+
+    def __init__(self, array: np.ndarray, label: str) -> None:
+        if array.ndim != 2 or array.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{label} has shape {array.shape} and dtype {array.dtype}: need rows and columns "
+                "of numbers."
+            )
+        if array.size == 0:
+            raise ValueError(f"{label} of shape {array.shape} has no rows or no columns.")
+        pa = arrow()
+        self.label, self._array = label, array
+        kind = pa.from_numpy_dtype(array.dtype)
+        self.schema = pa.schema([(f"x{k}", kind) for k in range(array.shape[1])])
+
+    @property
+    def n_rows(self) -> int:
+        return len(self._array)
+
+    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+        pa = arrow()
+        places = [self.names.index(name) for name in names]
+        step = batch_rows(len(names))
+        for first in range(start, self.n_rows, step):
+            block = self._array[first : first + step]
+            columns = [pa.array(np.ascontiguousarray(block[:, k])) for k in places]
+            yield pa.record_batch(columns, names=names)
+
+    def fingerprint(self) -> dict[str, str]:
+        return {
+            "rows": str(self.n_rows),
+            "columns": digest(str(self.schema)),
+            "content": checksum(self._array),
+        }
+
+
+class Stack(Table):
+    """Several tables of the same columns, one after another."""
+
+    def __init__(self, label: str, tables: list[Table]) -> None:
+        self.label, self._tables = label, tables
+        self._agree()
+
+    @property
+    def schema(self) -> Any:
+        return self._tables[0].schema
+
+    def _agree(self) -> None:
+        """Same names in any order, and same types; those of text files are made the same."""
+        first, *others = self._tables
+        for other in others:
+            other.check_names(first.names)
+            first.check_names(other.names)
+        # The first file takes the widest types, then gives them to all.
+        for other in 2 * others:
+            if hasattr(first, "widen"):
+                first.widen(other)
+        for other in others:
+            self._match(first, other)
+
+    @staticmethod
+    def _match(first: Table, other: Table) -> None:
+        for name in first.names:
+            mine, theirs = first.schema.field(name).type, other.schema.field(name).type
+            if mine != theirs:
+                raise ValueError(
+                    f"Column {name!r} is {mine} in {first.label} and {theirs} in {other.label}: "
+                    "files of one table need the same types."
+                )
+
+    @cached_property
+    def _ends(self) -> np.ndarray:
+        ends = np.cumsum([table.n_rows for table in self._tables])
+        # Types of text files may have widened while their rows were counted.
+        self._agree()
+        return ends
+
+    @property
+    def n_rows(self) -> int:
+        return int(self._ends[-1])
+
+    @property
+    def seekable(self) -> bool:  # type: ignore[override]
+        return all(table.seekable for table in self._tables)
+
+    @property
+    def bad_rows(self) -> BadRows:
+        parts = [table.bad_rows for table in self._tables]
+        lines = [line for part in parts for line in part.lines]
+        return BadRows(sum(part.count for part in parts), lines[:10])
+
+    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+        before = 0
+        for table, end in zip(self._tables, self._ends, strict=True):
+            if start < end:
+                yield from table.batches(names, max(0, start - before))
+            before = end
+
+    def fingerprint(self) -> dict[str, str]:
+        parts = [table.fingerprint() for table in self._tables]
+        joined = {key: digest(repr([part[key] for part in parts])) for key in parts[0]}
+        return {**joined, "files": str(len(parts))}
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def checksum(array: Any) -> str:
+    """Of every entry of an array, a memory map or a sparse matrix, in blocks."""
+    found = 0
+    for part in block_slices(array.shape[0], max(1, BATCH_ENTRIES // max(1, array.shape[1]))):
+        block = array[part]
+        pieces = [block.data, block.indices, block.indptr] if issparse(block) else [block]
+        for piece in pieces:
+            found = zlib.crc32(np.ascontiguousarray(piece).data, found)
+    return f"{found:08x}"
+
+
+def file_fingerprint(path: Path, schema: Any) -> dict[str, str]:
+    """Size, both ends and columns of a file: a copy or a new date changes nothing."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        ends = file.read(_ENDS)
+        file.seek(max(0, size - _ENDS))
+        ends += file.read(_ENDS)
+    return {
+        "size": str(size),
+        "columns": digest(str(schema)),
+        "content": hashlib.sha256(ends).hexdigest()[:16],
+    }

@@ -1,0 +1,208 @@
+"""Rows of a table as an array that is never whole in memory, and its target column."""
+
+import copy
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.means import Folds
+from kitchensinks.tables.table import Table, arrow
+
+# Entries must have finite squares, as `check_size` asks of arrays.
+_LARGEST = math.sqrt(float(np.finfo(np.float64).max))
+# A gap of so many rows is jumped over rather than read.
+_JUMP = 2**17
+
+
+class Rows:
+    """An array (n, d) of the numbers that `columns` makes of `table`, read when it is sliced.
+
+    Neighbouring slices are read in one stream; a slice further back starts a new one. At most one
+    batch is held. `folded`: of rows that are fitted, a recipe for each fold of them (see
+    `kitchensinks.tables.means`); None where the targets have had no say in the recipe yet.
+
+    >>> import pyarrow
+    >>> from kitchensinks.tables.table import open_table
+    >>> table = open_table(pyarrow.table({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]}))
+    >>> rows = Rows(table, Columns.learn(table))
+    >>> rows.shape, rows[1:], rows[np.array([2, 0])]
+    ((3, 2), array([[2., 5.],
+           [3., 6.]]), array([[3., 6.],
+           [1., 4.]]))
+    """
+
+    ndim = 2
+
+    def __init__(self, table: Table, columns: Columns, folded: Folds | None = None) -> None:
+        columns.check(table)
+        self.table = table
+        self._begin(columns, folded)
+
+    def _begin(self, columns: Columns, folded: Folds | None) -> None:
+        table = self.table
+        self.columns, self.folded = columns, folded
+        self.shape = (table.n_rows, columns.width)
+        self.dtype = columns.dtype
+        self.unscaled = columns.unscaled
+        self._stream: Iterator[tuple[int, Any]] = iter(())
+        self._first, self._block = 0, np.empty((0, self.shape[1]), self.dtype)
+
+    def encoded(self, columns: Columns, folded: Folds) -> "Rows":
+        """The same rows by another recipe."""
+        other = copy.copy(self)
+        other._begin(columns, folded)
+        return other
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        if isinstance(key, slice):
+            places = range(self.shape[0])[key]
+            if places.step == 1:
+                return self._between(places.start, max(places.start, places.stop))
+            return self._pick(np.asarray(places, dtype=np.int64))
+        chosen = np.asarray(key)
+        if chosen.dtype == bool:
+            chosen = np.flatnonzero(chosen)
+        if chosen.ndim != 1 or (chosen.dtype.kind not in "iu" and chosen.size):
+            raise TypeError(f"rows[{key!r}]: need a slice, or an array of places or of truths.")
+        if chosen.size and (chosen.min() < 0 or chosen.max() >= self.shape[0]):
+            raise IndexError(f"rows {chosen.min()} to {chosen.max()} of {self.shape[0]}.")
+        return self._pick(chosen.astype(np.int64))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        """All rows in memory, where someone asks for that."""
+        return self[:].astype(dtype or self.dtype, copy=False)
+
+    def fingerprint(self) -> dict[str, str]:
+        """What tells these numbers from others, without reading all of them."""
+        return {**self.table.fingerprint(), "recipe": self.columns.fingerprint()}
+
+    def _between(self, start: int, stop: int) -> np.ndarray:
+        out = np.empty((stop - start, self.shape[1]), dtype=self.dtype)
+        done = start
+        while done < stop:
+            self._move_to(done)
+            taken = self._block[done - self._first : stop - self._first]
+            out[done - start : done - start + len(taken)] = taken
+            done += len(taken)
+        return out
+
+    def _move_to(self, row: int) -> None:
+        """Make the block that is held the one with this row in it."""
+        end = self._first + len(self._block)
+        if self._first <= row < end:
+            return
+        if row != end or row == 0:
+            self._stream = self._from(row)
+        found = next(self._stream, None)
+        if found is None:
+            # The end of a stream that was made before: begin again where the row is.
+            self._stream = self._from(row)
+            found = next(self._stream)
+        self._first, batch = found
+        self._block = self._numbers(batch, self._first + np.arange(batch.num_rows))
+
+    def _from(self, start: int) -> Iterator[tuple[int, Any]]:
+        """Batches from a row on, each with the number of its first row."""
+        for batch in self.table.batches(self.columns.inputs, start):
+            yield start, batch
+            start += batch.num_rows
+
+    def _pick(self, places: np.ndarray) -> np.ndarray:
+        """Rows in any order, read in the order of the table."""
+        order = np.argsort(places, kind="stable")
+        wanted = places[order]
+        out = np.empty((len(places), self.shape[1]), dtype=self.dtype)
+        done = 0
+        while done < len(wanted):
+            for first, batch in self._from(int(wanted[done])):
+                end = first + batch.num_rows
+                stop = int(np.searchsorted(wanted, end))
+                if stop > done:
+                    own = wanted[done:stop]
+                    out[order[done:stop]] = self._numbers(batch.take(own - first), own)
+                    done = stop
+                if done == len(wanted):
+                    break
+                if self.table.seekable and wanted[done] - end > _JUMP:
+                    break
+        return out
+
+    def _numbers(self, batch: Any, places: np.ndarray) -> np.ndarray:
+        block = self._apply(batch, places)
+        largest = max(block.max(initial=0.0), -block.min(initial=0.0))
+        if not largest < _LARGEST:
+            row, column = np.argwhere(~(np.abs(block) < _LARGEST))[0]
+            raise ValueError(
+                f"{self.table.label}: column {self.columns.outputs[column]!r} has "
+                f"{block[row, column]} in row {places[row] + 1}: need finite numbers below "
+                f"{_LARGEST:.0e}. Replace it, or leave it empty to have it filled in."
+            )
+        return block
+
+    def _apply(self, batch: Any, places: np.ndarray) -> np.ndarray:
+        if self.folded is None or not self.folded.recipes:
+            return self.columns.apply(batch)
+        block = np.empty((batch.num_rows, self.shape[1]), dtype=self.dtype)
+        fold = self.folded.own[places]
+        for number, columns in enumerate(self.folded.recipes):
+            own = np.flatnonzero(fold == number)
+            block[own] = columns.apply(batch.take(own))
+        return block
+
+
+def targets(table: Table, name: str) -> np.ndarray:
+    """One column as an array (n,): numbers as they are, anything else as trimmed text.
+
+    >>> import pyarrow
+    >>> from kitchensinks.tables.table import open_table
+    >>> targets(open_table(pyarrow.table({"y": ["no", "yes", "no"]})), "y")
+    array(['no', 'yes', 'no'], dtype='<U3')
+    """
+    values, weights = known_targets(table, name)
+    if weights is not None:
+        raise ValueError(
+            f"Column {name!r} of {table.label} is missing in {np.sum(weights == 0)} rows, first in "
+            f"row {np.argmin(weights) + 1}. Drop them, or give them no weight (known_targets)."
+        )
+    return values
+
+
+def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """As `targets`, with weights: 0 where the target is missing (its value is then another's).
+
+    The weights are None where none is missing.
+
+    >>> import pyarrow
+    >>> from kitchensinks.tables.table import open_table
+    >>> known_targets(open_table(pyarrow.table({"y": [None, 2.5]})), "y")
+    (array([2.5, 2.5]), array([0., 1.]))
+    """
+    pa = arrow()
+    from pyarrow import compute
+
+    column = pa.chunked_array([batch.column(0) for batch in table.batches([name])])
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    if pa.types.is_floating(column.type):
+        column = compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
+    weights = None
+    if column.null_count:
+        if column.null_count == len(column):
+            raise ValueError(f"The target {name!r} is missing in every row of {table.label}.")
+        weights = column.is_valid().to_numpy(zero_copy_only=False).astype(np.float64)
+        column = column.fill_null(next(value for value in column if value.is_valid))
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+        return np.asarray(column.to_numpy()), weights
+    trimmed = compute.utf8_trim_whitespace(column.cast(pa.large_string()))
+    coded = trimmed.dictionary_encode().combine_chunks()
+    words = np.array(coded.dictionary.to_pylist(), dtype=str)
+    return words[coded.indices.to_numpy()], weights

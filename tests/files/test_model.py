@@ -1,0 +1,293 @@
+"""Model files: the same predictions from a seed, and nothing unsafe or half-written."""
+
+import io
+import json
+import pickle
+import zipfile
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+
+import kitchensinks as ks
+from kitchensinks.files import archive
+from kitchensinks.files.model import open_model
+from tests.catalogue import BASES, name_of
+
+SOME = [basis for basis in BASES if not isinstance(basis, ks.Custom)][::4]
+CANCER = load_breast_cancer(return_X_y=True)
+
+
+@pytest.mark.parametrize("basis", [*SOME, ks.Stumps("quantile"), ks.Binning()], ids=name_of)
+def test_a_loaded_model_predicts_as_the_saved_one(basis, tmp_path):
+    if isinstance(basis, ks.Stumps) and not isinstance(basis.threshold, str):
+        basis = ks.Stumps("uniform", a=2.0)
+    X, y = CANCER
+    model = ks.KitchenSinkClassifier(basis, n_components=20, random_state=3).fit(X, y)
+    ks.save(model, tmp_path / "model.sinks")
+    again = ks.load(tmp_path / "model.sinks")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.get_params(deep=False).keys() == model.get_params(deep=False).keys()
+
+
+@pytest.mark.parametrize("loss", ["squared", "hinge", "logistic"])
+def test_labels_losses_constraints_and_column_names_survive(loss, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y = load_digits(return_X_y=True, as_frame=True)
+    labels = np.array([f"digit {k}" for k in y], dtype=object)
+    model = ks.KitchenSinkClassifier(
+        ks.ReLU(), 30, loss, alpha=1e-4, constraint=ks.L2Ball(50.0), random_state=0
+    ).fit(X, labels)
+    ks.save(model, tmp_path / "model.sinks")
+    again = ks.load(tmp_path / "model.sinks")
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+    assert again.feature_names_in_.tolist() == list(X.columns)
+    assert again.constraint == ks.L2Ball(50.0)
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(pandas.DataFrame(X.to_numpy(), columns=[f"c{k}" for k in range(64)]))
+
+
+def test_regressors_of_several_outputs(tmp_path):
+    X, y = load_diabetes(return_X_y=True)
+    both = np.column_stack([y, 1e6 * y])
+    model = ks.KitchenSinkRegressor(n_components=40, random_state=0).fit(X, both)
+    ks.save(model, tmp_path / "model.sinks")
+    np.testing.assert_array_equal(ks.load(tmp_path / "model.sinks").predict(X), model.predict(X))
+
+
+def test_a_file_holds_a_seed_and_not_the_matrix(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 784)).astype(np.float32), rng.normal(size=300)
+    model = ks.KitchenSinkRegressor(n_components=20_000, alpha=1e-3, random_state=0).fit(X, y)
+    ks.save(model, tmp_path / "model.sinks")
+    # Two vectors of 784 and one of 20,000 doubles; the directions alone would be 63 MB.
+    assert (tmp_path / "model.sinks").stat().st_size < 200_000
+
+
+def test_saving_twice_gives_the_same_bytes_and_leaves_nothing_else(tmp_path):
+    X, y = CANCER
+    model = ks.KitchenSinkClassifier(n_components=20, random_state=0).fit(X, y)
+    ks.save(model, tmp_path / "a.sinks")
+    ks.save(model, tmp_path / "b.sinks")
+    assert (tmp_path / "a.sinks").read_bytes() == (tmp_path / "b.sinks").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.sinks", "b.sinks"]
+
+
+@pytest.fixture
+def saved(tmp_path):
+    X, y = CANCER
+    model = ks.KitchenSinkClassifier(n_components=20, random_state=0).fit(X, y)
+    ks.save(model, tmp_path / "model.sinks")
+    return tmp_path / "model.sinks"
+
+
+def rewrite(path, **changes):
+    """The archive with some of its files replaced."""
+    with zipfile.ZipFile(path) as packed:
+        contents = {name: packed.read(name) for name in packed.namelist()}
+    header = json.loads(contents["model.json"])
+    for name, value in changes.items():
+        if name in header:
+            header[name] = value
+        else:
+            contents[f"{name}.npy"] = value
+    contents["model.json"] = json.dumps(header).encode()
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, data in contents.items():
+            packed.writestr(name, data)
+
+
+def test_a_truncated_file_is_refused(saved):
+    saved.write_bytes(saved.read_bytes()[:-100])
+    with pytest.raises(ValueError, match="not a complete model file"):
+        ks.load(saved)
+
+
+def test_a_tampered_array_is_refused(saved):
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros((20, 1)))
+    rewrite(saved, weights=buffer.getvalue())
+    with pytest.raises(ValueError, match="checksum"):
+        ks.load(saved)
+
+
+def test_a_newer_format_is_refused(saved):
+    rewrite(saved, format=99)
+    with pytest.raises(ValueError, match="install a newer one"):
+        ks.load(saved)
+
+
+def test_other_draws_are_refused(saved):
+    rewrite(saved, seed=1)
+    with pytest.raises(ValueError, match="draws other features"):
+        ks.load(saved)
+
+
+def test_a_file_cannot_name_other_code(saved):
+    rewrite(saved, loss={"loss": "__import__", "fields": {}})
+    with pytest.raises(ValueError, match="does not know"):
+        ks.load(saved)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "Ridge"},
+        {"n_components": 10**15},
+        {"n_components": -3},
+        {"n_inputs": 10**15},
+        {"n_inputs": 7},
+        {"dtype": "object"},
+        {"basis": None},
+        {"parameters": {"shape": 3}},
+        {"parameters": 7},
+        {"facts": None},
+        {"checksums": {}},
+        {"checksums": {"missing.npy": ""}},
+        {"checksums": []},
+        {"format": "1"},
+        {"calibration": [1.0]},
+        {"seed": "first"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_wrong_values_in_the_header_are_refused_with_one_clear_error(saved, changes):
+    rewrite(saved, **changes)
+    with pytest.raises(archive.ModelFileError, match=r"model\.sinks|draws other features"):
+        ks.load(saved)
+
+
+def with_array(saved, name, data):
+    """The file with other bytes for one array, and the checksum that they need."""
+    with zipfile.ZipFile(saved) as contents:
+        checksums = json.loads(contents.read("model.json"))["checksums"]
+    checksums[f"{name}.npy"] = archive.digest(data)
+    rewrite(saved, **{name: data, "checksums": checksums})
+
+
+def array_bytes(array, **options):
+    buffer = io.BytesIO()
+    np.save(buffer, array, **options)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.zeros((19, 1)),
+        np.zeros(20),
+        np.zeros((20, 3)),
+        np.full((20, 1), np.nan),
+        np.array([["a"]] * 20),
+    ],
+    ids=["rows", "flat", "outputs", "nan", "text"],
+)
+def test_arrays_that_do_not_belong_together_are_refused(saved, array):
+    with_array(saved, "weights", array_bytes(array))
+    with pytest.raises(archive.ModelFileError, match="makes no sense"):
+        ks.load(saved)
+
+
+def test_a_huge_declared_shape_takes_no_memory(saved):
+    small = array_bytes(np.zeros((20, 1)))
+    huge = small.replace(b"(20, 1), }          ", b"(20, 99999999999), }")
+    assert len(huge) == len(small)
+    assert huge != small
+    with_array(saved, "weights", huge)
+    with pytest.raises(archive.ModelFileError, match=r"weights\.npy cannot be read"):
+        ks.load(saved)
+
+
+def test_objects_in_an_array_are_refused(saved):
+    with_array(saved, "weights", array_bytes(np.array([{}], dtype=object), allow_pickle=True))
+    with pytest.raises(archive.ModelFileError, match=r"weights\.npy cannot be read"):
+        ks.load(saved)
+
+
+def test_nothing_is_unpacked(saved):
+    with zipfile.ZipFile(saved) as contents:
+        entries = {name: contents.read(name) for name in contents.namelist()}
+    with zipfile.ZipFile(saved, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, data in entries.items():
+            packed.writestr(name, data)
+    with pytest.raises(archive.ModelFileError, match="not stored plainly"):
+        ks.load(saved)
+
+
+def test_every_cut_of_a_file_is_refused(saved):
+    whole = saved.read_bytes()
+    for length in range(0, len(whole), 97):
+        saved.write_bytes(whole[:length])
+        with pytest.raises(archive.ModelFileError, match="not a complete model file"):
+            ks.load(saved)
+
+
+def test_every_flipped_byte_is_refused_or_changes_nothing(saved):
+    """A byte of the archive's own records may hold a date, say; one of ours may not."""
+    model, whole = ks.load(saved), saved.read_bytes()
+    X, _ = CANCER
+    expected = model.predict_proba(X[:5])
+    for place in range(0, len(whole), 61):
+        changed = bytearray(whole)
+        changed[place] ^= 0x55
+        saved.write_bytes(bytes(changed))
+        try:
+            again = ks.load(saved)
+        except archive.ModelFileError:
+            continue
+        np.testing.assert_array_equal(again.predict_proba(X[:5]), expected)
+
+
+def test_the_header_is_read_without_the_arrays(saved):
+    header = archive.read_header(saved)
+    assert header["kind"] == "KitchenSinkClassifier"
+    assert header["n_inputs"] == CANCER[0].shape[1]
+
+
+def test_notes_come_back(tmp_path):
+    model = ks.KitchenSinkClassifier(n_components=20, random_state=0).fit(*CANCER)
+    notes = {"target": "måling", "columns": [{"name": "a", "kind": "number"}]}
+    ks.save(model, tmp_path / "model.sinks", notes=notes)
+    assert open_model(tmp_path / "model.sinks").notes == notes
+
+
+@pytest.mark.parametrize("how", [pickle, joblib], ids=lambda how: how.__name__)
+def test_pickle_and_joblib_work_too(how, tmp_path):
+    X, y = CANCER
+    for basis in (ks.Fourier(), ks.Binning()):
+        model = ks.KitchenSinkClassifier(basis, n_components=20, random_state=0).fit(X, y)
+        with (tmp_path / "model.pickle").open("wb") as file:
+            how.dump(model, file)
+        with (tmp_path / "model.pickle").open("rb") as file:
+            again = how.load(file)
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_pickle_in_disguise_is_refused(saved):
+    saved.write_bytes(pickle.dumps({"weights": 1}))
+    with pytest.raises(ValueError, match="not a complete model file"):
+        ks.load(saved)
+
+
+def test_what_cannot_be_saved(tmp_path):
+    X, y = CANCER
+    custom = ks.Custom(
+        lambda rng, d, n: rng.normal(size=(n, d)), lambda rows, theta: np.tanh(rows @ theta.T)
+    )
+    model = ks.KitchenSinkClassifier(custom, n_components=20, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="Custom"):
+        ks.save(model, tmp_path / "model.sinks")
+    with pytest.raises(TypeError, match="cannot be saved"):
+        ks.save(ks.Fourier(), tmp_path / "model.sinks")
+    with pytest.raises(FileNotFoundError, match="not a folder"):
+        ks.save(
+            ks.KitchenSinkClassifier(n_components=9).fit(X, y), tmp_path / "none" / "model.sinks"
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.sinks does not exist: need a model file"):
+        ks.load(tmp_path / "none.sinks")

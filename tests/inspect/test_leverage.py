@@ -1,0 +1,92 @@
+"""Leverage, effective dimension, spectrum, suggested number of features, and their plots."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import kitchensinks as ks
+from kitchensinks import Reweighted
+from kitchensinks import inspect as selection
+from tests.features.test_reweighted import ROWS, few_bases
+
+
+@few_bases
+def test_the_mean_leverage_is_the_effective_dimension(basis):
+    dimension = selection.effective_dimension(selection.spectrum(basis, ROWS), 0.02)
+    means = [selection.leverages(basis.draw(s, 4, 500), ROWS, 0.02).mean() for s in range(8)]
+    error = np.std(means, ddof=1) / np.sqrt(8)
+    assert abs(np.mean(means) - dimension) < 5 * error + 1e-9
+
+
+def test_reweighting_brings_the_maximal_leverage_down_to_the_effective_dimension():
+    basis, mu = ks.Fourier(gamma=0.3, form="paired"), 0.01
+    dimension = selection.effective_dimension(selection.spectrum(basis, ROWS), mu)
+    uniform = selection.maximal_leverage(basis.draw(0, 4, 500), ROWS, mu)
+    chosen = Reweighted(pool=20, rows=1.0, mu=mu).draw(basis, 0, 500, np.float64, ROWS)
+    assert uniform > 1.5 * dimension
+    assert selection.maximal_leverage(chosen, ROWS, mu) == pytest.approx(dimension, rel=0.05)
+
+
+def test_leverage_of_the_cosine_system_is_up_to_twice_the_printed_sum():
+    """Σ λ_i/(λ_i + μ)·e_i(ω)²: the thesis says that it is d(μ) everywhere."""
+    eigenvalues = np.arange(1, 31) ** -2.0
+    basis, mu = ks.Orthonormal(eigenvalues, box=(0, 1)), 1e-2
+    # Midpoints are a quadrature rule for these cosines: the sums over rows are exact.
+    rows = (np.arange(100)[:, None] + 0.5) / 100
+    values = selection.spectrum(basis, rows)
+    np.testing.assert_allclose(values[:30], eigenvalues, rtol=1e-9)
+    np.testing.assert_allclose(values[30:], 0.0, atol=1e-12)
+    largest = selection.maximal_leverage(basis.draw(0, 1, 2000), rows, mu)
+    assert largest / selection.effective_dimension(eigenvalues, mu) == pytest.approx(1.93, abs=0.05)
+
+
+def test_effective_dimension_and_its_inverse():
+    values = np.array([1.0, 0.5, 0.1, 0.0])
+    assert selection.effective_dimension(values, 0.5) == pytest.approx(2 / 3 + 1 / 2 + 1 / 6)
+    for mu in (1e-9, 1e-3, 0.5, 1e4):
+        found = selection.effective_dimension(values, mu)
+        assert selection.mu_of_dimension(values, found) == pytest.approx(mu, rel=1e-5)
+
+
+def test_rates_of_decay_are_found():
+    index = np.arange(1.0, 201.0)
+    power = selection.decay_rates(3.0 * index**-1.7, 2)
+    assert power.better == "polynomial"
+    assert power.polynomial == pytest.approx((3.0, 1.7, 0.0), abs=1e-9)
+    fast = selection.decay_rates(0.5 * np.exp(-1.3 * np.sqrt(index)), 2)
+    assert fast.better == "subexponential"
+    assert fast.subexponential == pytest.approx((0.5, 1.3, 0.0), abs=1e-9)
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+    values = selection.spectrum(ks.Fourier(gamma=0.2), rows)
+    decay = selection.decay_rates(values, 2)
+    assert decay.better == "subexponential"
+    used = values[:200][values[:200] > 1e-12 * values[0]]
+    place = np.arange(1.0, len(used) + 1.0)
+    law = decay.subexponential
+    assert (used <= law.scale * np.exp(-law.rate * place**0.5) * (1 + 1e-9)).all()
+
+
+def test_the_suggestion_is_that_of_the_theory():
+    draw = ks.Fourier(gamma=0.3).draw(0, 4, 300)
+    found = selection.suggested_components(draw, ROWS, 0.02, delta=0.1)
+    assert found.leverage == selection.maximal_leverage(draw, ROWS, 0.02)
+    assert found.reweighted < found.plain
+    for leverage, count in ((found.dimension, found.reweighted), (found.leverage, found.plain)):
+        assert count == ks.theory.leverage_features(leverage=leverage, delta=0.1)
+
+
+def test_plots_show_the_numbers(monkeypatch):
+    draw = ks.Fourier(gamma=0.3).draw(0, 4, 100)
+    values = selection.spectrum(draw.basis, ROWS)
+    axes = selection.plot_spectrum(values, 4)
+    assert [len(line.get_xdata()) for line in axes.get_lines()] == [60, 60, 60]
+    np.testing.assert_allclose(axes.get_lines()[0].get_ydata(), values)
+    same = selection.plot_dimension(values, axes=selection.plot_dimension(values))
+    assert len(same.get_lines()) == 2
+    leverages = selection.plot_leverages(draw, ROWS, 0.02).get_lines()[0].get_ydata()
+    assert leverages[0] == selection.maximal_leverage(draw, ROWS, 0.02)
+    assert len(selection.plot_components(draw, ROWS).get_lines()) == 2
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"kitchensinks\[plot\]"):
+        selection.plot_dimension(values)

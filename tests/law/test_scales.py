@@ -1,0 +1,72 @@
+"""Learning scales: the gradient of the leave-one-out error, and what descent on it finds."""
+
+import numpy as np
+import pytest
+
+from kitchensinks.law.scales import gradient, learn_scales
+
+SCALES, RIDGE = np.array([0.5, 0.3, 0.2, 0.7, 0.1]), 0.1
+
+
+def batch(n_rows=60, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n_rows, 5)).astype(np.float32)
+    rows[:, 3:] = rows[:, 3:] > 0
+    targets = np.column_stack([np.sin(2 * rows[:, 0]) + rows[:, 3], rows[:, 1]])
+    return rows, (targets - targets.mean(axis=0)).astype(np.float32)
+
+
+def left_out_by_refitting(rows, targets, scales, ridge, kernel):
+    """The definition: fit without each row in turn, in float64."""
+    rows = rows.astype(float)
+    gap = rows[:, None] - rows
+    exponent = (np.abs(gap) * scales) if kernel == "laplacian" else (gap * scales) ** 2
+    kept = np.exp(-exponent.sum(axis=2))
+    errors = []
+    for i in range(len(rows)):
+        rest = np.delete(np.arange(len(rows)), i)
+        inner = kept[np.ix_(rest, rest)] + ridge * np.eye(len(rest))
+        score = kept[i, rest] @ np.linalg.solve(inner, targets[rest])
+        errors.append(np.sum((targets[i] - score) ** 2))
+    return np.mean(errors)
+
+
+@pytest.mark.parametrize("hot", [False, True])
+@pytest.mark.parametrize("kernel", ["laplacian", "gaussian"])
+def test_error_and_slopes_are_those_of_the_definition(kernel, hot):
+    rows, targets = batch()
+    is_hot = np.array([False, False, False, hot, hot])
+    found = gradient(rows, targets, SCALES, RIDGE, kernel, is_hot)
+
+    def error(log_scales, log_ridge):
+        return left_out_by_refitting(rows, targets, np.exp(log_scales), np.exp(log_ridge), kernel)
+
+    place, step = np.log(SCALES), 1e-4
+    assert found.error == pytest.approx(error(place, np.log(RIDGE)), rel=1e-4)
+    for j in range(5):
+        move = step * np.eye(5)[j]
+        slope = error(place + move, np.log(RIDGE)) - error(place - move, np.log(RIDGE))
+        assert found.scales[j] == pytest.approx(slope / (2 * step), rel=2e-3, abs=2e-4)
+    slope = error(place, np.log(RIDGE) + step) - error(place, np.log(RIDGE) - step)
+    assert found.ridge == pytest.approx(slope / (2 * step), rel=2e-3, abs=2e-4)
+
+
+@pytest.mark.parametrize("kernel", ["laplacian", "gaussian"])
+def test_columns_that_say_nothing_lose_their_scale(kernel):
+    def batches(step, size):
+        rng = np.random.default_rng(step)
+        rows = rng.normal(size=(size, 4)).astype(np.float32)
+        targets = np.sin(2 * rows[:, :1]) + 0.1 * rng.normal(size=(size, 1)).astype(np.float32)
+        return rows, targets.astype(np.float32)
+
+    law = learn_scales(batches, np.full(4, 0.3), [120] * 25, kernel)
+    assert law.scales[0] > 5 * law.scales[1:].max()
+    assert np.mean(law.errors[-5:]) < 0.5 * np.mean(law.errors[:2])
+
+
+def test_a_constant_column_and_equal_rows_do_no_harm():
+    rows = np.zeros((30, 2), dtype=np.float32)
+    targets = np.random.default_rng(0).normal(size=(30, 1)).astype(np.float32)
+    law = learn_scales(lambda step, size: (rows, targets), np.ones(2), [30] * 5)
+    assert np.isfinite(law.scales).all()
+    assert np.isfinite(law.ridge)

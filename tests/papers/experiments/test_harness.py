@@ -1,0 +1,97 @@
+"""Runs that are stopped go on; results of another kind are not mixed in."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.harness import folder_of, reproduce
+from kitchensinks.papers.experiments.study import Line, Report, Study, Table
+
+
+def toy(log, stop_at=None, **changes):
+    """Four cells that note that they ran."""
+
+    def run(cell, quick):
+        if cell["K"] == stop_at:
+            raise KeyboardInterrupt
+        log.append(cell["K"])
+        return {"error": 1.0 / cell["K"], "seconds": cell["K"]}
+
+    def report(results):
+        lines = [Line(f"K = {k}", results.values("error", K=k), paper=1.0) for k in (1, 2, 3, 4)]
+        claim = Claim("falls", [Below(results.values("error", K=4), results.values("error", K=1))])
+
+        def draw(figure):
+            figure.subplots().plot(results.values("K"), results.values("error"))
+
+        return Report([Table("errors", lines)], [claim], draw)
+
+    fields = {
+        "name": "toy-figure1",
+        "source": "nowhere",
+        "what": "a toy",
+        "minutes": 0.1,
+        "cells": lambda quick: [{"K": k} for k in (1, 2, 3, 4)],
+        "run": run,
+        "report": report,
+    }
+    return Study(**(fields | changes))
+
+
+def test_a_stopped_run_goes_on_at_the_next_cell(tmp_path):
+    whole, parts = [], []
+    expected = reproduce(toy(whole), tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(toy(parts, stop_at=3), tmp_path / "parts")
+    half = json.loads((tmp_path / "parts" / "toy-figure1" / "results.json").read_text())
+    assert not half["complete"]
+    assert [record["cell"]["K"] for record in half["cells"]] == [1, 2]
+    facts = reproduce(toy(parts), tmp_path / "parts")
+    assert parts == whole == [1, 2, 3, 4]
+    for key in ("tables", "claims", "complete"):
+        assert facts[key] == expected[key]
+    assert reproduce(toy(parts), tmp_path / "parts")["cells"] == facts["cells"]
+    assert parts == whole
+
+
+def test_a_grid_that_grows_keeps_what_was_measured(tmp_path):
+    log = []
+    reproduce(toy(log), tmp_path)
+    more = [{"K": k} for k in (5, 1, 2, 3, 4)]
+    facts = reproduce(toy(log, cells=lambda quick: more), tmp_path)
+    assert log == [1, 2, 3, 4, 5]
+    assert [record["cell"] for record in facts["cells"]] == more
+
+
+@pytest.mark.parametrize("change", ["quick", "version"])
+def test_other_runs_are_not_mixed_in(tmp_path, change):
+    log = []
+    reproduce(toy(log), tmp_path)
+    if change == "quick":
+        reproduce(toy(log), tmp_path, quick=True)
+    else:
+        reproduce(replace(toy(log), version=2), tmp_path)
+    assert log == [1, 2, 3, 4] * 2
+
+
+def test_the_folder_has_numbers_table_and_figure(tmp_path):
+    facts = reproduce(toy([]), tmp_path)
+    folder = folder_of("toy-figure1", tmp_path, False)
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"results.json", "table.md", "figure.png", "figure.svg"}
+    assert json.loads((folder / "results.json").read_text("utf-8")) == facts
+    assert {"processor", "versions", "python"} <= set(facts["machine"])
+    assert all(record["processor_seconds"] >= 0 for record in facts["cells"])
+    table = (folder / "table.md").read_text("utf-8")
+    assert "| K = 4 | 1.00 | 0.25 | -0.75 |" in table
+    assert "**holds**" in table
+
+
+def test_numbers_that_are_none_are_refused(tmp_path):
+    study = toy([], run=lambda cell, quick: {"error": float("nan")})
+    with pytest.raises(ValueError, match="JSON"):
+        reproduce(study, tmp_path)

@@ -1,0 +1,55 @@
+"""Every table and figure runs on few rows; the committed results say what the page says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from kitchensinks.papers import datasets, experiments
+from kitchensinks.papers.experiments import tables
+from kitchensinks.papers.experiments.harness import conclusions, reproduce, results_of
+
+ROOT = Path(__file__).parents[3]
+RESULTS = ROOT / "results"
+COMMITTED = sorted(path.parent.name for path in RESULTS.glob("*/results.json"))
+
+
+@pytest.mark.parametrize("name", experiments.names())
+def test_the_study_runs(name, tmp_path):
+    study = experiments.study(name)
+    assert study.name == name
+    missing = set(study.needs) - set(datasets.available())
+    if missing:
+        pytest.skip(f"needs the data sets {', '.join(sorted(missing))}")
+    facts = reproduce(study, tmp_path, quick=True)
+    assert facts["complete"]
+    assert facts["cells"]
+    assert facts["claims"]
+    keys = [json.dumps(cell, sort_keys=True) for cell in study.cells(False)]
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("name", COMMITTED)
+def test_committed_verdicts_follow_from_the_committed_numbers(name):
+    study = experiments.study(name)
+    facts = json.loads((RESULTS / name / "results.json").read_text("utf-8"))
+    assert facts["version"] == study.version
+    assert not facts["quick"]
+    assert [record["cell"] for record in facts["cells"]] == study.cells(False)
+    said = json.loads(json.dumps(conclusions(study.report(results_of(facts)))))
+    assert said == {key: facts[key] for key in said}
+    assert (RESULTS / name / "table.md").read_text("utf-8") == tables.markdown(facts)
+    for picture in (RESULTS / name).glob("figure.*"):
+        assert picture.stat().st_size < 200_000
+
+
+def test_the_page_agrees_with_the_results():
+    page = ROOT / "docs" / "holds.md"
+    assert page.read_text("utf-8") == tables.page(RESULTS, page.parent)
+
+
+def test_an_unknown_name_lists_the_names():
+    with pytest.raises(ValueError, match=r"rks-figure9.*rks-figure2"):
+        experiments.study("rks-figure9")

@@ -1,0 +1,123 @@
+"""Rows of a table as an array: every way to slice it, and few readings of the file."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kitchensinks.tables import table as tables
+from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.table import open_table
+from kitchensinks.tables.view import Rows, known_targets, targets
+
+VALUES = np.random.default_rng(0).normal(size=(500, 3))
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows") / "a.parquet"
+    pd.DataFrame(VALUES, columns=list("abc")).to_parquet(path, row_group_size=90)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "BATCH_ROWS", 40)
+        table = open_table(path)
+        yield Rows(table, Columns.learn(table))
+
+
+bounds = st.one_of(st.none(), st.integers(-600, 600))
+
+
+@settings(max_examples=150, deadline=None)
+@given(start=bounds, stop=bounds, step=st.one_of(st.none(), st.integers(1, 60)))
+def test_slices_are_those_of_an_array(rows, start, stop, step):
+    part = slice(start, stop, step)
+    np.testing.assert_array_equal(rows[part], VALUES[part])
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 499), max_size=40))
+def test_any_places_in_any_order(rows, places):
+    places = np.array(places, dtype=int)
+    np.testing.assert_array_equal(rows[places], VALUES[places])
+
+
+def test_masks_shape_and_what_is_no_place(rows):
+    mask = VALUES[:, 0] > 1
+    np.testing.assert_array_equal(rows[mask], VALUES[mask])
+    assert (rows.shape, len(rows), rows.ndim, rows.dtype) == ((500, 3), 500, 2, np.float64)
+    np.testing.assert_array_equal(np.asarray(rows), VALUES)
+    with pytest.raises(IndexError, match="500"):
+        rows[np.array([500])]
+    with pytest.raises(TypeError, match="need a slice"):
+        rows["a"]
+
+
+def counted(rows, monkeypatch):
+    """How many walks over the table are begun, and rows read, from now on."""
+    walks = []
+    read = rows.table.batches
+
+    def batches(columns=None, start=0):
+        walks.append(0)
+        for batch in read(columns, start):
+            walks[-1] += batch.num_rows
+            yield batch
+
+    monkeypatch.setattr(rows.table, "batches", batches)
+    return walks
+
+
+def test_neighbouring_slices_are_one_walk(rows, monkeypatch):
+    walks = counted(rows, monkeypatch)
+    fresh = Rows(rows.table, rows.columns)
+    for _ in range(2):
+        for start in range(0, 500, 64):
+            fresh[start : start + 64]
+    assert walks == [500, 500]
+
+
+def test_few_places_of_a_long_file_are_jumped_to(rows, monkeypatch):
+    monkeypatch.setattr("kitchensinks.tables.view._JUMP", 50)
+    walks = counted(rows, monkeypatch)
+    places = np.array([490, 3])
+    np.testing.assert_array_equal(rows[places], VALUES[places])
+    assert len(walks) == 2
+    assert sum(walks) < 100
+
+
+def test_numbers_that_are_not_finite_are_named():
+    values = np.zeros(30)
+    values[17] = np.inf
+    table = open_table(pa.table({"a": np.zeros(30), "b": values}))
+    rows = Rows(table, Columns.learn(table))
+    with pytest.raises(ValueError, match="column 'b' has inf in row 18"):
+        rows[5:25]
+    with pytest.raises(ValueError, match="column 'b' has inf in row 18"):
+        rows[np.array([17])]
+
+
+def test_targets():
+    table = open_table(
+        pa.table(
+            {
+                "whole": [1, 2, 1],
+                "word": pa.array(["no", " yes", "no "]).dictionary_encode(),
+                "truth": [True, False, True],
+                "some": [None, 2.0, float("nan")],
+                "none": pa.nulls(3, pa.string()),
+            }
+        )
+    )
+    assert targets(table, "whole").tolist() == [1, 2, 1]
+    assert targets(table, "word").tolist() == ["no", "yes", "no"]
+    assert targets(table, "truth").tolist() == [True, False, True]
+    values, weights = known_targets(table, "some")
+    assert values.tolist() == [2.0, 2.0, 2.0]
+    assert weights.tolist() == [0.0, 1.0, 0.0]
+    with pytest.raises(ValueError, match="missing in 2 rows, first in row 1"):
+        targets(table, "some")
+    with pytest.raises(ValueError, match="'none' is missing in every row"):
+        known_targets(table, "none")
+    with pytest.raises(ValueError, match="did you mean 'whole'"):
+        targets(table, "whol")
