@@ -389,8 +389,8 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         Logistic loss: its own link. Every other loss: an increasing function of the score
         (``kitchensinks.fitting.calibration.Calibration``) fitted to scores of rows that the
         weights had not seen: exact leave-one-out scores for squared loss, held-out rows for the
-        others, scores before each step for stochastic fits. After block coordinate descent there are
-        only scores of fitted rows, and probabilities may be overconfident.
+        others, scores before each step for stochastic fits. After block coordinate descent there
+        are only scores of fitted rows, and probabilities may be overconfident.
         """
         if is_dask(X):
             return self._lazily("predict_proba", X)

@@ -49,6 +49,9 @@ class Loss(ABC):
     #: the name of the loss that takes its place for three or more classes
     for_many_classes: ClassVar[str | None] = None
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     def in_units(self, unit: float) -> "Loss":
         """The loss for targets and scores divided by `unit`, up to the factor unit**degree."""
         return self
