@@ -1,20 +1,17 @@
 """When an estimator learns the law of its features, and when it takes that of the papers."""
 
-import math
 import warnings
 from typing import Any
 
-import numpy as np
 from sklearn.base import is_classifier
 
 from kitchensinks.estimators.transform import check_basis
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.law import Adapt, Adaptation, Task, Trial, adaptable, check_adapt, choose
+from kitchensinks.law import Adapt, Adaptation, Learned, Request, check_adapt, learn_law
+from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.memory import memory_budget
 
-# With fewer rows there is too little to hold out; with more columns a batch would not fit.
-FEWEST_ROWS, MOST_COLUMNS = 400, 5000
 # Components of the plain path where none are given.
 PLAIN_COMPONENTS = 1000
 # What leaves the choice of the features open.
@@ -88,93 +85,27 @@ def adapted(
         return None
     asked = estimator.adapt is not None or _is_auto(estimator.basis)
     basis = None if estimator.basis is None or _is_auto(estimator.basis) else estimator.basis
-    reason = _refusal(estimator, batch)
-    if reason is None:
-        found = _learned(estimator, batch, settings, basis, dtype, stream)
-        if not isinstance(found, str):
-            return found
-        reason = found, True
-    estimator._plain, matters = reason
-    if asked or matters:
+    request = Request(
+        seed=estimator._seed(),
+        n_components=estimator.n_components,
+        dtype=dtype,
+        memory=memory_budget(estimator.memory_budget),
+        stream=stream,
+        classes=is_classifier(estimator),
+        # Other losses and a given ridge are fitted in one stage.
+        stages=estimator.loss_.name == "squared" and estimator.alpha == "auto",
+        progress=estimator._progress,
+    )
+    own = Batch(batch.rows, batch.targets, batch.weights, batch.one)
+    found = learn_law(Learned(basis, **settings.get_params()), own, request)
+    if not isinstance(found, str):
+        law, bins = found
+        return law.features, bins, Adaptation.of(law)
+    estimator._plain = found
+    if asked or "are constant" not in found:
         warnings.warn(
-            f"{estimator._plain}: the plain fit with {plain_basis(estimator)!r} ran instead of one "
+            f"{found}: the plain fit with {plain_basis(estimator)!r} ran instead of one "
             "with a learned law. Give adapt=False to agree.",
             stacklevel=5,
-        )
-    return None
-
-
-def _learned(
-    estimator: Any, batch: Any, settings: Adapt, basis: Basis | None, dtype: Any, stream: bool
-) -> tuple[Frozen, Any, Adaptation] | str:
-    """What was learned, or why nothing was."""
-    given = estimator.n_components
-    # Where all targets of the pool are the same, their unit is 0.
-    with np.errstate(invalid="ignore"):
-        task = Task(
-            batch.rows,
-            batch.targets,
-            batch.weights,
-            estimator._seed(),
-            settings,
-            estimator._progress,
-            memory_budget(estimator.memory_budget),
-            None if given == "auto" else given,
-            is_classifier(estimator),
-        )
-    data = task.data
-    if not all(np.ptp(data.targets[part], axis=0).any() for part in (data.fitted, data.held)):
-        return (
-            "Too few targets differ from the others to learn from some of them and hold others out"
-        )
-    level = np.average(data.targets[data.fitted], axis=0, weights=data.weights_of(data.fitted))
-    mean = data.error(level[None, :])
-    task.note("mean", "the targets' mean alone", len(data.fitted), mean)
-    # Other losses and a given ridge are fitted in one stage.
-    stages = estimator.loss_.name == "squared" and estimator.alpha == "auto" and not stream
-    found = choose(task, dtype, stream, basis, stages and basis is None)
-    own = data.weights_of(data.held)
-    held = float(len(data.held)) if own is None else own.sum() ** 2 / (own**2).sum()
-    return _chance(task.trials[1:], mean, held) or found
-
-
-def _chance(trials: list[Trial], mean: float, held: float) -> str | None:
-    """Whether the best trial is ahead of the mean by no more than chance, in words.
-
-    Where there is nothing to find, a trial lowers the error of m held-out rows by χ²/m of it (one
-    degree of freedom), and the best of N by about 2·log(N)/m; unequal weights w count as
-    m = (Σw)²/Σw² rows.
-    """
-    errors = [one.error for one in trials if one.stage != "map"]
-    if not errors:
-        return None
-    least = min(errors)
-    if least < (1.0 - 2.0 * math.log(len(errors)) / held) * mean:
-        return None
-    return (
-        f"Nothing that was tried is clearly better on {held:.0f} held-out rows than the mean of "
-        f"the targets (squared error {least:.4f} against {mean:.4f}, in units of their variance)"
-    )
-
-
-def _refusal(estimator: Any, batch: Any) -> tuple[str, bool] | None:
-    """Why the law cannot be learned, and whether that matters to someone who chose nothing."""
-    n_rows, n_inputs = batch.rows.shape
-    counted = n_rows if batch.weights is None else int(np.count_nonzero(batch.weights))
-    if counted < FEWEST_ROWS:
-        return f"There are {counted} rows, and a law is learned from {FEWEST_ROWS} or more", True
-    if n_inputs > MOST_COLUMNS:
-        return (
-            f"There are {n_inputs} columns, and scales are learned for at most {MOST_COLUMNS}",
-            True,
-        )
-    own = batch.targets if batch.weights is None else batch.targets[batch.weights > 0]
-    if not np.ptp(own, axis=0).any():
-        return "The targets are constant, so that nothing can be learned from them", False
-    if not adaptable(plain_basis(estimator)):
-        return (
-            f"The law of {plain_basis(estimator)!r} cannot be learned, only those of Binning, "
-            "Fourier, ReLU, Sigmoid, Maxout, Custom and Union of these",
-            True,
         )
     return None
