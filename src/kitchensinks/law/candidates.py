@@ -116,7 +116,7 @@ def best_map(task: Task, kernel: str, names: tuple[str, ...], sparse: bool) -> t
 
 def _first_factor(rows: int, batch: int) -> float:
     """The bandwidth factor to begin with: bins for so many rows, scales from batches."""
-    return max(1.0, (rows / batch) ** 0.38)
+    return float(max(1.0, (rows / batch) ** 0.38))
 
 
 def _trial_grids(task: Task) -> int:

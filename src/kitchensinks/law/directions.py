@@ -77,7 +77,7 @@ def _by_differences(draw: Draw, weights: Array, rows: Any, own: Array) -> Floats
         scores = scores.reshape(-1, 2, n_inputs, weights.shape[1])
         slopes = (scores[:, 0] - scores[:, 1]) / (2.0 * _STEP)
         total += np.einsum("i,ijo,iko->jk", own[part], slopes, slopes, optimize=True)
-    return total / own.sum()
+    return np.asarray(total / own.sum())
 
 
 def directions(products: Floats, rank: int | None) -> Floats:
@@ -93,7 +93,7 @@ def directions(products: Floats, rank: int | None) -> Floats:
         return np.eye(len(values), rank)
     left = 1.0 - np.cumsum(values) / values.sum()
     rank = min(rank, 1 + int(np.count_nonzero(left > _LEFT_OUT)))
-    return vectors[:, :rank] * np.sqrt(values[:rank] / values[0])
+    return np.asarray(vectors[:, :rank] * np.sqrt(values[:rank] / values[0]))
 
 
 def learn_directions(

@@ -99,7 +99,8 @@ def working_dtype(rows: Any, request: Request) -> np.dtype[Any]:
     rows: anything with the shape and dtype of the rows.
     """
     if request.dtype is not None:
-        return np.dtype(request.dtype)
+        given: np.dtype[Any] = np.dtype(request.dtype)
+        return given
     count = PLAIN_COMPONENTS if request.n_components == "auto" else components(request)
     small = rows.shape[0] * count <= SMALL_FIT and not request.stream
     return np.dtype(np.float64 if small and rows.dtype == np.float64 else np.float32)

@@ -89,7 +89,7 @@ class Task:
         targets = self.targets[self.places]
         if targets.shape[1] == 1:
             return (targets[:, 0] > 0).astype(np.int64)
-        return targets.argmax(axis=1)
+        return np.asarray(targets.argmax(axis=1))
 
     def _sample(self, held: int) -> NDArray[np.intp]:
         """Places in the pool of rows to learn from, as often as their weights say."""
@@ -145,7 +145,7 @@ def _shares(weights: Array | None, places: NDArray[np.intp]) -> Array | None:
     """Weights of the pool up to one, or None where they are all the same."""
     if weights is None or not np.ptp(weights[places]):
         return None
-    return weights[places] / weights[places].max()
+    return np.asarray(weights[places] / weights[places].max())
 
 
 def _in_runs(counted: NDArray[np.intp], size: int, seed: int) -> tuple[NDArray[np.intp], int]:

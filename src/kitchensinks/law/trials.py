@@ -99,7 +99,8 @@ class HeldOut:
             scores = np.hstack([-scores, scores])
         own = self.weights_of(self.held)
         own = np.ones(len(scores)) if own is None else own
-        return log_losses(scores, self.labels[self.held], own) * (own / own.sum())
+        losses: Array = log_losses(scores, self.labels[self.held], own)
+        return np.asarray(losses * (own / own.sum()))
 
     def weights_of(self, places: np.ndarray) -> Array | None:
         return None if self.weights is None else self.weights[places]
@@ -146,7 +147,7 @@ def dense_fit(
     strongest = _STRONGEST * len(data.fitted)
 
     def scores(weights: Array) -> Array:
-        return held[:, : len(weights)] @ weights.astype(held.dtype) + level
+        return np.asarray(held[:, : len(weights)] @ weights.astype(held.dtype) + level)
 
     def solve(ridge: float, size: int) -> Array | None:
         """Weights of the first `size` features, each as much larger."""
