@@ -19,6 +19,7 @@ _HOMES = {
         "Stumps",
         "Union",
     ),
+    "kitchensinks.fitting.settings": ("Solver",),
     "kitchensinks.problem.constraints": ("L2Ball", "SupBall"),
     "kitchensinks.features.reweighted": ("Reweighted",),
     "kitchensinks.files.checkpoint": ("Checkpoint",),

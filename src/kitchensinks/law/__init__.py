@@ -3,18 +3,14 @@
 from kitchensinks.law.encodings import encode
 from kitchensinks.law.find import components, find_law, learn_law, working_dtype
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.record import Adapt, Adaptation, check_adapt
 from kitchensinks.law.values import Law, Record, Request, Trial
 
 __all__ = [
-    "Adapt",
-    "Adaptation",
     "Law",
     "Learned",
     "Record",
     "Request",
     "Trial",
-    "check_adapt",
     "components",
     "encode",
     "find_law",

@@ -8,7 +8,7 @@ import numpy as np
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
-from kitchensinks.fitting import FIRST_SHARE
+from kitchensinks.fitting.stages import FIRST_SHARE
 from kitchensinks.law.maps import SHORT_BATCH, Found, short_runs
 from kitchensinks.law.task import Task
 from kitchensinks.law.trials import (

@@ -9,7 +9,7 @@ import numpy as np
 
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting import FIRST_COMPONENTS
+from kitchensinks.fitting.growth import FIRST_COMPONENTS
 from kitchensinks.law.choice import Bins, adaptable, choose
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.task import Task
