@@ -22,7 +22,6 @@ _NO_CHOICE = {
     "basis": None,
     "n_components": None,
     "constraint": None,
-    "selection": None,
     "solver": "auto",
     "standardize": True,
 }

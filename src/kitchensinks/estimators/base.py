@@ -34,7 +34,6 @@ from kitchensinks.estimators.transform import check_basis, check_dtype, seed_of
 from kitchensinks.execution import is_dask
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.features.reweighted import Reweighted
 from kitchensinks.fitting import (
     FIRST_COMPONENTS,
     SETTLED,
@@ -130,7 +129,6 @@ class KitchenSink(BaseEstimator):
         loss: Any = "squared",
         alpha: float | str = "auto",
         constraint: Constraint | None = None,
-        selection: Reweighted | None = None,
         adapt: Any = None,
         standardize: bool = True,
         fit_intercept: bool = True,
@@ -148,7 +146,6 @@ class KitchenSink(BaseEstimator):
         self.loss = loss
         self.alpha = alpha
         self.constraint = constraint
-        self.selection = selection
         self.adapt = adapt
         self.standardize = standardize
         self.fit_intercept = fit_intercept
@@ -332,7 +329,6 @@ class KitchenSink(BaseEstimator):
             FIRST_COMPONENTS if count == "auto" else int(count),
             self._working_dtype(batch.rows, stream),
             bool(self.standardize),
-            self.selection,
             None if self.columns_ is None else self.columns_.unscaled,
         )
         self._set_frozen(frozen)

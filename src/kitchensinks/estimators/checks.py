@@ -6,8 +6,6 @@ from typing import Any
 
 from kitchensinks.estimators.transform import check_basis, check_dtype
 from kitchensinks.features.bases.base import check_count, check_positive
-from kitchensinks.features.leverage import require_dense
-from kitchensinks.features.reweighted import check_selection
 from kitchensinks.fitting import check_solver
 from kitchensinks.law import check_adapt
 from kitchensinks.numerics.threads import check_jobs
@@ -37,13 +35,8 @@ def check_parameters(estimator: Any, loss: Loss) -> None:
     check_solver(estimator.solver, loss, estimator.alpha, constraint)
     if estimator.solver == "stochastic" and estimator.n_components == "auto":
         raise ValueError("solver='stochastic' cannot choose K: give n_components a number.")
-    if estimator.selection is not None:
-        check_selection(estimator.selection).check()
-        if settings is not None or isinstance(estimator.basis, str):
-            raise ValueError("selection chooses among the draws of a fixed law: give adapt=None.")
-        require_dense(check_basis(estimator.basis))
-        if estimator.n_components == "auto":
-            raise ValueError("selection chooses a set of K features: give n_components a number.")
+    if given is not None and given.selects and estimator.n_components == "auto":
+        raise ValueError(f"{given!r} selects a set of K features: give n_components a number.")
     check_positive("tol", estimator.tol, ", the relative gap at which solvers stop")
     check_count("max_iter", estimator.max_iter)
     if estimator.dtype is not None:

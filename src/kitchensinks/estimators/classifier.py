@@ -16,7 +16,6 @@ from kitchensinks.estimators.batches import Batches
 from kitchensinks.estimators.summaries import ClassCounts
 from kitchensinks.estimators.tables import table_targets
 from kitchensinks.execution import is_dask
-from kitchensinks.features.reweighted import Reweighted
 from kitchensinks.fitting import Fit, LeftOut, Settings, left_out_of
 from kitchensinks.fitting.calibration import Calibration
 from kitchensinks.problem.constraints import Constraint
@@ -53,8 +52,6 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         a constraint "auto" means 0.
     constraint : None, ``ks.SupBall(C)``: |α_k| ≤ C/K on features divided by their bound, as in the
         kitchen-sinks paper; ``ks.L2Ball(R)``: Σc² ≤ R² on raw features, as in the thesis.
-    selection : None, or ``ks.Reweighted()``: take the K draws from a larger pool by their leverage
-        on the rows (dense bases).
     adapt : "ard", "agop" or ``ks.Adapt(...)``: learn the law of the basis given (any basis where
         none is); None: learn it where nothing was chosen; False: never. Fewer than 400 rows, more
         than 5000 columns and targets in which nothing is found are fitted plainly: "When the plain
@@ -112,7 +109,6 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
         loss: Any = "squared",
         alpha: float | str = "auto",
         constraint: Constraint | None = None,
-        selection: Reweighted | None = None,
         adapt: Any = None,
         standardize: bool = True,
         fit_intercept: bool = True,
@@ -132,7 +128,6 @@ class KitchenSinkClassifier(ClassifierMixin, Batches):
             loss,
             alpha,
             constraint,
-            selection,
             adapt,
             standardize,
             fit_intercept,

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
@@ -96,7 +95,7 @@ class FeatureBlocks:
     @property
     def summable(self) -> bool:
         """Whether the basis has a faster way to sums of products than by its features."""
-        return type(self.frozen.basis).products is not Basis.products and self.frozen.held
+        return self.frozen.basis.fast_products and self.frozen.held
 
     def fresh(self, start: int = 0, work: Work | None = None) -> Iterator[tuple[slice, Any]]:
         """Blocks of newly made features, from the block that begins at row `start` on.

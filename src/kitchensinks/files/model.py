@@ -4,9 +4,8 @@ A file holds the parameters, the seed and a digest of the draw in place of the d
 the outer weights. Loading draws the features again, and refuses where they are not the same.
 """
 
-import itertools
 import os
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,11 +16,8 @@ import kitchensinks
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.tables import importances_of
 from kitchensinks.estimators.transform import check_dtype
-from kitchensinks.features import bases
-from kitchensinks.features.bases import Basis, Draw, Union
-from kitchensinks.features.bases.binning import Binning, BinTable
+from kitchensinks.features.bases import from_json, to_json
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.features.reweighted import Reweighted, Selected
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.files.archive import ModelFileError, digest, read_archive, write_archive
 from kitchensinks.fitting.calibration import Calibration
@@ -43,7 +39,8 @@ _FACTS = (
     "condition_number_",
     "gram_noise_",
 )
-_PLAIN = (str, int, float, bool, type(None))
+# Where a file keeps what the draw has learned from rows.
+_LEARNED = "learned-"
 # What a header of wrong values makes of the code that reads it.
 _NONSENSE = (
     KeyError,
@@ -151,13 +148,7 @@ def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "facts": {name: _number(getattr(estimator, name)) for name in _FACTS},
         "n_rows": int(getattr(estimator, "_n_rows", 0)),
     }
-    if frozen.bins is not None:
-        _save_bins(frozen.bins, "bins", arrays)
-    if frozen.selected is not None:
-        header["pool"] = frozen.selected.pool
-        arrays["selected"] = frozen.selected.indices
-        if frozen.selected.factors is not None:
-            arrays["factors"] = frozen.selected.factors
+    arrays.update({f"{_LEARNED}{name}": array for name, array in frozen.pack().items()})
     if hasattr(estimator, "adaptation_"):
         header["adaptation"] = _describe_adaptation(estimator.adaptation_, arrays)
     elif "_plain" in vars(estimator):
@@ -208,11 +199,8 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
             f"version {header['version']}, which wrote the file. Load it with that version, or fit "
             "again."
         )
-    if frozen.basis.sparse:
-        frozen = replace(frozen, bins=_load_bins(frozen.draw, "bins", arrays))
-    if "pool" in header:
-        selected = Selected(int(header["pool"]), arrays["selected"], arrays.get("factors"))
-        frozen = replace(frozen, selected=selected)
+    learned = [name for name in arrays if name.startswith(_LEARNED)]
+    frozen = frozen.unpack({name.removeprefix(_LEARNED): arrays[name] for name in learned})
     estimator._set_frozen(frozen)
     estimator.model_ = Model(frozen, arrays["weights"], arrays["intercept"])
     estimator.n_features_in_ = header.get("n_features_in", frozen.n_inputs)
@@ -285,35 +273,16 @@ def _parameters(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]
 
 def _encode(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
     """A value as JSON; arrays go into the archive under the name of their place."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, _PLAIN):
-        return value
     if isinstance(value, np.ndarray):
-        arrays[place] = _storable(value)
-        return {"array": place}
+        value = _storable(value)
     if isinstance(value, type | np.dtype):
         return np.dtype(value).name
-    if isinstance(value, list | tuple):
-        items = [_encode(item, f"{place}-{k}", arrays) for k, item in enumerate(value)]
-        return {"list": items, "tuple": isinstance(value, tuple)}
     if isinstance(value, dict):
         pairs = [
             [_encode(key, f"{place}-key", arrays), _encode(item, f"{place}-{k}", arrays)]
             for k, (key, item) in enumerate(value.items())
         ]
         return {"dict": pairs}
-    if isinstance(value, Basis) and type(value).__name__ in bases.__all__:
-        if isinstance(value, bases.Custom):
-            raise ValueError(
-                "A Custom basis is made of functions, which cannot be stored safely: keep the code "
-                "and fit again, or use pickle."
-            )
-        own = value.get_params(deep=False)
-        held = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
-        return {"basis": type(value).__name__, "fields": held}
-    if type(value) is Reweighted:
-        return {"selection": "Reweighted", "fields": value.get_params()}
     if isinstance(value, Adapt):
         return {"adapt": value.get_params()}
     for kind, module in (("constraint", constraints), ("loss", losses)):
@@ -321,27 +290,17 @@ def _encode(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
             own = vars(value)
             held = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
             return {kind: type(value).__name__, "fields": held}
-    raise ValueError(f"{place}={value!r} cannot be stored in a model file.")
+    return to_json(value, place, arrays)
 
 
 def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    if not isinstance(value, dict):
-        return value
-    if "array" in value:
-        return arrays[value["array"]]
-    if "list" in value:
-        items = [_decode(item, arrays) for item in value["list"]]
-        return tuple(items) if value["tuple"] else items
+    if not isinstance(value, dict) or value.keys() & {"array", "list", "basis"}:
+        return from_json(value, arrays)
     if "dict" in value:
         return {_decode(key, arrays): _decode(item, arrays) for key, item in value["dict"]}
     if "adapt" in value:
         return Adapt(**value["adapt"])
     held = {name: _decode(item, arrays) for name, item in value["fields"].items()}
-    if "basis" in value:
-        # Only names of the library: a file cannot ask for anything else.
-        return _known(bases, bases.__all__, value["basis"])(**held)
-    if "selection" in value:
-        return Reweighted(**held)
     if "constraint" in value:
         return _known(constraints, ("SupBall", "L2Ball"), value["constraint"])(**held)
     names = {type(loss).__name__ for loss in losses.LOSSES.values()}
@@ -352,30 +311,6 @@ def _known(module: Any, names: Any, name: str) -> Any:
     if name not in names:
         raise ModelFileError(f"The model file names {name!r}, which this version does not know.")
     return getattr(module, name)
-
-
-def _save_bins(draw: Draw, place: str, arrays: dict[str, np.ndarray]) -> None:
-    """The bins that a draw of Binning has learned, also inside a Union."""
-    if isinstance(draw.basis, Binning):
-        table = draw.theta["table"]
-        arrays[f"{place}-names"], arrays[f"{place}-offsets"] = table.names, table.offsets
-    elif isinstance(draw.basis, Union):
-        for k, part in enumerate(draw.theta["parts"].parts):
-            if part is not None:
-                _save_bins(part, f"{place}-{k}", arrays)
-
-
-def _load_bins(draw: Draw, place: str, arrays: dict[str, np.ndarray]) -> Draw:
-    if isinstance(draw.basis, Binning):
-        names, offsets = arrays[f"{place}-names"], arrays[f"{place}-offsets"]
-        table = BinTable([names[a:b] for a, b in itertools.pairwise(offsets)])
-        draw.theta["table"] = table
-    elif isinstance(draw.basis, Union):
-        parts = draw.theta["parts"].parts
-        for k, part in enumerate(parts):
-            if part is not None:
-                parts[k] = _load_bins(part, f"{place}-{k}", arrays)
-    return draw
 
 
 def _number(value: Any) -> Any:

@@ -15,16 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from kitchensinks.features.bases import (
-    Basis,
-    Binning,
-    Custom,
-    Fourier,
-    Maxout,
-    ReLU,
-    Sigmoid,
-    Union,
-)
+from kitchensinks.features.bases import Basis, Binning, Union
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.law.candidates import (
@@ -60,9 +51,7 @@ _NEAR, _CLOSE, _BETTER = 1.05, 1.15, 0.985
 
 def adaptable(basis: Basis) -> bool:
     """Whether learned scales of the columns change the features of a basis."""
-    if isinstance(basis, Union):
-        return all(adaptable(part) for part in basis.bases)
-    return isinstance(basis, Binning | Fourier | ReLU | Sigmoid | Maxout | Custom)
+    return basis.rescales
 
 
 def choose(
@@ -78,13 +67,13 @@ def choose(
     bandwidth of its own where it is a number; stages: a fit of dense features and then of bins to
     what they leave may be looked at.
     """
-    only = None if basis is None else _kernel_of(basis)
+    only = None if basis is None else basis.metric
     agop = task.settings.law == "agop"
     kernel = only or ("gaussian" if agop else "laplacian")
-    bins = kernel == "laplacian" and not dense and not isinstance(basis, Fourier)
+    bins = kernel == "laplacian" and not dense and (basis is None or basis.sparse)
     error, short = best_map(task, kernel, _TRIED[task.wide], bins)
     found = by_gradients(task, short, basis) if agop else settled(task, short)
-    if basis is not None and not _takes_factor(basis):
+    if basis is not None and not basis.open_bandwidth:
         return _with_basis(task, dtype, basis, found)
     candidates = _candidates(task, basis, short, found, HOPELESS * error, bins)
     least = min(candidate.error for candidate in candidates)
@@ -125,13 +114,13 @@ def _candidates(
         score = try_sparse(task, found) if sparse else try_dense(task, found, limit)
         candidates.append(Candidate.of(task, score, sparse, found))
 
-    gaussian = basis is None or _kernel_of(basis) == "gaussian"
+    gaussian = basis is None or basis.metric == "gaussian"
     if task.wide and task.n_inputs <= MOST_TURNED and gaussian and not agop:
         for other in turned(task, tuple(dict.fromkeys([*_TURNED, short.map]))):
             add(other)
     if bins:
         add(found, sparse=True)
-    if not isinstance(basis, Binning):
+    if basis is None or not basis.sparse:
         add(found)
     if basis is None and not agop:
         least = min(one.score.error for one in candidates)
@@ -184,19 +173,6 @@ def _in_stages(task: Task, dtype: Any, both: Stages) -> tuple[Frozen, Any, Adapt
     )
 
 
-def _kernel_of(basis: Basis) -> str:
-    """The kernel whose scales are learned for a basis."""
-    by_columns = isinstance(basis, Fourier) and basis.spectrum in ("laplacian", "cauchy")
-    return "laplacian" if by_columns or isinstance(basis, Binning) else "gaussian"
-
-
-def _takes_factor(basis: Basis) -> bool:
-    """Whether the learned scales have the units of the basis's own bandwidth, still open."""
-    if not isinstance(basis, Binning | Fourier) or basis.unresolved() is None:
-        return False
-    return isinstance(basis, Binning) or basis.spectrum in ("laplacian", "gaussian")
-
-
 def _with_basis(
     task: Task, dtype: Any, basis: Basis, found: Found
 ) -> tuple[Frozen, Any, Adaptation]:
@@ -235,7 +211,7 @@ def _frozen(
         second,
     )
     frozen = Frozen(scaler, basis, task.seed, scaler.width, count, np.dtype(dtype))
-    return *frozen.tabulated_and_found(task.source, task.weights), record
+    return *frozen.with_bins(task.source, task.weights), record
 
 
 def importances(task: Task, scaler: Warp, kernel: str) -> Floats:
