@@ -77,7 +77,7 @@ def same_value(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, list | tuple):
         listed = isinstance(theirs, list | tuple) and len(mine) == len(theirs)
         return listed and all(map(same_value, mine, theirs))
-    if isinstance(mine, np.ndarray):
+    if isinstance(mine, np.ndarray) or isinstance(theirs, np.ndarray):
         return np.array_equal(mine, theirs)
     if hasattr(mine, "__code__"):
         return hasattr(theirs, "__code__") and same_value(_contents(mine), _contents(theirs))
