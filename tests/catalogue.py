@@ -75,8 +75,7 @@ BASES = [
 def drawn(basis, rows, seed, n_components, dtype=np.float64, start=0):
     """Draws of a basis, with what they learn from the rows."""
     draw = basis.draw(seed, rows.shape[1], n_components, dtype, start=start)
-    learned = basis.learn_draw(draw, rows)
-    return draw if learned is None else learned
+    return basis.learn_draw(draw, rows)
 
 
 def name_of(basis) -> str:

@@ -177,6 +177,19 @@ def test_the_plain_reweighting_does_not_keep_the_kernel(basis):
     assert corrected.max() < 5
 
 
+@pytest.mark.parametrize("correction", [True, False])
+def test_a_file_keeps_places_and_factors_alone(correction):
+    basis = Reweighted(ks.Fourier(gamma=0.3), pool=5, correction=correction)
+    chosen = chosen_draw(basis, 0, 20, ROWS, dtype=np.float32)
+    packed = basis.pack(chosen)
+    assert set(packed) == ({"places", "factors"} if correction else {"places"})
+    again = basis.unpack(basis.draw(0, 4, 20, np.float32), packed)
+    np.testing.assert_array_equal(again.features(ROWS), chosen.features(ROWS))
+    for wrong in (packed["places"][:-1], packed["places"] - 100, packed["places"] + 100):
+        with pytest.raises(ValueError, match="need 20 below 100"):
+            basis.unpack(basis.draw(0, 4, 20), {**packed, "places": wrong})
+
+
 # Rows.
 
 

@@ -87,8 +87,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         self.seed_ = seed_of(self.random_state)
         self.basis_ = basis.resolve(*subsample(X, sample_weight, SAMPLE_ROWS, self.seed_))
         draw = self.basis_.draw(self.seed_, X.shape[1], n_components, X.dtype)
-        learned = self.basis_.learn_draw(draw, X, sample_weight)
-        self.draw_: Draw = draw if learned is None else learned
+        self.draw_: Draw = self.basis_.learn_draw(draw, X, sample_weight)
         self._n_features_out = self.draw_.n_columns
         return self
 

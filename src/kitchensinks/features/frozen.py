@@ -1,4 +1,4 @@
-"""Rows, through scaler and draw, to features: frozen once, then in blocks of bounded size."""
+"""What turns rows into features: scaler, resolved basis, draw."""
 
 import math
 from collections.abc import Iterator
@@ -125,9 +125,9 @@ class Frozen:
 
     @property
     def held(self) -> bool:
-        """Whether the whole draw is kept in memory: it is small, or was learned from rows."""
+        """Whether the whole draw is kept in memory: it is small, or rows decide on part of it."""
         size = self.dtype.itemsize * self.n_inputs * self.n_components
-        return self.learned is not None or size <= HELD_DRAW
+        return self.basis.learns_draw or self.learned is not None or size <= HELD_DRAW
 
     @cached_property
     def draw(self) -> Draw:
@@ -155,7 +155,7 @@ class Frozen:
 
     @cached_property
     def n_columns(self) -> int:
-        if self.learned is None and not self.basis.sparse:
+        if self.learned is None and not self.basis.learns_draw:
             return self.basis.n_columns(self.n_components)
         return self.draw.n_columns
 

@@ -39,7 +39,7 @@ def spectrum(basis: Basis, rows: Any, weights: Any = None) -> Floats:
     return eigen(gram)[0][::-1]
 
 
-class Law(NamedTuple):
+class DecayRate(NamedTuple):
     """A fitted law of decay, and the root-mean-square error of log λ under it."""
 
     scale: float
@@ -54,8 +54,8 @@ class Decay(NamedTuple):
     subexponential: λ_i ≤ scale·exp(−rate·i^(1/d)), its c₃ and c₄.
     """
 
-    polynomial: Law
-    subexponential: Law
+    polynomial: DecayRate
+    subexponential: DecayRate
 
     @property
     def better(self) -> str:
@@ -88,12 +88,12 @@ def decay_rates(eigenvalues: Any, n_inputs: int) -> Decay:
     return Decay(_law(np.log(index), values), _law(index ** (1.0 / n_inputs), values))
 
 
-def _law(place: Floats, values: Floats) -> Law:
+def _law(place: Floats, values: Floats) -> DecayRate:
     """log λ = log scale − rate·place."""
     logs = np.log(values)
     slope, level = np.polyfit(place, logs, 1)
     error = math.sqrt(np.square(logs - slope * place - level).mean())
-    return Law(math.exp((logs - slope * place).max()), -float(slope), error)
+    return DecayRate(math.exp((logs - slope * place).max()), -float(slope), error)
 
 
 class Suggestion(NamedTuple):

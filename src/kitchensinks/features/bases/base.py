@@ -213,12 +213,12 @@ class Basis(BaseEstimator):
         rows: Any,
         weights: Floats | None = None,
         scaler: "Scaler | None" = None,
-    ) -> Draw | None:
+    ) -> Draw:
         """The draw with what these rows (n, d) of weights (n,) decide: the bins that they occupy,
-        or which draws are taken. Rows go through the scaler first. None where the seed says all.
+        or which draws are taken. Rows go through the scaler first.
         """
         if not self.sparse:
-            return None
+            return draw
         widest = max(draw.n_inputs, draw.n_components)
 
         def blocks() -> Iterator[Any]:

@@ -217,7 +217,11 @@ class Reweighted(Basis):
         return places if draw.factors is None else {**places, "factors": draw.factors}
 
     def unpack(self, draw: Draw, arrays: Arrays) -> Draw:
-        places = arrays["places"]
+        places, most = arrays["places"], int(self.pool) * draw.n_components
+        if places.shape != (draw.n_components,) or places.min() < 0 or places.max() >= most:
+            raise ValueError(
+                f"places of shape {places.shape}: need {draw.n_components} below {most}"
+            )
         pool = Pool(self.inner, draw.seed, draw.n_inputs, int(places.max()) + 1)
         return pool.choose(places, arrays.get("factors"), draw.dtype)
 
