@@ -61,7 +61,7 @@ _TYPES: dict[str, type] = {
 }
 # Fields that belong to one run, or that a file does without: they come back as their defaults.
 _LEFT_OUT = {
-    State: {"columns", "sums", "sample", "posterior_of_few", "growth"},
+    State: {"sums", "sample", "posterior_of_few", "growth"},
     Settings: {"keys", "one", "progress", "checkpoint"},
 }
 # What a header of wrong values makes of the code that reads it.
@@ -108,7 +108,7 @@ def save(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> Non
         "version": kitchensinks.__version__,
         "kind": kind,
         "parameters": _parameters(estimator, state.law.features.seed, arrays),
-        "state": _encode(state, "state", arrays),
+        "state": _encode(replace(state, columns=None), "state", arrays),
         "n_features_in": int(estimator.n_features_in_),
     }
     if hasattr(estimator, "feature_names_in_"):
@@ -125,7 +125,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Read an estimator that `save` wrote; it predicts as it did, and can be refitted.
 
     >>> import tempfile, kitchensinks as ks
-    >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=5).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=5)
+    >>> model = model.fit([[0.0], [1.0], [2.0]], [0, 1, 2])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ks.save(model, f"{folder}/model.sinks")
     ...     ks.load(f"{folder}/model.sinks").predict([[1.0]]) == model.predict([[1.0]])
@@ -138,7 +139,8 @@ def open_model(path: str | os.PathLike[str]) -> Saved:
     """Read all that a model file holds, or an error where it is damaged or makes no sense.
 
     >>> import tempfile, kitchensinks as ks
-    >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=5).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=5)
+    >>> model = model.fit([[0.0], [1.0], [2.0]], [0, 1, 2])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ks.save(model, f"{folder}/model.sinks", notes={"target": "height"})
     ...     open_model(f"{folder}/model.sinks").notes
