@@ -18,12 +18,11 @@ from sklearn.utils.validation import (
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis, Draw, Fourier
 from kitchensinks.features.bases.base import check_count
-from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.frozen import Frozen, Look
 from kitchensinks.features.reweighted import Reweighted, check_selection
-from kitchensinks.tables import advice, block_slices, check_size, subsample
+from kitchensinks.tables import advice, block_slices, check_size
 
 # Rows that a data-dependent law is learned from.
-SAMPLE_ROWS = 2000
 # Entries of the features of one block of rows.
 _BLOCK_ENTRIES = 2**22
 
@@ -90,7 +89,10 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
         self.seed_ = seed_of(self.random_state)
-        self.basis_ = basis.resolve(*subsample(X, sample_weight, SAMPLE_ROWS, self.seed_))
+        asked = basis.unresolved() is not None
+        look = Look.of(X, sample_weight, self.seed_, standardize=False, asked=asked)
+        frozen = Frozen.of_look(look, basis, self.seed_, X.shape[1], n_components, X.dtype)
+        self.basis_ = frozen.basis
         if self.selection is None:
             draw = self.basis_.draw(self.seed_, X.shape[1], n_components, X.dtype)
         else:

@@ -13,7 +13,7 @@ from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.leverage import Operator, Pool, check_mu, require_dense
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.features.spectrum import balanced_mu
-from kitchensinks.numerics.words import Words, check_seed
+from kitchensinks.numerics.words import Stream, Words, check_seed
 from kitchensinks.tables.keys import row_keys
 
 Floats = NDArray[np.float64]
@@ -21,8 +21,6 @@ Floats = NDArray[np.float64]
 # A share of the rows is never more than this many (and fewer of very wide rows).
 MOST_ROWS = 2000
 _MOST_ENTRIES, _FEWEST_ROWS = 2**24, 100
-# The words that choose rows and candidates: apart from those of the draws themselves.
-_STREAM = 2**32
 
 
 class Selected(NamedTuple):
@@ -153,7 +151,7 @@ class Reweighted(BaseEstimator):
         basis.require_resolved()
         require_dense(basis)
         n_components = check_count("n_components", n_components)
-        words = Words(check_seed(seed), 0, _STREAM)
+        words = Words(check_seed(seed), 0, Stream.REWEIGHTED)
         sample, sample_weights = self.sample(rows, weights, int(words.raw(1)[0]))
         if scaler is not None:
             sample = scaler.apply(sample, np.float64)

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks
 from kitchensinks.fitting.keeping import Checkpoint
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.constraints import Constraint, SupBall
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import BlockSums, Moments, NormalEquations
@@ -285,7 +285,7 @@ def sample_moments(
 
     One walk: the features are kept if they can be.
     """
-    order = Words(settings.seed, 0, stream=5).permutation(space.n_rows)
+    order = Words(settings.seed, 0, Stream.PRECONDITIONER).permutation(space.n_rows)
     if weights is not None:
         order = order[weights[order] > 0.0]
     chosen = np.zeros(space.n_rows, dtype=bool)

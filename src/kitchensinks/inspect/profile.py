@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 
 from kitchensinks.estimators.transform import check_basis, seed_of
 from kitchensinks.features.bases import Basis, Maxout
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables import densify, numeric_rows
 
 Floats = NDArray[np.float64]
@@ -74,5 +74,5 @@ def distance_profile(
 
 def _circle(count: int, seed: int) -> Floats:
     """Independent uniform points of the unit circle; a stream of their own, not the draw's."""
-    angle = 2.0 * np.pi * Words(seed, 0, stream=5).uniform(count)
+    angle = 2.0 * np.pi * Words(seed, 0, Stream.DISTANCE_PROFILE).uniform(count)
     return np.column_stack([np.cos(angle), np.sin(angle)])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kitchensinks.law.maps import short_runs
 from kitchensinks.law.record import Adapt
 from kitchensinks.law.task import POOL, Task
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Places, Text, words_of
 from kitchensinks.tables.means import NO_FOLDS, learn_means
@@ -65,7 +65,8 @@ def encode(
     if len(counted) < _FEWEST_ROWS or len(tried) == 1 or constant:
         return tried[0]
     if len(counted) > POOL:
-        counted = np.sort(counted[Words(0, 0, stream=9).permutation(len(counted))[:POOL]])
+        order = Words(0, 0, Stream.ENCODING_SAMPLE).permutation(len(counted))
+        counted = np.sort(counted[order[:POOL]])
     own = None if weights is None else weights[counted]
     errors = []
     classes = kind == "classification"

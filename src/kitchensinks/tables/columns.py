@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.encoders import ENCODERS, Category, Date, Encoder, Number, Text, words_of
 from kitchensinks.tables.table import Table, arrow, digest
 
-# Rows that a recipe is learned from, and runs of neighbours that they come in.
-SAMPLE_ROWS, _RUNS = 20_000, 32
+# Rows that a recipe is learned from.
+_MOST_ROWS = 20_000
+# Runs of neighbours that these rows come in.
+_RUNS = 32
 # Text of no more different values is a category.
 _FEW = 40
 
@@ -148,11 +151,11 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
     """Rows from all over the table, in runs of neighbours, as one Arrow table."""
     pa = arrow()
     n_rows = table.n_rows
-    if n_rows <= SAMPLE_ROWS:
+    if n_rows <= _MOST_ROWS:
         return pa.Table.from_batches(table.batches(names))
-    size = SAMPLE_ROWS // _RUNS
+    size = _MOST_ROWS // _RUNS
     # One run in each of equal stretches, at a place of its own in each.
-    shifts = np.random.Philox(key=[seed, 0]).random_raw(_RUNS) % np.uint64(n_rows // _RUNS - size)
+    shifts = Words(seed, 0, Stream.COLUMN_SAMPLE).raw(_RUNS) % np.uint64(n_rows // _RUNS - size)
     starts = np.arange(_RUNS) * (n_rows // _RUNS) + shifts.astype(np.int64)
     parts: list[Any] = []
     # A file that can be entered anywhere is read from the start of each run; others are walked.

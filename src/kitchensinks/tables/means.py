@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Encoder, Means, Text, words_of
 from kitchensinks.tables.table import Table
@@ -42,7 +42,7 @@ NO_FOLDS = Folds((), np.zeros(0, dtype=np.int8))
 
 def fold_of(places: NDArray[np.int64]) -> NDArray[np.int64]:
     """The fold of each row, by its number: of five neighbours each is in another, at random."""
-    run = (places // FOLDS).astype(np.uint64) + Words(0, 0, stream=8).raw(1)
+    run = (places // FOLDS).astype(np.uint64) + Words(0, 0, Stream.TARGET_FOLDS).raw(1)
     run *= np.uint64(0x9E3779B97F4A7C15)
     run ^= run >> np.uint64(32)
     run *= np.uint64(0xBF58476D1CE4E5B9)
