@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 
 import kitchensinks as ks
-from kitchensinks.law import law
+from kitchensinks.law import choice
 
 QUICK = ks.Adapt(steps=6, batch=64, seconds=0.05)
 N_ROWS = 700
@@ -214,8 +214,8 @@ def test_batches_are_measured_by_the_law_of_the_first():
 
 @pytest.mark.parametrize("classes", [False, True])
 def test_two_stages_where_they_are_better(classes, monkeypatch, tmp_path):
-    monkeypatch.setattr(law, "_CLOSE", 100.0)
-    monkeypatch.setattr(law, "_BETTER", 100.0)
+    monkeypatch.setattr(choice, "_CLOSE", 100.0)
+    monkeypatch.setattr(choice, "_BETTER", 100.0)
     targets, new = (Y > 0, Y_NEW > 0) if classes else (Y, Y_NEW)
     kind = ks.KitchenSinkClassifier if classes else ks.KitchenSinkRegressor
     model = kind(adapt=QUICK, random_state=0).fit(X, targets)
@@ -230,7 +230,7 @@ def test_two_stages_where_they_are_better(classes, monkeypatch, tmp_path):
     if classes:
         np.testing.assert_array_equal(again.predict_proba(X_NEW), model.predict_proba(X_NEW))
     # Never kept where they are no better.
-    monkeypatch.setattr(law, "_BETTER", 0.0)
+    monkeypatch.setattr(choice, "_BETTER", 0.0)
     assert not isinstance(kind(adapt=QUICK, random_state=0).fit(X, targets).basis_, ks.Union)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from kitchensinks.features.bases import Binning
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.held_out import Split, least_held_out, too_few
-from kitchensinks.fitting.space import HELD_OUT, Fit, Settings, gathered, reporter, shares_of
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.space import HELD_OUT, Fit, gathered, reporter, shares_of
 from kitchensinks.numerics.bins import sum_into_bins, sum_of_bins
 from kitchensinks.problem.losses import Array
 from kitchensinks.solvers import Design, Problem, Solution, solve_nonsmooth, solve_smooth
@@ -184,7 +185,7 @@ def solve_sparse(
 ) -> Solution:
     """One fit with a given ridge; weights (n,) or None for ones."""
     shares = shares_of(weights, design.n_rows)
-    ridge = settings.loss.name == "squared" and settings.constraint is None
+    ridge = settings.loss.squared and settings.constraint is None
     if ridge and alpha > 0.0 and isinstance(design.features, BinnedFeatures):
         solution = binned_ridge(
             design.shared(shares > 0.0),

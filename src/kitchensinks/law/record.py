@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases.base import check_count, check_positive
+from kitchensinks.law.values import Law, Trial
 
 Floats = NDArray[np.float64]
 
@@ -101,20 +102,6 @@ def check_adapt(adapt: Any) -> Adapt | None:
     return adapt
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One thing that was tried: what, on how many rows, and its error.
-
-    error : squared error in units of the targets' variance: leave-one-out over batches in short
-        runs that compare maps, on held-out rows in all others.
-    """
-
-    stage: str
-    what: str
-    rows: int
-    error: float
-
-
 @dataclass(frozen=True, eq=False)
 class Adaptation:
     """What was learned, from what, and why it stopped.
@@ -136,6 +123,23 @@ class Adaptation:
     trials: tuple[Trial, ...]
     reason: str
     second: float = math.nan
+
+    @classmethod
+    def of(cls, law: Law) -> "Adaptation":
+        record, features = law.record, law.features
+        assert record is not None, "the law was learned"
+        return cls(
+            record.map,
+            repr(features.basis),
+            features.n_components,
+            record.factor,
+            law.ridge,
+            record.scales,
+            record.importances,
+            record.trials,
+            record.reason,
+            law.second,
+        )
 
     def __repr__(self) -> str:
         kept = self._kept()
