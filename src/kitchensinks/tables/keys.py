@@ -147,7 +147,7 @@ class RowSample:
     @property
     def shares(self) -> Floats:
         """The weights, up to one."""
-        return self.weights / self.weights.max()
+        return np.asarray(self.weights / self.weights.max())
 
     @property
     def highest(self) -> int | None:
