@@ -12,7 +12,6 @@ from kitchensinks.tables.table import arrow, check_schema
 
 # The types are those of the first bytes, and of as many at a few places further on.
 _LOOK_BYTES, _LOOKS = 2**20, 8
-_Row = tuple[int, bytes, str | None]
 
 
 class DelimitedTable(TextTable):
@@ -173,28 +172,28 @@ class DelimitedTable(TextTable):
         place = self.names.index(name)
         self.schema = self.schema.set(place, arrow().field(name, kind))
 
-    def _split(self, chunk: Chunk) -> Iterator[_Row]:
+    def _split(self, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
         """Rows by their first line: a row goes on while a quote is open."""
         kept, first = b"", chunk.line
         for number, data in enumerate(chunk.data.splitlines(keepends=True), chunk.line):
             kept += data
             if kept.count(b'"') % 2 == 0:
                 if kept.strip():
-                    yield first, kept, None
+                    yield first, kept
                 kept, first = b"", number + 1
         if kept.strip():
-            yield first, kept, None
+            yield first, kept
 
-    def _records(self, chunk: Chunk) -> Iterator[_Row]:
+    def _complaints(self, chunk: Chunk) -> Iterator[tuple[int, str]]:
         yield from self._sift(list(self._split(chunk)))
 
-    def _sift(self, rows: list[_Row]) -> Iterator[_Row]:
+    def _sift(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
         """Halve the rows until those that are bad stand alone."""
-        if self._parse(b"".join(data for _, data, _ in rows), self.names) is not None:
-            yield from rows
-        elif len(rows) == 1:
-            line, data, _ = rows[0]
-            yield line, data, self._complaint(data)
+        if self._parse(b"".join(data for _, data in rows), self.names) is not None:
+            return
+        if len(rows) == 1:
+            line, data = rows[0]
+            yield line, self._complaint(data)
         else:
             yield from self._sift(rows[: len(rows) // 2])
             yield from self._sift(rows[len(rows) // 2 :])

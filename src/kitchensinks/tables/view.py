@@ -1,6 +1,5 @@
 """Rows of a table as an array that is never whole in memory, and its target column."""
 
-import copy
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -39,12 +38,7 @@ class Rows:
 
     def __init__(self, table: Table, columns: Columns, folded: Folds | None = None) -> None:
         columns.check(table)
-        self.table = table
-        self._begin(columns, folded)
-
-    def _begin(self, columns: Columns, folded: Folds | None) -> None:
-        table = self.table
-        self.columns, self.folded = columns, folded
+        self.table, self.columns, self.folded = table, columns, folded
         self.shape = (table.n_rows, columns.width)
         self.dtype = columns.dtype
         self.unscaled = columns.unscaled
@@ -53,9 +47,7 @@ class Rows:
 
     def encoded(self, columns: Columns, folded: Folds) -> "Rows":
         """The same rows by another recipe."""
-        other = copy.copy(self)
-        other._begin(columns, folded)
-        return other
+        return Rows(self.table, columns, folded)
 
     def __len__(self) -> int:
         return self.shape[0]
