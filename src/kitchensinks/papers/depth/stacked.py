@@ -17,12 +17,12 @@ from sklearn.utils.validation import (
 )
 
 from kitchensinks.estimators import KitchenSinkRegressor
-from kitchensinks.estimators.transform import seed_of
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import spread_of
 from kitchensinks.features.scaling import Scaler, Spread
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.state import seed_of
 from kitchensinks.tables import numeric_weights
 from kitchensinks.tables.keys import row_keys
 
@@ -121,7 +121,9 @@ class _StackedSinks(BaseEstimator):
 
     def _layer(self, number: int) -> KitchenSinkRegressor:
         """One layer, with a draw of its own; the first is that of the seed itself."""
-        own = int(Words(self.seed_, number, stream=7).raw(1)[0]) if number else self.seed_
+        own = self.seed_
+        if number:
+            own = int(Words(self.seed_, number, Stream.STACKED_LAYERS).raw(1)[0])
         return KitchenSinkRegressor(
             self.basis,
             self.n_components,

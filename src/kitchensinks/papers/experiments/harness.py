@@ -7,7 +7,6 @@ replaced as a whole after every cell, so a run that is stopped goes on at the ne
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from kitchensinks.numerics.threads import threads
 from kitchensinks.papers.experiments.machine import commit, machine
 from kitchensinks.papers.experiments.study import Cell, Report, Results, Stopwatch, Study
 from kitchensinks.papers.experiments.tables import markdown
+from kitchensinks.tables.disk import atomic
 
 RESULTS, TABLE, FIGURE = "results.json", "table.md", "figure"
 
@@ -124,9 +124,8 @@ def _key(cell: Cell) -> str:
 def _write(path: Path, facts: dict[str, Any]) -> None:
     text = json.dumps(facts, indent=1, ensure_ascii=False)
     text = re.sub(r"\[[-+.\de,\s]+\]", lambda numbers: " ".join(numbers[0].split()), text)
-    temporary = path.with_suffix(".part")
-    temporary.write_text(text + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    with atomic(path) as file:
+        file.write_text(text + "\n", encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:
