@@ -18,7 +18,7 @@ from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held_out import Split
 from kitchensinks.fitting.space import HELD_OUT, Fit, Settings, space_of
-from kitchensinks.fitting.sparse import CALIBRATED, SparseDesign, solve_sparse, sparse_features
+from kitchensinks.fitting.sparse import CALIBRATED, solve_sparse, sparse_design
 from kitchensinks.fitting.squared import fit_squared
 from kitchensinks.problem.losses import Array
 
@@ -69,7 +69,7 @@ def fit_stages(
     """The fit with ridge settings.alpha on the first basis of a union and `second` on the other."""
     first, last = _stages(blocks)
     space = space_of(first.blocks, weights, settings)
-    design = SparseDesign(sparse_features(last.blocks), last.blocks.n_rows, last.blocks.n_columns)
+    design = sparse_design(last.blocks)
 
     def solve(own: Array | None, settings: Settings) -> tuple[Fit, Any, Array]:
         """Both stages on rows of these weights, and the scores of all rows."""
@@ -80,7 +80,7 @@ def fit_stages(
             scores[part] = FIRST_SHARE * (features @ one.weights + one.intercept)
         settings.progress("second stage")
         following = replace(settings, alpha=second)
-        two = solve_sparse(design, targets - scores, own, following, second, None)
+        two = solve_sparse(design, targets - scores, own, following, second)
         return one, two, scores + design.scores(two.weights) + two.intercept
 
     held_out = None

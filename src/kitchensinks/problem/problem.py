@@ -64,6 +64,23 @@ class Problem:
     mean: Array
     gram: Array | None
 
+    @classmethod
+    def without_gram(
+        cls,
+        design: Design,
+        loss: Loss,
+        targets: Array,
+        row_weights: Array,
+        alpha: float,
+        constraint: Constraint | None,
+        fit_intercept: bool,
+    ) -> "Problem":
+        """The problem of a design with too many columns for a Gram."""
+        mean = np.zeros(design.n_columns)
+        if fit_intercept:
+            mean = design.adjoint(row_weights[:, None])[:, 0]
+        return cls(design, loss, targets, row_weights, alpha, constraint, fit_intercept, mean, None)
+
     @property
     def bounded(self) -> bool:
         """Whether a penalty or a ball holds the weights, so that a finite gap exists."""
@@ -74,6 +91,17 @@ class Problem:
         """Z'(w∘y)."""
         weighted = self.design.each(_weighted, self.targets, self.row_weights)
         return self.design.adjoint(weighted)
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """The diagonal of the Gram, shape (K,)."""
+        return np.maximum(self.design.squares(self.row_weights) - self.mean**2, 0.0)
+
+    def gram_times(self, vector: Array) -> Array:
+        """The product of the Gram with vector (K, outputs), in one traversal."""
+        shares = self.row_weights
+        image = self.design.sweep(vector, lambda rows, scores: shares[rows, None] * scores)
+        return np.asarray(image - np.outer(self.mean, self.mean @ vector))
 
     @cached_property
     def scale(self) -> float:

@@ -26,6 +26,7 @@ from kitchensinks.problem.losses import Array, Kinked
 from kitchensinks.problem.problem import Callback, Problem, Solution
 from kitchensinks.solvers.implicit import ImplicitGram
 from kitchensinks.solvers.intercept import best_shift
+from kitchensinks.solvers.needs import Needs, kinked
 from kitchensinks.solvers.quadratic import FactoredGram, factored_gram
 
 # Over-relaxation: each step goes this much of the way.
@@ -40,6 +41,8 @@ ADMM_ITERATIONS = 100
 DAMPING = 1e-5
 # The multipliers move once a Newton step promises less than this part of the gap.
 INNER_TOL = 0.1
+
+NEEDS = Needs("solve_nonsmooth", smooth=False)
 
 
 def solve_nonsmooth(
@@ -56,12 +59,10 @@ def solve_nonsmooth(
     relative residuals of ADMM are below `tol`, or that the multipliers of the Newton phase, whose
     gradient is below `tol`, would give such a gap.
     """
-    loss = problem.loss
-    if not isinstance(loss, Kinked):
-        raise ValueError(f"loss={loss.name!r} is smooth: use solve_smooth.")
+    NEEDS.check(problem)
     factored = factored_gram(problem) if factored is None else factored
     first_pass = problem.design.passes
-    state = _Admm(problem, loss, factored)
+    state = _Admm(problem, kinked(problem.loss), factored)
     solver = "admm"
 
     def settled() -> bool:

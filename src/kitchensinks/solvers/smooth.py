@@ -20,6 +20,7 @@ from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.problem import Callback, Problem, Solution, responses, weighted_sums
 from kitchensinks.solvers.implicit import DiagonalGram
 from kitchensinks.solvers.intercept import best_shift, moved_scores
+from kitchensinks.solvers.needs import Needs
 from kitchensinks.solvers.quadratic import FactoredGram, factored_gram, minimise_quadratic
 
 # Told the best weights, and the score that they give the mean row.
@@ -38,6 +39,8 @@ INNER_ACCURACY = 1e-3
 DAMPING = 1e-7
 # The Hessian of the multinomial loss couples the classes: its diagonal alone is too small.
 COUPLING = 2.0
+
+NEEDS = Needs("solve_smooth", smooth=True)
 
 
 class _Point(NamedTuple):
@@ -94,8 +97,7 @@ def solve_smooth(
     quasi-Newton model promises to lower the objective by less than `tol` of it. Logistic,
     multinomial and exponential loss have no minimiser there if the classes separate: an error.
     """
-    if not problem.loss.smooth:
-        raise ValueError(f"loss={problem.loss.name!r} has kinks: use solve_nonsmooth.")
+    NEEDS.check(problem)
     factored = factored_gram(problem) if factored is None else factored
     steps: _Steps
     if problem.constraint is None:
