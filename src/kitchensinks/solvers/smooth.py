@@ -27,8 +27,9 @@ from kitchensinks.solvers.quadratic import FactoredGram, factored_gram, minimise
 Keep = Callable[[Array, Array], None]
 # Pairs of (step, change of gradient) that L-BFGS remembers.
 MEMORY = 20
-# ... and how many where each is large.
-SHORT, MANY_COLUMNS = 6, 10**6
+# Pairs that it remembers beyond MANY_COLUMNS columns, where each takes much memory.
+SHORT = 6
+MANY_COLUMNS = 10**6
 # A ball's steps may rise above the last objective, but not above the worst of these many.
 RECENT = 5
 # A step must gain this part of what its slope promises (Armijo).
@@ -99,25 +100,17 @@ def solve_smooth(
     """
     NEEDS.check(problem)
     factored = factored_gram(problem) if factored is None else factored
-    steps: _Steps
-    if problem.constraint is None:
-        steps = _RidgeSteps(problem, factored)
-    else:
-        steps = _BallSteps(problem, factored)
-
+    kind = _RidgeSteps if problem.constraint is None else _BallSteps
+    steps: _Steps = kind(problem, factored)
     first_pass = problem.design.passes
     point = _visit(problem, *(_nothing(problem) if start is None else start))
     best, bound = point, point.bound
     recent = deque([point.objective], maxlen=steps.recent)
-    converged = False
     iteration = 0
     while True:
         objective = float(best.objective.sum())
         gap = objective - float(bound.sum())
-        if callback is not None:
-            callback(iteration, objective, gap)
-        if keep is not None:
-            keep(best.weights, best.level)
+        _report(callback, keep, iteration, gap, best)
         converged = problem.close_enough(objective, gap, tol)
         if converged or iteration == max_iter:
             break
@@ -126,7 +119,7 @@ def solve_smooth(
         if newton and isinstance(factored, FactoredGram):
             steps = _NewtonSteps(problem, factored, steps.solver)
             point = best
-            recent = deque([point.objective], maxlen=1)
+            recent = deque([point.objective], maxlen=steps.recent)
         step = steps.propose(point, gap)
         if not problem.bounded and problem.close_enough(objective, -0.5 * step.promise.sum(), tol):
             converged = True
@@ -143,15 +136,10 @@ def solve_smooth(
         if point.objective.sum() <= best.objective.sum():
             best = point
 
-    shift = best_shift(problem, best.scores)
-    if not problem.loss.separable:
-        # Adding a number to the scores of all classes changes nothing: their intercepts sum to 0.
-        shift = shift - float(np.mean(best.level - problem.mean @ best.weights + shift))
-    scores = problem.design.each(moved_scores, best.scores, shift=shift)
-    objective = float(problem.objective(best.weights, scores).sum())
+    weights, intercept, objective = _with_intercept(problem, best)
     return Solution(
-        weights=best.weights,
-        intercept=best.level - problem.mean @ best.weights + shift,
+        weights=weights,
+        intercept=intercept,
         objective=objective,
         gap=max(0.0, objective - float(bound.sum())),
         iterations=iteration,
@@ -159,6 +147,26 @@ def solve_smooth(
         converged=converged,
         solver=steps.solver,
     )
+
+
+def _report(
+    callback: Callback | None, keep: Keep | None, iteration: int, gap: float, best: _Point
+) -> None:
+    if callback is not None:
+        callback(iteration, float(best.objective.sum()), gap)
+    if keep is not None:
+        keep(best.weights, best.level)
+
+
+def _with_intercept(problem: Problem, best: _Point) -> tuple[Array, Array, float]:
+    """Weights, the intercept that suits them best, and their objective."""
+    shift = best_shift(problem, best.scores)
+    if not problem.loss.separable:
+        # Adding a number to the scores of all classes changes nothing: their intercepts sum to 0.
+        shift = shift - float(np.mean(best.level - problem.mean @ best.weights + shift))
+    scores = problem.design.each(moved_scores, best.scores, shift=shift)
+    objective = float(problem.objective(best.weights, scores).sum())
+    return best.weights, best.level - problem.mean @ best.weights + shift, objective
 
 
 def _nothing(problem: Problem) -> tuple[Array, Array]:
