@@ -9,8 +9,9 @@ from scipy.linalg import cholesky, solve_triangular
 
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.space import GRAM_COPIES, HELD_OUT, Settings
+from kitchensinks.numerics.pairs import mirror
 from kitchensinks.problem.losses import Array
-from kitchensinks.problem.moments import Moments, NormalEquations, mirror
+from kitchensinks.problem.moments import Moments, NormalEquations
 from kitchensinks.solvers.path import RidgePath, alpha_grid
 from kitchensinks.tables.keys import hold_out
 
@@ -77,7 +78,7 @@ class Prefixes:
         apart = held.about(self.equations.mean)
         weight, level = apart.weight, self.equations.target
         gram = apart.gram / weight
-        mirror(gram)
+        mirror(gram.T)
         inner = self._whiten(self._whiten(gram).T)
         cross = self._whiten((apart.cross - np.outer(apart.first, level)) / weight)
         squares = (apart.squares - 2.0 * level * apart.targets) / weight + level**2
@@ -268,7 +269,7 @@ def _held_out_error(parts: dict[bool, Moments], settings: Settings) -> tuple[flo
     held = parts[True].about(equations.mean)
     weight, level = held.weight, equations.target
     gram = held.gram / weight
-    mirror(gram)
+    mirror(gram.T)
     cross = (held.cross - np.outer(held.first, level)) / weight
     squares = (held.squares - 2.0 * level * held.targets) / weight + level**2
     alphas = alpha_grid(float(np.trace(equations.gram)))

@@ -13,9 +13,7 @@ from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.design import SparseFeatures
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Problem, Solution
-from kitchensinks.solvers import solve_nonsmooth, solve_smooth
-from kitchensinks.solvers.binned import binned_ridge
-from kitchensinks.solvers.conjugate import solve_ridge
+from kitchensinks.solvers import binned_ridge, solve_nonsmooth, solve_ridge, solve_smooth
 from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
 from kitchensinks.tables import block_slices, densify
 
@@ -86,7 +84,7 @@ def fit_sparse(
         nonlocal last
         start = None if last is None else last.weights
         last = solve_sparse(design, targets, split.fitted, rough, alpha, start)
-        return design.scores(last.weights)[split.held] + last.intercept
+        return np.asarray(design.scores(last.weights)[split.held] + last.intercept)
 
     candidates = _ALPHAS if chosen else [float(settings.alpha)]
     alpha, tried, errors, held_out = least_held_out(candidates, scores_of, targets, split, settings)

@@ -1,9 +1,10 @@
-"""Two stages: ridge regression on dense features, then on the bins of what it leaves.
+"""Two stages: ridge regression on dense features, then on bins with targets y − ρ·f₁.
 
     f = ρ·f₁ + f₂,    f₁ = argmin Σw·(y − f)²/Σw + α₁‖β‖² over the dense features,
                       f₂ = argmin Σw·(y − ρ·f₁ − f)²/Σw + α₂‖β‖² over the bins.
 
-Each stage is convex and certified by itself; ρ < 1 leaves the second something to average with.
+Each stage is convex and certified by itself. With ρ < 1 a share of what the first stage explains is
+left to the second, so that the two are averaged.
 The features are those of ``Union([dense, bins])``, so that the model is one like any other.
 """
 
@@ -22,7 +23,7 @@ from kitchensinks.fitting.sparse import CALIBRATED, solve_sparse, sparse_design
 from kitchensinks.fitting.squared import fit_squared
 from kitchensinks.problem.losses import Array
 
-# ρ: measured with census, house prices and computer activity, on rows held out of training.
+# ρ, chosen on held-out rows of census, house prices and computer activity.
 FIRST_SHARE = 0.7
 
 
