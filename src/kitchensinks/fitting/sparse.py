@@ -1,4 +1,4 @@
-"""Many sparse columns (Binning): every loss and ball without a Gram, by products with the rows."""
+"""Many sparse columns (Binning): every loss and constraint without a Gram, by products alone."""
 
 from dataclasses import replace
 from typing import Any
@@ -28,7 +28,7 @@ _ROUGH = 1e-2
 SETTLED = 2e-3
 # Rows that calibrate probabilities where the ridge is given.
 CALIBRATED = 10_000
-# A share of the rows that the weights can do without.
+# Held-out rows below this share of all rows are left out of the final fit too.
 _NEGLIGIBLE = 0.05
 
 
@@ -59,8 +59,8 @@ def fit_sparse(
     ridge steps are conjugate gradients. All are certified as their dense counterparts are.
 
     The ridge is chosen on a held-out fifth of the rows, and probabilities are calibrated there, or
-    on 10,000 rows where the ridge is given. The last fit starts from the weights found without
-    them; where they are less than a twentieth of all rows, those weights are the last ones.
+    on 10,000 rows where the ridge is given. The final fit starts from the weights found
+    without them; where they are less than a twentieth of all rows, those weights are final.
     """
     design = sparse_design(blocks)
     chosen = settings.alpha == "auto"
@@ -75,7 +75,7 @@ def fit_sparse(
         alpha = float(settings.alpha)
         solution = solve_sparse(design, targets, weights, settings, alpha)
         return Fit(solution.weights, solution.intercept, alpha, solution)
-    # Where next to no rows are held out, the fit without them is the last one.
+    # Where few rows are held out, the fit without them is the final one.
     final = not chosen and share <= _NEGLIGIBLE
     rough = settings if final else replace(settings, tol=max(_ROUGH, settings.tol))
     last: Solution | None = None

@@ -351,8 +351,7 @@ class _Multipliers:
         problem = self.problem
         shrink = 1.0
         if problem.constraint is not None:
-            order = np.inf if isinstance(problem.constraint, SupBall) else 2
-            size = float(np.linalg.norm(self.weights[:, 0], order))
+            size = float(problem.constraint.norm(self.weights[:, 0]))
             shrink = min(1.0, problem.constraint.radius / max(size, np.finfo(float).tiny))
         weights, scores = shrink * self.weights, shrink * (self.scores - self.intercept)
         shift = best_shift(problem, scores)

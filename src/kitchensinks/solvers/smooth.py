@@ -103,7 +103,7 @@ def solve_smooth(
     kind = _RidgeSteps if problem.constraint is None else _BallSteps
     steps: _Steps = kind(problem, factored)
     first_pass = problem.design.passes
-    point = _visit(problem, *(_nothing(problem) if start is None else start))
+    point = _visit(problem, *(_zero_weights(problem) if start is None else start))
     best, bound = point, point.bound
     recent = deque([point.objective], maxlen=steps.recent)
     iteration = 0
@@ -169,7 +169,7 @@ def _with_intercept(problem: Problem, best: _Point) -> tuple[Array, Array, float
     return best.weights, best.level - problem.mean @ best.weights + shift, objective
 
 
-def _nothing(problem: Problem) -> tuple[Array, Array]:
+def _zero_weights(problem: Problem) -> tuple[Array, Array]:
     """Weights of zero with their best level."""
     weights = np.zeros((problem.design.n_columns, problem.targets.shape[1]))
     return weights, best_shift(problem, problem.design.each(np.zeros_like, problem.targets))
@@ -334,18 +334,14 @@ class _BallSteps:
         self.curvature: Array | None = None
 
     def propose(self, point: _Point, gap: float) -> _Step:
-        problem, inner = self.problem, self.problem.column_sum
-        curvature = self.curvature
-        if curvature is None:
-            curvature = point.curvature
+        problem = self.problem
+        curvature = point.curvature if self.curvature is None else self.curvature
         linear = curvature * self.factored.apply(point.weights) - point.gradient
         target = self.factored.solve(
             curvature, linear, problem.alpha, problem.constraint, accuracy=INNER_ACCURACY * gap
         )
         weights, level = target - point.weights, -point.pull / curvature
-        ridge = problem.alpha * (target**2 - point.weights**2)
-        slope = np.vstack([point.gradient * weights + ridge, point.pull * level])
-        return _Step(weights, level, np.minimum(inner(slope), 0.0))
+        return _promised(problem, point, weights, level)
 
     def learn(self, old: _Point, new: _Point) -> None:
         """c = change of gradient · step / step'(G ⊕ 1)step, near the mean curvature."""
@@ -357,6 +353,13 @@ class _BallSteps:
         measured = np.divide(bend, size, out=usual.copy(), where=size > 0.0)
         trust = self.factored.trust
         self.curvature = np.clip(measured, usual / trust, usual * trust)
+
+
+def _promised(problem: Problem, point: _Point, weights: Array, level: Array) -> _Step:
+    """A move with its promise: the slope of the loss along it, and the change of the ridge."""
+    ridge = problem.alpha * ((point.weights + weights) ** 2 - point.weights**2)
+    slope = np.vstack([point.gradient * weights + ridge, point.pull * level])
+    return _Step(weights, level, np.minimum(problem.column_sum(slope), 0.0))
 
 
 class _NewtonSteps:
@@ -402,16 +405,14 @@ class _NewtonSteps:
             weights[:, output] = target - own
             if problem.fit_intercept:
                 level[output] = -point.pull[output] / total - beyond @ weights[:, output]
-        ridge = problem.alpha * ((point.weights + weights) ** 2 - point.weights**2)
-        slope = np.vstack([point.gradient * weights + ridge, point.pull * level])
-        return _Step(weights, level, np.minimum(problem.column_sum(slope), 0.0))
+        return _promised(problem, point, weights, level)
 
     def learn(self, old: _Point, new: _Point) -> None:
         """Nothing is carried over: the next Hessian is formed anew."""
 
 
 def _refuse_separation(problem: Problem, scores: Any) -> None:
-    """Raise where the loss can fall to zero for ever: no minimiser exists."""
+    """Raise where the loss approaches zero without reaching it: no minimiser exists."""
     if problem.bounded or problem.loss.attained:
         return
     separated = problem.design.reduce(
@@ -425,6 +426,6 @@ def _refuse_separation(problem: Problem, scores: Any) -> None:
     if np.any(separated):
         raise ValueError(
             f"loss={problem.loss.name!r} with alpha=0 and constraint=None: the features separate "
-            "the classes, so the weights grow for ever and no minimiser exists. Give alpha a "
+            "the classes, so the weights grow without bound and no minimiser exists. Give alpha a "
             "positive value, or a constraint such as SupBall or L2Ball."
         )
