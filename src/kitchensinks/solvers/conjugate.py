@@ -32,7 +32,7 @@ _AIM = 0.5
 # A restart that leaves more than this share of ‖r‖² has met the rounding of the products.
 _STALLED = 0.25
 
-NEEDS = Needs("solve_ridge", squared=True, ball=False)
+NEEDS = Needs("conjugate gradients", squared=True, ball=False)
 
 
 class Sums(NamedTuple):

@@ -42,7 +42,7 @@ _EPOCHS = 40
 # Golden sections that find the best point on a line.
 _GOLDEN, _SECTIONS = 0.6180339887498949, 12
 
-NEEDS = Needs("solve_coordinates", smooth=False, ridge=True, ball=False)
+NEEDS = Needs("coordinate ascent", smooth=False, ridge=True, ball=False)
 
 
 def solve_coordinates(

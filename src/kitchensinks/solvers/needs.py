@@ -14,8 +14,10 @@ class Needs:
     the squared loss alone. ridge: α > 0. bounded: a ridge or a ball. ball: whether the solver can
     keep the weights inside a ball.
 
-    >>> Needs("coordinate ascent", smooth=False, ridge=True, ball=False).words
-    'a loss with a kink, alpha > 0 and no constraint'
+    >>> from kitchensinks.problem.losses import Hinge
+    >>> problem = Problem(None, Hinge(), None, None, 0.0, None, True, None, None)
+    >>> Needs("coordinate ascent", smooth=False, ridge=True, ball=False).missing(problem)
+    ['alpha > 0, but alpha=0.0']
     """
 
     solver: str
@@ -25,38 +27,32 @@ class Needs:
     bounded: bool = False
     ball: bool = True
 
-    @property
-    def words(self) -> str:
-        """All that the solver needs, in words."""
-        words = {
-            "a smooth loss": self.smooth is True,
-            "a loss with a kink": self.smooth is False,
-            "loss='squared'": self.squared,
-            "alpha > 0": self.ridge,
-            "alpha > 0 or a constraint": self.bounded and not self.ridge,
-            "no constraint": not self.ball,
-        }
-        needed = [word for word, asked in words.items() if asked]
-        return " and ".join([*([", ".join(needed[:-1])] if needed[1:] else []), needed[-1]])
-
     def missing(self, problem: Problem) -> list[str]:
-        """What a problem has in place of what the solver needs; nothing where it applies."""
+        """What the solver needs and the problem lacks, in words; empty where it applies."""
         loss, smooth = problem.loss, problem.loss.smooth
         kind = "is smooth (use solve_smooth)" if smooth else "has a kink (use solve_nonsmooth)"
-        facts = {
-            f"loss={loss.name!r} {kind}": self.smooth not in (None, smooth),
-            f"loss={loss.name!r} is not squared": self.squared and not loss.squared,
-            f"alpha={problem.alpha!r}": self.ridge and problem.alpha <= 0.0,
-            "neither a ridge nor a constraint is given": self.bounded and not problem.bounded,
-            f"constraint={problem.constraint!r}": not self.ball and problem.constraint is not None,
-        }
-        return [fact for fact, lacking in facts.items() if lacking]
+        rules = [
+            (
+                self.smooth not in (None, smooth),
+                "a smooth loss" if self.smooth else "a loss with a kink",
+                f"loss={loss.name!r} {kind}",
+            ),
+            (self.squared and not loss.squared, "loss='squared'", f"loss={loss.name!r}"),
+            (self.ridge and problem.alpha <= 0.0, "alpha > 0", f"alpha={problem.alpha!r}"),
+            (self.bounded and not problem.bounded, "alpha > 0 or a constraint", "neither is given"),
+            (
+                not self.ball and problem.constraint is not None,
+                "no constraint",
+                f"constraint={problem.constraint!r}",
+            ),
+        ]
+        return [f"{need}, but {fact}" for lacking, need, fact in rules if lacking]
 
     def check(self, problem: Problem) -> None:
         """Raise where the problem is not one for this solver."""
         missing = self.missing(problem)
         if missing:
-            raise ValueError(f"{self.solver} needs {self.words}, but {' and '.join(missing)}.")
+            raise ValueError(f"{self.solver} needs {'; and '.join(missing)}.")
 
 
 def kinked(loss: Loss) -> Kinked:

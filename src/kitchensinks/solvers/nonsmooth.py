@@ -42,7 +42,7 @@ DAMPING = 1e-5
 # The multipliers move once a Newton step promises less than this part of the gap.
 INNER_TOL = 0.1
 
-NEEDS = Needs("solve_nonsmooth", smooth=False)
+NEEDS = Needs("ADMM", smooth=False)
 
 
 def solve_nonsmooth(

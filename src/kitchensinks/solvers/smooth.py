@@ -41,7 +41,7 @@ DAMPING = 1e-7
 # The Hessian of the multinomial loss couples the classes: its diagonal alone is too small.
 COUPLING = 2.0
 
-NEEDS = Needs("solve_smooth", smooth=True)
+NEEDS = Needs("quasi-Newton", smooth=True)
 
 
 class _Point(NamedTuple):

@@ -27,7 +27,7 @@ INNER = 0.3
 # Smoothed problems at most.
 MOST_WIDTHS = 12
 
-NEEDS = Needs("solve_smoothed", smooth=False, bounded=True)
+NEEDS = Needs("smoothing", smooth=False, bounded=True)
 
 
 @dataclass(frozen=True)
