@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.reweighted import Selected
-from kitchensinks.fitting.space import Fit, LeftOut, Settings, takes_span
+from kitchensinks.fitting.plan import Shape, takes_span
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.space import Fit, LeftOut
 from kitchensinks.problem.constraints import SupBall
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
@@ -87,7 +89,7 @@ def condense(blocks: FeatureBlocks, settings: Settings) -> tuple[FeatureBlocks, 
     selected = Selected(len(labels), first, factors)
     fewer = replace(frozen, n_components=len(first), selected=selected)
     condensed = FeatureBlocks(blocks.rows, fewer, blocks.memory_budget)
-    if takes_span(condensed, settings):
+    if takes_span(Shape.of(condensed), settings):
         return None
     return condensed, Groups(inverse, first, counts)
 

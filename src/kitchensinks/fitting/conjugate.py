@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import (
     Fit,
-    Settings,
     gram_noise,
     reporter,
     sample_moments,
@@ -18,24 +18,6 @@ from kitchensinks.fitting.space import (
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Problem
 from kitchensinks.solvers.conjugate import factored_preconditioner, solve_ridge
-
-# Conjugate gradients pay where there are this many rows for each feature, and enough features.
-CONJUGATE_ROWS, CONJUGATE_COLUMNS = 30, 1500
-
-
-def prefers_conjugate(blocks: FeatureBlocks, settings: Settings) -> bool:
-    """Many rows, a given ridge, features that can be kept: passes cost less than the Gram."""
-    if settings.solver == "conjugate":
-        return True
-    return (
-        settings.solver == "auto"
-        and settings.constraint is None
-        and settings.alpha != "auto"
-        and float(settings.alpha) > 0.0
-        and blocks.cached
-        and blocks.n_columns >= CONJUGATE_COLUMNS
-        and blocks.n_rows >= CONJUGATE_ROWS * blocks.n_columns
-    )
 
 
 def fit_conjugate(

@@ -8,7 +8,8 @@ import numpy as np
 from kitchensinks.features.bases import Binning
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.held_out import Split, least_held_out, too_few
-from kitchensinks.fitting.space import HELD_OUT, Fit, Settings, gathered, reporter, shares_of
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.space import HELD_OUT, Fit, gathered, reporter, shares_of
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.design import SparseFeatures
 from kitchensinks.problem.losses import Array
