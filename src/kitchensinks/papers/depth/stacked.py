@@ -240,7 +240,7 @@ class StackedSinksClassifier(ClassifierMixin, _StackedSinks):
         """The class of the largest score."""
         scores = self._scores(X)
         place = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_[place]
+        return np.asarray(self.classes_[place])
 
 
 def _shares(X: Any, weights: Floats | None, count: int, seed: int) -> NDArray[np.int64]:

@@ -4,8 +4,6 @@ A folder has `results.json` (every number), `table.md`, `figure.png` and `figure
 replaced as a whole after every cell, so a run that is stopped goes on at the next one.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -5,8 +5,6 @@ of m, the first q directions of a unit are its pool of q, and the leading corner
 factor is the factor of the corner.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,7 +17,7 @@ from kitchensinks.features.bases.projections import project
 from kitchensinks.fitting.growth import Prefixes
 from kitchensinks.papers.experiments.claims import Below, Claim, Near
 from kitchensinks.papers.experiments.data import load, part, percent_wrong
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 from kitchensinks.problem.moments import Moments, NormalEquations
 
 COUNTS = [100, 500, 1000, 5000, 10_000]
@@ -212,14 +210,3 @@ intercept, λ in the units of the paper's formula. A sixth of the training digit
 seeds, is held out to choose λ (of three strengths, from the least that float32 sums allow; m =
 10,000 takes the strength of m = 5000); then all 60,000 are fitted. A seed names 10,000 units of 16
 directions; smaller m and q are the first of them."""
-
-STUDY = Study(
-    name="maxout-table1",
-    source="Mroueh, Rennie & Goel 2015 (maxout), Table 1",
-    what="MNIST test error of ridge regression on random maxout features, by m and q",
-    minutes=40,
-    cells=cells,
-    run=run,
-    report=report,
-    needs=("mnist",),
-)

@@ -13,6 +13,8 @@ from kitchensinks.papers.experiments.claims import Claim, Values, spread
 
 # One run of the grid, such as {"data": "adult", "K": 100, "seed": 0}: what JSON can hold.
 Cell = dict[str, Any]
+# Values by an entry of their cells, or by a tuple of entries.
+Groups = dict[Any, list[Any]]
 
 
 class Results:
@@ -21,6 +23,8 @@ class Results:
     >>> results = Results([{"K": 10, "seed": 0, "error": 0.3}, {"K": 10, "seed": 1, "error": 0.2}])
     >>> results.values("error", K=10), results.unique("K"), results.mean("error", seed=1)
     ([0.3, 0.2], [10], 0.2)
+    >>> results.by("K", of="error")
+    {10: [0.3, 0.2]}
     """
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
@@ -41,6 +45,17 @@ class Results:
     def unique(self, key: str, **entries: Any) -> list[Any]:
         """The different values, in the order of the cells."""
         return list(dict.fromkeys(self.values(key, **entries)))
+
+    def by(self, *entries: str, of: str) -> Groups:
+        """The values of `of` for each combination of entries, in the order of the cells.
+
+        Keys are tuples, or plain values where one entry is named.
+        """
+        groups: Groups = {}
+        for row in self.rows:
+            key = tuple(row[entry] for entry in entries)
+            groups.setdefault(key if len(key) > 1 else key[0], []).append(row[of])
+        return groups
 
 
 @dataclass(frozen=True)
@@ -95,13 +110,12 @@ class Report:
 
 @dataclass(frozen=True)
 class Study:
-    """One table or figure.
+    """One table or figure, with its line of the catalogue.
 
     `cells(quick)` lists the grid; `run(cell, quick)` measures one cell and returns plain numbers
     (or lists of them); `report(results)` is a pure function of the results, of quick ones too.
-    `needs` names the data sets; `minutes` is what the full run takes on one thread. Raise `version`
-    when a cell comes to mean something else: results of another version are not resumed. `licensed`
-    data have to be bought: --all goes without the study where they are missing.
+    Raise `version` when a cell comes to mean something else: results of another version are not
+    resumed. `licensed` data have to be bought: --all skips the study where they are missing.
     """
 
     name: str
@@ -112,8 +126,8 @@ class Study:
     run: Callable[[Cell, bool], dict[str, Any]]
     report: Callable[[Results], Report]
     needs: tuple[str, ...] = ()
-    version: int = 1
     licensed: bool = False
+    version: int = 1
 
 
 @dataclass

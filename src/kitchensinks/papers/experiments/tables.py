@@ -1,7 +1,5 @@
 """Results as Markdown: the table of one study, and the page of all of them."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator
