@@ -26,7 +26,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_one_layer_is_the_plain_estimator():
     X, y = load_diabetes(return_X_y=True)
     stacked = ks.StackedSinksRegressor(n_components=50, n_layers=1, random_state=3).fit(X, y)
-    plain = ks.KitchenSinkRegressor(n_components=50, random_state=3).fit(X, y)
+    plain = ks.KitchenSinkRegressor(ks.Fourier(), 50, random_state=3).fit(X, y)
     np.testing.assert_allclose(stacked.predict(X), plain.predict(X), rtol=1e-6)
 
 

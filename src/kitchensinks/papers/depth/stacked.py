@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 
 from kitchensinks.estimators import KitchenSinkRegressor
 from kitchensinks.estimators.transform import seed_of
-from kitchensinks.features.bases import Basis
+from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import spread_of
 from kitchensinks.features.scaling import Scaler, Spread
@@ -123,7 +123,7 @@ class _StackedSinks(BaseEstimator):
         """One layer, with a draw of its own; the first is that of the seed itself."""
         own = int(Words(self.seed_, number, stream=7).raw(1)[0]) if number else self.seed_
         return KitchenSinkRegressor(
-            self.basis,
+            Fourier() if self.basis is None else self.basis,
             self.n_components,
             alpha=self.alpha,
             standardize=False,

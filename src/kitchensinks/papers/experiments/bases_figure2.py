@@ -10,14 +10,7 @@ import numpy as np
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Claim, Near, Ratio
 from kitchensinks.papers.experiments.data import load, part, percent_wrong, standardised
-from kitchensinks.papers.experiments.study import (
-    Cell,
-    Line,
-    Report,
-    Results,
-    Stopwatch,
-    Table,
-)
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
 _COLUMNS = {"raw": "columns as they come", "standardised": "columns standardised"}
 # Bandwidths as multiples of the median heuristic's.

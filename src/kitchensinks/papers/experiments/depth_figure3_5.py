@@ -7,14 +7,7 @@ import numpy as np
 from kitchensinks.papers.experiments import nets
 from kitchensinks.papers.experiments.claims import Below, Claim
 from kitchensinks.papers.experiments.data import fit_quietly
-from kitchensinks.papers.experiments.study import (
-    Cell,
-    Line,
-    Report,
-    Results,
-    Stopwatch,
-    Table,
-)
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
 NODES = [20, 40, 80, 160, 320, 640, 1280, 2560, 5120]
 # The largest nets take half of the time, and have one seed.

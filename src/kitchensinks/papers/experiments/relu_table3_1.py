@@ -8,14 +8,7 @@ import numpy as np
 from kitchensinks.papers.experiments import bandwidths
 from kitchensinks.papers.experiments.claims import Below, Claim, Near
 from kitchensinks.papers.experiments.data import fit_quietly
-from kitchensinks.papers.experiments.study import (
-    Cell,
-    Line,
-    Report,
-    Results,
-    Stopwatch,
-    Table,
-)
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
 # (accuracy, deviation, seconds) of Fourier and ReLU features.
 PAPER = {

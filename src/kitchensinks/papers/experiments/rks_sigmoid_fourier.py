@@ -113,8 +113,7 @@ def report(results: Results) -> Report:
         wider.append(Below([few], [many], f"{title}, K at the best error"))
     claims = [
         Claim(
-            "Fourier and sigmoid features are as accurate as AdaBoost (within 0.5 points)",
-            accurate,
+            "Fourier and sigmoid features are as accurate as AdaBoost (within 0.5 points)", accurate
         ),
         Claim(
             "and one to three orders of magnitude faster (to reach AdaBoost's best error + 0.5)",

@@ -137,13 +137,7 @@ def maxout_norm_bound(*, pool: int, tail: float) -> float:
 
 @_bound
 def maxout_l2_error(
-    *,
-    weight_bound: float,
-    n_units: int,
-    pool: int,
-    unit_bound: float,
-    tail: float,
-    delta: float,
+    *, weight_bound: float, n_units: int, pool: int, unit_bound: float, tail: float, delta: float
 ) -> float:
     """Distance from a target to the constructed sum of m maxout units.
 

@@ -194,11 +194,7 @@ def relu_network(
 
 
 def relu_network_accuracy(
-    *,
-    n_units: Sequence[int],
-    variations: Sequence[float],
-    radius: float,
-    slack: float,
+    *, n_units: Sequence[int], variations: Sequence[float], radius: float, slack: float
 ) -> float:
     """The ε that these units of each layer allow: the inverse of `relu_network`.
 

@@ -100,14 +100,7 @@ def polynomial_plan(
 
 @_bound
 def subexponential_plan(
-    *,
-    n_rows: int,
-    scale: float,
-    rate: float,
-    n_inputs: int,
-    norm: float,
-    gap: float,
-    delta: float,
+    *, n_rows: int, scale: float, rate: float, n_inputs: int, norm: float, gap: float, delta: float
 ) -> SvmPlan:
     """λ, μ and N for optimised features when the eigenvalues fall like c₃·exp(-c₄·i^(1/d)).
 
