@@ -120,12 +120,12 @@ def fit_and_score(data: Dataset, label: str, basis: Basis | None, n_components: 
 def sinks_model(task: str, basis: Basis, n_components: int) -> Any:
     """Algorithm 1 with squared loss; the ridge strength is chosen by leave-one-out error."""
     kind = KitchenSinkRegressor if task == "regression" else KitchenSinkClassifier
-    # float64, because sets without noise ask for less ridge than float32 features can bear.
+    # float64, because sets without noise need a smaller ridge than float32 features allow.
     return kind(basis, n_components, dtype="float64", random_state=SEED)
 
 
 def linear_model(task: str) -> Any:
-    """What the features have to beat: scikit-learn's ridge on the standardised columns."""
+    """The baseline: scikit-learn's ridge on the standardised columns."""
     strengths = 10.0 ** np.arange(-3, 4)
     ridge = RidgeCV(strengths) if task == "regression" else RidgeClassifierCV(strengths)
     return make_pipeline(StandardScaler(), ridge)
@@ -293,7 +293,7 @@ def run(out: Path, size: Size) -> list[Path]:
 
 
 def warm_up() -> None:
-    """Import and compile what the first fit would, so that no row of the table pays for it."""
+    """Import and compile before the first timed fit."""
     tiny = replace(QUICK, n_components=4, n_train=20, n_test=20)
     fit_and_score(load_set("annulus", tiny), "", Binning(), tiny.n_components)
 

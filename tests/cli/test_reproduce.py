@@ -40,7 +40,7 @@ def test_a_stopped_run_says_how_to_go_on(sinks, tmp_path, monkeypatch):
     code, _, err = sinks("reproduce", "theory-rates", "--quick", "--out", tmp_path)
     assert code == 1
     assert "cell 1 of theory-rates" in err
-    assert "goes on" in err
+    assert "resumes" in err
 
 
 def test_an_unknown_name_lists_the_names(sinks):

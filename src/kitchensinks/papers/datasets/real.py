@@ -1,4 +1,4 @@
-"""Real sets of the papers, by name, and small ones that come with scikit-learn."""
+"""The real data sets of the papers by name, and small ones that ship with scikit-learn."""
 
 import difflib
 import inspect
@@ -21,7 +21,7 @@ Parts = dict[str, Any]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Dataset:
-    """A data set in two parts. X_* are (rows, columns) arrays; "adult" alone has pandas tables."""
+    """Training and test rows. X_* are arrays (rows, columns), or pandas tables for "adult"."""
 
     name: str
     X_train: Any
@@ -38,7 +38,7 @@ class Dataset:
 
 
 def names() -> dict[str, str]:
-    """Every name that `load` knows, with one line about it.
+    """Every name that `load` knows, with a one-line description.
 
     >>> names()["iris"]
     'iris flowers: 3 species, 4 columns; ships with scikit-learn'
@@ -47,7 +47,7 @@ def names() -> dict[str, str]:
 
 
 def available() -> list[str]:
-    """The names that `load` serves without a download: bundled, or with files in the folder.
+    """The names that `load` can serve without a download: bundled, or with files in the folder.
 
     >>> {"breast_cancer", "digits"} <= set(available())
     True
@@ -65,7 +65,7 @@ def load(name: str, *, download: bool = True, **options: Any) -> Dataset:
     - bundled sets (75/25), covtype, covtype-binary, cpu_act, house_16H (90/10): random_state=0
     - kddcup99: n_train=50_000, n_test=150_000 (None: all rows), random_state=0
     - uci_har: walking=False (True: +1 walking, on the level or on stairs; −1 not), n_irrelevant=0
-      (columns to add, each a shuffled copy of a real one), random_state=0 (6 of 21 subjects test)
+      (columns to add, each a permuted copy of a real one), random_state=0 (6 of 21 subjects test)
     - orl_faces, umist_faces: test_share=0.25 (0: all rows, in order, are training rows),
       random_state=0; umist_faces also full_size=False (True: 412 images of 112 × 92)
 
@@ -141,7 +141,7 @@ def _pandas() -> Any:
 
 
 def _fetch(name: str) -> Any:
-    """What scikit-learn ships or downloads, shaped like our files; None where it has nothing."""
+    """What scikit-learn ships or downloads, in the layout of our files; None if it has nothing."""
     from sklearn import datasets
 
     if not _RECIPES[name].files:

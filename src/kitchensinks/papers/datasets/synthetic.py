@@ -1,11 +1,10 @@
-"""Synthetic sets of the thesis, by formula."""
+"""Generators of the synthetic sets of the thesis."""
 
 import math
 from typing import Any
 
 import numpy as np
 from scipy.special import jv
-from sklearn.utils import check_random_state
 
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -151,7 +150,9 @@ def _check_count(name: str, value: Any, least: int = 1) -> None:
 
 
 def _start(n_rows: int, noise: float, random_state: Any) -> Any:
-    """Check the arguments that all generators share, and return their random source."""
+    """Check the arguments common to all generators, and return their RandomState."""
+    from sklearn.utils import check_random_state  # imports pandas where it is installed
+
     _check_count("n_rows", n_rows)
     if not 0 <= noise <= 1:
         raise ValueError(f"noise={noise!r}: need a probability from 0 to 1; 0 keeps every label.")

@@ -1,4 +1,4 @@
-"""Layers of random features, each fitted to what the layers before it have missed."""
+"""Layers of random features, each fitted to the residual of the layers before it."""
 
 import math
 from dataclasses import dataclass, field
@@ -66,7 +66,7 @@ class Chain:
 
 
 class _StackedSinks(BaseEstimator):
-    """What the two tasks share."""
+    """Parameters and fit common to regression and classification."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class _StackedSinks(BaseEstimator):
         spread = spread_of(X, weights)
         self.scaler_ = Scaler.over(spread) if self.standardize else None
         rows = self._rows(X)
-        # In every layer the scores together vary as much as the columns of the rows together.
+        # Scales the scores so that their total variance equals that of the columns.
         scale = 1.0 if self.scaler_ is None else self.scaler_.scale
         variance = float((spread.squares / spread.weight / scale**2).sum())
         emphasis = math.sqrt(variance / targets.shape[1])
@@ -120,7 +120,7 @@ class _StackedSinks(BaseEstimator):
         return self
 
     def _layer(self, number: int) -> KitchenSinkRegressor:
-        """One layer, with a draw of its own; the first is that of the seed itself."""
+        """A new layer with its own draw; layer 0 draws with the seed itself."""
         own = int(Words(self.seed_, number, stream=7).raw(1)[0]) if number else self.seed_
         return KitchenSinkRegressor(
             Fourier() if self.basis is None else self.basis,
@@ -244,16 +244,16 @@ class StackedSinksClassifier(ClassifierMixin, _StackedSinks):
 
 
 def _shares(X: Any, weights: Floats | None, count: int, seed: int) -> NDArray[np.int64]:
-    """The share of each row, 0 to count − 1, of nearly equal size and chosen by content.
+    """The share of each row, 0 to count − 1: nearly equal in size, chosen by a hash of the row.
 
-    Equal rows go together, order and rows of weight zero change nothing.
+    Equal rows are in the same share. Neither the order nor rows of weight zero change the shares.
     """
     keys = row_keys(X, seed)
     different = np.unique(keys if weights is None else keys[weights > 0])
     if len(different) < count:
         raise ValueError(
-            f"X has {len(keys)} sample(s), {len(different)} of them different, for n_layers="
-            f"{count}: each layer is fitted to rows of its own, so there must be at least as many. "
-            "Give more rows or fewer layers."
+            f"X has {len(keys)} sample(s), {len(different)} distinct, for n_layers={count}: "
+            "each layer is fitted to its own rows, so at least as many distinct rows are needed. "
+            "Pass more rows or fewer layers."
         )
     return np.searchsorted(different, keys) % count

@@ -1,4 +1,4 @@
-"""What the thesis's comparisons of Fourier and ReLU features share (section 3.7)."""
+"""Data and models common to the comparisons of Fourier and ReLU features (thesis, 3.7)."""
 
 from functools import lru_cache
 from typing import Any
@@ -45,7 +45,7 @@ def classifier(
 
 
 def middle(name: str, basis: str, rows: np.ndarray) -> float:
-    """The bandwidth by the median heuristic, which a screening is laid around."""
+    """The bandwidth by the median heuristic, the centre of a screening grid."""
     some = rows[:1000].astype(np.float64)
     if name in ("adult", "covtype"):
         some = standardised(some, some)

@@ -6,8 +6,8 @@ A claim is put to one or more checks, and each check scores 1, ½ or 0:
   side; ½ within three times that; else 0. sd is the deviation over seeds, the paper's included.
 - `Below`, an order: 1 where mean(low) < mean(high); ½ where it is not, but the difference is within
   two standard errors of the seeds; else 0.
-- `Ratio`, so many times: 1 where mean(high)/mean(low) is at least `least`, and at most `most` where
-  that is given; ½ where it is above 1 all the same; else 0.
+- `Ratio`, a factor: 1 where mean(high)/mean(low) is at least `least`, and at most `most` where that
+  is given; ½ where it is still above 1; else 0.
 
 All checks at 1: the claim holds. A mean score of ½ or more: it holds in part. Less: it does not
 hold.
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-# One number a seed.
+# One number per seed.
 Values = Sequence[float] | np.ndarray
 
 HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
@@ -114,7 +114,7 @@ class Below(Check):
 
 @dataclass(frozen=True)
 class Ratio(Check):
-    """One quantity of ours is so many times another: mean(high)/mean(low)."""
+    """The factor between two quantities of ours: mean(high)/mean(low)."""
 
     high: Values
     low: Values

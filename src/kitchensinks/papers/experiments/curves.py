@@ -46,7 +46,7 @@ def rows_of(name: str, quick: bool) -> Dataset:
 
 
 def adaboost(count: int, seed: int = 0) -> Any:
-    """scikit-learn's AdaBoost of decision stumps, which looks through every threshold."""
+    """scikit-learn's AdaBoost of decision stumps, which searches all thresholds."""
     from sklearn.ensemble import AdaBoostClassifier
     from sklearn.tree import DecisionTreeClassifier
 
@@ -74,7 +74,7 @@ def fit_and_test(model: Any, data: Dataset) -> dict[str, float]:
 
 @lru_cache(maxsize=8)
 def warm(kind: str, *bases: Any) -> None:
-    """Compile what the method `kind` of a study compiles, so that no cell pays for it."""
+    """Compile the loops that the method `kind` uses, so that no timed cell includes compilation."""
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(6000, 5)).astype(np.float32), rng.choice([-1, 1], 6000)
     for basis in bases:

@@ -19,7 +19,7 @@ def load(name: str, **options: Any) -> Dataset:
 
 
 def part(data: Dataset, n_train: int | None, n_test: int | None = None, seed: int = 0) -> Dataset:
-    """At most so many training and test rows, drawn by seed; None takes all of them as they are."""
+    """A subsample of at most `n_train` and `n_test` rows in their order; None keeps all rows."""
     rng = np.random.default_rng(seed)
     train, test = (
         slice(None)

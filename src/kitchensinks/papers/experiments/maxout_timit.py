@@ -1,4 +1,4 @@
-"""Maxout paper, Tables 2 and 3, on frames made from your own licensed copy of TIMIT."""
+"""Maxout paper, Tables 2 and 3, on frames of your own licensed copy of TIMIT."""
 
 from typing import Any
 

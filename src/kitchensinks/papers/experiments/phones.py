@@ -1,4 +1,4 @@
-"""What the maxout paper's studies of speech frames share (section 5.2.2)."""
+"""Data, models and claims common to the studies of speech frames (maxout paper, 5.2.2)."""
 
 import itertools
 from functools import cache

@@ -1,4 +1,4 @@
-"""What the thesis's studies of random Fourier support vector machines share (section 2.5)."""
+"""Data and models common to the studies of random Fourier SVMs (thesis, section 2.5)."""
 
 import math
 from functools import lru_cache

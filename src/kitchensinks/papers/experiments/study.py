@@ -43,7 +43,7 @@ class Results:
         return float(np.mean(self.values(key, **entries)))
 
     def unique(self, key: str, **entries: Any) -> list[Any]:
-        """The different values, in the order of the cells."""
+        """The distinct values, in the order of the cells."""
         return list(dict.fromkeys(self.values(key, **entries)))
 
     def by(self, *entries: str, of: str) -> Groups:
@@ -60,7 +60,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table: the paper's printed value beside ours (one value a seed)."""
+    """A row of a table: the paper's printed value beside ours (one value per seed)."""
 
     label: str
     ours: Values
@@ -95,10 +95,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Report:
-    """What the results say.
+    """The conclusions from the results.
 
-    `draw` draws the figure with the paper's axes into a matplotlib Figure of `size` inches; `notes`
-    say what was chosen where the paper gives no number, and what differs from its setting.
+    `draw` draws the figure with the paper's axes into a matplotlib Figure of `size` inches. `notes`
+    state the settings that the paper leaves open, and those that differ from the paper's.
     """
 
     tables: Sequence[Table]
@@ -132,9 +132,9 @@ class Study:
 
 @dataclass
 class Stopwatch:
-    """Seconds of the processor and of the clock that a `with` block takes.
+    """Processor time and wall time of a `with` block, in seconds.
 
-    Rules go by the processor's, which other work on the machine leaves alone.
+    Claims are checked on processor time, which other work on the machine hardly changes.
     """
 
     processor: float = field(default=0.0, init=False)
