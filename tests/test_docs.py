@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import kitchensinks as ks
-
 from tests.pages import blocks_of, run_page
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -40,7 +39,9 @@ def test_a_wrong_example_is_noticed(tmp_path):
     page.write_text("```python\nraise KeyError\n```\n", "utf-8")
     with pytest.raises(KeyError):
         run_page(page)
-    page.write_text("*Not run by the tests: there is no such file.*\n\n" + page.read_text(), "utf-8")
+    page.write_text(
+        "*Not run by the tests: there is no such file.*\n\n" + page.read_text(), "utf-8"
+    )
     assert "x" not in run_page(page)
 
 

@@ -74,7 +74,9 @@ def opened_by_tests():
 
 
 def test_the_sdist_is_told_to_hold_what_tests_open():
-    included = {name.strip("/") for name in PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]}
+    included = {
+        name.strip("/") for name in PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    }
     always = {"pyproject.toml", ".gitignore"}
     beside = {"shared"}  # real data sets, next to the repository if they are there
     assert {"docs", "results", "CONTRIBUTING.md"} <= opened_by_tests() | {"benchmarks"}

@@ -3,7 +3,6 @@
 import difflib
 
 import kitchensinks as ks
-
 from tests import public
 
 
