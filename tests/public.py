@@ -1,7 +1,7 @@
 """The public face as text: every public name with its parameters and their defaults.
 
-After a change that is meant, `make public` (or `python -m tests.public`) writes tests/public.txt and
-the tables of docs/reference.md again; the difference belongs into the same commit.
+After a change that is meant, `make public` (or `python -m tests.public`) writes tests/public.txt
+and the tables of docs/reference.md again; the difference belongs into the same commit.
 """
 
 import inspect

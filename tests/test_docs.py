@@ -39,10 +39,9 @@ def test_a_wrong_example_is_noticed(tmp_path):
     page.write_text("```python\nraise KeyError\n```\n", "utf-8")
     with pytest.raises(KeyError):
         run_page(page)
-    page.write_text(
-        "*Not run by the tests: there is no such file.*\n\n" + page.read_text(), "utf-8"
-    )
-    assert "x" not in run_page(page)
+    reason = "*Not run by the tests: there is no such file.*\n\n"
+    page.write_text(reason + page.read_text("utf-8"), "utf-8")
+    run_page(page)
 
 
 def test_the_table_of_bases_names_every_basis():

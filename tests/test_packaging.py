@@ -60,7 +60,7 @@ def test_the_oldest_versions_tested_are_the_oldest_allowed():
 
 
 def opened_by_tests():
-    """Files and folders below the root that a test names: ROOT / "docs" / ..., as the code has it."""
+    """Files and folders below the root that a test names, as in ROOT / "docs"."""
     names = set()
     for path in (ROOT / "tests").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -49,7 +49,7 @@ def imported_rooms(path):
 def test_a_room_imports_only_from_rooms_above_it(path):
     room = room_of(path)
     assert room in ROOMS, (
-        f"{path.name} stands in the room {room!r}, which the table of {CONTRIBUTING} does not have: "
+        f"{path.name} stands in the room {room!r}, which is not in the table of {CONTRIBUTING}: "
         "add it there, after every room that it imports from."
     )
     above = set(ROOMS[: ROOMS.index(room) + 1])

@@ -85,14 +85,11 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+MORE = [basis for basis in named(FAMILIES) if repr(basis) not in map(repr, CHECKED)]
+
+
 @pytest.mark.slow
-@parametrize_with_checks(
-    [
-        RandomFeatures(b, n_components=20)
-        for b in named(FAMILIES)
-        if repr(b) not in map(repr, CHECKED)
-    ]
-)
+@parametrize_with_checks([RandomFeatures(basis, n_components=20) for basis in MORE])
 def test_scikit_learn_checks_of_more(estimator, check):
     check(estimator)
 
