@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 # An example that cannot run says why, in the line above it, for the reader of the page too.
 NOT_RUN = re.compile(r"\*Not run by the tests: \S.*\.\*")
-_FENCE = re.compile(r"^( *)```(\S*) *$")
+_FENCE = re.compile(r"^( *)```(.*?) *$")
 
 
 class Block(NamedTuple):
