@@ -1,0 +1,348 @@
+"""Targets: how labels and numbers become what the losses compare scores with, and back.
+
+A fit first learns a `Classes` or a `Numbers` from a mergeable summary of all targets. From then on
+this value encodes targets and reads scores, wherever the rows are.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_array
+
+from kitchensinks.problem.losses import Array, Loss
+
+# Outputs whose sizes are further apart than this ratio cannot be fitted together.
+FARTHEST = 1e-30
+# Huber's loss turns linear at this many robust standard deviations of the targets (95 % efficient
+# under a normal law).
+HUBER = 1.345
+# A standard deviation in units of the median absolute deviation, under a normal law.
+NORMAL_DEVIATION = 1.4826
+
+
+class Batch(NamedTuple):
+    """Rows (n, d) with encoded targets (n, outputs).
+
+    weights (n,), or None for ones; one (n,): the weight of one copy of a row where classes have
+    weights, else None.
+    """
+
+    rows: Any
+    targets: Array
+    weights: Array | None
+    one: Array | None
+
+    def part(self, rows: Any) -> "Batch":
+        """Some of the rows: a slice, a mask or places."""
+        weights = None if self.weights is None else self.weights[rows]
+        one = None if self.one is None else self.one[rows]
+        return Batch(self.rows[rows], self.targets[rows], weights, one)
+
+    @property
+    def counted(self) -> int:
+        """Rows of positive weight."""
+        return len(self.targets) if self.weights is None else int(np.count_nonzero(self.weights))
+
+
+# -- summaries that merge ----------------------------------------------------------------
+
+
+class ClassCounts(NamedTuple):
+    """The labels in sorted order, and the total weight of the rows of each.
+
+    >>> both = ClassCounts.of(np.array([2, 1, 2])).merge(ClassCounts.of(np.array([3])))
+    >>> both.labels.tolist(), both.weights.tolist()
+    ([1, 2, 3], [1.0, 2.0, 1.0])
+    """
+
+    labels: NDArray[Any]
+    weights: Array
+
+    @classmethod
+    def of(cls, y: NDArray[Any], weights: Array | None = None) -> "ClassCounts":
+        """The counts of labels y (n,) with weights (n,)."""
+        labels, places = np.unique(y, return_inverse=True)
+        return cls(labels, np.bincount(places, weights, len(labels)).astype(np.float64))
+
+    def merge(self, other: "ClassCounts") -> "ClassCounts":
+        """The counts of both parts together."""
+        if self.labels.dtype.kind != other.labels.dtype.kind:
+            raise ValueError(
+                f"y is {self.labels.dtype} in one partition and {other.labels.dtype} in another: "
+                "need labels of one kind."
+            )
+        labels = np.concatenate([self.labels, other.labels])
+        return ClassCounts.of(labels, np.concatenate([self.weights, other.weights]))
+
+
+class TargetSizes(NamedTuple):
+    """Total weight, mean and largest magnitude of each output; `one_output`: y has one axis.
+
+    >>> both = TargetSizes.of(np.array([1.0, 3.0])).merge(TargetSizes.of(np.array([-8.0, 0.0])))
+    >>> both.mean.tolist(), both.largest.tolist(), both.unit()
+    ([-1.0], [8.0], 8.0)
+    """
+
+    weight: float
+    mean: Array
+    largest: Array
+    one_output: bool
+
+    @classmethod
+    def of(cls, y: NDArray[Any], weights: Array | None = None) -> "TargetSizes":
+        """The summary of targets y, (n,) or (n, outputs), with weights (n,)."""
+        columns = y.reshape(len(y), -1)
+        counted = columns if weights is None else columns[weights > 0]
+        total = float(len(columns) if weights is None else weights.sum())
+        largest = np.abs(counted).max(axis=0, initial=0.0)
+        mean = np.zeros(columns.shape[1])
+        if total > 0.0:
+            # Divided by a power of two, so that no sum overflows.
+            unit = _power(float(largest.max(initial=0.0)))
+            mean = unit * np.average(columns / unit, axis=0, weights=weights)
+        return cls(total, mean, largest, y.ndim == 1)
+
+    def merge(self, other: "TargetSizes") -> "TargetSizes":
+        """The summary of both parts together."""
+        if (self.one_output, len(self.mean)) != (other.one_output, len(other.mean)):
+            raise ValueError(
+                f"y has {len(self.mean)} outputs in one partition and {len(other.mean)} in "
+                "another: need the same number everywhere."
+            )
+        weight = self.weight + other.weight
+        share = other.weight / weight if weight > 0.0 else 0.0
+        mean = (1.0 - share) * self.mean + share * other.mean
+        largest = np.maximum(self.largest, other.largest)
+        return TargetSizes(weight, mean, largest, self.one_output)
+
+    def unit(self) -> float:
+        """A power of two near the size of the targets, so that nothing overflows."""
+        sizes, largest = self.largest, float(self.largest.max())
+        if (sizes[sizes > 0] < FARTHEST * largest).any():
+            raise ValueError(
+                f"y has outputs of sizes {sizes.min():.0e} to {largest:.0e}, too far apart to be "
+                "fitted together: fit them one by one."
+            )
+        return _power(largest)
+
+
+def _power(size: float) -> float:
+    exponent = math.floor(math.log2(size)) if size > 0 else 0
+    return float(2.0 ** min(max(exponent, -1000), 1000))
+
+
+# -- what is learned from them -----------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Labels as ±1 for two classes, and as one column a class for more.
+
+    labels: in sorted order; factors: the weight of each class, or None for ones; one_hot: columns
+    are 0 and 1, as the multinomial loss takes them, and not ±1.
+    """
+
+    labels: NDArray[Any]
+    factors: Array | None
+    one_hot: bool
+
+    # Scores of classes have no unit of their own.
+    unit = 1.0
+    centre = 0.0
+
+    @classmethod
+    def learn(
+        cls, counts: ClassCounts, loss: Loss, class_weight: Any = None, given: Any = None
+    ) -> "Classes":
+        """From the counts of all rows; `given`: all classes, where the rows may lack some."""
+        labels = counts.labels if given is None else np.unique(given)
+        if len(labels) < 2:
+            raise ValueError(
+                f"{'y has' if given is None else 'classes names'} one class only, "
+                f"{labels.tolist()[0]!r}: a classifier needs two or more. Where the first "
+                "batch of partial_fit lacks some, pass all of them as classes=."
+            )
+        known = cls(labels, None, loss.link == "softmax")
+        weights = np.zeros(len(labels))
+        weights[known.places(counts.labels)] = counts.weights
+        return cls(labels, _class_factors(class_weight, labels, weights), known.one_hot)
+
+    @staticmethod
+    def check(y: Any) -> NDArray[Any]:
+        """Labels (n,), or an error."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        if y.dtype == object and any(label is None for label in y):
+            raise ValueError("y has labels that are None: drop these rows, or name the class.")
+        check_classification_targets(y)
+        return np.asarray(y)
+
+    summarise = ClassCounts.of
+
+    @property
+    def n_outputs(self) -> int:
+        return 1 if len(self.labels) == 2 else len(self.labels)
+
+    def places(self, y: NDArray[Any]) -> NDArray[np.intp]:
+        """The number of each label's class."""
+        known = np.isin(y, self.labels)
+        if not known.all():
+            unseen = np.unique(y[~known]).tolist()
+            raise ValueError(
+                f"y contains classes {unseen} that were not there before: the classes are "
+                f"{self.labels.tolist()}. Pass classes= to the first partial_fit."
+            )
+        return np.searchsorted(self.labels, y)
+
+    def encode(self, y: NDArray[Any]) -> Array:
+        """Targets as the losses take them, (n, outputs)."""
+        places = self.places(y)
+        if self.n_outputs == 1:
+            return np.where(places == 1, 1.0, -1.0)[:, None]
+        hot = np.zeros((len(y), len(self.labels)))
+        hot[np.arange(len(y)), places] = 1.0
+        return hot if self.one_hot else 2.0 * hot - 1.0
+
+    def weights_of(self, y: NDArray[Any]) -> Array | None:
+        """The weight of each row's class, or None for ones."""
+        return None if self.factors is None else self.factors[self.places(y)]
+
+    def winners(self, scores: Array) -> NDArray[np.intp]:
+        """The number of the class with the largest score (or target)."""
+        one = scores.shape[1] == 1
+        return (scores[:, 0] > 0).astype(np.intp) if one else scores.argmax(axis=1)
+
+    def difference(self, other: "Classes") -> str | None:
+        """What keeps sums of the targets of both apart, or None."""
+        if not np.array_equal(self.labels, other.labels):
+            return "classes"
+        mine, theirs = self.factors, other.factors
+        if (mine is None) != (theirs is None) or (mine is not None and (mine != theirs).any()):
+            return "class weights"
+        return None
+
+
+def _class_factors(given: Any, labels: NDArray[Any], weights: Array) -> Array | None:
+    """The weight of each class; weights (classes,): of the rows of each."""
+    if given is None:
+        return None
+    if isinstance(given, str) and given == "balanced":
+        if not weights.all():
+            missing = labels[weights == 0].tolist()
+            raise ValueError(
+                "class_weight='balanced' goes by the rows of each class, and classes "
+                f"{missing} have none here: give rows of every class, or a dict."
+            )
+        return np.asarray(weights.sum() / (len(weights) * weights))
+    if not isinstance(given, Mapping):
+        raise ValueError(f"class_weight={given!r}: need 'balanced', a dict or None.")
+    known = labels.tolist()
+    unknown = [label for label in given if label not in known]
+    if unknown:
+        raise ValueError(f"class_weight names {unknown}, which are not classes of y: {known}.")
+    factors = np.array([float(given.get(label, 1.0)) for label in known])
+    if not (np.isfinite(factors).all() and (factors >= 0).all()):
+        raise ValueError(f"class_weight={given!r}: need finite weights of 0 or more.")
+    return factors
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Numbers about their mean and in a unit of their own, so that nothing overflows.
+
+    unit: a power of two near their size; centre (outputs,): their mean, zero without an intercept,
+    so that float32 products do not lose targets with a large mean; one_output: y had one axis.
+    """
+
+    unit: float
+    centre: Array
+    one_output: bool
+
+    @classmethod
+    def learn(cls, sizes: TargetSizes, fit_intercept: bool) -> "Numbers":
+        centre = sizes.mean if fit_intercept else np.zeros(len(sizes.mean))
+        return cls(sizes.unit(), centre, sizes.one_output)
+
+    @staticmethod
+    def check(y: Any) -> NDArray[np.float64]:
+        """Numbers (n,) or (n, outputs), or an error."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        try:
+            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+            raise ValueError(
+                f"y: {error}. Need numbers; for labels use KitchenSinkClassifier."
+            ) from None
+        if y.ndim > 2:
+            raise ValueError(f"y has shape {y.shape}: need (rows,) or (rows, outputs).")
+        return np.asarray(y)
+
+    summarise = TargetSizes.of
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.centre)
+
+    def encode(self, y: NDArray[Any]) -> Array:
+        """Targets as the losses take them, (n, outputs)."""
+        columns = y.reshape(len(y), -1)
+        if columns.shape[1] != self.n_outputs:
+            raise ValueError(
+                f"y has {columns.shape[1]} outputs; the first rows had {self.n_outputs}."
+            )
+        coded = columns / self.unit - self.centre / self.unit
+        largest = float(np.abs(coded).max(initial=0.0))
+        if not largest < 1.0 / FARTHEST:
+            raise ValueError(
+                f"y has entries {largest:.0e} times as large as the first rows had: call "
+                "freeze(X, y) with representative targets first, or scale y."
+            )
+        return np.asarray(coded)
+
+    def weights_of(self, y: NDArray[Any]) -> None:
+        """Numbers have no weights by class."""
+
+    def winners(self, scores: Array) -> None:
+        """Numbers have no winning class."""
+
+    def shaped(self, scores: Array) -> Array:
+        """Answers (n, outputs) in the shape that the targets had."""
+        return scores[:, 0] if self.one_output else scores
+
+    def difference(self, other: "Numbers") -> str | None:
+        """What keeps sums of the targets of both apart, or None."""
+        same = self.unit == other.unit and np.array_equal(self.centre, other.centre)
+        return None if same else "unit, centre or number of the targets"
+
+
+Targets = Classes | Numbers
+
+
+def robust_spread(y: NDArray[Any], weights: Array | None) -> float:
+    """NORMAL_DEVIATION times the median absolute deviation, or the mean one where that is zero."""
+    columns = y.reshape(len(y), -1)
+    own = None if weights is None else np.repeat(weights[:, None], columns.shape[1], axis=1)
+
+    def lower_median(values: Array, axis: int | None) -> Any:
+        return np.quantile(values, 0.5, axis=axis, weights=own, method="inverted_cdf")
+
+    def median(values: Array, axis: int | None) -> Any:
+        # The mean of the two middle values, which changes sign with the values.
+        return 0.5 * (lower_median(values, axis) - lower_median(-values, axis))
+
+    deviation = np.abs(columns - median(columns, 0))
+    spread = NORMAL_DEVIATION * float(median(deviation, None))
+    if spread <= 0.0:
+        spread = float(np.average(deviation, weights=own))
+    return spread if spread > 0.0 and math.isfinite(spread) else 1.0
