@@ -19,7 +19,6 @@ from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis, Draw, Fourier
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.features.reweighted import Reweighted, check_selection
 from kitchensinks.tables import advice, block_slices, check_size, subsample
 
 # Rows that a data-dependent law is learned from.
@@ -40,8 +39,6 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         the first 500 of 2000 features are the 500-feature draw.
     dtype : None keeps float32 rows in float32 and computes everything else in float64;
         "float32" or "float64" forces one. The draw is kept in the dtype of the rows of `fit`.
-    selection : None, or ``ks.Reweighted(...)``: draw a larger pool and keep the K draws that
-        matter for the rows of `fit`, by their leverage. Dense bases only.
 
     Attributes
     ----------
@@ -66,13 +63,11 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         n_components: int = 1000,
         random_state: Any = None,
         dtype: Any = None,
-        selection: Reweighted | None = None,
     ) -> None:
         self.basis = basis
         self.n_components = n_components
         self.random_state = random_state
         self.dtype = dtype
-        self.selection = selection
 
     def set_params(self, **params: Any) -> "RandomFeatures":
         # None stands for Fourier(), also where one of its parameters is searched over.
@@ -91,12 +86,8 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
         self.seed_ = seed_of(self.random_state)
         self.basis_ = basis.resolve(*subsample(X, sample_weight, SAMPLE_ROWS, self.seed_))
-        if self.selection is None:
-            draw = self.basis_.draw(self.seed_, X.shape[1], n_components, X.dtype)
-        else:
-            selection = check_selection(self.selection)
-            draw = selection.draw(self.basis_, self.seed_, n_components, X.dtype, X, sample_weight)
-        self.draw_: Draw = draw.tabulate(_blocks(X, n_components))
+        draw = self.basis_.draw(self.seed_, X.shape[1], n_components, X.dtype)
+        self.draw_: Draw = self.basis_.learn_draw(draw, X, sample_weight)
         self._n_features_out = self.draw_.n_columns
         return self
 
@@ -126,10 +117,10 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         from kitchensinks.execution.lazily import lazily
         from kitchensinks.execution.partitions import Schema, whole_rows
 
-        if self.draw_.basis.sparse or self.selection is not None:
+        if self.basis_.learns_draw:
             raise ValueError(
-                "Dask collections need dense features that a seed draws: no Binning, and "
-                "selection=None. Transform the partitions one by one instead."
+                f"Dask collections need features that a seed draws, and those of {self.basis_!r} "
+                "depend on the rows of fit. Transform the partitions one by one instead."
             )
         rows = whole_rows(X)
         schema = Schema.of(rows)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import (
     Fit,
-    Settings,
     gram_noise,
     reporter,
     sample_moments,
@@ -17,24 +17,6 @@ from kitchensinks.fitting.space import (
 )
 from kitchensinks.problem.losses import Array
 from kitchensinks.solvers.conjugate import conjugate_gradients, factored_preconditioner
-
-# Conjugate gradients pay where there are this many rows for each feature, and enough features.
-CONJUGATE_ROWS, CONJUGATE_COLUMNS = 30, 1500
-
-
-def prefers_conjugate(blocks: FeatureBlocks, settings: Settings) -> bool:
-    """Many rows, a given ridge, features that can be kept: passes cost less than the Gram."""
-    if settings.solver == "conjugate":
-        return True
-    return (
-        settings.solver == "auto"
-        and settings.constraint is None
-        and settings.alpha != "auto"
-        and float(settings.alpha) > 0.0
-        and blocks.cached
-        and blocks.n_columns >= CONJUGATE_COLUMNS
-        and blocks.n_rows >= CONJUGATE_ROWS * blocks.n_columns
-    )
 
 
 def fit_conjugate(

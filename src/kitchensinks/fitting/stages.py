@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.features.bases.custom import UnionParts
+from kitchensinks.features.bases.union import UnionParts
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held_out import Split
-from kitchensinks.fitting.space import HELD_OUT, Fit, Settings, space_of
+from kitchensinks.fitting.plan import Shape, takes_span
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.space import HELD_OUT, Fit, space_of
 from kitchensinks.fitting.sparse import CALIBRATED, SparseDesign, solve_sparse, sparse_features
 from kitchensinks.fitting.squared import fit_squared
 from kitchensinks.problem.losses import Array
@@ -63,12 +65,13 @@ def fit_stages(
     targets: Array,
     weights: Array | None,
     settings: Settings,
-    second: float,
     calibrate: bool,
 ) -> Fit:
-    """The fit with ridge settings.alpha on the first basis of a union and `second` on the other."""
+    """Ridge settings.alpha on the first basis of a union, settings.second on the other."""
+    second = settings.second
+    assert second is not None, "two stages have two ridges"
     first, last = _stages(blocks)
-    space = space_of(first.blocks, weights, settings)
+    space = space_of(first.blocks, weights, settings, takes_span(Shape.of(first.blocks), settings))
     design = SparseDesign(sparse_features(last.blocks), last.blocks.n_rows, last.blocks.n_columns)
 
     def solve(own: Array | None, settings: Settings) -> tuple[Fit, Any, Array]:

@@ -60,7 +60,8 @@ def distance_profile(
     if len(points) < 2:
         raise ValueError(f"rows of shape {points.shape}: need two or more, to have a pair.")
     resolved = given.resolve(points)
-    mapped = resolved.draw(seed, points.shape[1], n_features).scaled_features(points)
+    draw = resolved.learn_draw(resolved.draw(seed, points.shape[1], n_features), points)
+    mapped = draw.scaled_features(points)
     kernel = resolved.kernel(points)
     first, second = np.triu_indices(len(points), 1)
     own = kernel.diagonal()

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import short_runs
-from kitchensinks.law.record import Adapt
 from kitchensinks.law.task import POOL, Task
+from kitchensinks.law.values import Request
 from kitchensinks.numerics.words import Words
+from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Places, Text, words_of
 from kitchensinks.tables.means import NO_FOLDS, learn_means
@@ -70,9 +72,8 @@ def encode(
     errors = []
     classes = kind == "classification"
     for one in tried:
-        task = Task(
-            one[counted], coded[counted], own, 0, Adapt(), lambda text: None, classes=classes
-        )
+        batch = Batch(one[counted], coded[counted], own)
+        task = Task(batch, Request(seed=0, classes=classes), Learned())
         errors.append(short_runs(task, "laplacian", ("squash",))[0][0])
     return tried[0 if errors[0] <= _EQUAL * min(errors) else int(np.argmin(errors))]
 

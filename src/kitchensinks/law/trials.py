@@ -40,7 +40,7 @@ _MOST_GAIN = 0.5
 
 class Score(NamedTuple):
     """What a basis reached on held-out rows: at which factor and ridge, with how many components,
-    and with half of them; losses of the classes (`Rows.losses`), or None."""
+    and with half of them; losses of the classes (`HeldOut.losses`), or None."""
 
     error: float
     half: float
@@ -65,7 +65,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rows:
+class HeldOut:
     """Rows (n, d), centred targets (n, outputs) and weights (n,) or None; `fitted`, `held`: places.
 
     unit: the targets' variance, summed over outputs; level: what they were centred by, (outputs,);
@@ -99,7 +99,8 @@ class Rows:
             scores = np.hstack([-scores, scores])
         own = self.weights_of(self.held)
         own = np.ones(len(scores)) if own is None else own
-        return log_losses(scores, self.labels[self.held], own) * (own / own.sum())
+        losses: Array = log_losses(scores, self.labels[self.held], own)
+        return np.asarray(losses * (own / own.sum()))
 
     def weights_of(self, places: np.ndarray) -> Array | None:
         return None if self.weights is None else self.weights[places]
@@ -129,7 +130,7 @@ class DenseFit(NamedTuple):
 
 
 def dense_fit(
-    data: Rows, frozen: Frozen, near: float | None = None, by_classes: bool = False
+    data: HeldOut, frozen: Frozen, near: float | None = None, by_classes: bool = False
 ) -> DenseFit:
     """A ridge fit on dense features of the fitted rows.
 
@@ -146,7 +147,7 @@ def dense_fit(
     strongest = _STRONGEST * len(data.fitted)
 
     def scores(weights: Array) -> Array:
-        return held[:, : len(weights)] @ weights.astype(held.dtype) + level
+        return np.asarray(held[:, : len(weights)] @ weights.astype(held.dtype) + level)
 
     def solve(ridge: float, size: int) -> Array | None:
         """Weights of the first `size` features, each as much larger."""
@@ -194,7 +195,7 @@ def dense_fit(
     return DenseFit(data.error(whole), part, data.losses(whole), best, frozen, weights, mean, level)
 
 
-def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Array, Array, Array]:
+def _sums(data: HeldOut, frozen: Frozen, shares: Array, level: Array) -> tuple[Array, Array, Array]:
     """Gram (its lower triangle), cross-products and mean of the features of the fitted rows, about
     their mean."""
     size = frozen.n_columns
@@ -246,7 +247,7 @@ class GridFits:
     and from the weights of another ridge the first step would already seem to settle it.
     """
 
-    def __init__(self, data: Rows, warp: Warp, count: int, seed: int) -> None:
+    def __init__(self, data: HeldOut, warp: Warp, count: int, seed: int) -> None:
         self.data = data
         places = np.concatenate([data.fitted, data.held])
         rows = np.asarray(warp.apply(data.rows[places], np.float32))

@@ -126,11 +126,10 @@ def score_partitions(estimator: Any, X: Any, y: Any, sample_weight: Any = None) 
 def _check_possible(estimator: Any) -> None:
     learned = wanted(estimator) is not None
     basis = plain_basis(estimator)
-    dense = "a basis with dense features, such as ks.Fourier()"
+    dense = "a basis with dense features that a seed draws, such as ks.Fourier()"
     refused = [
-        (basis.sparse, f"basis={basis!r}", dense),
+        (basis.learns_draw, f"basis={basis!r}", dense),
         (estimator.n_components == "auto" and not learned, "n_components='auto'", "a number"),
-        (estimator.selection is not None, "selection", "selection=None"),
         (
             estimator.solver in ("conjugate", "stochastic"),
             f"solver={estimator.solver!r}",
