@@ -20,7 +20,7 @@ from kitchensinks.tables.table import Table, arrow, digest
 _MOST_ROWS = 20_000
 # Runs of neighbours that these rows come in.
 _RUNS = 32
-# Text of no more different values is a category.
+# Text with at most this many different values is a category.
 _FEW = 40
 
 
@@ -83,7 +83,7 @@ class Columns:
 
     @property
     def unscaled(self) -> np.ndarray:
-        """Which columns of numbers are 0 or 1 or parts of text, and have a scale of their own."""
+        """True for each column of numbers that must not be standardised (indicators, text)."""
         return np.array([mark for encoder in self.encoders for mark in encoder.unscaled()])
 
     @property
@@ -155,7 +155,7 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
     if n_rows <= _MOST_ROWS:
         return pa.Table.from_batches(table.batches(names))
     size = _MOST_ROWS // _RUNS
-    # One run in each of equal stretches, at a place of its own in each.
+    # One run in each of equal stretches of the table, at a random place.
     shifts = Words(seed, 0, Stream.COLUMN_SAMPLE).raw(_RUNS) % np.uint64(n_rows // _RUNS - size)
     starts = np.arange(_RUNS) * (n_rows // _RUNS) + shifts.astype(np.int64)
     parts: list[Any] = []

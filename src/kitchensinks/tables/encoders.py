@@ -12,12 +12,14 @@ from kitchensinks.tables.table import arrow
 
 # What stands for a missing value in text.
 MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
-# Parts of a date, and how they are read off seconds since 1970.
+# Parts of a date, in the order of `Date._parts`.
 _PARTS = ("days", "year", "month", "day", "weekday", "hour", "minute")
-# Categories beyond these have no column of their own.
+# Of a category with more values, only the most frequent ones have an indicator.
 _MOST_LEVELS = 64
-# Free text: pieces of three and four bytes fall into so many bins, and become so many numbers.
-_BINS, _TOPICS = 2048, 30
+# Bins into which pieces of free text fall.
+_BINS = 2048
+# Columns of numbers that free text becomes.
+_TOPICS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,7 @@ class Encoder:
         return [*self._names(), *flag]
 
     def unscaled(self) -> list[bool]:
-        """Of each output: whether its scale is its own. Amounts are measured by their spread."""
+        """True for each output that must not be standardised, such as an indicator."""
         return [not self.measured] * len(self._names()) + [True] * self.flagged
 
     def _names(self) -> list[str]:
@@ -106,7 +108,7 @@ class Number(Encoder):
         if missing.any():
             numbers = np.where(missing, self.fill, numbers)
         out[:, 0] = numbers
-        return missing
+        return np.asarray(missing)
 
 
 @dataclass(frozen=True, eq=False)

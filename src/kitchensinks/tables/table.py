@@ -21,8 +21,10 @@ from scipy.sparse import issparse
 
 from kitchensinks.tables.arrays import block_slices
 
-# A record batch has at most this many rows, and entries.
-BATCH_ROWS, BATCH_ENTRIES = 2**16, 2**20
+# A record batch has at most this many rows.
+BATCH_ROWS = 2**16
+# A record batch has at most this many entries.
+BATCH_ENTRIES = 2**20
 # Bytes at either end of a file that go into its fingerprint.
 _ENDS = 2**16
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
