@@ -120,6 +120,13 @@ class KitchenSink(BaseEstimator):
             calibrate = self._task == "classification" and loss.link is None
             run = settings.of_run(batch, checkpoint)
             plan, fit = fit_features(blocks, batch, run, calibrate, moments)
+            if plan.solver == "stochastic" and spec.solver.name == "auto":
+                warnings.warn(
+                    f"{plan.reason}, more than the memory budget allows: fitted by stochastic "
+                    "gradients, which certify nothing. Raise memory_budget, or pass "
+                    "solver='stochastic' to silence this warning.",
+                    stacklevel=2,
+                )
             self.state_ = State.of(columns, targets, loss, law, plan, settings, fit, batch, growth)
         return self
 
@@ -239,15 +246,12 @@ class KitchenSink(BaseEstimator):
     # -- predicting ----------------------------------------------------------------------
 
     def _state(self) -> State:
-        check_is_fitted(self)
+        check_is_fitted(self, "state_")
         state: State = self.state_
         return state
 
     def __sklearn_is_fitted__(self) -> bool:
-        if not hasattr(self, "state_"):
-            return False
-        state: State = self.state_
-        return state.outer is not None or (state.moments is not None and state.moments.weight > 0)
+        return hasattr(self, "state_") and self.state_.has_rows
 
     def _answer(self, method: str, X: Any) -> Any:
         """What a method gives for rows: an array, or a lazy one for Dask collections."""

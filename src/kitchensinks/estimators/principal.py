@@ -12,15 +12,16 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from kitchensinks.estimators.transform import check_basis, check_dtype, seed_of
+from kitchensinks.estimators.transform import check_basis
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, Look
+from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.fitting.space import gram_bytes
 from kitchensinks.problem.moments import BlockSums, Moments
-from kitchensinks.state import Model
+from kitchensinks.state import Model, seed_of
 from kitchensinks.tables import advice, check_size, numeric_weights
 from kitchensinks.tables.memory import memory_budget
 

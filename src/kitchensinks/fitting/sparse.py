@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.features.bases import Binning
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.held_out import Split, least_held_out, too_few
 from kitchensinks.fitting.settings import Settings
@@ -17,7 +16,7 @@ from kitchensinks.solvers import Design, Problem, Solution, solve_nonsmooth, sol
 from kitchensinks.solvers.binned import Bins, Shared, binned_ridge, share_bins
 from kitchensinks.solvers.conjugate import conjugate_gradients, diagonal_preconditioner
 from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables import block_slices
 
 # Ridge strengths tried: a row of features has length one.
 _ALPHAS = 10.0 ** np.arange(-1.0, -7.0, -0.5)
@@ -84,15 +83,14 @@ class BinnedFeatures:
 def sparse_features(blocks: FeatureBlocks) -> SparseFeatures | BinnedFeatures:
     """All features of the rows, in the form with the fastest products."""
     draw = blocks.frozen.draw
-    if not isinstance(draw.basis, Binning):
+    if not draw.basis.binned:
         return SparseFeatures(gathered(blocks))
     if blocks.columns is not None:
         return BinnedFeatures(blocks.columns, draw.offsets, draw.scale)
     kind = np.int32 if draw.n_columns < 2**31 else np.int64
     columns = np.empty((draw.n_components, blocks.n_rows), dtype=kind)
     for part in block_slices(blocks.n_rows, max(blocks.block_rows, _FOUND // draw.n_components)):
-        rows = densify(blocks.frozen.scaled(blocks.rows[part]))
-        columns[:, part] = draw.basis.find(draw.theta, rows.astype(draw.dtype, copy=False))
+        columns[:, part] = draw.bins(blocks.frozen.scaled(blocks.rows[part]))
     return BinnedFeatures(columns, draw.offsets, draw.scale)
 
 

@@ -9,24 +9,17 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy.special import ndtr, owens_t
 
-from kitchensinks.features.bases.base import (
-    Basis,
-    Shared,
-    Theta,
-    check_choice,
-    check_count,
-    sample_blocks,
-)
+from kitchensinks.features.bases.base import Basis, check_choice, check_count
+from kitchensinks.features.bases.draw import Draw, Floats, Graph, Shared, Theta, sample_blocks
 from kitchensinks.features.bases.projections import (
     PROJECTIONS,
     project,
+    project_onnx,
     projection_block_size,
     sample_projection,
 )
 from kitchensinks.numerics.quadrature import interpolate
 from kitchensinks.numerics.words import Stream, Words
-
-Floats = NDArray[np.float64]
 
 # Trapezoid grid for integrals against the normal density; spectrally accurate.
 _GRID = np.linspace(-8.5, 8.5, 161)
@@ -126,6 +119,17 @@ class Maxout(Basis):
         for j in range(1, self.pool):
             np.maximum(out, project(rows, theta[f"plane{j}"]), out=out)
         return out
+
+    def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
+        theta = draw.theta
+        shared = "planes" in theta
+        planes = theta["planes"].value if shared else [theta[f"plane{j}"] for j in range(self.pool)]
+        pieces = [project_onnx(graph, rows, plane, draw.n_inputs) for plane in planes]
+        if shared:
+            choices = theta["choice"].astype(np.int64).T
+            pairs = zip(pieces, choices, strict=True)
+            pieces = [graph.node("Gather", piece, choice, axis=1) for piece, choice in pairs]
+        return graph.node("Max", *pieces)
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         own = np.linalg.norm(rows, axis=1)

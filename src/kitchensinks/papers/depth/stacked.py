@@ -17,12 +17,12 @@ from sklearn.utils.validation import (
 )
 
 from kitchensinks.estimators import KitchenSinkRegressor
-from kitchensinks.estimators.transform import seed_of
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import spread_of
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.state import seed_of
 from kitchensinks.tables import numeric_weights
 from kitchensinks.tables.keys import row_keys
 
