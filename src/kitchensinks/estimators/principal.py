@@ -18,8 +18,8 @@ from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, Look
+from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import check_dtype
-from kitchensinks.fitting.space import gram_bytes
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.state import Model, seed_of
 from kitchensinks.tables import advice, check_size, numeric_weights

@@ -52,17 +52,12 @@ class Columns:
             raise ValueError(f"{table.label} has no columns other than {sorted(left_out)}.")
         sample = _sample(table, names, seed)
         kinds = {name: _plain_kind(table, name, sample) for name in names}
-        unsure = [name for name in names if kinds[name] == "unsure"]
-        formats: dict[str, str] = {}
-        if unsure:
-            decided, formats = _decide(sample.select(unsure))
-            kinds.update(decided)
+        kinds, formats = _decided(kinds, sample)
         encoders: list[Encoder] = []
         for name in names:
             values = sample.column(name).combine_chunks()
-            if values.null_count == len(values) or kinds[name] == "nothing":
-                continue
-            encoders.append(_learn_one(kinds[name], name, values, formats.get(name, ""), seed))
+            if values.null_count < len(values) and kinds[name] != "nothing":
+                encoders.append(_learn_one(kinds[name], name, values, formats.get(name, ""), seed))
         if not encoders:
             raise ValueError(f"{table.label} has no column with values to learn from.")
         narrow = all(
@@ -210,13 +205,16 @@ def _is_narrow(kind: Any) -> bool:
     return bool(types.is_float32(kind) or types.is_float16(kind) or types.is_boolean(kind))
 
 
-def _decide(sample: Any) -> tuple[dict[str, str], dict[str, str]]:
-    """Kinds of text columns, and the formats of those that are dates, as skrub sees them."""
+def _decided(kinds: dict[str, str], sample: Any) -> tuple[dict[str, str], dict[str, str]]:
+    """Kinds of all columns, unsure ones decided by skrub, and the formats of dates in text."""
+    unsure = [name for name, kind in kinds.items() if kind == "unsure"]
+    if not unsure:
+        return kinds, {}
     try:
         from skrub import TableVectorizer
     except ImportError as error:
         raise ImportError(
-            f"Columns {sample.column_names} are text, which needs skrub: "
+            f"Columns {unsure} are text, which needs skrub: "
             'pip install "kitchensinks[tables]", or exclude them.'
         ) from error
     kept = "passthrough"
@@ -227,10 +225,10 @@ def _decide(sample: Any) -> tuple[dict[str, str], dict[str, str]]:
         datetime=kept,
         numeric=kept,
     )
-    judge.fit(sample.to_pandas())
+    judge.fit(sample.select(unsure).to_pandas())
     names = {"numeric": "number", "datetime": "date", "low_cardinality": "category"}
-    kinds, formats = {}, {}
-    for name in sample.column_names:
+    kinds, formats = dict(kinds), {}
+    for name in unsure:
         kind = judge.column_to_kind_.get(name)
         kinds[name] = "nothing" if kind is None else names.get(kind, "text")
         for step in judge.all_processing_steps_[name]:

@@ -144,7 +144,7 @@ class Category(Encoder):
         place = compute.index_in(words, arrow().array(self.values, words.type))
         known = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
         out[known, place.drop_null().to_numpy(zero_copy_only=False)] = 1.0
-        return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+        return _absent(words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +180,7 @@ class Levels(Encoder):
         words = _words(values)
         place = compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
         out[:] = self.table[place.to_numpy(zero_copy_only=False)]
-        return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+        return _absent(words)
 
 
 class Means(Levels):
@@ -299,7 +299,7 @@ class Text(Encoder):
         words = _words(values)
         scaled = _unit_rows(_pieces(words) @ sparse.diags_array(self.weights.astype(np.float64)))
         out[:, : self.directions.shape[1]] = scaled @ self.directions
-        return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+        return _absent(words)
 
 
 ENCODERS: dict[str, Any] = {
@@ -369,6 +369,10 @@ def _words(values: Any) -> Any:
     words = compute.utf8_trim_whitespace(values.cast(pa.large_string()))
     empty = compute.is_in(words, pa.array(MISSING_WORDS, pa.large_string()))
     return compute.if_else(empty, pa.scalar(None, pa.large_string()), words)
+
+
+def _absent(words: Any) -> np.ndarray:
+    return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
 
 
 def _pieces(words: Any) -> sparse.csr_array:

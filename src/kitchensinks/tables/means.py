@@ -101,6 +101,11 @@ def shrunk(sums: Floats, total: Floats) -> Floats:
     return np.vstack([means, level])
 
 
+def text_columns(columns: Columns) -> list[str]:
+    """Names of the columns that can become mean targets: categories and text."""
+    return [e.name for e in columns.encoders if isinstance(e, Category | Text)]
+
+
 def learn_means(
     table: Table,
     columns: Columns,
@@ -113,7 +118,7 @@ def learn_means(
     targets (n, outputs), each with a label. Free text, whose values do not repeat, stays as it is.
     Rows without weight change nothing: they are not numbered.
     """
-    names = [e.name for e in columns.encoders if isinstance(e, Category | Text)]
+    names = text_columns(columns)
     if weights is None:
         weights = np.ones(len(targets))
     counted = np.flatnonzero(weights > 0)

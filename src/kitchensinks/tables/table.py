@@ -7,6 +7,7 @@ size; the whole of it need never be in memory.
 import difflib
 import glob
 import hashlib
+import itertools
 import os
 import zlib
 from collections import Counter
@@ -96,6 +97,11 @@ class Table:
     def fingerprint(self) -> dict[str, str]:
         """What tells these rows from others, without reading all of them."""
         raise NotImplementedError
+
+    def _facts(self, content: str) -> dict[str, str]:
+        """The fingerprint of a table in memory, by the checksum of its content."""
+        columns = digest(str(self.schema))
+        return {"rows": str(self.n_rows), "columns": columns, "content": content}
 
     def check_names(self, columns: Iterable[str]) -> None:
         """An error that names a column that is not there, and the one nearest to it."""
@@ -267,11 +273,7 @@ class MemoryTable(Table):
         found = 0
         for batch in self.batches():
             found = zlib.crc32(batch.serialize(), found)
-        return {
-            "rows": str(self.n_rows),
-            "columns": digest(str(self.schema)),
-            "content": f"{found:08x}",
-        }
+        return self._facts(f"{found:08x}")
 
 
 class ArrayTable(Table):
@@ -304,11 +306,7 @@ class ArrayTable(Table):
             yield pa.record_batch(columns, names=names)
 
     def fingerprint(self) -> dict[str, str]:
-        return {
-            "rows": str(self.n_rows),
-            "columns": digest(str(self.schema)),
-            "content": checksum(self._array),
-        }
+        return self._facts(checksum(self._array))
 
 
 class Stack(Table):
@@ -332,12 +330,7 @@ class Stack(Table):
         for other in 2 * others:
             if hasattr(first, "widen"):
                 first.widen(other)
-        for other in others:
-            self._match(first, other)
-
-    @staticmethod
-    def _match(first: Table, other: Table) -> None:
-        for name in first.names:
+        for other, name in itertools.product(others, first.names):
             mine, theirs = first.schema.field(name).type, other.schema.field(name).type
             if mine != theirs:
                 raise ValueError(
