@@ -225,7 +225,7 @@ def _decided(kinds: dict[str, str], sample: Any) -> tuple[dict[str, str], dict[s
         datetime=kept,
         numeric=kept,
     )
-    judge.fit(sample.select(unsure).to_pandas())
+    judge.fit(sample.select(unsure).to_pandas(use_threads=False))
     names = {"numeric": "number", "datetime": "date", "low_cardinality": "category"}
     kinds, formats = dict(kinds), {}
     for name in unsure:

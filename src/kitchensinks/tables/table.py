@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices
 
 # A record batch has at most this many rows.
@@ -217,7 +218,8 @@ def _to_arrow(source: Any) -> Any:
         renamed = source.rename(columns=str)
         check_schema("the pandas table", list(renamed.columns))
         try:
-            return pa.Table.from_pandas(_without_intervals(renamed), preserve_index=False)
+            plain, count = _without_intervals(renamed), thread_count()
+            return pa.Table.from_pandas(plain, preserve_index=False, nthreads=count)
         except pa.ArrowException as error:
             raise ValueError(
                 f"A column of the pandas table mixes kinds of values ({error}): make it numbers "
