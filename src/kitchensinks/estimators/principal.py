@@ -263,7 +263,7 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @property
     def _n_features_out(self) -> int:
-        return self._solved().directions.shape[1]
+        return int(self._solved().directions.shape[1])
 
     def _solved(self) -> Principal:
         """The components, found anew if rows have come in since the last time."""
