@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.features.bases import Binning
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.held_out import Split, least_held_out, too_few
 from kitchensinks.fitting.settings import Settings
@@ -16,7 +15,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.solvers import binned_ridge, solve_nonsmooth, solve_ridge, solve_smooth
 from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables import block_slices
 
 # Ridge strengths tried: a row of features has length one.
 _ALPHAS = 10.0 ** np.arange(-1.0, -7.0, -0.5)
@@ -36,15 +35,14 @@ _NEGLIGIBLE = 0.05
 def sparse_design(blocks: FeatureBlocks) -> SparseFeatures | Bins:
     """All features of the rows, as the design with the fastest products."""
     draw = blocks.frozen.draw
-    if not isinstance(draw.basis, Binning):
+    if not draw.basis.binned:
         return SparseFeatures(gathered(blocks))
     if blocks.columns is not None:
         return Bins(blocks.columns, draw.offsets, draw.scale)
     kind = np.int32 if draw.n_columns < 2**31 else np.int64
     columns = np.empty((draw.n_components, blocks.n_rows), dtype=kind)
     for part in block_slices(blocks.n_rows, max(blocks.block_rows, _FOUND // draw.n_components)):
-        rows = densify(blocks.frozen.scaled(blocks.rows[part]))
-        columns[:, part] = draw.basis.find(draw.theta, rows.astype(draw.dtype, copy=False))
+        columns[:, part] = draw.bins(blocks.frozen.scaled(blocks.rows[part]))
     return Bins(columns, draw.offsets, draw.scale)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.features.bases.custom import UnionParts
+from kitchensinks.features.bases.union import UnionParts
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held_out import Split
