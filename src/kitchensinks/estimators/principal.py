@@ -18,8 +18,8 @@ from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, Look
+from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import check_dtype
-from kitchensinks.fitting.space import gram_bytes
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.state import Model, seed_of
 from kitchensinks.tables import advice, check_size, numeric_weights
@@ -263,7 +263,7 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @property
     def _n_features_out(self) -> int:
-        return self._solved().directions.shape[1]
+        return int(self._solved().directions.shape[1])
 
     def _solved(self) -> Principal:
         """The components, found anew if rows have come in since the last time."""
