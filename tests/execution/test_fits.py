@@ -13,15 +13,16 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import kitchensinks as ks
-from kitchensinks.estimators.cluster.job import Job
-from kitchensinks.estimators.cluster.recipe import Seen
 from kitchensinks.execution import is_dask
+from kitchensinks.execution.job import Job
 from kitchensinks.execution.partitions import PartitionError, Partitions
+from kitchensinks.execution.recipe import Recipe, Seen
 from kitchensinks.features.frozen import Frozen
-from tests.estimators.cluster.conftest import (
+from tests.execution.conftest import (
     CHUNKS,
     N_ROWS,
     assert_same_fit,
+    classifier,
     regressor,
     spread_out,
 )
@@ -60,15 +61,10 @@ def test_every_dense_basis(rows, values, basis):
 @pytest.mark.parametrize("class_weight", [None, "balanced", {"a": 3.0}])
 def test_classes_with_their_weights_and_those_of_rows(rows, labels, class_weight):
     weights = np.random.default_rng(2).integers(0, 3, N_ROWS).astype(float)
-    settings = {
-        "n_components": 60,
-        "dtype": "float64",
-        "random_state": 0,
-        "class_weight": class_weight,
-    }
-    memory = ks.KitchenSinkClassifier(**settings).fit(rows, labels, weights)
+    settings = {"n_components": 60, "class_weight": class_weight}
+    memory = classifier(**settings).fit(rows, labels, weights)
     X, y, w = spread_out(rows, labels, weights)
-    model = ks.KitchenSinkClassifier(**settings).fit(X, y, w)
+    model = classifier(**settings).fit(X, y, w)
     assert_same_fit(model, memory)
     assert (model.predict(X).compute() == memory.predict(rows)).all()
     chances = model.predict_proba(X).compute()
@@ -125,7 +121,7 @@ def test_nothing_computes_early(rows, values, labels):
         raise AssertionError("computed early")
 
     regression = regressor().fit(rows, values)
-    classes = ks.KitchenSinkClassifier(n_components=40, random_state=0).fit(rows, labels)
+    classes = classifier().fit(rows, labels)
     features = ks.RandomFeatures(n_components=30, random_state=0).fit(rows)
     components = ks.KitchenSinkPCA(n_features=50, random_state=0).fit(rows)
     (X,) = spread_out(rows)
@@ -198,10 +194,11 @@ def test_tasks_are_small(settings):
 def test_neighbours_are_summed_together_where_a_gram_is_large(rows, values):
     X, y = spread_out(rows, values, chunks=(12,) * 100)
     for n_components, fewer in ((1000, True), (1, False)):
-        model = regressor(n_components=n_components, alpha=1e-3)
-        model.frozen_ = Frozen(None, ks.Fourier(gamma=1.0), 0, 4, n_components, np.dtype("f8"))
+        partitions = Partitions.of(X, y)
+        frozen = Frozen(None, ks.Fourier(gamma=1.0), 0, 4, n_components, np.dtype("f8"))
+        recipe = Recipe(partitions.schema, 0, True, None, frozen=frozen)
         seen = Seen(None, None, dict.fromkeys(range(100), 12), 1200.0, 1e9)
-        bundles = Job(model, Partitions.of(X, y), seen, None).bundles()
+        bundles = Job(recipe, partitions, seen).bundles()
         assert (len(bundles) < 100) == fewer
         assert [part.number for bundle in bundles for part in bundle] == list(range(100))
 
@@ -231,7 +228,6 @@ def test_unknown_lengths_are_computed(rows, values):
     [
         ({"basis": ks.Binning()}, "dense features"),
         ({"n_components": "auto"}, "need a number"),
-        ({"selection": ks.Reweighted()}, "selection=None"),
         ({"solver": "stochastic"}, "solver='stochastic'"),
     ],
 )

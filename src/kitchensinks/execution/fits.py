@@ -1,0 +1,244 @@
+"""Fits and scores of Dask collections: the flow of one machine, on partitions where they are.
+
+A look (targets, scaler, sample) gives what a law, a plan and the encoding of the targets are made
+from; then walks sum, and only summaries leave a worker.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.execution.cluster import delayed, tree
+from kitchensinks.execution.convex import calibration_of, fit_blocks, fit_convex
+from kitchensinks.execution.job import Job, batch_of, counted, looked, sampled
+from kitchensinks.execution.order import robust_spread
+from kitchensinks.execution.partitions import Partitions, Schema
+from kitchensinks.execution.recipe import Recipe, Score, Seen, both
+from kitchensinks.execution.squared import fit_squared
+from kitchensinks.features.bases import Basis, Fourier
+from kitchensinks.features.frozen import Frozen
+from kitchensinks.fitting.keeping import Checkpoint
+from kitchensinks.fitting.plan import Shape, make_plan
+from kitchensinks.fitting.settings import silent
+from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
+from kitchensinks.law import Law, Learned, find_law
+from kitchensinks.law.find import components, working_dtype
+from kitchensinks.numerics.threads import threads
+from kitchensinks.problem.losses import Loss
+from kitchensinks.problem.targets import Batch, Classes
+from kitchensinks.state import Outer, Spec, State
+from kitchensinks.state.state import warn_unconverged
+from kitchensinks.tables.columns import Columns
+
+# Rows that calibrate probabilities of squared loss, and entries of them.
+_REMEMBERED = 2000, 2**21
+# Rows that calibrate probabilities of other losses, with those that the weights for it are fitted
+# to, and entries of them.
+_CALIBRATION = round(CALIBRATION_ROWS / HELD_OUT), 2**24
+# Rows that a law is learned from here, and entries of them.
+_LEARNED = 45_000, 2**24
+
+
+def fit_collections(
+    spec: Spec,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    checkpoint: Checkpoint | None = None,
+    parameters: Mapping[str, str] | None = None,
+    columns: Columns | None = None,
+) -> State:
+    """Fit to Dask collections: the same weights as in memory, whatever the partitions.
+
+    parameters: what identifies the fit in a checkpoint; columns: the recipe by which X was made
+    from the columns of a table.
+    """
+    _check_possible(spec)
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    partitions = Partitions.of(X, y, sample_weight)
+    with _resuming(spec, partitions, checkpoint, parameters or {}) as spec, threads(spec.n_jobs):
+        spec, loss, recipe, seen = _look(spec, partitions)
+        law = _law(spec, loss, recipe, partitions, seen, columns)
+        job = Job.of(recipe, law.features, partitions, seen, spec.progress, checkpoint)
+        return _fit(spec, loss, law, job, columns)
+
+
+def score_collections(spec: Spec, state: State, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Accuracy, or R², from sums over the partitions."""
+    partitions = Partitions.of(X, y, sample_weight)
+    recipe, small = delayed(_recipe(spec, partitions.schema)), delayed(state)
+    nodes = [delayed(Recipe.hits)(recipe, part, small) for part in partitions.parts]
+    (score,) = partitions.compute(tree(nodes, Score.merge))
+    return Score(*score).value
+
+
+def _recipe(spec: Spec, schema: Schema) -> Recipe:
+    plain = replace(spec, progress=silent)
+    budget = spec.solver.memory_budget
+    return Recipe(schema, spec.seed, spec.standardize, budget, spec=plain)
+
+
+def _look(spec: Spec, partitions: Partitions) -> tuple[Spec, Loss, Recipe, Seen]:
+    """The targets, and what a look at the columns has found.
+
+    Where classes have weights, a walk over the targets goes before it.
+    """
+    recipe = _recipe(spec, partitions.schema)
+    weighted = spec.class_weight is not None
+    summary = None
+    if weighted:
+        sent = delayed(recipe)
+        nodes = [delayed(Recipe.summary)(sent, part) for part in partitions.parts]
+        (summary,) = counted(partitions, spec.progress, "counting classes", tree(nodes, both))
+        loss, targets = _learned_targets(spec, summary)
+        recipe = replace(recipe, targets=targets)
+    seen = looked(recipe, partitions, spec.progress)
+    if not weighted:
+        summary = seen.targets
+        spec = spec.with_spread(lambda: _spread(recipe, partitions, len(summary.mean)))
+        loss, targets = _learned_targets(spec, summary)
+        recipe = replace(recipe, spec=replace(spec, progress=silent), targets=targets)
+    if seen.weight == 0.0:
+        raise ValueError(
+            f"{'class_weight' if weighted else 'sample_weight'} leaves every row a weight of "
+            "zero: need a positive weight."
+        )
+    return spec, loss, recipe, seen
+
+
+def _learned_targets(spec: Spec, summary: Any) -> tuple[Loss, Any]:
+    if summary is None:
+        raise ValueError("All partitions are empty. Need at least one row.")
+    return spec.learn_targets(summary)
+
+
+def _spread(recipe: Recipe, partitions: Partitions, n_outputs: int) -> float:
+    """Of the targets, by order statistics."""
+    sent, call = delayed(recipe), delayed(Recipe.values)
+    nodes = [call(sent, part, n_outputs) for part in partitions.parts]
+    return robust_spread(partitions, nodes)
+
+
+def _law(
+    spec: Spec,
+    loss: Loss,
+    recipe: Recipe,
+    partitions: Partitions,
+    seen: Seen,
+    columns: Columns | None,
+) -> Law:
+    """The law: of a given basis as a fit in memory finds it, or learned from a sample."""
+    basis, sample = spec.basis, seen.look.sample
+    unscaled = None if columns is None else columns.unscaled
+    note = ""
+    if not isinstance(basis, Basis):
+        request = spec.request(loss, unscaled, stream=True)
+        if isinstance(basis, Learned):
+            batch = batch_of(sampled(recipe, partitions, _LEARNED, spec.progress))
+        else:
+            assert sample is not None
+            batch = Batch(sample.rows, np.zeros((len(sample.rows), 1)))
+        law, _ = find_law(basis, batch, request)
+        if not law.note:
+            return law
+        basis, note = _plain_basis(spec), law.note
+    request = spec.request(loss, unscaled)
+    n_inputs = recipe.schema.n_inputs
+    # Nothing but the shape and the dtype of the rows is looked at.
+    rows = np.broadcast_to(np.zeros((), recipe.schema.dtype), (seen.n_rows, n_inputs))
+    dtype, count = working_dtype(rows, request), components(request)
+    frozen = Frozen.of_look(seen.look, basis, spec.seed, n_inputs, count, dtype, unscaled)
+    return Law(frozen, note=note)
+
+
+def _fit(spec: Spec, loss: Loss, law: Law, job: Job, columns: Columns | None) -> State:
+    """Plan, fit, and what is kept of it."""
+    features, targets = law.features, job.recipe.targets
+    assert targets is not None
+    settings = spec.settings(loss, targets, law)
+    n_rows, entry = job.seen.n_rows, features.dtype.itemsize
+    size = float(entry) * n_rows * features.n_columns
+    shape = Shape(n_rows, features.n_columns, False, size, spec.memory, entry, place="dask")
+    plan = make_plan(shape, settings)
+    calibrate = isinstance(targets, Classes) and loss.link is None
+    limits = None if not calibrate else _REMEMBERED if loss.squared else _CALIBRATION
+    if plan.solver == "blocks":
+        fit = fit_blocks(job, settings, spec.memory)
+        sample = None
+        if limits is not None:
+            sample = sampled(job.recipe, job.partitions, limits, spec.progress)
+    elif plan.solver == "direct":
+        fit, sample = fit_squared(job, settings, limits)
+    else:
+        fit, sample = fit_convex(job, settings, limits)
+    outer = Outer.of(fit, targets, loss.degree)
+    warn_unconverged(outer.evidence, settings.tol)
+    state = State(
+        columns,
+        targets,
+        loss,
+        settings.bare(),
+        law,
+        plan,
+        outer,
+        sums=fit.moments,
+        n_rows=n_rows,
+    )
+    if sample is None:
+        return state
+    if loss.squared:
+        return replace(state, sample=sample)
+    found = calibration_of(job, settings, fit.alpha, sample, spec.memory)
+    return replace(state, calibrated=found)
+
+
+def _plain_basis(spec: Spec) -> Basis:
+    """The basis that was given, or whose law is to be learned."""
+    if isinstance(spec.basis, Law):
+        return spec.basis.features.basis
+    if isinstance(spec.basis, Learned):
+        return Fourier() if spec.basis.basis is None else spec.basis.basis
+    return spec.basis
+
+
+def _check_possible(spec: Spec) -> None:
+    basis, solver = _plain_basis(spec), spec.solver.name
+    dense = "a basis with dense features that a seed draws, such as ks.Fourier()"
+    refused = [
+        (basis.sparse, f"basis={basis!r}", dense),
+        (spec.grows, "n_components='auto'", "a number"),
+        (
+            solver in ("conjugate", "stochastic"),
+            f"solver={solver!r}",
+            "'auto', 'direct' or 'blocks'",
+        ),
+    ]
+    for wrong, what, need in refused:
+        if wrong:
+            raise ValueError(
+                f"{what} is not supported for Dask collections: need {need}. Rows that fit on one "
+                "machine's disk can be fitted from there, see ks.open_table."
+            )
+
+
+@contextmanager
+def _resuming(
+    spec: Spec,
+    partitions: Partitions,
+    checkpoint: Checkpoint | None,
+    parameters: Mapping[str, str],
+) -> Iterator[Spec]:
+    """The spec; with a checkpoint, its seed is that of the fit which the folder belongs to."""
+    if checkpoint is None:
+        yield spec
+        return
+    schema = partitions.schema
+    facts = {**parameters, "partitions": str(len(partitions.parts))}
+    facts["columns"] = ", ".join(schema.names or [str(schema.n_inputs)])
+    settled = checkpoint.begin(facts, {"seed": spec.seed})
+    with checkpoint.patience():
+        yield replace(spec, seed=int(settled["seed"]))
