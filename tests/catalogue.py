@@ -88,3 +88,15 @@ def extreme_and_random_rows(n_inputs: int = 4) -> np.ndarray:
     return np.vstack(
         [rows, rows[:1], -rows[:1], unit[0], unit[1], np.zeros(n_inputs), 1e3 * rows[1]]
     )
+
+
+HOW = ("tol", "max_iter", "dtype", "memory_budget")
+
+
+def build(kind, basis=None, n_components=None, loss="squared", **options):
+    """An estimator with a given basis (Fourier), the parameters of its solver put into one."""
+    how = {name: options.pop(name) for name in HOW if name in options}
+    if how:
+        options["solver"] = ks.Solver(options.get("solver", "auto"), **how)
+    basis = ks.Fourier() if basis is None else basis
+    return kind(basis, n_components, loss, **options)

@@ -175,16 +175,16 @@ def test_info_says_what_was_tried_for_a_learned_law(sinks, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))
     adapt = ks.Adapt(steps=3, batch=32, seconds=0.01)
-    model = ks.KitchenSinkRegressor(adapt=adapt, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    model = ks.KitchenSinkRegressor(ks.Learned(law=adapt), random_state=0).fit(X, X[:, 0] * X[:, 1])
     ks.save(model, tmp_path / "law.sinks")
     code, out, _ = sinks("info", tmp_path / "law.sinks", "--json")
     facts = json.loads(out)
     assert code == 0
-    assert len(facts["tried"]) == len(model.adaptation_.trials)
-    assert facts["reason"] == model.adaptation_.reason
+    assert len(facts["tried"]) == len(model.law_.record.trials)
+    assert facts["reason"] == model.law_.record.reason
     code, out, _ = sinks("info", tmp_path / "law.sinks")
     assert code == 0
-    assert all(trial.what in out for trial in model.adaptation_.trials)
+    assert all(trial.what in out for trial in model.law_.record.trials)
     # Saved from Python, without a target's name or a validation: such lines are left out.
     assert not any(line.endswith(("  -", "  ")) for line in out.splitlines())
     assert "stopped     stopped" not in out

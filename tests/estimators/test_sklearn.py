@@ -5,14 +5,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kitchensinks as ks
 from kitchensinks.problem.losses import Quantile
+from tests.catalogue import build
 
 
 def estimators():
     def classifier(**options):
-        return ks.KitchenSinkClassifier(**{"n_components": 30, "random_state": 0, **options})
+        return build(ks.KitchenSinkClassifier, **{"n_components": 30, "random_state": 0, **options})
 
     def regressor(**options):
-        return ks.KitchenSinkRegressor(**{"n_components": 30, "random_state": 0, **options})
+        return build(ks.KitchenSinkRegressor, **{"n_components": 30, "random_state": 0, **options})
 
     yield classifier()
     yield regressor()

@@ -18,6 +18,7 @@ from scipy import sparse
 import kitchensinks as ks
 from kitchensinks.files import checkpoint as module
 from kitchensinks.files.checkpoint import Checkpoint, Interrupted
+from tests.catalogue import build
 
 JOB = Path(__file__).parent / "crash_job.py"
 X = np.random.default_rng(0).normal(size=(3000, 4))
@@ -26,8 +27,9 @@ Y = np.sin(X[:, 0]) + X[:, 1]
 
 def regressor(**options):
     # A budget that makes many small blocks.
-    return ks.KitchenSinkRegressor(
-        **{"n_components": 40, "random_state": 0, "memory_budget": 1e5, **options}
+    return build(
+        ks.KitchenSinkRegressor,
+        **{"n_components": 40, "random_state": 0, "memory_budget": 1e5, **options},
     )
 
 
@@ -142,7 +144,6 @@ def test_a_fit_with_a_checkpoint_is_the_fit_without(tmp_path):
     once = regressor().fit(X, Y)
     again = regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
     np.testing.assert_array_equal(once.model_.weights, again.model_.weights)
-    assert not hasattr(again, "_resume") or again._resume is None
 
 
 DIFFERENCES = {

@@ -42,7 +42,9 @@ def test_a_file_answers_as_the_classifier(basis, tmp_path):
 def test_a_file_answers_as_the_regressor(basis, dtype, tmp_path):
     X, y = DIABETES
     both = np.column_stack([y + 1e4, -1e-3 * y])
-    model = ks.KitchenSinkRegressor(basis, n_components=40, dtype=dtype, random_state=0)
+    model = ks.KitchenSinkRegressor(
+        basis, n_components=40, solver=ks.Solver(dtype=dtype), random_state=0
+    )
     # A mean far from zero, which float32 rows would not keep.
     far = X + np.where(np.arange(X.shape[1]) == 1, 1e4, 0.0)
     model.fit(far, both)
@@ -73,7 +75,7 @@ def test_labels_keep_their_kind(loss, two, kind, tmp_path):
     labels = np.array(["setosa", "blåklocka", "virginica"])[y] if kind in "Uobject" else y
     labels = labels.astype(kind if kind != "U" else labels.dtype)
     model = ks.KitchenSinkClassifier(
-        n_components=30, loss=loss, alpha=1e-4, standardize=not two, random_state=0
+        ks.Fourier(), n_components=30, loss=loss, alpha=1e-4, standardize=not two, random_state=0
     ).fit(X, labels)
     ks.to_onnx(model, tmp_path / "model.onnx")
     label, probabilities = run(tmp_path / "model.onnx", X)
@@ -85,7 +87,9 @@ def test_thresholds_that_are_values_of_the_rows_stay_on_their_side(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 7, size=(400, 3)) / 10.0
     y = X[:, 0] + rng.normal(size=400)
-    model = ks.KitchenSinkRegressor(ks.Stumps("quantile"), 100, dtype="float32", random_state=0)
+    model = ks.KitchenSinkRegressor(
+        ks.Stumps("quantile"), 100, solver=ks.Solver(dtype="float32"), random_state=0
+    )
     model.fit(X, y)
     ks.to_onnx(model, tmp_path / "model.onnx")
     (prediction,) = run(tmp_path / "model.onnx", X)
@@ -99,7 +103,9 @@ def test_pipelines_convert():
         ks.Fourier(), 60, random_state=0, selection=ks.Reweighted(pool=5)
     )
     steps = make_pipeline(StandardScaler(), transformer, LogisticRegression()).fit(X, y)
-    own = make_pipeline(StandardScaler(), ks.KitchenSinkClassifier(n_components=30)).fit(X, y)
+    own = make_pipeline(
+        StandardScaler(), ks.KitchenSinkClassifier(ks.Fourier(), n_components=30)
+    ).fit(X, y)
     register_converters()
     for pipeline in (steps, own):
         model = skl2onnx.to_onnx(pipeline, X[:1], options={"zipmap": False})
@@ -125,7 +131,7 @@ def test_what_cannot_be_exported(tmp_path):
         ks.to_onnx(model, path)
     with pytest.raises(TypeError, match="need a fitted KitchenSinkClassifier"):
         ks.to_onnx(LogisticRegression(), path)
-    good = ks.KitchenSinkClassifier(n_components=9, random_state=0).fit(X, y)
+    good = ks.KitchenSinkClassifier(ks.Fourier(), n_components=9, random_state=0).fit(X, y)
     with pytest.raises(FileNotFoundError, match="not a folder"):
         ks.to_onnx(good, tmp_path / "none" / "model.onnx")
     assert list(tmp_path.iterdir()) == []
@@ -135,7 +141,7 @@ def test_a_file_that_answers_otherwise_is_not_kept(tmp_path, monkeypatch):
     X, y = IRIS
     path = tmp_path / "model.onnx"
     path.write_text("what was there before")
-    model = ks.KitchenSinkClassifier(n_components=9, random_state=0).fit(X, y)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=9, random_state=0).fit(X, y)
     plain = features.FEATURES[ks.Fourier]
     monkeypatch.setitem(
         features.FEATURES, ks.Fourier, lambda graph, *rest: graph.node("Neg", plain(graph, *rest))
@@ -148,7 +154,7 @@ def test_a_file_that_answers_otherwise_is_not_kept(tmp_path, monkeypatch):
 
 def test_too_large_for_a_file_is_said_before_the_work(tmp_path, monkeypatch):
     X, y = IRIS
-    model = ks.KitchenSinkClassifier(n_components=50, random_state=0).fit(X, y)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=50, random_state=0).fit(X, y)
     monkeypatch.setattr(converters, "_LARGEST", 1000)
     with pytest.raises(ValueError, match="fewer components"):
         ks.to_onnx(model, tmp_path / "model.onnx")
@@ -162,12 +168,11 @@ def test_a_learned_law_is_in_the_file(kind, rank, tmp_path):
     X = np.round(20 * X) / 4
     model = ks.KitchenSinkRegressor(ks.Fourier(gamma=0.1), 40, random_state=0).fit(X, y)
     law = warp(Spread.of(X), X, kind).times(np.linspace(0.5, 2.0, 10))
-    frozen = replace(model.frozen_, scaler=law)
+    frozen = replace(model.law_.features, scaler=law)
     if rank:
         turned = law.turned(np.random.default_rng(0).normal(size=(10, rank)))
         frozen = replace(frozen, scaler=turned, n_inputs=rank)
-    model._set_frozen(frozen)
-    model.model_ = replace(model.model_, frozen=frozen)
+    model.state_ = replace(model.state_, law=replace(model.law_, features=frozen))
     ks.to_onnx(model, tmp_path / "model.onnx")
     found = run(tmp_path / "model.onnx", X)[0]
     np.testing.assert_allclose(found.ravel(), model.predict(X), rtol=1e-3, atol=1e-2)

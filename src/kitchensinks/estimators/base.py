@@ -121,9 +121,14 @@ class KitchenSink(BaseEstimator):
             calibrate = self._task == "classification" and loss.link is None
             run = settings.of_run(batch, checkpoint)
             plan, fit = fit_features(blocks, batch, run, calibrate, moments)
-            self.state_ = State.of(
-                columns, targets, loss, law, plan, settings, fit, batch, growth
-            )
+            if plan.solver == "stochastic" and spec.solver.name == "auto":
+                warnings.warn(
+                    f"{plan.reason}, more than the memory budget allows: fitted by stochastic "
+                    "gradients, which certify nothing. Raise memory_budget, or pass "
+                    "solver='stochastic' to silence this warning.",
+                    stacklevel=2,
+                )
+            self.state_ = State.of(columns, targets, loss, law, plan, settings, fit, batch, growth)
         return self
 
     def _fit_dask(
@@ -242,15 +247,12 @@ class KitchenSink(BaseEstimator):
     # -- predicting ----------------------------------------------------------------------
 
     def _state(self) -> State:
-        check_is_fitted(self)
+        check_is_fitted(self, "state_")
         state: State = self.state_
         return state
 
     def __sklearn_is_fitted__(self) -> bool:
-        if not hasattr(self, "state_"):
-            return False
-        state: State = self.state_
-        return state.outer is not None or (state.moments is not None and state.moments.weight > 0)
+        return hasattr(self, "state_") and self.state_.has_rows
 
     def _answer(self, method: str, X: Any) -> Any:
         """What a method gives for rows: an array, or a lazy one for Dask collections."""
@@ -264,9 +266,7 @@ class KitchenSink(BaseEstimator):
         with threads(self.n_jobs):
             return state.answer(method, state.model.scores(rows))
 
-    def _score(
-        self, local: Callable[..., float], X: Any, y: Any, sample_weight: Any
-    ) -> float:
+    def _score(self, local: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
         if is_dask(X):
             from kitchensinks.execution.fits import score_collections
 

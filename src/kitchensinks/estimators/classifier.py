@@ -119,9 +119,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         self.state_, _, _ = self._frozen(X, y, sample_weight, classes)
         return self
 
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows, to those of earlier batches or of `fit`.
 
         Give all classes at the first call where the first batch may lack some. Squared loss:

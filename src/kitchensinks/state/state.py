@@ -72,8 +72,9 @@ class Outer(NamedTuple):
 
         def in_loss_units(value: Any) -> Any:
             # Unit by unit, so that no power of it overflows.
-            for _ in range(degree):
-                value = value * unit
+            with np.errstate(over="ignore"):
+                for _ in range(degree):
+                    value = value * unit
             return value
 
         errors = fit.alpha_errors
@@ -183,12 +184,17 @@ class State:
 
     # -- weights -------------------------------------------------------------------------
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether any row has been fitted or summed: a frozen state has none."""
+        return self.outer is not None or (isinstance(self.sums, Moments) and self.sums.weight > 0)
+
     @cached_property
     def fitted(self) -> Outer:
         """The weights with their evidence; solved from the sums where rows came in batches."""
         if self.outer is not None:
             return self.outer
-        if not isinstance(self.sums, Moments) or self.sums.weight == 0.0:
+        if not isinstance(self.sums, Moments) or not self.has_rows:
             raise NotFittedError(
                 "This estimator is frozen, and has no rows of positive weight yet: call "
                 "partial_fit."
@@ -347,9 +353,7 @@ class State:
         if left_out is None:
             scores = self.model.scores(sample.rows)
         else:
-            scores = left_out(
-                self.law.features.features(sample.rows), targets, sample.weights, one
-            )
+            scores = left_out(self.law.features.features(sample.rows), targets, sample.weights, one)
         return Calibration.fit(scores, targets > 0, sample.weights)
 
     def remembering(self, batch: Batch) -> "State":
@@ -389,10 +393,9 @@ class State:
             return "fit_intercept"
         if type(self.targets) is not type(other.targets):
             return "kind of targets"
+        found = self.law.features.difference(other.law.features)
         # Both are classes, or both are numbers.
-        return self.targets.difference(other.targets) or self.law.features.difference(  # type: ignore[arg-type]
-            other.law.features
-        )
+        return found or self.targets.difference(other.targets)  # type: ignore[arg-type]
 
 
 def _kept_sums(fit: Fit, batch: Batch, loss: Loss) -> Sums:
