@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from dask import delayed
 from scipy import sparse
 
 import kitchensinks as ks
-from kitchensinks.execution.cluster import delayed
 from kitchensinks.execution.order import reaching
 from kitchensinks.execution.partitions import Partitions
 from tests.execution.conftest import assert_same_fit, classifier, regressor, spread_out

@@ -74,7 +74,7 @@ def active_client() -> Any:
 def slots() -> int:
     """How many tasks run at the same time."""
     client = active_client()
-    return CPU_COUNT if client is None else max(1, sum(client.nthreads().values()))
+    return int(CPU_COUNT) if client is None else max(1, sum(client.nthreads().values()))
 
 
 def persist(*nodes: Any) -> list[Any]:

@@ -10,8 +10,9 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
+from dask import delayed
 
-from kitchensinks.execution.cluster import delayed, persist, workers
+from kitchensinks.execution.cluster import persist, workers
 from kitchensinks.execution.design import PartitionedDesign, Vector
 from kitchensinks.execution.job import Job, batch_of
 from kitchensinks.execution.order import reaching
@@ -99,9 +100,7 @@ def fit_blocks(job: Job, settings: Settings, memory: float) -> Fit:
     return Descent(*vectors, job.frozen, settings, memory).fit()
 
 
-def fit_convex(
-    job: Job, settings: Settings, limits: Limits | None
-) -> tuple[Fit, RowSample | None]:
+def fit_convex(job: Job, settings: Settings, limits: Limits | None) -> tuple[Fit, RowSample | None]:
     """Choose the ridge on held-out rows where that is asked for, then fit all rows.
 
     With a sample of the rows where limits are given.

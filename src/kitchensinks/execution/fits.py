@@ -7,16 +7,17 @@ from; then walks sum, and only summaries leave a worker.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from dask import delayed
 
-from kitchensinks.execution.cluster import delayed, tree
+from kitchensinks.execution.cluster import tree
 from kitchensinks.execution.convex import calibration_of, fit_blocks, fit_convex
-from kitchensinks.execution.job import Job, batch_of, counted, looked, sampled
+from kitchensinks.execution.job import Job, batch_of, looked, sampled
 from kitchensinks.execution.order import robust_spread
 from kitchensinks.execution.partitions import Partitions, Schema
-from kitchensinks.execution.recipe import Recipe, Score, Seen, both
+from kitchensinks.execution.recipe import Recipe, Score, Seen
 from kitchensinks.execution.squared import fit_squared
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.frozen import Frozen
@@ -85,35 +86,24 @@ def _recipe(spec: Spec, schema: Schema) -> Recipe:
 def _look(spec: Spec, partitions: Partitions) -> tuple[Spec, Loss, Recipe, Seen]:
     """The targets, and what a look at the columns has found.
 
-    Where classes have weights, a walk over the targets goes before it.
+    The weights of classes follow from the targets: where there are any, a second look counts them.
     """
     recipe = _recipe(spec, partitions.schema)
-    weighted = spec.class_weight is not None
-    summary = None
-    if weighted:
-        sent = delayed(recipe)
-        nodes = [delayed(Recipe.summary)(sent, part) for part in partitions.parts]
-        (summary,) = counted(partitions, spec.progress, "counting classes", tree(nodes, both))
-        loss, targets = _learned_targets(spec, summary)
-        recipe = replace(recipe, targets=targets)
     seen = looked(recipe, partitions, spec.progress)
-    if not weighted:
-        summary = seen.targets
-        spec = spec.with_spread(lambda: _spread(recipe, partitions, len(summary.mean)))
-        loss, targets = _learned_targets(spec, summary)
-        recipe = replace(recipe, spec=replace(spec, progress=silent), targets=targets)
+    if seen.targets is None:
+        raise ValueError("All partitions are empty. Need at least one row.")
+    spec = spec.with_spread(lambda: _spread(recipe, partitions, len(seen.targets.mean)))
+    loss, targets = spec.learn_targets(seen.targets)
+    recipe = replace(recipe, targets=targets)
+    weighted = spec.class_weight is not None
+    if weighted:
+        seen = looked(recipe, partitions, spec.progress)
     if seen.weight == 0.0:
         raise ValueError(
             f"{'class_weight' if weighted else 'sample_weight'} leaves every row a weight of "
             "zero: need a positive weight."
         )
     return spec, loss, recipe, seen
-
-
-def _learned_targets(spec: Spec, summary: Any) -> tuple[Loss, Any]:
-    if summary is None:
-        raise ValueError("All partitions are empty. Need at least one row.")
-    return spec.learn_targets(summary)
 
 
 def _spread(recipe: Recipe, partitions: Partitions, n_outputs: int) -> float:
@@ -198,11 +188,13 @@ def _fit(spec: Spec, loss: Loss, law: Law, job: Job, columns: Columns | None) ->
 
 def _plain_basis(spec: Spec) -> Basis:
     """The basis that was given, or whose law is to be learned."""
-    if isinstance(spec.basis, Law):
-        return spec.basis.features.basis
-    if isinstance(spec.basis, Learned):
-        return Fourier() if spec.basis.basis is None else spec.basis.basis
-    return spec.basis
+    basis = spec.basis
+    if isinstance(basis, Basis):
+        return basis
+    if isinstance(basis, Learned):
+        return Fourier() if basis.basis is None else basis.basis
+    # Nothing else is left; types of scikit-learn are not known here, so that this must be said.
+    return cast(Law, basis).features.basis
 
 
 def _check_possible(spec: Spec) -> None:

@@ -6,9 +6,10 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from dask import delayed
 from numpy.typing import NDArray
 
-from kitchensinks.execution.cluster import delayed, slots, tree
+from kitchensinks.execution.cluster import slots, tree
 from kitchensinks.execution.partitions import Part, Partitions
 from kitchensinks.execution.recipe import Limits, Recipe, Seen, Split, Sums, both
 from kitchensinks.features.bases import Basis

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from dask import delayed
 from numpy.typing import NDArray
 
-from kitchensinks.execution.cluster import delayed
 from kitchensinks.execution.partitions import Schema, checked_rows, naming, whole_rows
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.state import Model, State

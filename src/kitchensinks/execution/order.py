@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from dask import delayed
 from numpy.typing import NDArray
 
-from kitchensinks.execution.cluster import delayed, persist, tree
+from kitchensinks.execution.cluster import persist, tree
 from kitchensinks.execution.partitions import Partitions
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import NORMAL_DEVIATION

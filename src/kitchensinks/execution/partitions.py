@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from dask import delayed
 from scipy import sparse
 from sklearn.utils import check_array
 
-from kitchensinks.execution.cluster import ClusterError, Told, compute, delayed, one_thread
+from kitchensinks.execution.cluster import ClusterError, Told, compute, one_thread
 from kitchensinks.tables import advice, check_size
 
 
@@ -194,10 +195,10 @@ def _aligned(X: Any, other: Any, name: str) -> tuple[Any, Any]:
                     "each row."
                 )
             other = other.rechunk({0: X.chunks[0]})
-    if _count(X) != _count(other):
+    if X.npartitions != other.npartitions:
         raise ValueError(
-            f"X has {_count(X)} partitions and {name} has {_count(other)}: need the same rows in "
-            "each. Take both from one DataFrame, or repartition them alike."
+            f"X has {X.npartitions} partitions and {name} has {other.npartitions}: need the same "
+            "rows in each. Take both from one DataFrame, or repartition them alike."
         )
     return X, other
 
@@ -214,10 +215,6 @@ def _with_sizes(array: Any) -> Any:
 
 def _length(rows: Any) -> int:
     return int(rows.shape[0])
-
-
-def _count(collection: Any) -> int:
-    return int(collection.npartitions)
 
 
 def _tasks(collection: Any) -> list[Any]:

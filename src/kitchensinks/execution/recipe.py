@@ -177,15 +177,11 @@ class Recipe:
                 if read is not None:
                     yield self.encoded(read)
 
-    def summary(self, part: Part) -> Any:
-        """The summary of the targets, None where there are none."""
-        with naming(part.number):
-            read = self.read(part)
-            assert self.spec is not None
-            return None if read is None else self.spec.kind.summarise(read[1], read[2])
-
     def look(self, part: Part) -> Seen:
-        """Scaler and sample; with the weights of classes, or a summary of targets not known yet."""
+        """Scaler and sample, with the weights of classes where these are known.
+
+        With a summary of the targets where it is not known yet how they are encoded.
+        """
         with naming(part.number):
             read = self.read(part)
             memory = memory_budget(self.memory_budget)

@@ -11,8 +11,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from dask import delayed
 
-from kitchensinks.execution.cluster import all_threads, delayed, scattered, tree
+from kitchensinks.execution.cluster import all_threads, scattered, tree
 from kitchensinks.execution.job import Bundle, Job
 from kitchensinks.execution.recipe import Limits, Recipe, Sums
 from kitchensinks.fitting.settings import Settings
