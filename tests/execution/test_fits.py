@@ -113,6 +113,28 @@ def test_principal_components(rows):
     np.testing.assert_allclose(found.compute(), memory.transform(rows), atol=1e-10)
 
 
+def test_components_need_as_many_rows(rows):
+    (X,) = spread_out(rows)
+    with pytest.raises(ValueError, match=r"2 sample\(s\) for n_components=3"):
+        ks.KitchenSinkPCA(n_components=3, n_features=20, random_state=0).fit(X[:2])
+    with pytest.raises(ValueError, match="no rows of positive weight"):
+        ks.KitchenSinkPCA(n_features=20, random_state=0).fit(X, None, da.zeros_like(X[:, 0]))
+
+
+def test_the_plan_says_where_it_ran(rows, values):
+    plan = regressor().fit(*spread_out(rows, values)).plan_
+    assert (plan.solver, plan.place) == ("direct", "dask")
+    assert "on Dask" in str(plan)
+
+
+def test_tasks_are_counted(rows, values):
+    told = []
+    regressor(verbose=lambda *heard: told.append(heard)).fit(*spread_out(rows, values))
+    counted = [heard for heard in told if heard[1] is not None]
+    assert any(text.startswith("looking at 4 partitions") for text, _, _ in counted)
+    assert all(0 <= done <= total for _, done, total in counted)
+
+
 # -- lazy --------------------------------------------------------------------------------
 
 
@@ -270,6 +292,9 @@ def test_a_bad_partition_is_named(rows, values):
     )
     with pytest.raises(PartitionError, match="Partition 2: has X as float32"):
         regressor().fit(narrow, y)
+    weights = np.where(np.arange(N_ROWS) == N_ROWS - 1, -1.0, 1.0)
+    with pytest.raises(PartitionError, match="Partition 3: sample_weight has negative entries"):
+        regressor().fit(*spread_out(rows, values, weights))
 
 
 def test_frames_of_different_columns_are_named(rows, values):

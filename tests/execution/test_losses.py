@@ -131,3 +131,16 @@ def test_the_law_is_learned_from_a_sample(rows, values):
     assert model.n_components_ == 60
     assert not model.basis_.sparse
     assert model.score(X, y) > 0.5
+    again = regressor(basis=model.law_, n_components=None, dtype=None).fit(X, y)
+    assert again.basis_ == model.basis_
+    np.testing.assert_allclose(again.model_.weights, model.model_.weights)
+
+
+def test_a_law_that_cannot_be_learned_is_the_plain_one(rows, values):
+    settings = {"basis": ks.Learned(ks.Fourier()), "n_components": 60}
+    few, short = spread_out(rows[:150], values[:150], chunks=(50,) * 3)
+    with pytest.warns(UserWarning, match="150 rows, and a law is learned from 400 or more"):
+        model = regressor(**settings).fit(few, short)
+    assert "150 rows" in model.law_.note
+    memory = regressor(n_components=60).fit(rows[:150], values[:150])
+    assert_same_fit(model, memory)
