@@ -67,7 +67,15 @@ BASES = [
     ks.Union([ks.Fourier(gamma=0.3), ks.Stumps()]),
     ks.Union([ks.Fourier(gamma=0.3, form="paired"), ks.Maxout(3)], shares=[3, 1]),
     ks.Union([ks.Fourier(gamma=0.3), ks.Binning(gamma=0.3)]),
+    ks.Reweighted(ks.Fourier(gamma=0.3), pool=3, rows=1.0, mu=0.1),
+    ks.Reweighted(ks.Union([ks.Fourier(gamma=0.3, form="paired"), ks.Stumps()]), pool=2, rows=1.0),
 ]
+
+
+def drawn(basis, rows, seed, n_components, dtype=np.float64, start=0):
+    """Draws of a basis, with what they learn from the rows."""
+    draw = basis.draw(seed, rows.shape[1], n_components, dtype, start=start)
+    return basis.learn_draw(draw, rows)
 
 
 def name_of(basis) -> str:

@@ -51,7 +51,12 @@ def stop_after(monkeypatch, phase, saves, error=Stop):
 
 
 @pytest.mark.parametrize(
-    ("crashes", "options"), [(20, {"n_components": 60}), (5, {"n_components": "auto"})]
+    ("crashes", "options"),
+    [
+        pytest.param(20, {"n_components": 60}, marks=pytest.mark.slow),
+        (4, {"n_components": 60}),
+        pytest.param(5, {"n_components": "auto"}, marks=pytest.mark.slow),
+    ],
 )
 def test_killed_at_random_moments_and_resumed_the_weights_are_the_same(crashes, options, tmp_path):
     random = np.random.default_rng(0)

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
 from kitchensinks.features.scaling import Spread, warp
-from kitchensinks.files.onnx import converters, features, register_converters
+from kitchensinks.files.onnx import graph, register_converters
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
 from tests.catalogue import BASES, name_of
 
@@ -99,9 +99,7 @@ def test_thresholds_that_are_values_of_the_rows_stay_on_their_side(tmp_path):
 def test_pipelines_convert():
     X, y = IRIS
     X = X.astype(np.float32)
-    transformer = ks.RandomFeatures(
-        ks.Fourier(), 60, random_state=0, selection=ks.Reweighted(pool=5)
-    )
+    transformer = ks.RandomFeatures(ks.Reweighted(ks.Fourier(), pool=5), 60, random_state=0)
     steps = make_pipeline(StandardScaler(), transformer, LogisticRegression()).fit(X, y)
     own = make_pipeline(
         StandardScaler(), ks.KitchenSinkClassifier(ks.Fourier(), n_components=30)
@@ -142,20 +140,44 @@ def test_a_file_that_answers_otherwise_is_not_kept(tmp_path, monkeypatch):
     path = tmp_path / "model.onnx"
     path.write_text("what was there before")
     model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=9, random_state=0).fit(X, y)
-    plain = features.FEATURES[ks.Fourier]
-    monkeypatch.setitem(
-        features.FEATURES, ks.Fourier, lambda graph, *rest: graph.node("Neg", plain(graph, *rest))
-    )
+    plain = ks.Fourier.onnx
+    wrong = lambda self, graph, *rest: graph.node("Neg", plain(self, graph, *rest))  # noqa: E731
+    monkeypatch.setattr(ks.Fourier, "onnx", wrong)
     with pytest.raises(RuntimeError, match="nothing was written"):
         ks.to_onnx(model, path)
     assert path.read_text() == "what was there before"
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("batches", [False, True])
+def test_a_calibration_that_nobody_has_asked_for_yet_is_made(batches, tmp_path):
+    X, y = IRIS
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=30, random_state=0)
+    if batches:
+        model.freeze(X, y)
+        for start in range(0, 150, 50):
+            model.partial_fit(X[start : start + 50], y[start : start + 50], classes=[0, 1, 2])
+    else:
+        model.fit(X, y)
+    assert "calibration" not in vars(model.state_)
+    ks.to_onnx(model, tmp_path / "model.onnx")
+    probabilities = run(tmp_path / "model.onnx", X)[1]
+    np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-4)
+
+
+def test_a_classifier_that_cannot_be_calibrated_says_so(tmp_path):
+    X, y = IRIS
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=30, random_state=0).fit(X, y)
+    model.state_ = replace(model.state_.small(), calibrated=None)
+    with pytest.raises(ValueError, match="has no calibration"):
+        ks.to_onnx(model, tmp_path / "model.onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_too_large_for_a_file_is_said_before_the_work(tmp_path, monkeypatch):
     X, y = IRIS
     model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=50, random_state=0).fit(X, y)
-    monkeypatch.setattr(converters, "_LARGEST", 1000)
+    monkeypatch.setattr(graph, "LARGEST", 1000)
     with pytest.raises(ValueError, match="fewer components"):
         ks.to_onnx(model, tmp_path / "model.onnx")
 

@@ -50,7 +50,7 @@ def test_the_second_stage_is_fitted_to_what_the_first_leaves(form, weighted):
     shares = np.full(200, 1 / 200) if weights is None else weights / weights.sum()
     first, last = ks.Fourier(gamma=0.3, form=form), ks.Binning(gamma=3.0)
     basis = ks.Union([first, last], shares=[30.0, 12.0])
-    frozen = Frozen(None, basis, 5, 3, 42, np.dtype(np.float64)).tabulated(rows)
+    frozen = Frozen(None, basis, 5, 3, 42, np.dtype(np.float64)).with_learned(rows)
     batch = Batch(rows, targets, weights)
     plan, fit = fit_features(FeatureBlocks(rows, frozen, 1e9), batch, settings())
     assert plan.solver == "stages"

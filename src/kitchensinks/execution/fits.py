@@ -201,7 +201,7 @@ def _check_possible(spec: Spec) -> None:
     basis, solver = _plain_basis(spec), spec.solver.name
     dense = "a basis with dense features that a seed draws, such as ks.Fourier()"
     refused = [
-        (basis.sparse, f"basis={basis!r}", dense),
+        (basis.learns_draw, f"basis={basis!r}", dense),
         (spec.grows, "n_components='auto'", "a number"),
         (
             solver in ("conjugate", "stochastic"),

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.features.reweighted import Selected
 from kitchensinks.fitting.plan import Shape, takes_span
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut
@@ -73,7 +72,7 @@ def condense(blocks: FeatureBlocks, settings: Settings) -> tuple[FeatureBlocks, 
     frozen = blocks.frozen
     if isinstance(settings.constraint, SupBall) or settings.solver == "stochastic":
         return None
-    if frozen.selected is not None or not frozen.held:
+    if frozen.learned is not None or not frozen.held:
         return None
     labels = frozen.draw.groups(blocks.scaled())
     if labels is None:
@@ -86,8 +85,7 @@ def condense(blocks: FeatureBlocks, settings: Settings) -> tuple[FeatureBlocks, 
     settings.progress(f"{len(first)} of {len(labels)} features are different on these rows")
     # Scaled by 1/√m where all features are by 1/√K.
     factors = np.sqrt(counts * (len(first) / len(labels)))
-    selected = Selected(len(labels), first, factors)
-    fewer = replace(frozen, n_components=len(first), selected=selected)
+    fewer = replace(frozen, n_components=len(first), learned=frozen.draw.choose(first, factors))
     condensed = FeatureBlocks(blocks.rows, fewer, blocks.memory_budget)
     if takes_span(Shape.of(condensed), settings):
         return None

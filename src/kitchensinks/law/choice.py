@@ -14,16 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from kitchensinks.features.bases import (
-    Basis,
-    Binning,
-    Custom,
-    Fourier,
-    Maxout,
-    ReLU,
-    Sigmoid,
-    Union,
-)
+from kitchensinks.features.bases import Basis, Binning, Union
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.law.candidates import (
@@ -58,23 +49,16 @@ _TURNED = ("squash", "common")
 _NEAR, _CLOSE, _BETTER = 1.05, 1.15, 0.985
 
 
-def adaptable(basis: Basis) -> bool:
-    """Whether learned scales of the columns change the features of a basis."""
-    if isinstance(basis, Union):
-        return all(adaptable(part) for part in basis.bases)
-    return isinstance(basis, Binning | Fourier | ReLU | Sigmoid | Maxout | Custom)
-
-
 def choose(task: Task) -> tuple[Law, Bins]:
     """The learned law and the bins of its rows, or None: see `find_law`."""
     basis = task.learned.basis
-    only = None if basis is None else _kernel_of(basis)
+    only = None if basis is None else basis.metric
     agop = task.learned.law == "agop"
     kernel = only or ("gaussian" if agop else "laplacian")
-    bins = kernel == "laplacian" and not task.request.stream and not isinstance(basis, Fourier)
+    bins = kernel == "laplacian" and not task.request.stream and (basis is None or basis.sparse)
     error, short = best_map(task, kernel, tried_maps(task), bins)
     found = by_gradients(task, short, basis) if agop else settled(task, short)
-    if basis is not None and not _takes_factor(basis):
+    if basis is not None and not basis.open_bandwidth:
         return _with_basis(task, basis, found)
     candidates = _candidates(task, basis, short, found, HOPELESS * error, bins)
     least = min(candidate.error for candidate in candidates)
@@ -116,13 +100,13 @@ def _candidates(
         score = try_sparse(task, found) if sparse else try_dense(task, found, limit)
         candidates.append(Candidate.of(task, score, sparse, found))
 
-    gaussian = basis is None or _kernel_of(basis) == "gaussian"
+    gaussian = basis is None or basis.metric == "gaussian"
     if task.wide and task.n_inputs <= MOST_TURNED and gaussian and not agop:
         for other in turned(task, allowed(task, *_TURNED, short.map)):
             add(other)
     if bins:
         add(found, sparse=True)
-    if not isinstance(basis, Binning):
+    if basis is None or not basis.sparse:
         add(found)
     if basis is None and not agop:
         least = min(one.score.error for one in candidates)
@@ -173,19 +157,6 @@ def _in_stages(task: Task, both: Stages) -> tuple[Law, Bins]:
     return _law(task, first.found, basis, sum(counts), factor, first.score.ridge, reason, second)
 
 
-def _kernel_of(basis: Basis) -> str:
-    """The kernel whose scales are learned for a basis."""
-    by_columns = isinstance(basis, Fourier) and basis.spectrum in ("laplacian", "cauchy")
-    return "laplacian" if by_columns or isinstance(basis, Binning) else "gaussian"
-
-
-def _takes_factor(basis: Basis) -> bool:
-    """Whether the learned scales have the units of the basis's own bandwidth, still open."""
-    if not isinstance(basis, Binning | Fourier) or basis.unresolved() is None:
-        return False
-    return isinstance(basis, Binning) or basis.spectrum in ("laplacian", "gaussian")
-
-
 def _with_basis(task: Task, basis: Basis, found: Found) -> tuple[Law, Bins]:
     """A basis with a bandwidth of its own: the scales are brought to a mean square of one."""
     scales = found.law.scales
@@ -219,7 +190,7 @@ def _law(
     )
     dtype = np.dtype(task.request.dtype or np.float32)
     frozen = Frozen(scaler, basis, task.seed, scaler.width, count, dtype)
-    features, bins = frozen.tabulated_and_found(task.source, task.weights)
+    features, bins = frozen.with_bins(task.source, task.weights)
     return Law(features, ridge, second, record), bins
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.growth import FIRST_COMPONENTS
-from kitchensinks.law.choice import Bins, adaptable, choose
+from kitchensinks.law.choice import Bins, choose
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.task import Task
 from kitchensinks.law.values import Law, Request, Trial
@@ -138,7 +138,7 @@ def _again(law: Law, batch: Batch, request: Request) -> tuple[Law, Bins]:
         )
     if request.dtype is not None:
         features = replace(features, dtype=np.dtype(request.dtype))
-    features, bins = features.tabulated_and_found(batch.rows, batch.weights)
+    features, bins = features.with_bins(batch.rows, batch.weights)
     return replace(law, features=features), bins
 
 
@@ -156,7 +156,7 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
         return f"There are {n_inputs} columns, and scales are learned for at most {MOST_COLUMNS}"
     if not np.ptp(targets, axis=0).any():
         return "The targets are constant, so that nothing can be learned from them"
-    if learned.basis is not None and not adaptable(learned.basis):
+    if learned.basis is not None and not learned.basis.rescales:
         return (
             f"The law of {learned.basis!r} cannot be learned, only those of Binning, Fourier, "
             "ReLU, Sigmoid, Maxout, Custom and Union of these"
