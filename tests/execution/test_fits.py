@@ -220,7 +220,7 @@ def test_neighbours_are_summed_together_where_a_gram_is_large(rows, values):
         frozen = Frozen(None, ks.Fourier(gamma=1.0), 0, 4, n_components, np.dtype("f8"))
         recipe = Recipe(partitions.schema, 0, True, None, frozen=frozen)
         seen = Seen(None, None, dict.fromkeys(range(100), 12), 1200.0, 1e9)
-        bundles = Job(recipe, partitions, seen).bundles()
+        bundles = Job(recipe, partitions, seen=seen).bundles()
         assert (len(bundles) < 100) == fewer
         assert [part.number for bundle in bundles for part in bundle] == list(range(100))
 

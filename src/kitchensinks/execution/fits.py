@@ -14,10 +14,10 @@ from dask import delayed
 
 from kitchensinks.execution.cluster import tree
 from kitchensinks.execution.convex import calibration_of, fit_blocks, fit_convex
-from kitchensinks.execution.job import Job, batch_of, looked, sampled
+from kitchensinks.execution.job import Job, batch_of
 from kitchensinks.execution.order import robust_spread
-from kitchensinks.execution.partitions import Partitions, Schema
-from kitchensinks.execution.recipe import Recipe, Score, Seen
+from kitchensinks.execution.partitions import Partitions
+from kitchensinks.execution.recipe import Recipe, Score
 from kitchensinks.execution.squared import fit_squared
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.frozen import Frozen
@@ -62,87 +62,70 @@ def fit_collections(
         raise ValueError("requires y to be passed, but the target y is None")
     partitions = Partitions.of(X, y, sample_weight)
     with _resuming(spec, partitions, checkpoint, parameters or {}) as spec, threads(spec.n_jobs):
-        spec, loss, recipe, seen = _look(spec, partitions)
-        law = _law(spec, loss, recipe, partitions, seen, columns)
-        job = Job.of(recipe, law.features, partitions, seen, spec.progress, checkpoint)
-        return _fit(spec, loss, law, job, columns)
+        spec, loss, job = _look(spec, _job(spec, partitions, checkpoint))
+        law = _law(spec, loss, job, columns)
+        return _fit(spec, loss, law, job.with_features(law.features), columns)
 
 
 def score_collections(spec: Spec, state: State, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Accuracy, or R², from sums over the partitions."""
-    partitions = Partitions.of(X, y, sample_weight)
-    recipe, small = delayed(_recipe(spec, partitions.schema)), delayed(state)
-    nodes = [delayed(Recipe.hits)(recipe, part, small) for part in partitions.parts]
-    (score,) = partitions.compute(tree(nodes, Score.merge))
+    job = _job(spec, Partitions.of(X, y, sample_weight))
+    tasks = tree(job.each(Recipe.hits, delayed(state)), Score.merge)
+    (score,) = job.compute(f"scoring {len(job.partitions.parts)} partitions", tasks)
     return Score(*score).value
 
 
-def _recipe(spec: Spec, schema: Schema) -> Recipe:
-    plain = replace(spec, progress=silent)
-    budget = spec.solver.memory_budget
-    return Recipe(schema, spec.seed, spec.standardize, budget, spec=plain)
+def _job(spec: Spec, partitions: Partitions, checkpoint: Checkpoint | None = None) -> Job:
+    """The walks of a fit; what belongs to this process is not sent."""
+    plain, budget = replace(spec, progress=silent), spec.solver.memory_budget
+    recipe = Recipe(partitions.schema, spec.seed, spec.standardize, budget, spec=plain)
+    return Job(recipe, partitions, spec.progress, checkpoint)
 
 
-def _look(spec: Spec, partitions: Partitions) -> tuple[Spec, Loss, Recipe, Seen]:
-    """The targets, and what a look at the columns has found.
+def _look(spec: Spec, job: Job) -> tuple[Spec, Loss, Job]:
+    """The loss for these targets, and what a look at them and at the columns has found.
 
     The weights of classes follow from the targets: where there are any, a second look counts them.
     """
-    recipe = _recipe(spec, partitions.schema)
-    seen = looked(recipe, partitions, spec.progress)
-    if seen.targets is None:
+    job = job.looked()
+    summary = job.seen.targets
+    if summary is None:
         raise ValueError("All partitions are empty. Need at least one row.")
-    spec = spec.with_spread(lambda: _spread(recipe, partitions, len(seen.targets.mean)))
-    loss, targets = spec.learn_targets(seen.targets)
-    recipe = replace(recipe, targets=targets)
+    spec = spec.with_spread(
+        lambda: robust_spread(job.partitions, job.each(Recipe.values, len(summary.mean)))
+    )
+    loss, targets = spec.learn_targets(summary)
+    job = replace(job, recipe=replace(job.recipe, targets=targets))
     weighted = spec.class_weight is not None
     if weighted:
-        seen = looked(recipe, partitions, spec.progress)
-    if seen.weight == 0.0:
+        job = job.looked()
+    if job.seen.weight == 0.0:
         raise ValueError(
             f"{'class_weight' if weighted else 'sample_weight'} leaves every row a weight of "
             "zero: need a positive weight."
         )
-    return spec, loss, recipe, seen
+    return spec, loss, job
 
 
-def _spread(recipe: Recipe, partitions: Partitions, n_outputs: int) -> float:
-    """Of the targets, by order statistics."""
-    sent, call = delayed(recipe), delayed(Recipe.values)
-    nodes = [call(sent, part, n_outputs) for part in partitions.parts]
-    return robust_spread(partitions, nodes)
-
-
-def _law(
-    spec: Spec,
-    loss: Loss,
-    recipe: Recipe,
-    partitions: Partitions,
-    seen: Seen,
-    columns: Columns | None,
-) -> Law:
+def _law(spec: Spec, loss: Loss, job: Job, columns: Columns | None) -> Law:
     """The law: of a given basis as a fit in memory finds it, or learned from a sample."""
-    basis, sample = spec.basis, seen.look.sample
+    basis, schema, note = spec.basis, job.partitions.schema, ""
     unscaled = None if columns is None else columns.unscaled
-    note = ""
     if not isinstance(basis, Basis):
-        request = spec.request(loss, unscaled, stream=True)
         if isinstance(basis, Learned):
-            batch = batch_of(sampled(recipe, partitions, _LEARNED, spec.progress))
+            batch = batch_of(job.sampled(_LEARNED))
         else:
-            assert sample is not None
-            batch = Batch(sample.rows, np.zeros((len(sample.rows), 1)))
-        law, _ = find_law(basis, batch, request)
+            batch = Batch(job.sample.rows, np.zeros((len(job.sample.rows), 1)))
+        law, _ = find_law(basis, batch, spec.request(loss, unscaled, stream=True))
         if not law.note:
             return law
         basis, note = _plain_basis(spec), law.note
     request = spec.request(loss, unscaled)
-    n_inputs = recipe.schema.n_inputs
     # Nothing but the shape and the dtype of the rows is looked at.
-    rows = np.broadcast_to(np.zeros((), recipe.schema.dtype), (seen.n_rows, n_inputs))
-    dtype, count = working_dtype(rows, request), components(request)
-    frozen = Frozen.of_look(seen.look, basis, spec.seed, n_inputs, count, dtype, unscaled)
-    return Law(frozen, note=note)
+    rows = np.broadcast_to(np.zeros((), schema.dtype), (job.seen.n_rows, schema.n_inputs))
+    kind, count = working_dtype(rows, request), components(request)
+    seen, n_inputs = job.seen.look, schema.n_inputs
+    return Law(Frozen.of_look(seen, basis, spec.seed, n_inputs, count, kind, unscaled), note=note)
 
 
 def _fit(spec: Spec, loss: Loss, law: Law, job: Job, columns: Columns | None) -> State:
@@ -158,9 +141,7 @@ def _fit(spec: Spec, loss: Loss, law: Law, job: Job, columns: Columns | None) ->
     limits = None if not calibrate else _REMEMBERED if loss.squared else _CALIBRATION
     if plan.solver == "blocks":
         fit = fit_blocks(job, settings, spec.memory)
-        sample = None
-        if limits is not None:
-            sample = sampled(job.recipe, job.partitions, limits, spec.progress)
+        sample = None if limits is None else job.sampled(limits)
     elif plan.solver == "direct":
         fit, sample = fit_squared(job, settings, limits)
     else:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.execution.cluster import slots, tree
 from kitchensinks.execution.partitions import Part, Partitions
-from kitchensinks.execution.recipe import Limits, Recipe, Seen, Split, Sums, both
+from kitchensinks.execution.recipe import NOTHING, Limits, Recipe, Seen, Split, Sums, both
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.keeping import Checkpoint
@@ -34,30 +34,13 @@ Bundle = list[Part]
 
 @dataclass(frozen=True)
 class Job:
-    """A fit whose scaler, law and targets are known."""
+    """Walks over partitions: first without, then with, what the look at them has found."""
 
     recipe: Recipe
     partitions: Partitions
-    seen: Seen
     progress: Progress = silent
     checkpoint: Checkpoint | None = None
-
-    @classmethod
-    def of(
-        cls,
-        recipe: Recipe,
-        frozen: Frozen,
-        partitions: Partitions,
-        seen: Seen,
-        progress: Progress = silent,
-        checkpoint: Checkpoint | None = None,
-    ) -> "Job":
-        """With a few rows of the sample, in so few bytes that they go with every task."""
-        sample = seen.look.sample
-        assert sample is not None
-        count = min(_PILOT_ROWS, max(1, _PILOT_BYTES // sample.rows[0].nbytes))
-        known = replace(recipe, seed=frozen.seed, frozen=frozen, pilot=sample.rows[:count])
-        return cls(known, partitions, seen, progress, checkpoint)
+    seen: Seen = NOTHING
 
     @cached_property
     def sent(self) -> Any:
@@ -67,6 +50,42 @@ class Job:
     @property
     def frozen(self) -> Frozen:
         return self.recipe.features
+
+    def each(self, method: Callable[..., Any], *given: Any) -> list[Any]:
+        """A task for each partition."""
+        call = delayed(method)
+        return [call(self.sent, part, *given) for part in self.partitions.parts]
+
+    def compute(self, text: str, *nodes: Any) -> tuple[Any, ...]:
+        """The values of tasks; the progress says which, and how many tasks are done."""
+        self.progress(text)
+        return self.partitions.compute(*nodes, told=partial(self.progress, text))
+
+    def looked(self) -> "Job":
+        """With what a look at all partitions has found."""
+        text = f"looking at {len(self.partitions.parts)} partitions"
+        (seen,) = self.compute(text, tree(self.each(Recipe.look), Seen.merge))
+        return replace(self, seen=seen)
+
+    def with_features(self, frozen: Frozen) -> "Job":
+        """With the law of the features; a few rows of the sample say where their mean is."""
+        rows = self.sample.rows
+        count = min(_PILOT_ROWS, max(1, _PILOT_BYTES // rows[0].nbytes))
+        recipe = replace(self.recipe, seed=frozen.seed, frozen=frozen, pilot=rows[:count])
+        return replace(self, recipe=recipe)
+
+    @property
+    def sample(self) -> RowSample:
+        """The rows that the look has found: a law is learned from them."""
+        assert self.seen.look.sample is not None, "a look goes before all else"
+        return self.seen.look.sample
+
+    def sampled(self, limits: Limits) -> RowSample:
+        """Rows with their targets, by their keys; copies of a row are one of more weight."""
+        tasks = tree(self.each(Recipe.sample, limits), both)
+        (sample,) = self.compute(f"sampling at most {limits[0]:,} rows", tasks)
+        assert isinstance(sample, RowSample)
+        return sample
 
     def bundles(self, start: int = 0, gram: bool = True) -> list[Bundle]:
         """Neighbouring partitions that one task takes, from partition `start` on.
@@ -91,10 +110,6 @@ class Job:
             bundles[-1].append(part)
             held += size
         return bundles
-
-    def compute(self, text: str, *nodes: Any) -> tuple[Any, ...]:
-        """The values of tasks; the progress says which, and how many tasks are done."""
-        return counted(self.partitions, self.progress, text, *nodes)
 
     def sums(
         self, bundles: list[Bundle], limits: Limits | None = None, split: Split | None = None
@@ -146,33 +161,7 @@ class Job:
 
     def _identity(self) -> NDArray[np.uint64]:
         """What tells rows from other rows: the lowest of their keys, and a digest of targets."""
-        assert self.seen.look.sample is not None
-        return np.append(self.seen.look.sample.keys[:_KEYS], np.uint64(self.seen.digest))
-
-
-def counted(partitions: Partitions, progress: Progress, text: str, *nodes: Any) -> tuple[Any, ...]:
-    """The values of tasks; the progress says which, and how many tasks are done."""
-    progress(text)
-    return partitions.compute(*nodes, told=partial(progress, text))
-
-
-def looked(recipe: Recipe, partitions: Partitions, progress: Progress = silent) -> Seen:
-    """The first walk over all columns."""
-    sent, parts = delayed(recipe), partitions.parts
-    tasks = tree([delayed(Recipe.look)(sent, part) for part in parts], Seen.merge)
-    (found,) = counted(partitions, progress, f"looking at {len(parts)} partitions", tasks)
-    return Seen(*found)
-
-
-def sampled(
-    recipe: Recipe, partitions: Partitions, limits: Limits, progress: Progress = silent
-) -> RowSample:
-    """A sample of the rows by their keys, brought here; copies of a row are one of more weight."""
-    sent, call = delayed(recipe), delayed(Recipe.sample)
-    tasks = tree([call(sent, [part], limits) for part in partitions.parts], both)
-    (sample,) = counted(partitions, progress, f"sampling at most {limits[0]:,} rows", tasks)
-    assert isinstance(sample, RowSample)
-    return sample
+        return np.append(self.sample.keys[:_KEYS], np.uint64(self.seen.digest))
 
 
 def batch_of(sample: RowSample) -> Batch:
@@ -196,12 +185,11 @@ def rows_job(
     partitions = Partitions.of(X, None, sample_weight)
     schema = partitions.schema
     dtype = np.dtype(schema.dtype if dtype is None else dtype)
-    recipe = Recipe(schema, seed, standardize, memory_budget, dtype)
-    seen = looked(recipe, partitions)
-    if seen.weight == 0.0:
+    job = Job(Recipe(schema, seed, standardize, memory_budget, dtype), partitions).looked()
+    if job.seen.weight == 0.0:
         raise ValueError("There are no rows of positive weight in any partition: need some.")
-    frozen = Frozen.of_look(seen.look, basis, seed, schema.n_inputs, n_components, dtype)
-    return Job.of(recipe, frozen, partitions, seen)
+    look, n_inputs = job.seen.look, schema.n_inputs
+    return job.with_features(Frozen.of_look(look, basis, seed, n_inputs, n_components, dtype))
 
 
 # -- samples in a checkpoint -------------------------------------------------------------

@@ -205,12 +205,8 @@ def _aligned(X: Any, other: Any, name: str) -> tuple[Any, Any]:
 
 def _with_sizes(array: Any) -> Any:
     """The array with the lengths of its chunks known; they are computed where they are not."""
-    if not any(map(math.isnan, array.chunks[0])):
-        return array
-    lengths = compute(*[delayed(_length)(task) for task in _tasks(array)])
-    known = array.copy()
-    known._chunks = (tuple(lengths), *array.chunks[1:])
-    return known
+    known = not any(map(math.isnan, array.chunks[0]))
+    return array if known else array.copy().compute_chunk_sizes()
 
 
 def _length(rows: Any) -> int:

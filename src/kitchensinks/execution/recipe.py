@@ -4,6 +4,7 @@ Tasks take plain values, and only summaries leave a worker.
 """
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -70,6 +71,10 @@ class Seen(NamedTuple):
     @property
     def n_rows(self) -> int:
         return sum(self.rows.values())
+
+
+# What no partition at all has.
+NOTHING = Seen(None, Look(None, None), {}, 0.0, math.inf)
 
 
 class Sums(NamedTuple):
@@ -207,11 +212,11 @@ class Recipe:
             _, y, weights = read
             return y.reshape(-1, n_outputs), np.ones(len(y)) if weights is None else weights
 
-    def sample(self, parts: Sequence[Part], limits: Limits) -> RowSample | None:
+    def sample(self, part: Part, limits: Limits) -> RowSample | None:
         """Rows by their keys, with their targets and the weight of one copy as notes."""
         found = None
-        for batch in self.batches(parts):
-            found = sample_of(batch, self.seed, found, *limits)
+        for batch in self.batches([part]):
+            found = sample_of(batch, self.seed, None, *limits)
         return found
 
     def shift(self) -> Array:
