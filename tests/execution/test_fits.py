@@ -113,6 +113,15 @@ def test_principal_components(rows):
     np.testing.assert_allclose(found.compute(), memory.transform(rows), atol=1e-10)
 
 
+def test_a_bandwidth_is_resolved_on_the_same_rows():
+    """More rows than a bandwidth is resolved on: the sample goes by content, not by place."""
+    rows = np.random.default_rng(0).normal(size=(4000, 3))
+    (X,) = spread_out(rows, chunks=(1500, 2500))
+    settings = {"n_features": 20, "random_state": 0}
+    memory, model = ks.KitchenSinkPCA(**settings).fit(rows), ks.KitchenSinkPCA(**settings).fit(X)
+    assert model.basis_.gamma == pytest.approx(memory.basis_.gamma, rel=1e-12)
+
+
 def test_components_need_as_many_rows(rows):
     (X,) = spread_out(rows)
     with pytest.raises(ValueError, match=r"2 sample\(s\) for n_components=3"):

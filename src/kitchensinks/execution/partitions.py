@@ -12,7 +12,8 @@ from dask import delayed
 from scipy import sparse
 from sklearn.utils import check_array
 
-from kitchensinks.execution.cluster import ClusterError, Told, compute, one_thread
+from kitchensinks.execution.cluster import ClusterError, Told, compute
+from kitchensinks.numerics.threads import loop_threads
 from kitchensinks.tables import advice, check_size
 
 
@@ -91,9 +92,10 @@ class Schema:
 
 @contextmanager
 def naming(number: int) -> Iterator[None]:
-    """Put the number of the partition before whatever is wrong with it."""
+    """Errors begin with the number of the partition."""
     try:
-        with one_thread():
+        # Compiled loops use one thread: the other cores have tasks of their own.
+        with loop_threads(1):
             yield
     except (ValueError, TypeError) as error:
         raise PartitionError(f"Partition {number}: {error}") from error
