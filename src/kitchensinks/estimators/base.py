@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -254,14 +255,15 @@ class KitchenSink(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_") and self.state_.has_rows
 
-    def _answer(self, method: str, X: Any) -> Any:
+    def _answer(self, method: str, X: Any) -> NDArray[Any]:
         """What a method gives for rows: an array, or a lazy one for Dask collections."""
         state = self._state()
         if is_dask(X):
             from kitchensinks.execution.lazily import answer_collection
 
             check_columns(self, X, reset=False)
-            return answer_collection(state.small(), method, X)
+            lazy: NDArray[Any] = answer_collection(state.small(), method, X)
+            return lazy
         rows = known_rows(self, state.columns, X)
         with threads(self.n_jobs):
             return state.answer(method, state.model.scores(rows))

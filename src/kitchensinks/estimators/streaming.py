@@ -324,7 +324,7 @@ class StreamingRidgeCV(RegressorMixin, _StreamingRidge):
             raise ValueError("y has entries so large that their squares overflow: scale y.")
         self._shape = y.shape[1:]
         self._single = y.ndim == 1
-        return y
+        return np.asarray(y)
 
     def _start(self) -> None:
         self._shape = None
@@ -382,7 +382,8 @@ class StreamingRidgeClassifierCV(ClassifierMixin, _StreamingRidge):
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest score."""
         scores = self._scores(X)
-        return self.classes_[(scores > 0).astype(int) if self._single else scores.argmax(axis=1)]
+        place = (scores > 0).astype(int) if self._single else scores.argmax(axis=1)
+        return np.asarray(self.classes_[place])
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """As `StreamingRidgeCV.fit`, with class labels for targets."""

@@ -55,6 +55,14 @@ def fit_squared(
     return fit
 
 
+def squared_weights(
+    space: Space, targets: Array, weights: Array, settings: Settings
+) -> tuple[Array, Array]:
+    """Weights and intercept of a fit to the rows of a space, with a given ridge."""
+    fit = solve_moments(sum_moments(space, targets, weights, settings), settings, space.dtype)
+    return fit.weights, fit.intercept
+
+
 def solve_moments(
     moments: Moments,
     settings: Settings,

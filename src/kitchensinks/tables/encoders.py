@@ -106,7 +106,7 @@ class Number(Encoder):
         if missing.any():
             numbers = np.where(missing, self.fill, numbers)
         out[:, 0] = numbers
-        return missing
+        return np.asarray(missing)
 
 
 @dataclass(frozen=True, eq=False)
