@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kitchensinks.estimators.inputs import (
+    check_columns,
     importances_of,
     known_rows,
     more_inputs,
@@ -134,7 +135,7 @@ class KitchenSink(BaseEstimator):
     def _fit_dask(
         self, spec: Spec, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint | None
     ) -> Self:
-        from kitchensinks.execution.fits import check_columns, fit_collections
+        from kitchensinks.execution.fits import fit_collections
 
         check_columns(self, X, reset=True)
         self._forget()
@@ -258,7 +259,7 @@ class KitchenSink(BaseEstimator):
         """What a method gives for rows: an array, or a lazy one for Dask collections."""
         state = self._state()
         if is_dask(X):
-            from kitchensinks.execution.fits import answer_collection, check_columns
+            from kitchensinks.execution.lazily import answer_collection
 
             check_columns(self, X, reset=False)
             lazy: NDArray[Any] = answer_collection(state.small(), method, X)
@@ -269,7 +270,7 @@ class KitchenSink(BaseEstimator):
 
     def _score(self, local: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
         if is_dask(X):
-            from kitchensinks.execution.fits import check_columns, score_collections
+            from kitchensinks.execution.fits import score_collections
 
             check_columns(self, X, reset=False)
             return score_collections(self._spec(), self._state().small(), X, y, sample_weight)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
+from sklearn.utils.validation import _check_sample_weight
 
 # Advice for the errors of scikit-learn's checks, by a phrase of the error.
 _ADVICE = {
@@ -89,6 +90,19 @@ def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:
             "at least one of them positive. Leave weights=None to count every row once."
         )
     return checked
+
+
+def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
+    """Weights of 0 or more, one a row; `positive`: at least one of them is not 0."""
+    weights = _check_sample_weight(given, rows, dtype=np.float64, allow_all_zero_weights=True)
+    if (weights < 0).any():
+        raise ValueError(
+            f"sample_weight has negative entries (the least is {weights.min():.3g}): "
+            "need weights of 0 or more."
+        )
+    if positive and not weights.any():
+        raise ValueError("sample_weight is zero for every row: need a positive weight.")
+    return np.asarray(weights)
 
 
 def densify(rows: Any) -> np.ndarray:
