@@ -76,9 +76,7 @@ def write_page(out: Path, page: Path, terminal: Terminal) -> dict[str, Any]:
     from kitchensinks.papers.experiments import tables
 
     if not out.is_dir():
-        raise FileNotFoundError(
-            f"{out} is not a folder: pass that of the results with --out."
-        )
+        raise FileNotFoundError(f"{out} is not a folder: pass that of the results with --out.")
     page.write_text(tables.page(out, page.parent), encoding="utf-8")
     terminal.show(f"Wrote {page}.")
     return {"page": str(page)}

@@ -89,7 +89,7 @@ class _StackedSinks(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit to rows X (n, d) and targets y; weights count as copies of a row."""
+        """Fit to rows X (n, d) and targets y; a weight of 2 equals two copies of the row."""
         n_layers = check_count("n_layers", self.n_layers)
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         if y is None:

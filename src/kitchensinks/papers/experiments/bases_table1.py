@@ -37,7 +37,7 @@ _SETS = {
     "covtype-binary": "Forest",
 }
 _ROWS = {"cpu_act": 6500, "house_16H": 18_000, "a9a": None, "covtype-binary": None}
-# Rows of the exact machines, and of 5000 Fourier features on Forest: about a minute each.
+# Subsamples for the slow fits, which then take about a minute each.
 _FEWER = {
     ("house_16H", "exact"): 10_000,
     ("a9a", "exact"): 12_000,
@@ -65,11 +65,11 @@ _PAPER = {
     "covtype-binary": (11.6, 2.2, 2.2),
 }
 _PAPER_RATIO = {"cpu_act": 1.5, "house_16H": 21.0, "a9a": 46.0, "covtype-binary": 105.0}
-# Bandwidths that are tried, as multiples of the median heuristic's; where the best is the first or
-# the last of them the next ones are tried too, by steps of four.
+# Bandwidths that are tried, as multiples of the median heuristic's. Where the best is at an end of
+# the grid, the search goes on by steps of four, up to _FARTHEST.
 _FACTORS, _FARTHEST = (0.25, 1.0, 4.0, 16.0, 32.0), 256.0
 _COSTS = (1.0, 10.0, 100.0)
-# Errors that differ by no more are called equal, in percent.
+# Errors that differ by no more count as equal, in percent.
 _EQUAL = 0.5
 
 
@@ -145,7 +145,7 @@ def _trial(data: Dataset, method: str, most: int, factor: float, cost: float) ->
 def _model(
     data: Dataset, method: str, seed: int, most: int, factor: float = 1.0, cost: float = 1.0
 ) -> Any:
-    """What `method` fits to the rows, with at most so many features."""
+    """The unfitted model of `method`, with at most `most` features."""
     if method == "exact":
         return _exact(data, factor, cost)
     raw = "raw" in method
@@ -172,7 +172,7 @@ def _exact(data: Dataset, factor: float, cost: float) -> Any:
 
 
 def _median_gamma(rows: np.ndarray, basis: Any, raw: bool) -> float:
-    """That of the median heuristic for the rows as the fit sees them."""
+    """The median heuristic on the rows as the fit sees them: raw or standardised."""
     some = np.asarray(rows[:: max(1, len(rows) // 2000)], dtype=np.float64)
     return float(basis.resolve(some if raw else standardised(some, some)).gamma)
 

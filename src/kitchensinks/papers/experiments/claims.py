@@ -28,7 +28,7 @@ HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
 
 
 def spread(values: Values) -> tuple[float, float]:
-    """Mean, and standard deviation (of a sample; 0 for one value)."""
+    """Mean and sample standard deviation (0 for one value)."""
     if not len(values):
         raise ValueError("no values: the report asks for cells that the grid does not have.")
     mean = math.fsum(values) / len(values)
@@ -37,7 +37,7 @@ def spread(values: Values) -> tuple[float, float]:
 
 
 class Check(ABC):
-    """Something that can be read off the results."""
+    """One comparison that the results decide."""
 
     label: str
 
@@ -135,14 +135,14 @@ class Ratio(Check):
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, the checks that it is put to, and why where it does not hold."""
+    """What a paper says, the checks that decide it, and the reason where it does not hold."""
 
     text: str
     checks: Sequence[Check]
     why: str = ""
 
     def verdict(self) -> str:
-        """By the rule above."""
+        """The verdict by the rule of this module."""
         scores = [check.score() for check in self.checks]
         if not scores:
             raise ValueError(f"the claim {self.text!r} has no checks.")

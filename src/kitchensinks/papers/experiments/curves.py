@@ -16,7 +16,7 @@ from kitchensinks.papers.experiments.claims import Near, Ratio
 from kitchensinks.papers.experiments.data import load, part, percent_wrong
 from kitchensinks.papers.experiments.study import Cell, Line, Results, Stopwatch, Table
 
-# Test errors that differ by no more are called equal, in percent of the test rows.
+# Test errors that differ by no more count as equal, in percent of the test rows.
 EQUAL = 0.5
 _OPTIONS: dict[str, dict[str, Any]] = {"uci_har": {"walking": True, "n_irrelevant": 200}}
 
@@ -125,7 +125,7 @@ def as_accurate(
 def faster(
     results: Results, data: str, label: str, ours: str, theirs: str = "adaboost", least: float = 10
 ) -> Ratio:
-    """The check that they take so many times our seconds to reach their best error + 0.5."""
+    """The check on their seconds over ours, to reach their best error + 0.5 points."""
     (rival,) = best_error(results, data, theirs)
     slow, fast = (seconds_to_reach(results, data, m, rival + EQUAL) for m in (theirs, ours))
     return Ratio([slow], [fast], least, label=label)

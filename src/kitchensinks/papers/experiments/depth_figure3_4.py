@@ -11,7 +11,7 @@ from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, T
 
 NODES = 1280
 SHOWN = 600
-# Enough to see, few enough for a small file.
+# A quarter of the stored points is drawn, which keeps the SVG small.
 DRAWN = slice(None, None, 4)
 
 

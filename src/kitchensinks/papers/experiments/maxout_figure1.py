@@ -9,7 +9,7 @@ from kitchensinks.papers.experiments.claims import Below, Claim, Near
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 POOLS, UNITS = [8, 32], 1000
-# Pairs that are kept to be drawn.
+# Every 11th pair is stored and drawn.
 SHOWN = slice(None, None, 11)
 
 
@@ -18,7 +18,7 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    """The curve of all pairs of 100 points, and what it is near zero, at the end and between."""
+    """The curve over all pairs of 100 points: slope near zero, slope at the end, saturation."""
     n_units = 200 if quick else UNITS
     profile = ks.distance_profile(cell["q"], n_features=n_units, random_state=cell["seed"])
     before, after = profile.before, profile.after

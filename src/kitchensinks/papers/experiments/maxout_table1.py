@@ -31,7 +31,7 @@ PAPER = {
 }
 NEIGHBOURS = 3.09
 SEEDS = 5
-# Shares of the mean squared feature row; below the least, float32 products are noise.
+# Ridges as shares of the mean squared feature row; smaller ones drown in float32 rounding.
 RIDGES = [1e-8, 1e-7, 1e-6]
 BLOCK_ROWS = 6250
 
@@ -39,7 +39,7 @@ BLOCK_ROWS = 6250
 def cells(quick: bool) -> list[Cell]:
     if quick:
         return [{"seed": seed, "pools": [1, 4]} for seed in (0, 1)]
-    # The last seeds in two parts: an interrupted run loses less.
+    # The last seeds are split in two cells, so that an interruption costs less.
     whole = [{"seed": seed, "pools": list(PAPER)} for seed in range(3)]
     return whole + [
         {"seed": seed, "pools": pools} for pools in ([8, 16], [1, 2, 4]) for seed in range(3, SEEDS)
@@ -125,7 +125,7 @@ def _errors(
     features: np.ndarray,
     labels: np.ndarray,
 ) -> list[float]:
-    """Per cent wrong of the fits on the first m features, for m in increasing order."""
+    """Percentage of wrong labels of the fits on the first m features, for increasing m."""
     alpha, most = ridge * float(np.trace(equations.gram)), counts[-1]
     first = replace(
         equations,
@@ -201,7 +201,7 @@ def _claims(ours: Groups, paper: Any, counts: list[int], pools: list[int]) -> li
 
 
 def _near(ours: Any, paper: Any, q: int, m: int) -> Near:
-    """Within two deviations, a tenth of a per cent or a twentieth of the error."""
+    """Within two standard deviations, 0.1 percentage points or 5 % of the error."""
     mean, deviation = paper[q, m]
     tolerance = max(0.1, 0.05 * mean)
     return Near(ours[q, m], mean, tolerance, "lower", deviation, f"q = {q}, m = {m:,}")

@@ -7,7 +7,7 @@ from kitchensinks.papers.experiments import phones
 from kitchensinks.papers.experiments.claims import Below, Claim
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
-# (units, shared projections), and the paper's pair that it stands for with its error.
+# (units, shared projections): the paper's pair that it stands for, and the paper's error.
 MAXOUT: dict[tuple[int, int | None], tuple[str, float]] = {
     (250, 250): ("15K, 15K", 23.1),
     (1000, 250): ("60K, 15K", 22.7),
@@ -17,7 +17,7 @@ MAXOUT: dict[tuple[int, int | None], tuple[str, float]] = {
 }
 FOURIER = (2000, "400K", 21.3)
 POOL = 4
-# Per cent of the rows: what is called little.
+# A loss below this many per cent of the rows counts as little.
 LITTLE = 1.0
 
 

@@ -14,7 +14,7 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    """Rows to look at, and the share of the positive class."""
+    """Rows for the picture, and the share of the positive class."""
     rows, labels = bandwidths.synthetic(cell["data"], 1000 if quick else 100_000, 0)
     return {"rows": rows[:600], "labels": labels[:600], "positive": np.mean(labels == 1)}
 

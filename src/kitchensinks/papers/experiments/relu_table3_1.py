@@ -22,12 +22,12 @@ PAPER = {
 }
 # Theirs: stochastic gradients in the ball. Ours: the convex problem solved.
 SOLVERS = {"theirs": "stochastic", "ours": "auto"}
-# Shares of the rule-of-thumb bandwidth that are screened.
+# Screened bandwidths, as multiples of the median heuristic.
 FACTORS = {"Fourier": [0.0625, 0.25, 1.0, 4.0, 16.0], "ReLU": [0.25, 1.0, 4.0, 16.0, 64.0]}
 ROWS = {"covtype": 50_000}
-# Where the ball does not bind, the last digits of a hinge fit take hundreds.
+# Iteration limit on real sets: the last digits of a hinge fit would take hundreds.
 REAL_ITERATIONS = 100
-# Of rows and features in the plane, of features on real sets.
+# Seeds draw rows and features in the plane, features alone on real sets.
 SEEDS = {"plane": 5, "real": 1}
 
 
@@ -71,7 +71,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
 @cache
 def _screened(name: str, basis: str, solver: str, quick: bool) -> float:
-    """The bandwidth of most correct labels among held-out rows, on few rows and features."""
+    """The bandwidth of best accuracy on held-out rows, screened with few rows and features."""
     count, n_rows = (20, 2000) if name in bandwidths.SYNTHETIC else (300, 3000)
     n_rows = 100 if quick else n_rows
     if name in bandwidths.SYNTHETIC:

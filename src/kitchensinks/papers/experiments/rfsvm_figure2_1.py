@@ -41,7 +41,7 @@ def report(results: Results) -> Report:
     counts = [n for n in results.unique("N") if n is not None]
     lambdas = results.rows[0]["lambdas"]
     keys = [*((n, method) for n in counts for method in rfsvm.METHODS), (None, "ksvm")]
-    # Each at the λ that is best on average, as a reader of the figure compares them.
+    # Each method at the λ with the best mean accuracy.
     best, lines = {}, []
     for n, method in keys:
         lam, values = rfsvm.best(results, "accuracies", np.argmax, N=n, method=method)

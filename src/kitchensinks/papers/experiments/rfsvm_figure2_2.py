@@ -14,7 +14,7 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    """Fifty rows to look at, and the accuracy of the unit circle on many."""
+    """Fifty rows for the picture, and the accuracy of the unit circle on many rows."""
     rows, labels = ks.datasets.make_annulus(1000 if quick else 100_000, random_state=cell["seed"])
     circle = np.where(np.linalg.norm(rows, axis=1) < 1.0, -1, 1)
     return {"rows": rows[:50], "labels": labels[:50], "accuracy": np.mean(circle == labels)}

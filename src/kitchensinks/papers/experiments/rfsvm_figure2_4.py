@@ -16,7 +16,7 @@ GRID: dict[str, Any] = {
 FACTOR = 1.0
 LAMBDAS = rfsvm.LAMBDAS[1:6]
 NAMES = {"shell": "10 dimensions, excess risk", "mnist": "MNIST, accuracy"}
-# A gain below this share of the uniform error is called none.
+# A gain below this share of the uniform error counts as none.
 SMALL = 0.1
 
 
@@ -73,7 +73,7 @@ def report(results: Results) -> Report:
 
 
 def _shown(data: str, accuracy: np.ndarray) -> np.ndarray:
-    """What the figure's axis has."""
+    """The quantity on the axis of the figure: excess risk or accuracy."""
     return rfsvm.excess_risk(accuracy) if data == "shell" else accuracy
 
 

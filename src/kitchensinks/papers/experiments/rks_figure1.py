@@ -32,7 +32,7 @@ _COUNTS = {
 }
 _QUICK = {"squared": (25, 100), "squared, auto": (100,), "hinge": (100,), "adaboost": (5, 25)}
 _SEEDS = {"squared": 5, "squared, auto": 5, "hinge": 3, "adaboost": 1}
-# Rows against columns: UCI HAR has few of the first and many of the second.
+# Largest K on UCI HAR, which has few rows and many columns.
 _MOST = {("uci_har", "adaboost"): 100} | {("uci_har", m): 1600 for m in _METHODS if m != "adaboost"}
 
 _SECONDS = "seconds of AdaBoost over ours"
