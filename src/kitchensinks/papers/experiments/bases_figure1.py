@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Claim, Near
+from kitchensinks.papers.experiments.claims import Claim, near
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 _INPUTS, _GAMMA, _HALF = 5, 0.3, 1.0
@@ -63,7 +63,7 @@ def report(results: Results) -> Report:
             kernels.append((f"{basis}, corrected: the kernel is {corrected}", ours, ""))
         for text, kernel, why in kernels:
             away = np.abs(simulated - kernel).max(axis=1)
-            check = Near(away, 0.0, four_errors, label=_AWAY, against="expected")
+            check = near(away, 0.0, four_errors, label=_AWAY, against="expected")
             claims.append(Claim(text, [check], why))
 
     def draw(figure: Any) -> None:

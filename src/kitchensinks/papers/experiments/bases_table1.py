@@ -18,7 +18,7 @@ from sklearn.svm import SVC, SVR
 
 import kitchensinks as ks
 from kitchensinks.papers.datasets import Dataset
-from kitchensinks.papers.experiments.claims import Below, Claim, Near, Ratio
+from kitchensinks.papers.experiments.claims import Claim, below, near, ratio
 from kitchensinks.papers.experiments.data import load, part, percent_wrong, standardised
 from kitchensinks.papers.experiments.study import (
     Cell,
@@ -195,7 +195,7 @@ def report(results: Results) -> Report:
         Claim(
             "Forest: 2.2 % with 50 grids",
             [
-                Near(errors[forest, method], 2.2, _EQUAL, "lower", label=f"{words}, %")
+                near(errors[forest, method], 2.2, _EQUAL, "lower", label=f"{words}, %")
                 for method, words in _SCALINGS.items()
             ],
             _WHY_SCALING,
@@ -205,7 +205,7 @@ def report(results: Results) -> Report:
         Claim(
             "random bins do better where a machine needs many support vectors: Forest",
             [
-                Below(
+                below(
                     errors[forest, "binning"],
                     errors[forest, "fourier"],
                     "Binning against Fourier, %",
@@ -256,7 +256,7 @@ def _table(results: Results, data: str, title: str) -> Table:
 
 def _as_printed(errors: Groups, method: str, column: int, why: str) -> Claim:
     checks = [
-        Near(errors[data, method], _PAPER[data][column], _EQUAL, "lower", label=f"{title}, %")
+        near(errors[data, method], _PAPER[data][column], _EQUAL, "lower", label=f"{title}, %")
         for data, title in _SETS.items()
     ]
     return Claim(f"test errors of {_METHODS[method]}, within 0.5 points or below", checks, why)
@@ -273,7 +273,7 @@ def _competitive(errors: Groups) -> Claim:
         exact = float(np.mean(errors[data, "exact"]))
         label = f"{title}, the better basis, %"
         best = _lower(errors, data)
-        checks.append(Near(best, exact, _EQUAL, "lower", label=label, against="exact"))
+        checks.append(near(best, exact, _EQUAL, "lower", label=label, against="exact"))
     return Claim(
         "random bases are competitive in accuracy with exact kernel machines (within 0.5 points)",
         checks,
@@ -287,7 +287,7 @@ def _faster(seconds: Groups) -> Claim:
     for data, title in _SETS.items():
         least = _PAPER_RATIO[data]
         label = f"{title}, seconds of the exact machine over the faster basis (paper {least:g})"
-        checks.append(Ratio(seconds[data, "exact"], _lower(seconds, data), least, label=label))
+        checks.append(ratio(seconds[data, "exact"], _lower(seconds, data), least, label=label))
     return Claim(
         "random bases are faster than exact kernel machines, by as much as the paper prints",
         checks,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Below, Claim, Near
+from kitchensinks.papers.experiments.claims import Claim, below, near
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 POOLS, UNITS = [8, 32], 1000
@@ -55,18 +55,18 @@ def report(results: Results) -> Report:
     claims = [
         Claim(
             "small distances are kept: a linear regime",
-            [Near(results.values("ratio", q=q), 1.0, 0.1, label=f"q = {q}, slope") for q in POOLS],
+            [near(results.values("ratio", q=q), 1.0, 0.1, label=f"q = {q}, slope") for q in POOLS],
         ),
         Claim(
             "large distances saturate",
             [
-                Below(results.values("end", q=q), [0.2], f"q = {q}, slope from 1.5 to 2")
+                below(results.values("end", q=q), [0.2], f"q = {q}, slope from 1.5 to 2")
                 for q in POOLS
             ],
         ),
         Claim(
             "the saturation arises earlier for q = 32 than for q = 8",
-            [Below(results.values("reach", q=many), results.values("reach", q=few))],
+            [below(results.values("reach", q=many), results.values("reach", q=few))],
         ),
     ]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments import phones
-from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 # (units, shared projections): the paper's pair that it stands for, and the paper's error.
@@ -67,19 +67,19 @@ def report(results: Results) -> Report:
             Claim(
                 f"{title}: sharing projections loses little (less than {LITTLE:g} %)",
                 [
-                    Below(errors[thin], _plus(errors[many]), f"m = {many[0]:,}, P = {thin[1]:,}"),
-                    Below(errors[many], _plus(unshared), f"P = {many[1]:,}, and unshared"),
+                    below(errors[thin], _plus(errors[many]), f"m = {many[0]:,}, P = {thin[1]:,}"),
+                    below(errors[many], _plus(unshared), f"P = {many[1]:,}, and unshared"),
                 ],
             ),
             Claim(
                 f"{title}: more units from the same projections lower the error",
-                [Below(errors[thin], errors[few], f"m = {thin[0]:,} and {few[0]:,}")],
+                [below(errors[thin], errors[few], f"m = {thin[0]:,} and {few[0]:,}")],
             ),
             Claim(
                 f"{title}: maxout features do about as well as Fourier features",
                 [
-                    Below(unshared, _plus(fourier), "maxout"),
-                    Below(fourier, _plus(unshared), "Fourier"),
+                    below(unshared, _plus(fourier), "maxout"),
+                    below(fourier, _plus(unshared), "Fourier"),
                 ],
             ),
         ]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.papers.experiments import bandwidths
-from kitchensinks.papers.experiments.claims import Claim, Near
+from kitchensinks.papers.experiments.claims import Claim, near
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 
@@ -24,7 +24,7 @@ def report(results: Results) -> Report:
     lines = [Line(name, [share]) for name, share in shares.items()]
     claim = Claim(
         "the two classes cover the pictures about equally",
-        [Near([share], 0.5, 0.05, label=name) for name, share in shares.items()],
+        [near([share], 0.5, 0.05, label=name) for name, share in shares.items()],
     )
 
     def draw(figure: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.papers.experiments import bandwidths
-from kitchensinks.papers.experiments.claims import Below, Claim, Near
+from kitchensinks.papers.experiments.claims import Check, Claim, below, near
 from kitchensinks.papers.experiments.data import fit_quietly
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
@@ -135,7 +135,7 @@ def report(results: Results) -> Report:
         Claim(
             "ReLU features are better on adult and MNIST, Fourier features on strips and covtype",
             [
-                Below(
+                below(
                     accuracy[name, worse, solver],
                     accuracy[name, best, solver],
                     f"{name}, {solver}: {worse} below {best}",
@@ -149,7 +149,7 @@ def report(results: Results) -> Report:
         Claim(
             "ReLU features take less time to train on every set",
             [
-                Below(seconds[name, "ReLU", "theirs"], seconds[name, "Fourier", "theirs"], name)
+                below(seconds[name, "ReLU", "theirs"], seconds[name, "Fourier", "theirs"], name)
                 for name in sets
             ],
             "A dense matrix product gains nothing by the zeros of ReLU features.",
@@ -176,9 +176,9 @@ def report(results: Results) -> Report:
     return Report(tables, claims, draw, (10.0, 3.6), _NOTES)
 
 
-def _near(ours: list[float], name: str, basis: str) -> Near:
+def _near(ours: list[float], name: str, basis: str) -> Check:
     mean, deviation, _ = PAPER[name][basis]
-    return Near(ours, mean, 0.01, "higher", deviation, f"{name}, {basis}")
+    return near(ours, mean, 0.01, "higher", deviation, f"{name}, {basis}")
 
 
 _NOTES = """20 features in the plane, 2000 on real sets; hinge loss for two classes, multinomial

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Claim, Near
+from kitchensinks.papers.experiments.claims import Claim, near
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 
@@ -34,7 +34,7 @@ def report(results: Results) -> Report:
 
     claim = Claim(
         "the unit circle is a best classifier, of 90 % accuracy",
-        [Near(accuracy, 0.9, 0.005, label="accuracy of the unit circle")],
+        [near(accuracy, 0.9, 0.005, label="accuracy of the unit circle")],
     )
     table = Table(
         "The Bayes classifier", [Line("accuracy of the unit circle", accuracy, 0.9)], "", 4

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.papers.experiments import rfsvm
-from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 GRID: dict[str, Any] = {
@@ -54,7 +54,7 @@ def report(results: Results) -> Report:
         checks = []
         for m in sizes:
             uniform, reweighted = (1.0 - best[data, m, method] for method in ("unif", "opt"))
-            checks.append(Below((1.0 - SMALL) * uniform, reweighted, f"m = {m:,}"))
+            checks.append(below((1.0 - SMALL) * uniform, reweighted, f"m = {m:,}"))
         title = name.split(",")[0]
         claims.append(Claim(f"there is barely any gain by reweighted features: {title}", checks))
 
