@@ -26,10 +26,10 @@ from sklearn.svm import LinearSVC
 import kitchensinks as ks
 
 RESULTS = Path(__file__).parent / "results" / "selection.json"
-METHODS: dict[str, Any] = {
-    "uniform": None,
-    "reweighted": ks.Reweighted(),
-    "plain": ks.Reweighted(correction=False),
+METHODS: dict[str, Callable[[Any], Any]] = {
+    "uniform": lambda basis: basis,
+    "reweighted": ks.Reweighted,
+    "plain": lambda basis: ks.Reweighted(basis, correction=False),
 }
 Data = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 RUNS = 10
@@ -78,13 +78,13 @@ def ridge() -> Any:
 
 
 def fit(
-    data: Data, n_components: int, chooser: Any, run: int, form: str, make_machine: Any
+    data: Data, n_components: int, method: str, run: int, form: str, make_machine: Any
 ) -> dict[str, float]:
     """Choose and make features, fit, and measure the accuracy on other rows."""
     rows, labels, others, truth = data
     basis = ks.Fourier(gamma=bandwidth(rows), form=form)
     start = time.process_time()
-    features = ks.RandomFeatures(basis, n_components, run, selection=chooser).fit(rows)
+    features = ks.RandomFeatures(METHODS[method](basis), n_components, run).fit(rows)
     chosen = time.process_time()
     shown = features.transform(rows)
     classifier = make_machine()
@@ -113,7 +113,7 @@ def compare(
         for run in runs:
             data = make(run)
             for name in methods:
-                fits[name].append(fit(data, count, METHODS[name], run, form, make_machine))
+                fits[name].append(fit(data, count, name, run, form, make_machine))
         base = [each["accuracy"] for each in fits["uniform"]]
         for name, mine in fits.items():
             own = [each["accuracy"] for each in mine]
@@ -134,7 +134,8 @@ def large() -> dict[str, float]:
     rows = np.random.default_rng(0).normal(size=(20_000, 20))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
-    ks.Reweighted().draw(ks.Fourier(gamma=1 / 40), 0, 1000, np.float32, rows)
+    basis = ks.Reweighted(ks.Fourier(gamma=1 / 40))
+    basis.learn_draw(basis.draw(0, 20, 1000, np.float32), rows)
     return {
         "wall_seconds": time.perf_counter() - start,
         "memory_mb": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024,

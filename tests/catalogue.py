@@ -67,7 +67,15 @@ BASES = [
     ks.Union([ks.Fourier(gamma=0.3), ks.Stumps()]),
     ks.Union([ks.Fourier(gamma=0.3, form="paired"), ks.Maxout(3)], shares=[3, 1]),
     ks.Union([ks.Fourier(gamma=0.3), ks.Binning(gamma=0.3)]),
+    ks.Reweighted(ks.Fourier(gamma=0.3), pool=3, rows=1.0, mu=0.1),
+    ks.Reweighted(ks.Union([ks.Fourier(gamma=0.3, form="paired"), ks.Stumps()]), pool=2, rows=1.0),
 ]
+
+
+def drawn(basis, rows, seed, n_components, dtype=np.float64, start=0):
+    """Draws of a basis, with what they learn from the rows."""
+    draw = basis.draw(seed, rows.shape[1], n_components, dtype, start=start)
+    return basis.learn_draw(draw, rows)
 
 
 def name_of(basis) -> str:
@@ -88,3 +96,15 @@ def extreme_and_random_rows(n_inputs: int = 4) -> np.ndarray:
     return np.vstack(
         [rows, rows[:1], -rows[:1], unit[0], unit[1], np.zeros(n_inputs), 1e3 * rows[1]]
     )
+
+
+HOW = ("tol", "max_iter", "dtype", "memory_budget")
+
+
+def build(kind, basis=None, n_components=None, loss="squared", **options):
+    """An estimator with a given basis (Fourier), the parameters of its solver put into one."""
+    how = {name: options.pop(name) for name in HOW if name in options}
+    if how:
+        options["solver"] = ks.Solver(options.get("solver", "auto"), **how)
+    basis = ks.Fourier() if basis is None else basis
+    return kind(basis, n_components, loss, **options)

@@ -7,7 +7,7 @@ __version__ = "0.1.0"
 
 # Public names and the rooms that hold them, imported when first asked for.
 _HOMES = {
-    "kitchensinks.law": ("Adapt",),
+    "kitchensinks.law": ("Adapt", "Learned"),
     "kitchensinks.features.bases": (
         "Binning",
         "Custom",
@@ -15,12 +15,13 @@ _HOMES = {
         "Maxout",
         "Orthonormal",
         "ReLU",
+        "Reweighted",
         "Sigmoid",
         "Stumps",
         "Union",
     ),
+    "kitchensinks.fitting.settings": ("Solver",),
     "kitchensinks.problem.constraints": ("L2Ball", "SupBall"),
-    "kitchensinks.features.reweighted": ("Reweighted",),
     "kitchensinks.files.checkpoint": ("Checkpoint",),
     "kitchensinks.files.model": ("load", "save"),
     "kitchensinks.files.onnx": ("to_onnx",),

@@ -31,6 +31,7 @@ from kitchensinks.features.bases import (
     Union,
 )
 from kitchensinks.features.bases.orthonormal import degrees_by_total
+from kitchensinks.fitting.settings import Solver
 from kitchensinks.papers import datasets
 from kitchensinks.papers.datasets import Dataset
 
@@ -121,7 +122,7 @@ def sinks_model(task: str, basis: Basis, n_components: int) -> Any:
     """Algorithm 1 with squared loss; the ridge strength is chosen by leave-one-out error."""
     kind = KitchenSinkRegressor if task == "regression" else KitchenSinkClassifier
     # float64, because sets without noise need a smaller ridge than float32 features allow.
-    return kind(basis, n_components, dtype="float64", random_state=SEED)
+    return kind(basis, n_components, solver=Solver(dtype="float64"), random_state=SEED)
 
 
 def linear_model(task: str) -> Any:

@@ -220,7 +220,9 @@ def test_an_ending_that_is_no_format(refused, workshop, tmp_path):
 def test_a_model_of_arrays_has_no_columns(refused, workshop, tmp_path):
     import kitchensinks as ks
 
-    model = ks.KitchenSinkRegressor(n_components=5).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=5).fit(
+        [[0.0], [1.0], [2.0]], [0, 1, 2]
+    )
     ks.save(model, tmp_path / "array.sinks")
     said = refused("score", tmp_path / "array.sinks", workshop / "test.csv")
     assert "ks.load" in said

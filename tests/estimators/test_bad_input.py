@@ -7,6 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import kitchensinks as ks
 from kitchensinks.problem.losses import Hinge, Huber
+from tests.catalogue import build
 
 X, Y = load_breast_cancer(return_X_y=True)
 X, Y = X[:80], Y[:80]
@@ -57,8 +58,8 @@ PARAMETERS = [
 @pytest.mark.parametrize(("options", "kind", "message"), PARAMETERS, ids=str)
 def test_parameters(options, kind, message):
     for model, rows, targets in (
-        (ks.KitchenSinkClassifier(**options), X, Y),
-        (ks.KitchenSinkRegressor(**options), XR, YR),
+        (build(ks.KitchenSinkClassifier, **options), X, Y),
+        (build(ks.KitchenSinkRegressor, **options), XR, YR),
     ):
         with pytest.raises(kind, match=message):
             model.fit(rows, targets)
@@ -66,7 +67,7 @@ def test_parameters(options, kind, message):
 
 def test_solvers_are_never_changed_in_silence():
     for solver in ("direct", "conjugate"):
-        model = ks.KitchenSinkClassifier(loss="hinge", solver=solver, alpha=1e-3)
+        model = ks.KitchenSinkClassifier(ks.Fourier(), loss="hinge", solver=solver, alpha=1e-3)
         with pytest.raises(ValueError, match=f"solver='{solver}' is for loss='squared'"):
             model.fit(X, Y)
 
@@ -118,8 +119,8 @@ def test_targets():
 )
 def test_weights(weights, message):
     for model, rows, targets in (
-        (ks.KitchenSinkClassifier(n_components=5), X, Y),
-        (ks.KitchenSinkRegressor(n_components=5, loss="huber"), XR, YR),
+        (ks.KitchenSinkClassifier(ks.Fourier(), n_components=5), X, Y),
+        (ks.KitchenSinkRegressor(ks.Fourier(), n_components=5, loss="huber"), XR, YR),
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(rows, targets, sample_weight=weights)
@@ -139,11 +140,11 @@ def test_weights(weights, message):
 )
 def test_class_weights(class_weight, message):
     with pytest.raises(ValueError, match=message):
-        ks.KitchenSinkClassifier(n_components=5, class_weight=class_weight).fit(X, Y)
+        ks.KitchenSinkClassifier(ks.Fourier(), n_components=5, class_weight=class_weight).fit(X, Y)
 
 
 def test_rows():
-    model = ks.KitchenSinkClassifier(n_components=5)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=5)
     for wrap in (np.asarray, sparse.csr_array):
         with pytest.raises(ValueError, match=r"NaN.*Fill in or drop.*data frame.*ks.open_table"):
             model.fit(wrap(spoiled(X, np.nan)), Y)
@@ -154,7 +155,9 @@ def test_rows():
         model.predict(X[:, 1:])
     with pytest.raises(ValueError, match=r"NaN"):
         model.predict(spoiled(X, np.nan))
-    narrow = ks.KitchenSinkClassifier(n_components=5, standardize=False, dtype="float32")
+    narrow = ks.KitchenSinkClassifier(
+        ks.Fourier(), n_components=5, standardize=False, solver=ks.Solver(dtype="float32")
+    )
     with pytest.raises(ValueError, match=r"entry of size 1e\+30.*float32"):
         narrow.fit(spoiled(X, 1e30), Y)
 
@@ -165,16 +168,20 @@ def test_no_minimiser(loss):
     rows = np.array([[-2.0], [-1.0], [1.0], [2.0]] * 5) + np.linspace(0, 0.1, 20)[:, None]
     targets = np.array([0, 0, 1, 1] * 5)
     for n_components in (10, 50):
-        model = ks.KitchenSinkClassifier(n_components=n_components, loss=loss, alpha=0.0)
+        model = ks.KitchenSinkClassifier(
+            ks.Fourier(), n_components=n_components, loss=loss, alpha=0.0
+        )
         with pytest.raises(ValueError, match=r"alpha=0 and constraint=None.*no minimiser exists"):
             model.fit(rows, targets)
     three = np.arange(20) % 4
     with pytest.raises(ValueError, match=r"no minimiser exists"):
-        ks.KitchenSinkClassifier(n_components=50, loss=loss, alpha=0.0).fit(rows, three)
-    for constraint in (ks.SupBall(1.0), ks.L2Ball(1.0)):
-        ks.KitchenSinkClassifier(n_components=10, loss=loss, constraint=constraint).fit(
-            rows, targets
+        ks.KitchenSinkClassifier(ks.Fourier(), n_components=50, loss=loss, alpha=0.0).fit(
+            rows, three
         )
+    for constraint in (ks.SupBall(1.0), ks.L2Ball(1.0)):
+        ks.KitchenSinkClassifier(
+            ks.Fourier(), n_components=10, loss=loss, constraint=constraint
+        ).fit(rows, targets)
 
 
 def test_before_fitting():

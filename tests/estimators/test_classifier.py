@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
+from tests.catalogue import build
 
 LOSSES = ["squared", "hinge", "squared_hinge", "logistic", "exponential"]
 CANCER = load_breast_cancer(return_X_y=True)
@@ -34,14 +35,18 @@ def test_labels_of_any_kind(names, loss):
     X, y = load_wine(return_X_y=True)
     X, y = X[y < len(names)], y[y < len(names)]
     labels = np.asarray(names)[y]
-    model = ks.KitchenSinkClassifier(n_components=40, loss=loss, alpha=1e-3, random_state=0)
+    model = ks.KitchenSinkClassifier(
+        ks.Fourier(), n_components=40, loss=loss, alpha=1e-3, random_state=0
+    )
     model.fit(X, labels)
     assert model.classes_.tolist() == list(names)
     assert model.classes_.dtype == labels.dtype
     assert model.predict(X).dtype == labels.dtype
     assert model.score(X, labels) > 0.95
     assert model.predict_proba(X).shape == (len(X), len(names))
-    numbers = ks.KitchenSinkClassifier(n_components=40, loss=loss, alpha=1e-3, random_state=0)
+    numbers = ks.KitchenSinkClassifier(
+        ks.Fourier(), n_components=40, loss=loss, alpha=1e-3, random_state=0
+    )
     numbers.fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), numbers.decision_function(X))
 
@@ -54,14 +59,16 @@ def test_balanced_classes_are_weights(loss):
     options = {"n_components": 20, "loss": loss, "alpha": 1e-2, "tol": 1e-6, "max_iter": 3000}
     options |= {"random_state": 0}
     factors = len(y) / (2.0 * np.bincount(y))
-    balanced = ks.KitchenSinkClassifier(class_weight="balanced", **options).fit(X, y)
-    named = ks.KitchenSinkClassifier(class_weight=dict(enumerate(factors)), **options).fit(X, y)
-    weights = ks.KitchenSinkClassifier(**options).fit(X, y, sample_weight=factors[y])
+    balanced = build(ks.KitchenSinkClassifier, class_weight="balanced", **options).fit(X, y)
+    named = build(ks.KitchenSinkClassifier, class_weight=dict(enumerate(factors)), **options).fit(
+        X, y
+    )
+    weights = build(ks.KitchenSinkClassifier, **options).fit(X, y, sample_weight=factors[y])
     for other in (named, weights):
         np.testing.assert_allclose(
             balanced.decision_function(X), other.decision_function(X), atol=1e-3
         )
-    plain = ks.KitchenSinkClassifier(**options).fit(X, y)
+    plain = build(ks.KitchenSinkClassifier, **options).fit(X, y)
     assert balanced.score(X[y == 0], y[y == 0]) >= plain.score(X[y == 0], y[y == 0])
 
 
@@ -86,7 +93,7 @@ def test_probabilities_are_near_the_true_ones(loss, constraint, n_classes):
     X, y, _ = known_chances(1500, n_classes, 0)
     Xt, yt, chance = known_chances(3000, n_classes, 1)
     model = ks.KitchenSinkClassifier(
-        n_components=60, loss=loss, alpha=3e-4, constraint=constraint, random_state=0
+        ks.Fourier(), n_components=60, loss=loss, alpha=3e-4, constraint=constraint, random_state=0
     ).fit(X, y)
     found = model.predict_proba(Xt)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
@@ -106,7 +113,7 @@ def test_probabilities_are_near_the_true_ones(loss, constraint, n_classes):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_brier_score_on_real_rows(loss):
     X, y = CANCER
-    model = ks.KitchenSinkClassifier(n_components=200, loss=loss, random_state=0)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=200, loss=loss, random_state=0)
     model.fit(X[::2], y[::2])
     chance = model.predict_proba(X[1::2])[:, 1]
     assert brier_score_loss(y[1::2], chance) < 0.05
@@ -135,7 +142,9 @@ def test_threads_are_put_back():
     before = numba.get_num_threads(), [pool["num_threads"] for pool in threadpool_info()]
     X, y = CANCER
     for n_jobs in (1, -1, -2, 64):
-        model = ks.KitchenSinkClassifier(n_components=10, n_jobs=n_jobs, random_state=0).fit(X, y)
+        model = ks.KitchenSinkClassifier(
+            ks.Fourier(), n_components=10, n_jobs=n_jobs, random_state=0
+        ).fit(X, y)
         model.predict(X)
     assert before == (
         numba.get_num_threads(),
@@ -147,7 +156,7 @@ def test_verbose_tells_what_goes_on(capsys):
     X, y = CANCER
     for options in ({}, {"loss": "hinge"}, {"n_components": "auto"}, {"solver": "stochastic"}):
         options = {"n_components": 20, "random_state": 0, "max_iter": 3, "tol": 0.5, **options}
-        ks.KitchenSinkClassifier(verbose=True, **options).fit(X, y)
+        build(ks.KitchenSinkClassifier, verbose=True, **options).fit(X, y)
         assert capsys.readouterr().out.count("[kitchensinks]") >= 2
-        ks.KitchenSinkClassifier(**options).fit(X, y)
+        build(ks.KitchenSinkClassifier, **options).fit(X, y)
         assert capsys.readouterr().out == ""

@@ -48,8 +48,7 @@ def test_a_support_vector_machine_is_the_limit(basis):
             alpha,
             standardize=False,
             random_state=0,
-            tol=1e-4,
-            max_iter=2000,
+            solver=ks.Solver(tol=1e-4, max_iter=2000),
         ).fit(X, y)
         errors.append(np.sqrt(np.mean((model.decision_function(Xt) - exact) ** 2)))
     assert errors[1] < 0.15 * exact.std()

@@ -19,10 +19,10 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(n, d)).astype(np.float32)
 y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
 options = dict(loss=loss, alpha=alpha if alpha == "auto" else float(alpha), random_state=0,
-               max_iter=3, memory_budget="80MB")
-small = ks.KitchenSinkClassifier(n_components=50, **options).fit(X[:2000], y[:2000])
+               solver=ks.Solver(max_iter=3, memory_budget="80MB"))
+small = ks.KitchenSinkClassifier(ks.Fourier(), n_components=50, **options).fit(X[:2000], y[:2000])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-model = ks.KitchenSinkClassifier(n_components=K, **options).fit(X, y)
+model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=K, **options).fit(X, y)
 model.predict(X[:5000])
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024, model.solver_)
 """

@@ -112,8 +112,7 @@ def test_two_classes(loss, penalty, intercept):
         loss,
         fit_intercept=intercept,
         random_state=0,
-        tol=5e-5,
-        max_iter=2000,
+        solver=ks.Solver(tol=5e-5, max_iter=2000),
         **PENALTIES[penalty],
     ).fit(X, y, sample_weight=weights)
     check(model, X, 2.0 * y[:, None] - 1.0, weights)
@@ -130,8 +129,7 @@ def test_several_classes(loss, penalty):
         K,
         loss,
         random_state=1,
-        tol=5e-5,
-        max_iter=4000,
+        solver=ks.Solver(tol=5e-5, max_iter=4000),
         **PENALTIES[penalty],
     ).fit(X, y)
     hot = np.eye(3)[y]
@@ -156,8 +154,7 @@ def test_regression_in_the_units_of_its_targets(loss, penalty, intercept):
         REGRESSORS[loss],
         fit_intercept=intercept,
         random_state=0,
-        tol=5e-5,
-        max_iter=2000,
+        solver=ks.Solver(tol=5e-5, max_iter=2000),
         **options,
     ).fit(X, both)
     check(model, X, both, np.ones(len(y)))
@@ -169,7 +166,12 @@ def test_fewer_rows_than_features():
     for loss in CLASSIFIERS:
         for penalty in ({"alpha": 1e-2}, {"constraint": ks.L2Ball(0.3)}):
             model = ks.KitchenSinkClassifier(
-                ks.Fourier(gamma=0.02), 80, loss, random_state=0, tol=5e-5, max_iter=2000, **penalty
+                ks.Fourier(gamma=0.02),
+                80,
+                loss,
+                random_state=0,
+                solver=ks.Solver(tol=5e-5, max_iter=2000),
+                **penalty,
             ).fit(X, y)
             check(model, X, 2.0 * y[:, None] - 1.0, np.ones(len(y)))
 
@@ -181,7 +183,12 @@ def scaled_features(model, X):
 def test_logistic_regression_of_scikit_learn():
     for (X, y), alpha in ((cancer(), 1e-3), (load_wine(return_X_y=True), 1e-3)):
         model = ks.KitchenSinkClassifier(
-            n_components=K, loss="logistic", alpha=alpha, tol=1e-7, random_state=0
+            ks.Fourier(),
+            n_components=K,
+            loss="logistic",
+            alpha=alpha,
+            solver=ks.Solver(tol=1e-7),
+            random_state=0,
         ).fit(X, y)
         peer = LogisticRegression(C=1.0 / (2.0 * alpha * len(y)), tol=1e-8, max_iter=10000)
         peer.fit(scaled_features(model, X), y)
@@ -193,7 +200,7 @@ def test_ridge_of_scikit_learn():
     X, y = load_diabetes(return_X_y=True)
     weights = np.random.default_rng(0).uniform(0.1, 3.0, len(y))
     for alpha in (1e-6, 1e-2):
-        model = ks.KitchenSinkRegressor(n_components=K, alpha=alpha, random_state=0)
+        model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=K, alpha=alpha, random_state=0)
         model.fit(X, y, sample_weight=weights)
         features = scaled_features(model, X)
         peer = Ridge(alpha * weights.sum()).fit(features, y, sample_weight=weights)
@@ -228,12 +235,12 @@ def test_linear_svc_of_scikit_learn(loss):
     X, y = cancer()
     alpha = 1e-2
     model = ks.KitchenSinkClassifier(
+        ks.Fourier(),
         n_components=K,
         loss=loss,
         alpha=alpha,
         fit_intercept=False,
-        tol=1e-6,
-        max_iter=5000,
+        solver=ks.Solver(tol=1e-6, max_iter=5000),
         random_state=0,
     ).fit(X, y)
     peer = LinearSVC(
@@ -256,6 +263,6 @@ def test_a_ball_that_hardly_binds_stops_no_hinge_fit(dtype):
             constraint=ks.L2Ball(1000.0),
             standardize=False,
             random_state=0,
-            dtype=dtype,
+            solver=ks.Solver(dtype=dtype),
         ).fit(rows, labels)
         assert 0.0 <= model.gap_ <= 1e-3 * model.objective_ + 1e-12

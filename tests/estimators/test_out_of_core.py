@@ -7,6 +7,7 @@ import pytest
 import kitchensinks as ks
 from kitchensinks.tables import lines
 from kitchensinks.tables import table as tables
+from tests.catalogue import build
 
 N_ROWS = 6000
 
@@ -57,7 +58,10 @@ def small_batches(monkeypatch):
 def test_every_source_gives_the_fit_of_an_array(kind, dtype, files, data):
     X, y = data
     model = ks.KitchenSinkRegressor(
-        n_components=150, dtype=dtype, random_state=0, memory_budget="30MB"
+        ks.Fourier(),
+        n_components=150,
+        solver=ks.Solver(dtype=dtype, memory_budget="30MB"),
+        random_state=0,
     )
     inside = model.fit(X, y).model_.weights
     scores = model.predict(X)
@@ -91,7 +95,7 @@ def test_every_way_of_fitting_takes_files(name, files, data):
     options = {"n_components": 60, "random_state": 0, **OPTIONS[name]}
     if name == "few rows":
         options["n_components"] = 1000
-    model = ks.KitchenSinkClassifier(**options)
+    model = build(ks.KitchenSinkClassifier, **options)
     inside = model.fit(X, label, weights).decision_function(X)
     table = ks.open_table(pd.DataFrame(X, columns=list("abcde")))
     rows = ks.Rows(table, ks.Columns.learn(table))
@@ -103,7 +107,11 @@ def test_every_way_of_fitting_takes_files(name, files, data):
 def test_stochastic_gradients_read_stretches_of_a_file(files, data):
     rows, y = source("parquet", files, data)
     model = ks.KitchenSinkRegressor(
-        n_components=100, solver="stochastic", alpha=1e-6, max_iter=8, random_state=0
+        ks.Fourier(),
+        n_components=100,
+        solver=ks.Solver("stochastic", max_iter=8),
+        alpha=1e-6,
+        random_state=0,
     )
     inside = model.fit(data[0], y).score(data[0], y)
     walks = count_walks(rows)
@@ -127,10 +135,14 @@ def test_how_often_a_fit_reads_a_file(files, data):
     """Scaler and law, a few rows for the pilot, sums, leave-one-out; classes once more."""
     rows, y = source("parquet", files, data)
     walks = count_walks(rows)
-    ks.KitchenSinkRegressor(n_components=50, random_state=0, memory_budget="1MB").fit(rows, y)
+    ks.KitchenSinkRegressor(
+        ks.Fourier(), n_components=50, random_state=0, solver=ks.Solver(memory_budget="1MB")
+    ).fit(rows, y)
     assert walks == [0, 0, 0, 0]
     walks.clear()
-    ks.KitchenSinkClassifier(n_components=50, random_state=0, memory_budget="1MB").fit(rows, y > 0)
+    ks.KitchenSinkClassifier(
+        ks.Fourier(), n_components=50, random_state=0, solver=ks.Solver(memory_budget="1MB")
+    ).fit(rows, y > 0)
     assert walks == [0, 0, 0, 0, 0]
 
 
@@ -148,7 +160,7 @@ def test_mixed_tables_end_to_end(tmp_path):
     frame.to_csv(tmp_path / "a.csv", index=False)
     table = ks.open_table(tmp_path / "a.csv")
     rows = ks.Rows(table, ks.Columns.learn(table, exclude=["class", "id"]))
-    model = ks.KitchenSinkClassifier(n_components=200, random_state=0)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=200, random_state=0)
     model.fit(rows, ks.targets(table, "class"))
     assert model.score(table, frame["class"]) > 0.97
     ks.save(model, tmp_path / "model.sinks")
@@ -172,13 +184,13 @@ def test_adult_from_its_mixed_table(data_folder, tmp_path):
     parts[0].to_csv(tmp_path / "train.csv", index=False)
     train, test = ks.open_table(tmp_path / "train.csv"), ks.open_table(parts[1])
     rows = ks.Rows(train, ks.Columns.learn(train, exclude=["income"]))
-    model = ks.KitchenSinkClassifier(n_components=500, random_state=0)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=500, random_state=0)
     model.fit(rows, ks.targets(train, "income"))
     assert 1.0 - model.score(test, ks.targets(test, "income")) < 0.146
 
 
 def test_a_model_of_arrays_knows_no_columns(files, data):
-    model = ks.KitchenSinkRegressor(n_components=20, random_state=0).fit(*data)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=20, random_state=0).fit(*data)
     with pytest.raises(ValueError, match="fitted to arrays"):
         model.predict(ks.open_table(files / "parquet"))
 
@@ -189,14 +201,14 @@ def test_a_table_with_the_name_of_its_target(data):
     frame = pd.DataFrame(X, columns=list("abcde")).assign(y=y)
     frame.loc[::5, "y"] = np.nan
     kept, weights = frame["y"].notna().to_numpy(), 1.0 + (X[:, 0] > 0)
-    model = ks.KitchenSinkRegressor(n_components=50, random_state=0)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=50, random_state=0)
     whole = model.fit(ks.open_table(frame), "y").predict(X)
     assert model.columns_.inputs == list("abcde")
     np.testing.assert_allclose(whole, model.fit(X[kept], y[kept]).predict(X), atol=1e-6)
     whole = model.fit(ks.open_table(frame), "y", weights).predict(X)
     part = model.fit(X[kept], y[kept], weights[kept]).predict(X)
     np.testing.assert_allclose(whole, part, atol=1e-6)
-    stream = ks.KitchenSinkRegressor(n_components=50, random_state=0)
+    stream = ks.KitchenSinkRegressor(ks.Fourier(), n_components=50, random_state=0)
     stream.freeze(ks.open_table(frame), "y")
     for rows in (frame[:3000], frame[3000:]):
         stream.partial_fit(ks.open_table(rows), "y")

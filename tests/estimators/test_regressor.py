@@ -6,14 +6,15 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import BayesianRidge
 
 import kitchensinks as ks
+from tests.catalogue import build
 
 ROWS, VALUES = load_diabetes(return_X_y=True)
 
 
 def posterior(model, X, y, Xt):
     """Bayesian ridge, noise included: noise σ², prior σ²/(αΣw) on β, flat on b."""
-    features = np.asarray(model.frozen_.features(X), dtype=float)
-    others = np.asarray(model.frozen_.features(Xt), dtype=float)
+    features = np.asarray(model.law_.features.features(X), dtype=float)
+    others = np.asarray(model.law_.features.features(Xt), dtype=float)
     mean = features.mean(axis=0) if model.fit_intercept else np.zeros(features.shape[1])
     total = len(X)
     system = (features - mean).T @ (features - mean) + model.alpha_ * total * np.eye(len(mean))
@@ -34,7 +35,7 @@ def test_the_deviation_is_the_bayesian_one(outputs, n_rows, n_components, interc
     if outputs == 2:
         y = np.column_stack([y, y[::-1] ** 2])
     model = ks.KitchenSinkRegressor(
-        n_components=n_components, alpha=1e-3, fit_intercept=intercept, random_state=0
+        ks.Fourier(), n_components=n_components, alpha=1e-3, fit_intercept=intercept, random_state=0
     ).fit(X, y)
     mean, deviation = model.predict(ROWS[300:], return_std=True)
     assert mean.shape == deviation.shape == (142, *y.shape[1:])
@@ -43,13 +44,15 @@ def test_the_deviation_is_the_bayesian_one(outputs, n_rows, n_components, interc
 
 def test_bayesian_ridge_of_scikit_learn():
     X, y = ROWS[:300], VALUES[:300] - VALUES[:300].mean()
-    model = ks.KitchenSinkRegressor(n_components=30, alpha=1.0, fit_intercept=False, random_state=0)
+    model = ks.KitchenSinkRegressor(
+        ks.Fourier(), n_components=30, alpha=1.0, fit_intercept=False, random_state=0
+    )
     model.fit(X, y)
-    features = model.frozen_.features(X)
+    features = model.law_.features.features(X)
     peer = BayesianRidge(fit_intercept=False, tol=1e-10, max_iter=5000).fit(features, y)
     # Its precisions of noise and weights give the ridge: lambda/alpha = α·Σw.
     model.set_params(alpha=peer.lambda_ / peer.alpha_ / len(y)).fit(X, y)
-    others = model.frozen_.features(ROWS[300:])
+    others = model.law_.features.features(ROWS[300:])
     mean, deviation = peer.predict(others, return_std=True)
     got_mean, got_deviation = model.predict(ROWS[300:], return_std=True)
     np.testing.assert_allclose(got_mean, mean, rtol=1e-6)
@@ -61,7 +64,9 @@ def test_the_deviation_covers_as_it_should():
     rng = np.random.default_rng(0)
     X = rng.uniform(-2.0, 2.0, size=(2000, 1))
     y = np.sin(2.0 * X[:, 0]) + 0.3 * rng.normal(size=2000)
-    model = ks.KitchenSinkRegressor(n_components=100, random_state=0).fit(X[:1000], y[:1000])
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=100, random_state=0).fit(
+        X[:1000], y[:1000]
+    )
     mean, deviation = model.predict(X[1000:], return_std=True)
     assert 0.65 < np.mean(np.abs(y[1000:] - mean) < deviation) < 0.72
     assert 0.93 < np.mean(np.abs(y[1000:] - mean) < 2.0 * deviation) < 0.97
@@ -71,7 +76,7 @@ def test_the_deviation_covers_as_it_should():
 
 def test_sample_weights_of_two_are_two_rows():
     weights = np.full(len(VALUES), 2.0)
-    model = ks.KitchenSinkRegressor(n_components=30, alpha=1e-2, random_state=0)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=30, alpha=1e-2, random_state=0)
     model.fit(ROWS, VALUES, sample_weight=weights)
     deviation = model.predict(ROWS, return_std=True)[1]
     model.fit(np.vstack([ROWS, ROWS]), np.append(VALUES, VALUES))
@@ -88,14 +93,14 @@ def test_sample_weights_of_two_are_two_rows():
     ],
 )
 def test_fits_without_a_deviation_say_so(options, message):
-    model = ks.KitchenSinkRegressor(n_components=20, alpha=1e-3, random_state=0, **options)
+    model = build(ks.KitchenSinkRegressor, n_components=20, alpha=1e-3, random_state=0, **options)
     model.fit(ROWS, VALUES)
     with pytest.raises(ValueError, match=message):
         model.predict(ROWS, return_std=True)
 
 
 def test_shapes_of_targets():
-    model = ks.KitchenSinkRegressor(n_components=10, random_state=0)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=10, random_state=0)
     assert model.fit(ROWS, VALUES).predict(ROWS).shape == (442,)
     assert model.fit(ROWS, VALUES[:, None]).predict(ROWS).shape == (442, 1)
     assert model.fit(ROWS, np.tile(VALUES[:, None], 3)).predict(ROWS).shape == (442, 3)
@@ -106,7 +111,7 @@ def test_shapes_of_targets():
 @pytest.mark.parametrize("tau", [0.1, 0.5, 0.9])
 def test_a_quantile_is_above_its_share_of_the_targets(tau):
     model = ks.KitchenSinkRegressor(
-        n_components=30, loss=ks.losses.Quantile(tau), alpha=1e-4, random_state=0
+        ks.Fourier(), n_components=30, loss=ks.losses.Quantile(tau), alpha=1e-4, random_state=0
     ).fit(ROWS, VALUES)
     assert np.mean(model.predict(ROWS) > VALUES) == pytest.approx(tau, abs=0.06)
 
@@ -114,7 +119,9 @@ def test_a_quantile_is_above_its_share_of_the_targets(tau):
 def test_huber_is_not_moved_by_outliers():
     y = VALUES.copy()
     y[::20] += 1e5
-    robust = ks.KitchenSinkRegressor(n_components=30, loss="huber", alpha=1e-2, random_state=0)
-    squared = ks.KitchenSinkRegressor(n_components=30, alpha=1e-2, random_state=0)
+    robust = ks.KitchenSinkRegressor(
+        ks.Fourier(), n_components=30, loss="huber", alpha=1e-2, random_state=0
+    )
+    squared = ks.KitchenSinkRegressor(ks.Fourier(), n_components=30, alpha=1e-2, random_state=0)
     assert robust.fit(ROWS, y).score(ROWS, VALUES) > 0.3
     assert squared.fit(ROWS, y).score(ROWS, VALUES) < 0.0

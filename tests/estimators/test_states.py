@@ -8,7 +8,9 @@ import pytest
 from sklearn.datasets import load_breast_cancer, make_regression
 
 import kitchensinks as ks
-from kitchensinks.fitting import effective_dimension
+from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.fitting.squared import effective_dimension
+from tests.catalogue import build
 
 CANCER = load_breast_cancer(return_X_y=True)
 X, Y = make_regression(400, 5, noise=10.0, random_state=0)
@@ -22,9 +24,14 @@ def test_newton_steps_in_float32_stay_positive(loss, alpha):
     rows = rng.normal(size=(1500, 4))
     labels = rows[:, 0] + 0.3 * rng.normal(size=1500) > 0
     model = ks.KitchenSinkClassifier(
-        ks.Fourier(gamma=0.02), 300, loss=loss, alpha=alpha, dtype="float32", random_state=0
+        ks.Fourier(gamma=0.02),
+        300,
+        loss=loss,
+        alpha=alpha,
+        solver=ks.Solver(dtype="float32"),
+        random_state=0,
     )
-    model.set_params(tol=1e-5, max_iter=150)
+    model.set_params(solver__tol=1e-5, solver__max_iter=150)
     model.fit(rows, labels)
     assert np.isfinite(model.decision_function(rows)).all()
     assert model.score(rows, labels) > 0.85
@@ -48,8 +55,8 @@ def test_the_unit_of_small_weights_does_not_matter(unit, batches):
 
 def test_deviations_do_not_depend_on_the_unit_of_small_weights():
     options = {"n_components": 40, "basis": ks.Fourier(), "alpha": 1e-3, "random_state": 0}
-    _, plain = ks.KitchenSinkRegressor(**options).fit(X, Y).predict(X, return_std=True)
-    light = ks.KitchenSinkRegressor(**options).fit(X, Y, sample_weight=np.full(400, 1 / 400))
+    _, plain = build(ks.KitchenSinkRegressor, **options).fit(X, Y).predict(X, return_std=True)
+    light = build(ks.KitchenSinkRegressor, **options).fit(X, Y, sample_weight=np.full(400, 1 / 400))
     np.testing.assert_allclose(light.predict(X, return_std=True)[1], plain, rtol=1e-4)
 
 
@@ -60,7 +67,9 @@ def test_targets_too_far_apart_are_refused():
     model.partial_fit(X, np.zeros(400))
     with pytest.raises(ValueError, match="representative targets"):
         model.partial_fit(X, 1e200 * Y)
-    small = ks.KitchenSinkRegressor(ks.Fourier(), 40, dtype="float32", random_state=0)
+    small = ks.KitchenSinkRegressor(
+        ks.Fourier(), 40, solver=ks.Solver(dtype="float32"), random_state=0
+    )
     found = small.fit(X, np.column_stack([Y, 1e-20 * Y])).predict(X)
     np.testing.assert_allclose(1e20 * found[:, 1], found[:, 0], rtol=1e-2, atol=0.1)
 
@@ -79,7 +88,7 @@ def test_after_a_fit_that_failed_the_next_one_starts_anew():
     model = ks.KitchenSinkClassifier(ks.Fourier(), 20, loss="exponential", alpha=0.0)
     with pytest.raises(ValueError, match="alpha"):
         model.fit(rows, labels)
-    assert not hasattr(model, "frozen_")
+    assert not hasattr(model, "law_.features")
     model.set_params(alpha=1e-3, random_state=0)
     with pytest.warns(UserWarning, match="first batch"):
         model.partial_fit(rows, labels)
@@ -89,7 +98,7 @@ def test_half_a_batch_is_not_counted(monkeypatch):
     model = ks.KitchenSinkRegressor(ks.Fourier(), 20, random_state=0).freeze(X, Y)
     model.partial_fit(X, Y)
     before = model.predict(X)
-    blocks = model._blocks(X)
+    blocks = FeatureBlocks(X, model.law_.features, 1e9)
 
     def broken(self, start, work):
         yield slice(0, 100), work(slice(0, 100), blocks.of(X[:100]))

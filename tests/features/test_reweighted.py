@@ -16,13 +16,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import kitchensinks as ks
 from kitchensinks import Reweighted
 from kitchensinks import inspect as selection
-from kitchensinks.features import leverage as leverage_module
-from kitchensinks.features.leverage import Held, Operator, Pool
-from kitchensinks.features.reweighted import probabilities, resample
+from kitchensinks.features.bases import leverage as leverage_module
+from kitchensinks.features.bases.leverage import Held, Operator, Pool
+from kitchensinks.features.bases.reweighted import probabilities, resample
 from kitchensinks.features.scaling import Scaler, Spread
 from tests.catalogue import BASES, extreme_and_random_rows, name_of
 
-DENSE = [basis for basis in BASES if not basis.sparse]
+DENSE = [basis for basis in BASES if not basis.learns_draw]
 FEW = [
     ks.Fourier(gamma=0.3),
     ks.Fourier(gamma=0.3, form="paired"),
@@ -43,6 +43,11 @@ def direct_scores(draw, rows, mu, weights):
     gram = matrix @ matrix.T
     each = np.diag(gram @ np.linalg.inv(gram + mu * np.eye(len(gram))))
     return np.array([each[a:b].sum() for a, b in zip(draw.offsets, draw.offsets[1:], strict=False)])
+
+
+def chosen_draw(basis, seed, n_components, rows, weights=None, dtype=np.float64, scaler=None):
+    draw = basis.draw(seed, rows.shape[1], n_components, dtype)
+    return basis.learn_draw(draw, rows, weights, scaler)
 
 
 # Choosing draws.
@@ -104,7 +109,7 @@ def test_cosine_and_sine_are_scored_together():
     draw = ks.Fourier(gamma=0.3, form="paired").draw(0, 4, 50)
     scores = selection.leverage_scores(draw, ROWS, 1e-3)
     assert scores.shape == (50,)
-    chosen = Reweighted(pool=5).draw(draw.basis, 0, 10, np.float64, ROWS)
+    chosen = chosen_draw(Reweighted(draw.basis, pool=5), 0, 10, ROWS)
     pairs = chosen.features(ROWS).reshape(len(ROWS), 10, 2)
     length = np.square(pairs).sum(axis=2)
     np.testing.assert_allclose(length, np.tile(2 * chosen.factors**2, (len(ROWS), 1)))
@@ -114,12 +119,12 @@ def test_auto_mu_makes_the_effective_dimension_the_number_of_columns():
     basis = ks.Fourier(gamma=0.3)
     operator = Operator(Pool(basis, 0, 4, 1000), ROWS)
     found = selection.mu_of_dimension(operator.eigenvalues, 10)
-    automatic = Reweighted(rows=1.0).draw(basis, 0, 10, np.float64, ROWS)
-    given = Reweighted(rows=1.0, mu=found).draw(basis, 0, 10, np.float64, ROWS)
+    automatic = chosen_draw(Reweighted(basis, rows=1.0), 0, 10, ROWS)
+    given = chosen_draw(Reweighted(basis, rows=1.0, mu=found), 0, 10, ROWS)
     np.testing.assert_allclose(automatic.factors, given.factors, rtol=1e-6)
     # More columns than directions, one row, and rows that say nothing.
     for rows, count in ((ROWS, 400), (ROWS[:1], 5), (np.zeros((5, 4)), 3)):
-        chosen = Reweighted(pool=3).draw(ks.Maxout(2), 0, count, np.float64, rows)
+        chosen = chosen_draw(Reweighted(ks.Maxout(2), pool=3), 0, count, rows)
         assert np.isfinite(chosen.factors).all()
 
 
@@ -137,10 +142,10 @@ REPLICATES = 32
 
 def mean_and_error(basis, rows, **options):
     """Mean of the Gram matrices of independent selections, and its standard error."""
-    chooser = Reweighted(pool=6, rows=1.0, **options)
+    reweighted = Reweighted(basis, pool=6, rows=1.0, **options)
     grams = []
     for seed in range(REPLICATES):
-        features = chooser.draw(basis, seed, 64, np.float64, rows).scaled_features(rows)
+        features = chosen_draw(reweighted, seed, 64, rows).scaled_features(rows)
         grams.append(features @ features.T)
     return np.mean(grams, axis=0), np.std(grams, axis=0, ddof=1) / np.sqrt(REPLICATES)
 
@@ -172,19 +177,32 @@ def test_the_plain_reweighting_does_not_keep_the_kernel(basis):
     assert corrected.max() < 5
 
 
+@pytest.mark.parametrize("correction", [True, False])
+def test_a_file_keeps_places_and_factors_alone(correction):
+    basis = Reweighted(ks.Fourier(gamma=0.3), pool=5, correction=correction)
+    chosen = chosen_draw(basis, 0, 20, ROWS, dtype=np.float32)
+    packed = basis.pack(chosen)
+    assert set(packed) == ({"places", "factors"} if correction else {"places"})
+    again = basis.unpack(basis.draw(0, 4, 20, np.float32), packed)
+    np.testing.assert_array_equal(again.features(ROWS), chosen.features(ROWS))
+    for wrong in (packed["places"][:-1], packed["places"] - 100, packed["places"] + 100):
+        with pytest.raises(ValueError, match="need 20 below 100"):
+            basis.unpack(basis.draw(0, 4, 20), {**packed, "places": wrong})
+
+
 # Rows.
 
 
 def test_the_selection_does_not_depend_on_order_copies_or_rows_of_no_weight():
-    basis, weights = ks.Fourier(gamma=0.3), np.random.default_rng(1).integers(0, 4, 60)
-    chooser = Reweighted(pool=10, rows=0.5)
-    first = chooser.draw(basis, 0, 20, np.float64, ROWS, weights.astype(float))
+    weights = np.random.default_rng(1).integers(0, 4, 60)
+    basis = Reweighted(ks.Fourier(gamma=0.3), pool=10, rows=0.5)
+    first = chosen_draw(basis, 0, 20, ROWS, weights.astype(float))
     copies = np.repeat(ROWS, weights, axis=0)[::-1]
-    again = chooser.draw(basis, 0, 20, np.float64, copies)
+    again = chosen_draw(basis, 0, 20, copies)
     np.testing.assert_allclose(first.features(ROWS), again.features(ROWS), rtol=1e-8, atol=1e-8)
-    filled = chooser.draw(basis, 0, 20, np.float64, sparse.csr_array(copies))
+    filled = chosen_draw(basis, 0, 20, sparse.csr_array(copies))
     np.testing.assert_allclose(again.features(ROWS), filled.features(ROWS), rtol=1e-8, atol=1e-8)
-    other = chooser.draw(basis, 1, 20, np.float64, copies)
+    other = chosen_draw(basis, 1, 20, copies)
     assert np.abs(other.features(ROWS) - again.features(ROWS)).max() > 0.1
 
 
@@ -192,17 +210,16 @@ def test_how_many_rows_are_looked_at():
     wide = np.random.default_rng(0).normal(size=(9000, 2))
     counts = [(0.3, 2000), (1.0, 2000), (0.1, 900), (5000, 5000), (20_000, 9000), (1, 1)]
     for rows, count in counts:
-        sample, weights = Reweighted(rows=rows).sample(wide, None, 0)
+        sample, weights = Reweighted(rows=rows).scored_rows(wide, None, 0)
         assert len(sample) == len(weights) == count
-    assert len(Reweighted(rows=0.001).sample(ROWS, None, 0)[0]) == 1
+    assert len(Reweighted(rows=0.001).scored_rows(ROWS, None, 0)[0]) == 1
 
 
 def test_rows_go_through_the_scaler():
     scaler = Scaler.over(Spread.of(5 * ROWS + 3))
-    basis = ks.Fourier(gamma=0.3)
-    chooser = Reweighted(pool=10, rows=1.0)
-    outside = chooser.select(basis, 0, 20, scaler.apply(5 * ROWS + 3, np.float64))
-    inside = chooser.select(basis, 0, 20, 5 * ROWS + 3, scaler=scaler)
+    basis = Reweighted(ks.Fourier(gamma=0.3), pool=10, rows=1.0)
+    outside = chosen_draw(basis, 0, 20, scaler.apply(5 * ROWS + 3, np.float64))
+    inside = chosen_draw(basis, 0, 20, 5 * ROWS + 3, scaler=scaler)
     np.testing.assert_allclose(
         np.sort(outside.factors), np.sort(inside.factors), rtol=1e-6, atol=1e-6
     )
@@ -214,7 +231,9 @@ def test_memory_is_bounded(monkeypatch):
     rows = np.random.default_rng(0).normal(size=(100, 5))
     tracemalloc.start()
     try:
-        chosen = Reweighted(rows=1.0).draw(ks.Fourier(gamma=0.1), 0, 1000, np.float32, rows)
+        chosen = chosen_draw(
+            Reweighted(ks.Fourier(gamma=0.1), rows=1.0), 0, 1000, rows, dtype=np.float32
+        )
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -227,7 +246,7 @@ def test_memory_is_bounded(monkeypatch):
 
 @parametrize_with_checks(
     [
-        ks.RandomFeatures(basis, n_components=8, selection=Reweighted(pool=4))
+        ks.RandomFeatures(Reweighted(basis, pool=4), n_components=8)
         for basis in (None, ks.Fourier(form="paired"), ks.Maxout(3, projections=9))
     ]
 )
@@ -237,23 +256,23 @@ def test_scikit_learn_checks(estimator, check):
 
 @few_bases
 def test_transformer(basis):
-    features = ks.RandomFeatures(basis, 12, random_state=0, selection=Reweighted(pool=10))
+    features = ks.RandomFeatures(Reweighted(basis, pool=10), 12, random_state=0)
     Z = features.fit_transform(ROWS)
     assert Z.shape == (60, len(features.get_feature_names_out()))
     np.testing.assert_array_equal(clone(features).fit_transform(ROWS), Z)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(features)).transform(ROWS), Z)
     narrow = features.transform(ROWS.astype(np.float32))
     assert narrow.dtype == np.float32
-    uniform = clone(features).set_params(selection=None).fit_transform(ROWS)
+    uniform = clone(features).set_params(basis=basis).fit_transform(ROWS)
     assert np.abs(uniform @ uniform.T - Z @ Z.T).max() > 0.01
 
 
 def test_search_over_the_selection():
     X, y = ks.datasets.make_annulus(200, random_state=0)
-    features = ks.RandomFeatures(n_components=20, selection=Reweighted(pool=5), random_state=0)
+    features = ks.RandomFeatures(Reweighted(pool=5), n_components=20, random_state=0)
     grid = {
-        "randomfeatures__selection__mu": ["auto", 0.1],
-        "randomfeatures__selection__correction": [True, False],
+        "randomfeatures__basis__mu": ["auto", 0.1],
+        "randomfeatures__basis__correction": [True, False],
     }
     search = GridSearchCV(make_pipeline(features, RidgeClassifier()), grid, cv=2).fit(X, y)
     assert search.best_score_ > 0.7
@@ -271,8 +290,8 @@ def test_reweighted_beats_uniform_selection_on_the_annulus(n_components):
         X, y = ks.datasets.make_annulus(1000, random_state=run)
         spread = np.linalg.norm(X[:300, None] - X[None, :300], axis=2).mean()
         basis = ks.Fourier(gamma=0.5 / spread**2, form="paired")
-        for i, chooser in enumerate([None, Reweighted()]):
-            features = ks.RandomFeatures(basis, n_components, run, selection=chooser)
+        for i, drawn_from in enumerate([basis, Reweighted(basis)]):
+            features = ks.RandomFeatures(drawn_from, n_components, run)
             machine = LinearSVC(loss="hinge", C=10.0, max_iter=20_000, tol=1e-3, random_state=0)
             machine.fit(features.fit_transform(X), y)
             accuracy[i, run] = machine.score(features.transform(far), truth)
@@ -303,22 +322,26 @@ def test_reweighted_beats_uniform_selection_on_the_annulus(n_components):
     ],
 )
 def test_parameters_that_make_no_sense(options, words):
-    features = ks.RandomFeatures(n_components=5, selection=Reweighted(**options))
+    features = ks.RandomFeatures(Reweighted(**options), n_components=5)
     with pytest.raises((ValueError, TypeError), match=words):
         features.fit(ROWS)
 
 
 def test_errors_say_what_to_do():
     for basis in (ks.Binning(), ks.Union([ks.Fourier(), ks.Binning()])):
-        with pytest.raises(ValueError, match=r"sparse features.*selection=None"):
-            ks.RandomFeatures(basis, 5, selection=Reweighted()).fit(ROWS)
+        with pytest.raises(ValueError, match=r"sparse features.*ks.Fourier"):
+            ks.RandomFeatures(Reweighted(basis), 5).fit(ROWS)
     with pytest.raises(ValueError, match="sparse features"):
         ks.Binning(gamma=1.0).draw(0, 4, 5).choose(np.array([0]))
-    for wrong in ("leverage", Reweighted, 5):
-        with pytest.raises(TypeError, match=r"need ks\.Reweighted"):
-            ks.RandomFeatures(n_components=5, selection=wrong).fit(ROWS)
+    for wrong in ("leverage", ks.Fourier, 5):
+        with pytest.raises(TypeError, match=r"need a basis such as ks\.Fourier"):
+            ks.RandomFeatures(Reweighted(wrong), n_components=5).fit(ROWS)
+    with pytest.raises(ValueError, match="selects already"):
+        Reweighted(Reweighted()).check()
+    with pytest.raises(ValueError, match=r"Use ks.Reweighted\(ks.Union"):
+        ks.Union([ks.Fourier(), Reweighted()]).check()
     with pytest.raises(ValueError, match="not resolved"):
-        Reweighted().draw(ks.Fourier(), 0, 5, np.float64, ROWS)
+        Reweighted().draw(0, 4, 5)
     draw = ks.Fourier(gamma=0.3).draw(0, 4, 20)
     for function in (selection.leverage_scores, selection.leverages, selection.maximal_leverage):
         with pytest.raises(ValueError, match=r"mu=0\.0: need a positive"):

@@ -24,7 +24,7 @@ def fit(folder, source, options, memory):
     table = ks.open_table(source)
     rows = ks.Rows(table, ks.Columns.learn(table, exclude=["y"]))
     # No seed, and another budget every time: those of the first run are taken over.
-    model = ks.KitchenSinkRegressor(memory_budget=memory, **options)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), solver=ks.Solver(memory_budget=memory), **options)
     checkpoint = ks.Checkpoint(folder / "checkpoint", every=0.0)
     model.fit(rows, ks.targets(table, "y"), checkpoint=checkpoint)
     np.save(folder / "weights.npy", model.model_.weights)
@@ -51,7 +51,9 @@ def main():
     small = np.random.default_rng(0).normal(size=(300, 2))
     table = ks.open_table(pyarrow.table({"a": small[:, 0], "y": small[:, 1]}))
     rows = ks.Rows(table, ks.Columns.learn(table, exclude=["y"]))
-    ks.KitchenSinkRegressor(n_components=20, dtype="float32").fit(rows, small[:, 1])
+    ks.KitchenSinkRegressor(ks.Fourier(), n_components=20, solver=ks.Solver(dtype="float32")).fit(
+        rows, small[:, 1]
+    )
     start = time.monotonic()
     assert os.waitpid(child(folder, source, options, "8MB"), 0)[1] == 0
     # A busy machine may have held the first fit up: the others are not to wait as long.

@@ -52,7 +52,7 @@ def test_labels_losses_constraints_and_column_names_survive(loss, tmp_path):
 def test_regressors_of_several_outputs(tmp_path):
     X, y = load_diabetes(return_X_y=True)
     both = np.column_stack([y, 1e6 * y])
-    model = ks.KitchenSinkRegressor(n_components=40, random_state=0).fit(X, both)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=40, random_state=0).fit(X, both)
     ks.save(model, tmp_path / "model.sinks")
     np.testing.assert_array_equal(ks.load(tmp_path / "model.sinks").predict(X), model.predict(X))
 
@@ -60,7 +60,9 @@ def test_regressors_of_several_outputs(tmp_path):
 def test_a_file_holds_a_seed_and_not_the_matrix(tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 784)).astype(np.float32), rng.normal(size=300)
-    model = ks.KitchenSinkRegressor(n_components=20_000, alpha=1e-3, random_state=0).fit(X, y)
+    model = ks.KitchenSinkRegressor(
+        ks.Fourier(), n_components=20_000, alpha=1e-3, random_state=0
+    ).fit(X, y)
     ks.save(model, tmp_path / "model.sinks")
     # Two vectors of 784 and one of 20,000 doubles; the directions alone would be 63 MB.
     assert (tmp_path / "model.sinks").stat().st_size < 200_000
@@ -68,7 +70,7 @@ def test_a_file_holds_a_seed_and_not_the_matrix(tmp_path):
 
 def test_saving_twice_gives_the_same_bytes_and_leaves_nothing_else(tmp_path):
     X, y = CANCER
-    model = ks.KitchenSinkClassifier(n_components=20, random_state=0).fit(X, y)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=20, random_state=0).fit(X, y)
     ks.save(model, tmp_path / "a.sinks")
     ks.save(model, tmp_path / "b.sinks")
     assert (tmp_path / "a.sinks").read_bytes() == (tmp_path / "b.sinks").read_bytes()
@@ -78,7 +80,7 @@ def test_saving_twice_gives_the_same_bytes_and_leaves_nothing_else(tmp_path):
 @pytest.fixture
 def saved(tmp_path):
     X, y = CANCER
-    model = ks.KitchenSinkClassifier(n_components=20, random_state=0).fit(X, y)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=20, random_state=0).fit(X, y)
     ks.save(model, tmp_path / "model.sinks")
     return tmp_path / "model.sinks"
 
@@ -247,7 +249,7 @@ def test_the_header_is_read_without_the_arrays(saved):
 
 
 def test_notes_come_back(tmp_path):
-    model = ks.KitchenSinkClassifier(n_components=20, random_state=0).fit(*CANCER)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=20, random_state=0).fit(*CANCER)
     notes = {"target": "måling", "columns": [{"name": "a", "kind": "number"}]}
     ks.save(model, tmp_path / "model.sinks", notes=notes)
     assert open_model(tmp_path / "model.sinks").notes == notes
@@ -283,7 +285,8 @@ def test_what_cannot_be_saved(tmp_path):
         ks.save(ks.Fourier(), tmp_path / "model.sinks")
     with pytest.raises(FileNotFoundError, match="not a folder"):
         ks.save(
-            ks.KitchenSinkClassifier(n_components=9).fit(X, y), tmp_path / "none" / "model.sinks"
+            ks.KitchenSinkClassifier(ks.Fourier(), n_components=9).fit(X, y),
+            tmp_path / "none" / "model.sinks",
         )
     assert list(tmp_path.iterdir()) == []
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
 from kitchensinks.features.scaling import Spread, warp
-from kitchensinks.files.onnx import converters, features, register_converters
+from kitchensinks.files.onnx import graph, register_converters
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
 from tests.catalogue import BASES, name_of
 
@@ -42,7 +42,9 @@ def test_a_file_answers_as_the_classifier(basis, tmp_path):
 def test_a_file_answers_as_the_regressor(basis, dtype, tmp_path):
     X, y = DIABETES
     both = np.column_stack([y + 1e4, -1e-3 * y])
-    model = ks.KitchenSinkRegressor(basis, n_components=40, dtype=dtype, random_state=0)
+    model = ks.KitchenSinkRegressor(
+        basis, n_components=40, solver=ks.Solver(dtype=dtype), random_state=0
+    )
     # A mean far from zero, which float32 rows would not keep.
     far = X + np.where(np.arange(X.shape[1]) == 1, 1e4, 0.0)
     model.fit(far, both)
@@ -73,7 +75,7 @@ def test_labels_keep_their_kind(loss, two, kind, tmp_path):
     labels = np.array(["setosa", "blåklocka", "virginica"])[y] if kind in "Uobject" else y
     labels = labels.astype(kind if kind != "U" else labels.dtype)
     model = ks.KitchenSinkClassifier(
-        n_components=30, loss=loss, alpha=1e-4, standardize=not two, random_state=0
+        ks.Fourier(), n_components=30, loss=loss, alpha=1e-4, standardize=not two, random_state=0
     ).fit(X, labels)
     ks.to_onnx(model, tmp_path / "model.onnx")
     label, probabilities = run(tmp_path / "model.onnx", X)
@@ -85,7 +87,9 @@ def test_thresholds_that_are_values_of_the_rows_stay_on_their_side(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 7, size=(400, 3)) / 10.0
     y = X[:, 0] + rng.normal(size=400)
-    model = ks.KitchenSinkRegressor(ks.Stumps("quantile"), 100, dtype="float32", random_state=0)
+    model = ks.KitchenSinkRegressor(
+        ks.Stumps("quantile"), 100, solver=ks.Solver(dtype="float32"), random_state=0
+    )
     model.fit(X, y)
     ks.to_onnx(model, tmp_path / "model.onnx")
     (prediction,) = run(tmp_path / "model.onnx", X)
@@ -95,11 +99,11 @@ def test_thresholds_that_are_values_of_the_rows_stay_on_their_side(tmp_path):
 def test_pipelines_convert():
     X, y = IRIS
     X = X.astype(np.float32)
-    transformer = ks.RandomFeatures(
-        ks.Fourier(), 60, random_state=0, selection=ks.Reweighted(pool=5)
-    )
+    transformer = ks.RandomFeatures(ks.Reweighted(ks.Fourier(), pool=5), 60, random_state=0)
     steps = make_pipeline(StandardScaler(), transformer, LogisticRegression()).fit(X, y)
-    own = make_pipeline(StandardScaler(), ks.KitchenSinkClassifier(n_components=30)).fit(X, y)
+    own = make_pipeline(
+        StandardScaler(), ks.KitchenSinkClassifier(ks.Fourier(), n_components=30)
+    ).fit(X, y)
     register_converters()
     for pipeline in (steps, own):
         model = skl2onnx.to_onnx(pipeline, X[:1], options={"zipmap": False})
@@ -125,7 +129,7 @@ def test_what_cannot_be_exported(tmp_path):
         ks.to_onnx(model, path)
     with pytest.raises(TypeError, match="need a fitted KitchenSinkClassifier"):
         ks.to_onnx(LogisticRegression(), path)
-    good = ks.KitchenSinkClassifier(n_components=9, random_state=0).fit(X, y)
+    good = ks.KitchenSinkClassifier(ks.Fourier(), n_components=9, random_state=0).fit(X, y)
     with pytest.raises(FileNotFoundError, match="not a folder"):
         ks.to_onnx(good, tmp_path / "none" / "model.onnx")
     assert list(tmp_path.iterdir()) == []
@@ -135,21 +139,45 @@ def test_a_file_that_answers_otherwise_is_not_kept(tmp_path, monkeypatch):
     X, y = IRIS
     path = tmp_path / "model.onnx"
     path.write_text("what was there before")
-    model = ks.KitchenSinkClassifier(n_components=9, random_state=0).fit(X, y)
-    plain = features.FEATURES[ks.Fourier]
-    monkeypatch.setitem(
-        features.FEATURES, ks.Fourier, lambda graph, *rest: graph.node("Neg", plain(graph, *rest))
-    )
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=9, random_state=0).fit(X, y)
+    plain = ks.Fourier.onnx
+    wrong = lambda self, graph, *rest: graph.node("Neg", plain(self, graph, *rest))  # noqa: E731
+    monkeypatch.setattr(ks.Fourier, "onnx", wrong)
     with pytest.raises(RuntimeError, match="nothing was written"):
         ks.to_onnx(model, path)
     assert path.read_text() == "what was there before"
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("batches", [False, True])
+def test_a_calibration_that_nobody_has_asked_for_yet_is_made(batches, tmp_path):
+    X, y = IRIS
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=30, random_state=0)
+    if batches:
+        model.freeze(X, y)
+        for start in range(0, 150, 50):
+            model.partial_fit(X[start : start + 50], y[start : start + 50], classes=[0, 1, 2])
+    else:
+        model.fit(X, y)
+    assert "calibration" not in vars(model.state_)
+    ks.to_onnx(model, tmp_path / "model.onnx")
+    probabilities = run(tmp_path / "model.onnx", X)[1]
+    np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-4)
+
+
+def test_a_classifier_that_cannot_be_calibrated_says_so(tmp_path):
+    X, y = IRIS
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=30, random_state=0).fit(X, y)
+    model.state_ = replace(model.state_.small(), calibrated=None)
+    with pytest.raises(ValueError, match="has no calibration"):
+        ks.to_onnx(model, tmp_path / "model.onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_too_large_for_a_file_is_said_before_the_work(tmp_path, monkeypatch):
     X, y = IRIS
-    model = ks.KitchenSinkClassifier(n_components=50, random_state=0).fit(X, y)
-    monkeypatch.setattr(converters, "_LARGEST", 1000)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=50, random_state=0).fit(X, y)
+    monkeypatch.setattr(graph, "LARGEST", 1000)
     with pytest.raises(ValueError, match="fewer components"):
         ks.to_onnx(model, tmp_path / "model.onnx")
 
@@ -162,12 +190,11 @@ def test_a_learned_law_is_in_the_file(kind, rank, tmp_path):
     X = np.round(20 * X) / 4
     model = ks.KitchenSinkRegressor(ks.Fourier(gamma=0.1), 40, random_state=0).fit(X, y)
     law = warp(Spread.of(X), X, kind).times(np.linspace(0.5, 2.0, 10))
-    frozen = replace(model.frozen_, scaler=law)
+    frozen = replace(model.law_.features, scaler=law)
     if rank:
         turned = law.turned(np.random.default_rng(0).normal(size=(10, rank)))
         frozen = replace(frozen, scaler=turned, n_inputs=rank)
-    model._set_frozen(frozen)
-    model.model_ = replace(model.model_, frozen=frozen)
+    model.state_ = replace(model.state_, law=replace(model.law_, features=frozen))
     ks.to_onnx(model, tmp_path / "model.onnx")
     found = run(tmp_path / "model.onnx", X)[0]
     np.testing.assert_allclose(found.ravel(), model.predict(X), rtol=1e-3, atol=1e-2)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kitchensinks as ks
+from tests.catalogue import build
 
 RANDOM = np.random.default_rng(0)
 ROWS = RANDOM.normal(size=(900, 4))
@@ -15,7 +16,7 @@ BUDGET = "200kB"
 
 def fit(solver, **settings):
     given = {"n_components": 160, "dtype": "float64", "random_state": 0, "alpha": 0.03}
-    model = ks.KitchenSinkRegressor(solver=solver, tol=1e-6, **(given | settings))
+    model = build(ks.KitchenSinkRegressor, solver=solver, tol=1e-6, **given | settings)
     return model.fit(ROWS, TARGETS, WEIGHTS)
 
 

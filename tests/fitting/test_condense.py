@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import kitchensinks as ks
-from kitchensinks.estimators import base
+from kitchensinks.fitting import run
+from tests.catalogue import build
 
 
 def table(n_rows=500):
@@ -27,7 +28,7 @@ def both(monkeypatch, model, X, y, weights=None):
     """The model fitted as it is, and with every feature by itself."""
     condensed = model.fit(X, y, sample_weight=weights)
     with monkeypatch.context() as patch:
-        patch.setattr(base, "condense", lambda *_: None)
+        patch.setattr(run, "condense", lambda *_: None)
         plain = type(model)(**model.get_params(deep=False)).fit(X, y, sample_weight=weights)
     return condensed, plain
 
@@ -44,7 +45,9 @@ def test_the_same_fit(monkeypatch, kind, loss, options, weighted):
     X, y = table()
     y = y if kind is ks.KitchenSinkRegressor else y > 0
     weights = np.random.default_rng(1).integers(0, 3, len(y)) if weighted else None
-    model = kind(ks.Stumps(), 200, loss=loss, tol=1e-7, max_iter=3000, random_state=0, **options)
+    model = build(
+        kind, ks.Stumps(), 200, loss=loss, tol=1e-7, max_iter=3000, random_state=0, **options
+    )
     condensed, plain = both(monkeypatch, model, X, y, weights)
     assert condensed.model_.weights.shape == plain.model_.weights.shape == (200, 1)
     np.testing.assert_allclose(condensed.objective_, plain.objective_, rtol=1e-5)
@@ -59,7 +62,11 @@ def test_the_same_fit(monkeypatch, kind, loss, options, weighted):
 def test_the_same_choice_of_ridge_and_the_same_sums(monkeypatch, fit_intercept):
     X, y = table()
     model = ks.KitchenSinkClassifier(
-        ks.Stumps(), 200, dtype="float64", fit_intercept=fit_intercept, random_state=0
+        ks.Stumps(),
+        200,
+        solver=ks.Solver(dtype="float64"),
+        fit_intercept=fit_intercept,
+        random_state=0,
     )
     condensed, plain = both(monkeypatch, model, X, y > 0)
     assert "moments_" not in vars(condensed)
@@ -87,13 +94,13 @@ def test_few_rows_and_little_memory_do_not_matter_where_few_features_differ():
     X = (rng.random((300, 8)) < 0.5).astype(float)
     y = X[:, 0] != X[:, 1]
     for options in ({"n_components": 400}, {"n_components": 2000, "memory_budget": "20MB"}):
-        model = ks.KitchenSinkClassifier(ks.Stumps(), random_state=0, **options).fit(X, y)
+        model = build(ks.KitchenSinkClassifier, ks.Stumps(), random_state=0, **options).fit(X, y)
         assert model.solver_.startswith("direct")
-        assert len(model._condensed[1].first) <= 10
+        assert len(model.state_.sums.groups.first) <= 10
         # Neither probabilities nor the effective dimension need the sums of all features.
         model.predict_proba(X)
         assert 0.0 < model.effective_dimension_ <= 8.0
-        assert "moments_" not in vars(model)
+        assert "moments" not in vars(model.state_)
 
 
 def test_threads_may_ask_at_the_same_time():

@@ -6,6 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 import kitchensinks as ks
 from kitchensinks.fitting.growth import Prefixes
+from tests.catalogue import build
 
 ROWS, VALUES = load_diabetes(return_X_y=True)
 
@@ -71,7 +72,9 @@ def wave(n_rows, seed):
 def test_auto_grows_until_it_does_not_pay(dtype):
     X, y = wave(1500, 0)
     Xt, yt = wave(1000, 1)
-    model = ks.KitchenSinkRegressor(ks.Fourier(gamma=2.0), "auto", random_state=0, dtype=dtype)
+    model = ks.KitchenSinkRegressor(
+        ks.Fourier(gamma=2.0), "auto", random_state=0, solver=ks.Solver(dtype=dtype)
+    )
     model.fit(X, y)
     path = model.k_path_
     assert path.n_components == model.n_components_ == model.model_.draw.n_components
@@ -86,7 +89,7 @@ def test_auto_grows_until_it_does_not_pay(dtype):
     assert np.mean((model.predict(Xt) - yt) ** 2) < 1.5 * 0.05**2
     # The sums that growth left over are those of a fit at that K.
     alone = ks.KitchenSinkRegressor(
-        model.basis_, model.n_components_, random_state=0, dtype=dtype
+        model.basis_, model.n_components_, random_state=0, solver=ks.Solver(dtype=dtype)
     ).fit(X, y)
     allowed = 1e-6 if dtype == "float64" else 0.03
     assert np.abs(alone.predict(Xt) - model.predict(Xt)).max() < allowed
@@ -103,7 +106,7 @@ def test_auto_with_classes_weights_and_other_losses(monkeypatch):
         {"constraint": ks.L2Ball(2.0)},
         {"basis": ks.Fourier(form="paired"), "fit_intercept": False},
     ):
-        model = ks.KitchenSinkClassifier(n_components="auto", random_state=0, **options)
+        model = build(ks.KitchenSinkClassifier, n_components="auto", random_state=0, **options)
         model.fit(X, y, sample_weight=weights)
         path = model.k_path_
         assert path.class_errors.shape == path.counts.shape
@@ -115,7 +118,9 @@ def test_auto_with_classes_weights_and_other_losses(monkeypatch):
 def test_the_curve_is_the_held_out_error_of_refits():
     """At K = 256 the curve is the error on the held-out fifth of a fit on the rest."""
     X, y = wave(600, 0)
-    model = ks.KitchenSinkRegressor(ks.Fourier(gamma=2.0), "auto", random_state=0, dtype="float64")
+    model = ks.KitchenSinkRegressor(
+        ks.Fourier(gamma=2.0), "auto", random_state=0, solver=ks.Solver(dtype="float64")
+    )
     path = model.fit(X, y).k_path_
     from kitchensinks.tables.keys import hold_out, row_keys
 
@@ -146,7 +151,9 @@ def test_what_cannot_grow_says_so():
     with pytest.raises(ValueError, match="n_components='auto' needs dense features"):
         ks.KitchenSinkClassifier(ks.Binning(), "auto").fit(X, y)
     with pytest.raises(ValueError, match="too few different ones"):
-        ks.KitchenSinkRegressor(n_components="auto").fit([[1.0]], [2.0])
-    hinge = ks.KitchenSinkClassifier(n_components=20, loss="hinge", alpha=1e-3).fit(X, y)
+        ks.KitchenSinkRegressor(ks.Fourier(), n_components="auto").fit([[1.0]], [2.0])
+    hinge = ks.KitchenSinkClassifier(ks.Fourier(), n_components=20, loss="hinge", alpha=1e-3).fit(
+        X, y
+    )
     with pytest.raises(ValueError, match="k_path needs the sums of a squared-loss fit"):
         hinge.k_path(X, y)

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 import kitchensinks as ks
+from tests.catalogue import build
 
 ROWS, VALUES = load_diabetes(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -30,8 +31,8 @@ def test_conjugate_gradients_are_the_direct_solution(alpha, n_components, interc
     targets = np.column_stack([VALUES, 1e-4 * VALUES[::-1]])
     options = {"n_components": n_components, "alpha": alpha, "fit_intercept": intercept}
     options |= {"random_state": 0, "tol": 1e-8}
-    direct = ks.KitchenSinkRegressor(**options).fit(ROWS, targets, sample_weight=weights)
-    model = ks.KitchenSinkRegressor(solver="conjugate", **options)
+    direct = build(ks.KitchenSinkRegressor, **options).fit(ROWS, targets, sample_weight=weights)
+    model = build(ks.KitchenSinkRegressor, solver="conjugate", **options)
     model.fit(ROWS, targets, sample_weight=weights)
     assert model.solver_ == "conjugate gradients"
     assert model.converged_
@@ -47,8 +48,8 @@ def test_a_block_without_a_row_of_the_sample_does_no_harm():
     X = rng.normal(size=(4097, 3)).astype(np.float32)
     y = np.sin(X[:, 0])
     options = {"basis": ks.Fourier(), "n_components": 20, "alpha": 1e-4, "random_state": 0}
-    direct = ks.KitchenSinkRegressor(**options).fit(X, y)
-    model = ks.KitchenSinkRegressor(solver="conjugate", tol=1e-6, **options).fit(X, y)
+    direct = build(ks.KitchenSinkRegressor, **options).fit(X, y)
+    model = build(ks.KitchenSinkRegressor, solver="conjugate", tol=1e-6, **options).fit(X, y)
     np.testing.assert_allclose(model.predict(X), direct.predict(X), atol=1e-3)
 
 
@@ -62,26 +63,28 @@ def test_few_sparse_columns_have_no_use_for_these_solvers(solver):
 def test_a_ridge_below_the_rounding_of_the_gram_is_fitted_all_the_same():
     X = np.random.default_rng(0).normal(size=(2000, 3)).astype(np.float32)
     model = ks.KitchenSinkRegressor(
-        ks.Fourier(gamma=1e-3), 200, alpha=1e-13, solver="conjugate", dtype="float32"
+        ks.Fourier(gamma=1e-3), 200, alpha=1e-13, solver=ks.Solver("conjugate", dtype="float32")
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, X[:, 0])
     assert np.isfinite(model.predict(X)).all()
     with pytest.raises(ValueError, match="needs a larger alpha or dtype='float64'"):
-        model.set_params(solver="blocks").fit(X, X[:, 0])
+        model.set_params(solver__name="blocks").fit(X, X[:, 0])
 
 
 def test_auto_takes_conjugate_gradients_where_the_rule_says(monkeypatch):
-    from kitchensinks.fitting import conjugate
+    from kitchensinks.fitting import plan
 
-    monkeypatch.setattr(conjugate, "CONJUGATE_COLUMNS", 20)
-    monkeypatch.setattr(conjugate, "CONJUGATE_ROWS", 5)
+    monkeypatch.setattr(plan, "CONJUGATE_COLUMNS", 20)
+    monkeypatch.setattr(plan, "CONJUGATE_ROWS", 5)
     X, y = CANCER
-    model = ks.KitchenSinkClassifier(n_components=30, alpha=1e-4, random_state=0).fit(X, y)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=30, alpha=1e-4, random_state=0).fit(
+        X, y
+    )
     assert model.solver_ == "conjugate gradients"
     direct = ks.KitchenSinkClassifier(
-        n_components=30, alpha=1e-4, random_state=0, solver="direct"
+        ks.Fourier(), n_components=30, alpha=1e-4, random_state=0, solver="direct"
     ).fit(X, y)
     assert direct.solver_ == "direct (Cholesky)"
     np.testing.assert_allclose(model.predict_proba(X), direct.predict_proba(X), atol=0.02)
@@ -90,22 +93,22 @@ def test_auto_takes_conjugate_gradients_where_the_rule_says(monkeypatch):
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_metric_of_a_sample_leads_to_the_same_optimum(loss, weighted, monkeypatch):
-    from kitchensinks.fitting import convex
+    from kitchensinks.fitting import plan
 
     X, y = make_classification(1500, 6, n_informative=5, n_redundant=0, n_classes=3, random_state=0)
     weights = np.random.default_rng(1).integers(0, 3, len(y)) if weighted else None
     model = ks.KitchenSinkClassifier(
-        ks.Fourier(), 40, alpha=1e-4, loss=loss, tol=1e-8, random_state=0
+        ks.Fourier(), 40, alpha=1e-4, loss=loss, solver=ks.Solver(tol=1e-8), random_state=0
     )
     exact = model.fit(X, y, weights).model_.scores(X)
-    monkeypatch.setattr(convex, "SAMPLED_COLUMNS", 20)
+    monkeypatch.setattr(plan, "SAMPLED_COLUMNS", 20)
     found = model.fit(X, y, weights)
     assert np.isnan(found.condition_number_)  # the Gram of all rows was not made
     assert found.gap_ <= 1e-8 * found.objective_
     np.testing.assert_allclose(found.model_.scores(X), exact, atol=5e-3)
     assert 1.0 < found.effective_dimension_ < 40.0
     assert len(pickle.dumps(found)) < 3 * len(pickle.dumps(found.model_))  # no Gram in it
-    weak = model.set_params(alpha=1e-9, tol=1e-3).fit(X, y, weights)
+    weak = model.set_params(alpha=1e-9, solver__tol=1e-3).fit(X, y, weights)
     assert np.isfinite(weak.condition_number_)
 
 
@@ -120,7 +123,7 @@ def test_the_metric_of_a_sample_leads_to_the_same_optimum(loss, weighted, monkey
 )
 def test_solvers_that_stop_early_say_so(options):
     X, y = CANCER
-    model = ks.KitchenSinkClassifier(n_components=50, max_iter=1, random_state=0, **options)
+    model = build(ks.KitchenSinkClassifier, n_components=50, max_iter=1, random_state=0, **options)
     with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations.*above tol=0.001"):
         model.fit(X, y)
     assert not model.converged_
@@ -135,16 +138,16 @@ def binned(loss, **options):
     options = {"alpha": 1e-3, "random_state": 0, "tol": 1e-3, "max_iter": 2000, **options}
     kind = ks.KitchenSinkRegressor if loss in ("huber", "quantile") else ks.KitchenSinkClassifier
     X, y = make_classification(6000, 5, n_informative=4, n_redundant=0, random_state=0)
-    return kind(ks.Binning(gamma=0.5), 15, loss, **options), X, y
+    return build(kind, ks.Binning(gamma=0.5), 15, loss, **options), X, y
 
 
 def dense_counterpart(monkeypatch, model, X, y):
-    from kitchensinks.fitting import space
+    from kitchensinks.fitting import plan
 
-    monkeypatch.setattr(space, "DENSE_COLUMNS", 10**9)
+    monkeypatch.setattr(plan, "DENSE_COLUMNS", 10**9)
     from sklearn.base import clone
 
-    return clone(model).set_params(tol=3e-4).fit(X, y)
+    return clone(model).set_params(solver__tol=3e-4).fit(X, y)
 
 
 @pytest.mark.parametrize("constraint", [None, ks.SupBall(20.0), ks.L2Ball(0.8)], ids=str)
@@ -157,14 +160,14 @@ def test_every_loss_and_ball_on_many_sparse_columns(loss, constraint, monkeypatc
         constraint = ks.SupBall(2.0)
     model, X, y = binned(loss, constraint=constraint, tol=5e-2 if slow else 1e-3, **options)
     X, y = X[:400], y[:400].astype(float)
-    monkeypatch.setattr("kitchensinks.fitting.space.SPAN_ROWS", 0)
-    monkeypatch.setattr("kitchensinks.fitting.space.DENSE_COLUMNS", 30)
+    monkeypatch.setattr("kitchensinks.fitting.plan.SPAN_ROWS", 0)
+    monkeypatch.setattr("kitchensinks.fitting.plan.DENSE_COLUMNS", 30)
     model.set_params(n_components=5, basis=ks.Binning(gamma=0.2)).fit(X, y)
     assert "(sparse)" in model.solver_
     assert model.converged_
     dense = dense_counterpart(monkeypatch, model, X, y)
     assert "(sparse)" not in dense.solver_
-    assert model.objective_ <= dense.objective_ * (1 + 1.1 * model.tol) + 1e-9
+    assert model.objective_ <= dense.objective_ * (1 + 1.1 * model.solver.tol) + 1e-9
     assert model.objective_ - model.gap_ <= dense.objective_ * (1 + 1e-6)
     if constraint is None and loss != "quantile":
         difference = np.abs(model.model_.scores(X) - dense.model_.scores(X)).mean()
@@ -174,7 +177,7 @@ def test_every_loss_and_ball_on_many_sparse_columns(loss, constraint, monkeypatc
 def test_ridge_on_many_sparse_columns():
     model, X, y = binned("squared", alpha=1e-4, tol=1e-8)
     model.fit(X, y)
-    features = model.frozen_.features(X)
+    features = model.law_.features.features(X)
     assert features.shape[1] > 2000
     peer = Ridge(1e-4 * len(y), fit_intercept=True, solver="sparse_cg", tol=1e-10)
     peer.fit(features, 2.0 * y - 1.0)
@@ -205,7 +208,12 @@ def test_a_million_columns():
 def test_stochastic_gradients_learn_classes(loss, constraint):
     X, y = CANCER
     model = ks.KitchenSinkClassifier(
-        n_components=100, loss=loss, constraint=constraint, solver="stochastic", random_state=0
+        ks.Fourier(),
+        n_components=100,
+        loss=loss,
+        constraint=constraint,
+        solver="stochastic",
+        random_state=0,
     ).fit(X[::2], y[::2])
     assert model.solver_ == "stochastic gradients"
     assert model.gap_ == np.inf
@@ -221,7 +229,7 @@ def test_stochastic_gradients_learn_classes(loss, constraint):
 @pytest.mark.parametrize("loss", ["squared", "huber", "quantile"])
 def test_stochastic_gradients_learn_values(loss):
     model = ks.KitchenSinkRegressor(
-        n_components=30, loss=loss, alpha=1e-5, solver="stochastic", random_state=0
+        ks.Fourier(), n_components=30, loss=loss, alpha=1e-5, solver="stochastic", random_state=0
     ).fit(ROWS[::2], VALUES[::2])
     assert model.score(ROWS[1::2], VALUES[1::2]) > (0.1 if loss == "quantile" else 0.3)
 
@@ -239,12 +247,12 @@ def test_a_draw_that_is_not_held_gives_the_same_fit(monkeypatch):
         {"basis": ks.Union([ks.Fourier(form="paired"), ks.ReLU()]), "alpha": 1e-3},
     ):
         options = {"n_components": 600, "random_state": 0, **options}
-        held = ks.KitchenSinkClassifier(**options).fit(X, y)
+        held = build(ks.KitchenSinkClassifier, **options).fit(X, y)
         with monkeypatch.context() as patch:
             patch.setattr(features, "HELD_DRAW", 30 * 8 * 500)
-            parted = ks.KitchenSinkClassifier(**options).fit(X, y)
-            assert not parted.frozen_.held
-            assert len(list(parted.frozen_.parts())) > 1
+            parted = build(ks.KitchenSinkClassifier, **options).fit(X, y)
+            assert not parted.law_.features.held
+            assert len(list(parted.law_.features.parts())) > 1
             np.testing.assert_allclose(
                 parted.decision_function(X), held.decision_function(X), atol=1e-7
             )
@@ -252,13 +260,15 @@ def test_a_draw_that_is_not_held_gives_the_same_fit(monkeypatch):
 
 def test_memory_that_does_not_suffice_is_said():
     X, y = CANCER
-    model = ks.KitchenSinkClassifier(n_components=400, memory_budget="2MB", random_state=0)
+    model = ks.KitchenSinkClassifier(
+        ks.Fourier(), n_components=400, solver=ks.Solver(memory_budget="2MB"), random_state=0
+    )
     with pytest.warns(UserWarning, match="more than the memory budget.*stochastic gradients"):
         model.fit(X, y)
     assert model.solver_ == "stochastic gradients"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.set_params(solver="direct").fit(X, y)
+        model.set_params(solver__name="direct").fit(X, y)
     assert model.solver_.startswith("direct")
 
 
@@ -270,10 +280,12 @@ K, d, n = (int(word) for word in sys.argv[1:])
 rng = np.random.default_rng(0)
 X = rng.normal(size=(n, d)).astype(np.float32)
 y = np.sign(X[:, 0])
-ks.KitchenSinkClassifier(n_components=50, solver="stochastic", max_iter=1).fit(X[:20], y[:20])
+def solver(epochs):
+    return ks.Solver("stochastic", max_iter=epochs)
+ks.KitchenSinkClassifier(ks.Fourier(), 50, solver=solver(1)).fit(X[:20], y[:20])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 model = ks.KitchenSinkClassifier(
-    ks.Fourier(gamma=1.0 / d), n_components=K, solver="stochastic", max_iter=2, random_state=0
+    ks.Fourier(gamma=1.0 / d), n_components=K, solver=solver(2), random_state=0
 ).fit(X, y)
 model.partial_fit(X[:50], y[:50])
 score = model.score(X[:50], y[:50])
@@ -313,7 +325,9 @@ def test_four_hundred_thousand_features_over_440_inputs():
 
 def test_a_pickle_holds_the_seed_and_not_the_draw():
     X, y = np.random.default_rng(0).normal(size=(300, 500)), np.arange(300.0)
-    model = ks.KitchenSinkRegressor(n_components=2000, alpha=1e-3, random_state=0).fit(X, y)
+    model = ks.KitchenSinkRegressor(
+        ks.Fourier(), n_components=2000, alpha=1e-3, random_state=0
+    ).fit(X, y)
     model.predict(X)
     small = pickle.dumps(model.model_)
     assert len(small) < 8 * (2000 + 3 * 500) + 5000

@@ -6,13 +6,14 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 import kitchensinks as ks
 from kitchensinks.solvers.path import alpha_grid
+from tests.catalogue import build
 
 ROWS, VALUES = load_diabetes(return_X_y=True)
 ROWS, VALUES = ROWS[:60], VALUES[:60]
 
 
 def features_of(model, X):
-    return np.asarray(model.frozen_.features(X))
+    return np.asarray(model.law_.features.features(X))
 
 
 def ridge(features, targets, weights, penalty, intercept):
@@ -53,7 +54,11 @@ def test_the_path_is_leave_one_out_by_refitting(kind, n_components, intercept):
     weights = WEIGHTS[kind]
     targets = np.column_stack([VALUES, ROWS[:, 2] * 1000.0 + VALUES[::-1]])
     model = ks.KitchenSinkRegressor(
-        n_components=n_components, fit_intercept=intercept, dtype="float64", random_state=0
+        ks.Fourier(),
+        n_components=n_components,
+        fit_intercept=intercept,
+        solver=ks.Solver(dtype="float64"),
+        random_state=0,
     ).fit(ROWS, targets, sample_weight=weights)
     own = np.ones(60) if weights is None else weights
     for place in (4, 9, 14):
@@ -64,10 +69,14 @@ def test_the_path_is_leave_one_out_by_refitting(kind, n_components, intercept):
 
 def test_the_choice_is_the_least_error_summed_over_scaled_outputs():
     targets = np.column_stack([VALUES, 1e4 * ROWS[:, 3]])
-    model = ks.KitchenSinkRegressor(n_components=30, random_state=0).fit(ROWS, targets)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=30, random_state=0).fit(
+        ROWS, targets
+    )
     spread = targets.var(axis=0)
     assert model.alpha_ == model.alphas_[np.argmin((model.alpha_errors_ / spread).mean(axis=1))]
-    fixed = ks.KitchenSinkRegressor(n_components=30, random_state=0, alpha=model.alpha_)
+    fixed = ks.KitchenSinkRegressor(
+        ks.Fourier(), n_components=30, random_state=0, alpha=model.alpha_
+    )
     np.testing.assert_allclose(fixed.fit(ROWS, targets).predict(ROWS), model.predict(ROWS))
 
 
@@ -77,9 +86,13 @@ def test_class_weights_leave_one_copy_out_whole(class_weight):
     X, y = X[::3], y[::3]
     copies = np.random.default_rng(0).integers(1, 3, len(y)).astype(float)
     model = ks.KitchenSinkClassifier(
-        n_components=15, class_weight=class_weight, dtype="float64", random_state=0
+        ks.Fourier(),
+        n_components=15,
+        class_weight=class_weight,
+        solver=ks.Solver(dtype="float64"),
+        random_state=0,
     ).fit(X, y, sample_weight=copies)
-    one = np.ones(3) if model._factors is None else model._factors
+    one = np.ones(3) if model.state_.targets.factors is None else model.state_.targets.factors
     targets = 2.0 * np.eye(3)[y] - 1.0
     for place in (6, 12):
         alpha = model.alphas_[place]
@@ -91,8 +104,8 @@ def test_class_weights_leave_one_copy_out_whole(class_weight):
 def test_stacking_rows_is_doubling_weights(n_components):
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:70], y[:70]
-    model = ks.KitchenSinkClassifier(n_components=n_components, random_state=0)
-    twice = ks.KitchenSinkClassifier(n_components=n_components, random_state=0)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=n_components, random_state=0)
+    twice = ks.KitchenSinkClassifier(ks.Fourier(), n_components=n_components, random_state=0)
     twice.fit(np.vstack([X, X]), np.append(y, y))
     model.fit(X, y, sample_weight=np.full(70, 2.0))
     np.testing.assert_allclose(model.alpha_errors_, twice.alpha_errors_, rtol=1e-6)
@@ -107,10 +120,11 @@ def test_generalised_cross_validation(intercept, class_weight):
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:90], y[:90]
     model = ks.KitchenSinkClassifier(
+        ks.Fourier(),
         n_components=25,
         fit_intercept=intercept,
         class_weight=class_weight,
-        dtype="float64",
+        solver=ks.Solver(dtype="float64"),
         random_state=0,
     )
     model.freeze(X, y).partial_fit(X, y)
@@ -134,7 +148,7 @@ def test_generalised_cross_validation(intercept, class_weight):
 
 def test_facts_of_the_gram():
     for options in ({"alpha": 1e-4}, {"alpha": "auto"}, {"alpha": 0.0}):
-        model = ks.KitchenSinkRegressor(n_components=20, random_state=0, **options)
+        model = build(ks.KitchenSinkRegressor, n_components=20, random_state=0, **options)
         model.fit(ROWS, VALUES)
         z = features_of(model, ROWS)
         values = np.linalg.eigvalsh(np.cov(z.T, bias=True))
@@ -148,7 +162,7 @@ def test_facts_of_the_gram():
 def test_a_ridge_below_the_noise_of_a_float32_gram_warns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3)).astype(np.float32)
-    model = ks.KitchenSinkRegressor(n_components=50, alpha=1e-12, random_state=0)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=50, alpha=1e-12, random_state=0)
     with pytest.warns(UserWarning, match="rounding error of the Gram"):
         model.fit(X, X[:, 0])
     assert model.alpha_ < model.gram_noise_

@@ -6,8 +6,11 @@ import pytest
 import kitchensinks as ks
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting import FIRST_SHARE, Settings, fit_weights
+from kitchensinks.fitting.run import fit_features
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.stages import FIRST_SHARE
 from kitchensinks.problem.losses import LOSSES
+from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Model
 
 ALPHA, SECOND = 0.01, 0.003
@@ -47,8 +50,10 @@ def test_the_second_stage_is_fitted_to_what_the_first_leaves(form, weighted):
     shares = np.full(200, 1 / 200) if weights is None else weights / weights.sum()
     first, last = ks.Fourier(gamma=0.3, form=form), ks.Binning(gamma=3.0)
     basis = ks.Union([first, last], shares=[30.0, 12.0])
-    frozen = Frozen(None, basis, 5, 3, 42, np.dtype(np.float64)).tabulated(rows)
-    fit = fit_weights(FeatureBlocks(rows, frozen, 1e9), targets, weights, settings())
+    frozen = Frozen(None, basis, 5, 3, 42, np.dtype(np.float64)).with_learned(rows)
+    batch = Batch(rows, targets, weights)
+    plan, fit = fit_features(FeatureBlocks(rows, frozen, 1e9), batch, settings())
+    assert plan.solver == "stages"
     assert fit.solution.converged
     parts = frozen.draw.theta["parts"].parts
     assert [part.n_components for part in parts] == [30, 12]

@@ -8,6 +8,7 @@ import pytest
 import kitchensinks as ks
 from kitchensinks import Reweighted
 from kitchensinks import inspect as selection
+from tests.catalogue import drawn
 from tests.features.test_reweighted import ROWS, few_bases
 
 
@@ -23,7 +24,7 @@ def test_reweighting_brings_the_maximal_leverage_down_to_the_effective_dimension
     basis, mu = ks.Fourier(gamma=0.3, form="paired"), 0.01
     dimension = selection.effective_dimension(selection.spectrum(basis, ROWS), mu)
     uniform = selection.maximal_leverage(basis.draw(0, 4, 500), ROWS, mu)
-    chosen = Reweighted(pool=20, rows=1.0, mu=mu).draw(basis, 0, 500, np.float64, ROWS)
+    chosen = drawn(Reweighted(basis, pool=20, rows=1.0, mu=mu), ROWS, 0, 500)
     assert uniform > 1.5 * dimension
     assert selection.maximal_leverage(chosen, ROWS, mu) == pytest.approx(dimension, rel=0.05)
 

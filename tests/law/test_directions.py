@@ -5,9 +5,12 @@ import pytest
 
 import kitchensinks as ks
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.law import Task
+from kitchensinks.law import Learned, Request
 from kitchensinks.law.directions import directions, gradient_products, turned
+from kitchensinks.law.learned import EFFORTS
 from kitchensinks.law.maps import mapped
+from kitchensinks.law.task import Task
+from kitchensinks.problem.targets import Batch
 
 
 @pytest.mark.parametrize("form", ["phase", "paired"])
@@ -69,7 +72,7 @@ def test_the_law_finds_what_matters(rank, tmp_path):
     along = (X[:, 0] + X[:, 1]) / np.sqrt(2)
     y = np.sin(3 * along) + 0.05 * rng.normal(size=800)
     settings = ks.Adapt(law="agop", seconds=0.1, rank=rank)
-    model = ks.KitchenSinkRegressor(adapt=settings, random_state=0).fit(X[:600], y[:600])
+    model = ks.KitchenSinkRegressor(ks.Learned(law=settings), random_state=0).fit(X[:600], y[:600])
     assert model.feature_importances_[:2].sum() > 0.8
     assert model.score(X[600:], y[600:]) > (0.9 if rank == 1 else 0.5)
     assert model.scaler_.width == (1 if rank == 1 else 6)
@@ -90,10 +93,10 @@ def test_wide_tables_learn_directions(kind, tmp_path):
     model = make(adapt=settings, random_state=0).fit(X[:2000], y[:2000])
     scales = make(ks.Fourier(kernel="laplacian"), adapt=settings, random_state=0)
     scales.fit(X[:2000], y[:2000])
-    assert model.adaptation_.map.startswith("slopes-turned")
+    assert model.law_.record.map.startswith("slopes-turned")
     assert 1 - model.score(X[2000:], y[2000:]) < 0.8 * (1 - scales.score(X[2000:], y[2000:]))
     assert model.feature_importances_.shape == (120,)
-    assert "turned along their slopes" in repr(model.adaptation_)
+    assert "turned along their slopes" in repr(model.law_.record)
     ks.save(model, tmp_path / "model")
     np.testing.assert_array_equal(ks.load(tmp_path / "model").predict(X), model.predict(X))
 
@@ -106,7 +109,7 @@ def test_rows_are_turned_by_spread_and_slopes():
         @ np.diag([3.0, 2.0, 1.0, 1.0, 0.5, 0.5])
         @ rng.normal(size=(6, 6))
     )
-    task = Task(X, np.sin(X[:, :1]), None, 0, ks.Adapt(), lambda text: None)
+    task = Task(Batch(X, np.sin(X[:, :1])), Request(seed=0), Learned())
     slopes, spread, both = turned(task, ("common",))
     assert [found.map for found in (slopes, spread, both)] == [
         "slopes-turned common",
@@ -142,7 +145,7 @@ def test_rows_without_weight_to_speak_of_do_not_turn_the_others():
     X = np.zeros((1200, 6))
     X[::2, :3], X[1::2, 3:] = rng.normal(size=(600, 3)), rng.normal(size=(600, 3))
     weights = np.where(np.arange(1200) % 2 == 0, 1.0, 1e-6)
-    task = Task(X, np.sin(X[:, :1]), weights, 0, ks.Adapt(), lambda text: None)
+    task = Task(Batch(X, np.sin(X[:, :1]), weights), Request(seed=0), Learned())
     spread = next(found for found in turned(task, ("common",)) if "spread-" in found.map)
     assert np.sum(spread.warp.rotation[3:] ** 2) < 1e-6 * np.sum(spread.warp.rotation**2)
 
@@ -150,10 +153,10 @@ def test_rows_without_weight_to_speak_of_do_not_turn_the_others():
 @pytest.mark.parametrize("count", [1, 40])
 @pytest.mark.parametrize("basis", ["auto", ks.Binning(), ks.Fourier()], ids=repr)
 def test_components_that_are_asked_for_are_taken(basis, count, monkeypatch):
-    monkeypatch.setattr("kitchensinks.law.task._FEW", 200)
+    monkeypatch.setitem(EFFORTS, "default", EFFORTS["default"]._replace(few=200))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 4))
-    model = ks.KitchenSinkRegressor(basis, count, adapt="ard", random_state=0)
+    model = ks.KitchenSinkRegressor(ks.Learned(basis), count, random_state=0)
     model.fit(X, np.sin(X[:, 0]))
     assert model.n_components_ == count
-    assert f"{count} components were asked for" in model.adaptation_.reason
+    assert f"{count} components were asked for" in model.law_.record.reason

@@ -11,7 +11,7 @@ from kitchensinks.features.bases import Binning, Fourier
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Spread, warp
 from kitchensinks.law.candidates import grown
-from kitchensinks.law.trials import GridFits, Rows, Score, dense_fit, preferred
+from kitchensinks.law.trials import GridFits, HeldOut, Score, dense_fit, preferred
 from kitchensinks.numerics.simplex import log_losses
 
 
@@ -23,7 +23,7 @@ def data():
     targets -= targets.mean()
     unit = float(np.mean(targets**2))
     level = np.zeros(targets.shape[1])
-    return Rows(rows, targets, None, np.arange(150, 600), np.arange(150), unit, level, None)
+    return HeldOut(rows, targets, None, np.arange(150, 600), np.arange(150), unit, level, None)
 
 
 @pytest.fixture

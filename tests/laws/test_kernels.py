@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kitchensinks as ks
-from tests.catalogue import BASES, extreme_and_random_rows, name_of
+from tests.catalogue import BASES, drawn, extreme_and_random_rows, name_of
 
 REPLICATES = 32
 N_COMPONENTS = 1024
@@ -15,13 +15,13 @@ every_basis = pytest.mark.parametrize("basis", BASES, ids=name_of)
 
 
 def features_of(basis, rows, seed, n_components, dtype=np.float64, start=0):
-    draw = basis.draw(seed, rows.shape[1], n_components, dtype, start=start).tabulate([rows])
+    draw = drawn(basis, rows, seed, n_components, dtype, start)
     features = draw.features(rows)
     return draw, features.toarray() if basis.sparse else features
 
 
 def mean_product(basis, rows, seed, n_components=N_COMPONENTS):
-    draw = basis.draw(seed, rows.shape[1], n_components).tabulate([rows])
+    draw = drawn(basis, rows, seed, n_components)
     features = draw.scaled_features(rows)
     gram = features @ features.T
     return gram.toarray() if basis.sparse else gram
@@ -60,7 +60,7 @@ def test_features_stay_within_the_bound(basis):
     assert np.isfinite(features).all()
 
 
-@every_basis
+@pytest.mark.parametrize("basis", [one for one in BASES if not one.selects], ids=name_of)
 @settings(max_examples=8, deadline=None)
 @given(
     few=st.integers(1, 40),
@@ -139,33 +139,45 @@ def test_orthogonal_directions_beat_independent_ones_for_the_gaussian_kernel():
 @pytest.mark.parametrize("n_rows", [1, 20])
 def test_scores_are_features_times_weights(basis, n_rows):
     rows = np.random.default_rng(1).normal(size=(n_rows, 4))
-    draw = basis.draw(3, 4, 70).tabulate([rows])
+    draw = drawn(basis, rows, 3, 70)
     weights = np.random.default_rng(2).normal(size=(draw.n_columns, 2))
     expected = draw.scaled_features(rows) @ weights
     scale = np.abs(expected).max() + 1e-3
     np.testing.assert_allclose(draw.scorer(weights)(rows), expected, atol=1e-10 * scale)
 
 
+ROUNDED = np.round(np.random.default_rng(1).normal(size=(150, 4)), 1)
+ROUNDED[:, 3] = ROUNDED[:, 3] > 0
+TARGETS = np.random.default_rng(2).normal(size=(150, 2))
+FAST = [basis for basis in BASES if basis.fast_products]
+
+
 @every_basis
+def test_products_and_groups_are_there_where_the_basis_says_so(basis):
+    draw = drawn(basis, ROUNDED, 3, 200)
+    assert (draw.products(ROUNDED, TARGETS) is not None) == basis.fast_products
+    assert (draw.groups([ROUNDED]) is not None) == basis.fast_products
+
+
+@pytest.mark.parametrize("basis", [*FAST, ks.Reweighted(ks.Stumps(), pool=2)], ids=name_of)
 def test_faster_sums_are_the_sums_of_the_features(basis):
-    """Whatever a basis says of groups and products must hold of its features."""
-    rows = np.round(np.random.default_rng(1).normal(size=(150, 4)), 1)
-    rows[:, 3] = rows[:, 3] > 0
-    targets = np.random.default_rng(2).normal(size=(150, 2))
-    draw = basis.draw(3, 4, 200).tabulate([rows])
-    features = draw.scaled_features(rows)
-    products = draw.products(rows, targets)
-    if products is not None:
-        expected = np.tril(features.T @ features)
-        np.testing.assert_allclose(np.tril(products.gram), expected, atol=1e-12)
-        np.testing.assert_allclose(products.first, features.sum(axis=0), atol=1e-12)
-        np.testing.assert_allclose(products.cross, features.T @ targets, atol=1e-12)
-    groups = draw.groups([rows[:70], rows[70:]])
-    if groups is not None:
-        same = (features[:, :, None] == features[:, None, :]).all(axis=0)
-        # Different columns may hold the same values: those are not looked for.
-        assert same[groups[:, None] == groups].all()
-        column = draw.theta["column"]
-        constant = np.ptp(features, axis=0) == 0.0
-        alike = (column[:, None] == column) | (constant[:, None] & constant)
-        np.testing.assert_array_equal(groups[:, None] == groups, same & alike)
+    draw = drawn(basis, ROUNDED, 3, 200)
+    features = draw.scaled_features(ROUNDED)
+    products = draw.products(ROUNDED, TARGETS)
+    expected = np.tril(features.T @ features)
+    np.testing.assert_allclose(np.tril(products.gram), expected, atol=1e-12)
+    np.testing.assert_allclose(products.first, features.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(products.cross, features.T @ TARGETS, atol=1e-12)
+
+
+@pytest.mark.parametrize("basis", FAST, ids=name_of)
+def test_features_of_a_group_are_the_same_on_all_rows(basis):
+    draw = drawn(basis, ROUNDED, 3, 200)
+    features = draw.features(ROUNDED)
+    groups = draw.groups([ROUNDED[:70], ROUNDED[70:]])
+    same = (features[:, :, None] == features[:, None, :]).all(axis=0)
+    # Different columns may hold the same values: those are not looked for.
+    column = draw.theta["column"]
+    constant = np.ptp(features, axis=0) == 0.0
+    alike = (column[:, None] == column) | (constant[:, None] & constant)
+    np.testing.assert_array_equal(groups[:, None] == groups, same & alike)

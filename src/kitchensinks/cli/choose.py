@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
-from kitchensinks.estimators.adapting import FEWEST_ROWS
 from kitchensinks.features.bases import Basis, Binning, Fourier, Maxout, ReLU, Sigmoid, Stumps
 from kitchensinks.features.scaling import Scaler, Spread
+from kitchensinks.law.find import FEWEST_ROWS
 from kitchensinks.tables.keys import hold_out, row_keys
 
 # The bases that can be asked for by name, in the order in which they are tried.

@@ -24,11 +24,11 @@ from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.checks import check_loss, check_parameters
-from kitchensinks.estimators.transform import seed_of
 from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.files.model import save
 from kitchensinks.law import encode
 from kitchensinks.numerics.threads import threads as with_threads
+from kitchensinks.state import seed_of
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Means, Places

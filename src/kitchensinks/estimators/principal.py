@@ -12,17 +12,17 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from kitchensinks.estimators.transform import SAMPLE_ROWS, check_basis, check_dtype, seed_of
+from kitchensinks.estimators.transform import check_basis
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, spread_of
-from kitchensinks.features.scaling import Scaler
+from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, Look
+from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.fitting.space import gram_bytes
 from kitchensinks.problem.moments import BlockSums, Moments
-from kitchensinks.state import Model
-from kitchensinks.tables import advice, check_size, numeric_weights, subsample
+from kitchensinks.state import Model, seed_of
+from kitchensinks.tables import advice, check_size, numeric_weights
 from kitchensinks.tables.memory import memory_budget
 
 Floats = NDArray[np.float64]
@@ -283,14 +283,11 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _freeze(self, X: Any, weights: Floats | None) -> None:
         basis = self._dense_basis()
-        self.scaler_ = Scaler.over(spread_of(X, weights)) if self.standardize else None
-        self.seed_ = seed_of(self.random_state)
-        sample, sample_weights = subsample(X, weights, SAMPLE_ROWS, self.seed_)
-        shown = sample if self.scaler_ is None else self.scaler_.apply(sample, X.dtype)
-        basis = basis.resolve(shown, sample_weights)
-        dtype = np.dtype(X.dtype)
-        frozen = Frozen(self.scaler_, basis, self.seed_, X.shape[1], self.n_features, dtype)
-        self._set_features(frozen, sample)
+        seed = seed_of(self.random_state)
+        look = Look.of(X, weights, seed, bool(self.standardize), asked=True)
+        assert look.sample is not None
+        frozen = Frozen.of_look(look, basis, seed, X.shape[1], self.n_features, X.dtype)
+        self._set_features(frozen, look.sample.rows)
 
     def _dense_basis(self) -> Basis:
         basis = check_basis(self.basis)

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from kitchensinks.estimators.transform import check_dtype, seed_of
 from kitchensinks.execution.cluster import check_versions, delayed, tree, versions
 from kitchensinks.execution.lazily import lazily
 from kitchensinks.execution.partitions import (
@@ -21,8 +20,9 @@ from kitchensinks.execution.partitions import (
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen, Look
+from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.problem.moments import Moments
-from kitchensinks.state import Model
+from kitchensinks.state import Model, seed_of
 from kitchensinks.tables import advice, check_size, numeric_weights
 from kitchensinks.tables.memory import memory_budget
 

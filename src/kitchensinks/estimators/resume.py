@@ -1,76 +1,62 @@
 """A fit that can go on after a crash: what it is a fit of, and what it must keep as it was."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from threadpoolctl import threadpool_info
 
-from kitchensinks.estimators.transform import seed_of
-from kitchensinks.features.bases import Basis
 from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.numerics.threads import threads
-from kitchensinks.tables.memory import memory_budget
+from kitchensinks.problem.targets import Batch
+from kitchensinks.state import Spec
 from kitchensinks.tables.table import checksum
 from kitchensinks.tables.view import Rows
 
-# Parameters that a fit may go on with others of: they change how, and not what, is computed.
+# Parameters that may differ when a fit goes on: they change how, and not what, is computed.
 _FREE = {"memory_budget", "n_jobs", "verbose", "random_state"}
 
 
-@dataclass(frozen=True)
-class Resume:
-    """A checkpoint with the seed and the memory budget of the fit that it belongs to."""
-
-    checkpoint: Checkpoint
-    seed: int
-    memory: float
-
-
 @contextmanager
-def resuming(estimator: Any, batch: Any, checkpoint: Checkpoint | None) -> Iterator[None]:
-    """Threads as the estimator says; with a checkpoint, threads, blocks and seed as they were."""
+def resuming(
+    spec: Spec, parameters: Mapping[str, Any], batch: Batch, checkpoint: Checkpoint | None
+) -> Iterator[Spec]:
+    """Threads as the spec says; with a checkpoint, threads, memory and seed as they were."""
     if checkpoint is None:
-        with threads(estimator.n_jobs):
-            yield
+        with threads(spec.n_jobs):
+            yield spec
         return
-    with threads(estimator.n_jobs):
+    with threads(spec.n_jobs):
         # Products are split by the threads of BLAS, and rounded by the split.
         pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
     settled = checkpoint.begin(
-        _identity(estimator, batch),
-        {
-            "seed": seed_of(estimator.random_state),
-            "memory": memory_budget(estimator.memory_budget),
-            "threads": max(pools, default=1),
-        },
+        _identity(spec, parameters, batch),
+        {"seed": spec.seed, "memory": spec.memory, "threads": max(pools, default=1)},
     )
-    estimator._resume = Resume(checkpoint, int(settled["seed"]), float(settled["memory"]))
-    try:
-        with threads(int(settled["threads"])), checkpoint.patience():
-            yield
-    finally:
-        del estimator._resume
+    spec = replace(spec, seed=int(settled["seed"]), memory=float(settled["memory"]))
+    with threads(int(settled["threads"])), checkpoint.patience():
+        yield spec
 
 
-def parameters_of(estimator: Any) -> dict[str, str]:
+def identity_of(spec: Spec, parameters: Mapping[str, Any]) -> dict[str, str]:
     """The parameters that must be the same for sums to be those of the same fit."""
-    facts = {"estimator": type(estimator).__name__}
-    for name, value in sorted(estimator.get_params(deep=False).items()):
-        if name not in _FREE:
-            facts[name] = _plain(value)
-    if isinstance(estimator.random_state, int | np.integer):
-        facts["random_state"] = str(int(estimator.random_state))
+    facts = {"task": spec.task}
+    facts |= {name: _plain(parameters[name]) for name in sorted(parameters) if name not in _FREE}
+    given = parameters["random_state"]
+    if isinstance(given, int | np.integer):
+        facts["random_state"] = str(int(given))
     return facts
 
 
-def _identity(estimator: Any, batch: Any) -> dict[str, str]:
+def _identity(spec: Spec, parameters: Mapping[str, Any], batch: Batch) -> dict[str, str]:
     """What must be the same for sums to be those of the same fit."""
-    facts = parameters_of(estimator)
+    facts = identity_of(spec, parameters)
     for name, value in _rows_identity(batch.rows).items():
         facts[f"data ({name})"] = value
     facts["targets"] = _digest(np.asarray(batch.targets))
@@ -91,9 +77,10 @@ def _rows_identity(rows: Any) -> dict[str, str]:
 
 def _plain(value: Any) -> str:
     """A parameter as text that is the same in every process."""
-    if isinstance(value, Basis):
+    if isinstance(value, BaseEstimator):
         own = value.get_params(deep=False)
-        return f"{type(value).__name__}({', '.join(f'{k}={_plain(v)}' for k, v in own.items())})"
+        named = (f"{name}={_plain(one)}" for name, one in own.items() if name not in _FREE)
+        return f"{type(value).__name__}({', '.join(named)})"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_plain, value))}]"
     if isinstance(value, np.ndarray):
@@ -104,5 +91,5 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-def _digest(array: np.ndarray) -> str:
+def _digest(array: NDArray[Any]) -> str:
     return hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()[:16]

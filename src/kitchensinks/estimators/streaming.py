@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from kitchensinks.fitting import SPAN_ROWS
+from kitchensinks.fitting.plan import SPAN_ROWS
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.solvers.dual import Span

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_sample_weight,
@@ -16,14 +16,13 @@ from sklearn.utils.validation import (
 )
 
 from kitchensinks.execution import is_dask
-from kitchensinks.features.bases import Basis, Draw, Fourier
+from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.features.reweighted import Reweighted, check_selection
-from kitchensinks.tables import advice, block_slices, check_size, subsample
+from kitchensinks.fitting.settings import check_dtype
+from kitchensinks.state import seed_of
+from kitchensinks.tables import advice, block_slices, check_size
 
-# Rows that a data-dependent law is learned from.
-SAMPLE_ROWS = 2000
 # Entries of the features of one block of rows.
 _BLOCK_ENTRIES = 2**22
 
@@ -40,8 +39,6 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         the first 500 of 2000 features are the 500-feature draw.
     dtype : None keeps float32 rows in float32 and computes everything else in float64;
         "float32" or "float64" forces one. The draw is kept in the dtype of the rows of `fit`.
-    selection : None, or ``ks.Reweighted(...)``: draw a larger pool and keep the K draws that
-        matter for the rows of `fit`, by their leverage. Dense bases only.
 
     Attributes
     ----------
@@ -66,13 +63,11 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         n_components: int = 1000,
         random_state: Any = None,
         dtype: Any = None,
-        selection: Reweighted | None = None,
     ) -> None:
         self.basis = basis
         self.n_components = n_components
         self.random_state = random_state
         self.dtype = dtype
-        self.selection = selection
 
     def set_params(self, **params: Any) -> "RandomFeatures":
         # None stands for Fourier(), also where one of its parameters is searched over.
@@ -90,13 +85,10 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
         self.seed_ = seed_of(self.random_state)
-        self.basis_ = basis.resolve(*subsample(X, sample_weight, SAMPLE_ROWS, self.seed_))
-        if self.selection is None:
-            draw = self.basis_.draw(self.seed_, X.shape[1], n_components, X.dtype)
-        else:
-            selection = check_selection(self.selection)
-            draw = selection.draw(self.basis_, self.seed_, n_components, X.dtype, X, sample_weight)
-        self.draw_: Draw = draw.tabulate(_blocks(X, n_components))
+        frozen = Frozen.learn(
+            X, sample_weight, basis, self.seed_, n_components, X.dtype, standardize=False
+        )
+        self.basis_, self.draw_ = frozen.basis, frozen.draw
         self._n_features_out = self.draw_.n_columns
         return self
 
@@ -126,10 +118,10 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         from kitchensinks.execution.lazily import lazily
         from kitchensinks.execution.partitions import Schema, whole_rows
 
-        if self.draw_.basis.sparse or self.selection is not None:
+        if self.basis_.learns_draw:
             raise ValueError(
-                "Dask collections need dense features that a seed draws: no Binning, and "
-                "selection=None. Transform the partitions one by one instead."
+                f"Dask collections need features that a seed draws, and those of {self.basis_!r} "
+                "depend on the rows of fit. Transform the partitions one by one instead."
             )
         rows = whole_rows(X)
         schema = Schema.of(rows)
@@ -192,27 +184,6 @@ def check_basis(basis: Any) -> Basis:
             f"basis={basis!r} is of type {type(basis).__name__}: need a basis such as ks.Fourier()."
         )
     return basis
-
-
-def check_dtype(dtype: Any) -> Any:
-    """float32 or float64."""
-    for kind in (np.float32, np.float64):
-        if dtype is kind or dtype == kind.__name__ or dtype == np.dtype(kind):
-            return kind
-    raise ValueError(f"dtype={dtype!r}: need 'float32', 'float64' or None.")
-
-
-def seed_of(random_state: Any) -> int:
-    """A seed for the draw: the int given, or one taken from a generator."""
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
-    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-    if not (whole and 0 <= random_state < 2**64):
-        raise ValueError(
-            f"random_state={random_state!r}: need a whole number from 0 to 2**64 - 1, "
-            "a RandomState or None."
-        )
-    return int(random_state)
 
 
 def _blocks(X: Any, n_columns: int) -> Iterator[Any]:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numba
 import numpy
 import scipy
 
 import kitchensinks
-from kitchensinks.numerics.threads import blas_threads
+from kitchensinks.numerics.threads import blas_threads, loop_threads
 
 try:
     import dask
@@ -229,12 +228,8 @@ def check_versions(wanted: dict[str, str]) -> None:
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Compiled loops of this task on one thread: the other cores have tasks of their own."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
+    with loop_threads(1):
         yield
-    finally:
-        numba.set_num_threads(before)
 
 
 @contextmanager

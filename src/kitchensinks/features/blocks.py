@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
@@ -16,19 +15,22 @@ Work = Callable[[slice, Any], Any]
 # Rows of a block: enough for the products to run at full speed, few enough that
 # float32 products summed within a block keep their digits.
 BLOCK_ROWS = 4096
+# ... and no fewer than this, whatever the memory budget.
 _SMALLEST_BLOCK = 64
-# Rows that say where the mean of the features is, roughly.
-_PILOT_RUNS, _PILOT_RUN = 8, 32
+# Runs of neighbouring rows that a rough mean of the features is taken over.
+_PILOT_RUNS = 8
+# Rows of such a run.
+_PILOT_RUN = 32
 
 
 @dataclass
 class FeatureBlocks:
-    """Blocks (slice of rows, features) of rows, from memory or from a file.
+    """Features of rows, in memory or in a file, as blocks (slice of rows, features).
 
     Every walk makes the features anew, unless all of them fit into half of `memory_budget` bytes:
     then `walk` keeps them after the first time. A block that `fresh` yields may be overwritten by
-    the caller; one that `walk` yields may not. columns: of Binning, the bin of every row in every
-    grid (grids, n), where they are known already.
+    the caller; one that `walk` yields may not. columns (draws, n): the bins of the rows, where the
+    basis has bins and they are known already.
     """
 
     rows: Any
@@ -51,7 +53,7 @@ class FeatureBlocks:
 
     @property
     def total_bytes(self) -> float:
-        """Of all features, kept in memory."""
+        """Memory that all features take."""
         entry = self.frozen.dtype.itemsize
         if self.sparse:
             return (entry + 4.0) * self.n_rows * self.frozen.n_components
@@ -66,7 +68,7 @@ class FeatureBlocks:
     def block_rows(self) -> int:
         entry = self.frozen.dtype.itemsize
         row_bytes = entry * 3 * self.frozen.n_inputs
-        # Names and places of bins before they become a matrix; features and a copy of them.
+        # Sparse: names and places of bins, before they become a matrix. Dense: features and a copy.
         row_bytes += 48 * self.frozen.n_components if self.sparse else 2 * entry * self.n_columns
         fitting = int(0.1 * self.memory_budget / max(1, row_bytes))
         return min(BLOCK_ROWS, max(_SMALLEST_BLOCK, fitting))
@@ -95,8 +97,8 @@ class FeatureBlocks:
 
     @property
     def summable(self) -> bool:
-        """Whether the basis has a faster way to sums of products than by its features."""
-        return type(self.frozen.basis).products is not Basis.products and self.frozen.held
+        """Whether the basis makes sums of products faster than from its features."""
+        return self.frozen.basis.fast_products and self.frozen.held
 
     def fresh(self, start: int = 0, work: Work | None = None) -> Iterator[tuple[slice, Any]]:
         """Blocks of newly made features, from the block that begins at row `start` on.

@@ -1,4 +1,4 @@
-"""Rows, through scaler and draw, to features: frozen once, then in blocks of bounded size."""
+"""What turns rows into features: scaler, resolved basis, draw."""
 
 import math
 from collections.abc import Iterator
@@ -8,21 +8,19 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from kitchensinks.features.bases import Basis, Binning, Draw
-from kitchensinks.features.reweighted import Reweighted, Selected
+from kitchensinks.features.bases import Basis, Draw
+from kitchensinks.features.bases.draw import Arrays
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
-from kitchensinks.tables.keys import RowSample
+from kitchensinks.tables.keys import RowSample, sample_size
 
-# Rows, and entries of them, that a data-dependent law is learned from.
-_SAMPLE_ROWS, _SAMPLE_ENTRIES = 2000, 2**24
 # Entries of rows that are looked at together where that is all there is to do: they stay in cache.
 _SPREAD_ENTRIES = 2**18
 # Looks at blocks that are merged at a time: each merge copies the sample.
 _LOOKS = 16
-_TABULATED_ENTRIES = 2**22
 # Features of a batch that are made at a time, walking over the draw.
 WALKED_ENTRIES = 2**25
 # A draw larger than this many bytes is made anew, part by part, each time it is used.
@@ -31,12 +29,11 @@ HELD_DRAW = 2**28
 
 @dataclass(frozen=True, eq=False)
 class Frozen:
-    """What turns a row into features, learned before any outer weight: scaler, law, seed, bins.
+    """What turns a row into features, fixed before any outer weight: scaler, resolved basis, seed.
 
     Partial sums of different rows can be added where this is the same. The draw itself is made
-    from the seed when it is needed, held while it is small, and never saved; `bins` is the draw
-    of a sparse basis with the columns that it has learned from rows, and `selected` names the
-    draws that were taken from a larger pool.
+    from the seed when it is needed, held while it is small, and never saved. `learned` is the draw
+    where rows have decided on part of it: the bins that they occupy, or which draws were taken.
     """
 
     scaler: Scaler | None
@@ -45,8 +42,7 @@ class Frozen:
     n_inputs: int
     n_components: int
     dtype: np.dtype[Any]
-    bins: Draw | None = None
-    selected: Selected | None = None
+    learned: Draw | None = None
 
     @classmethod
     def learn(
@@ -58,10 +54,9 @@ class Frozen:
         n_components: int,
         dtype: Any,
         standardize: bool,
-        selection: Reweighted | None = None,
         unscaled: Any = None,
     ) -> "Frozen":
-        """Scaler from all rows, law and selection from a sample of them, bins from all of them.
+        """Scaler from all rows, basis resolved on a sample of them, and what the draw learns.
 
         `unscaled` (d,): columns that keep their own scale, as `Columns.unscaled` says.
         """
@@ -69,36 +64,41 @@ class Frozen:
         asked = basis.unresolved() is not None
         look = Look.of(rows, weights, seed, standardize, asked)
         frozen = cls.of_look(look, basis, seed, n_inputs, n_components, dtype, unscaled)
-        scaler, basis = frozen.scaler, frozen.basis
-        if selection is not None:
-            selected = selection.select(basis, seed, n_components, rows, weights, scaler)
-            return replace(frozen, selected=selected)
-        return frozen.tabulated(rows, weights)
+        return frozen.with_learned(rows, weights)
 
-    def tabulated(self, rows: Any, weights: Any = None) -> "Frozen":
-        """This, with the bins that rows of positive weight occupy, where the basis is sparse."""
-        if not self.basis.sparse:
+    def with_learned(self, rows: Any, weights: Any = None) -> "Frozen":
+        """This, with what the draw learns from rows of positive weight."""
+        if not self.basis.learns_draw:
             return self
-        draw = self.basis.draw(self.seed, self.n_inputs, self.n_components, self.dtype)
-        widest = max(self.n_inputs, self.n_components)
-        bins = draw.tabulate(
-            self.scaled(rows[part] if weights is None else rows[part][weights[part] > 0])
-            for part in block_slices(rows.shape[0], max(1, _TABULATED_ENTRIES // widest))
-        )
-        return replace(self, bins=bins)
+        learned = self.basis.learn_draw(self._seeded, rows, weights, self.scaler)
+        return replace(self, learned=learned)
 
-    def tabulated_and_found(self, rows: Any, weights: Any = None) -> "tuple[Frozen, Any]":
-        """As `tabulated`, with the bins of the rows themselves (grids, n), which a fit asks for.
+    def with_bins(self, rows: Any, weights: Any = None) -> "tuple[Frozen, Any]":
+        """As `with_learned`, with the bins of the rows themselves (draws, n), which a fit asks for.
 
-        None in their place where the basis is dense, or the rows are not an array in memory, each
-        with a positive weight: then they take a second pass.
+        None in their place where the basis has no bins, or the rows are not an array in memory,
+        each with a positive weight: then they take a second pass.
         """
         whole = isinstance(rows, np.ndarray) and (weights is None or bool((weights > 0).all()))
-        if not whole or not isinstance(self.basis, Binning):
-            return self.tabulated(rows, weights), None
-        draw = self.basis.draw(self.seed, self.n_inputs, self.n_components, self.dtype)
-        theta, columns = self.basis.tabulate_and_find(draw.theta, self.scaled(rows))
-        return replace(self, bins=replace(draw, theta=theta)), columns
+        if not whole or not self.basis.binned:
+            return self.with_learned(rows, weights), None
+        learned, bins = self._seeded.tabulate_with_bins(self.scaled(rows))
+        return replace(self, learned=learned), bins
+
+    def pack(self) -> Arrays:
+        """What the draw has learned from rows, as arrays that a file can hold."""
+        return {} if self.learned is None else self.basis.pack(self.learned)
+
+    def unpack(self, arrays: Arrays) -> "Frozen":
+        """This, with what `pack` has stored."""
+        if not self.basis.learns_draw:
+            return self
+        return replace(self, learned=self.basis.unpack(self._seeded, arrays))
+
+    @property
+    def _seeded(self) -> Draw:
+        """What the seed says of the draw."""
+        return self.basis.draw(self.seed, self.n_inputs, self.n_components, self.dtype)
 
     @classmethod
     def of_look(
@@ -111,7 +111,7 @@ class Frozen:
         dtype: Any,
         unscaled: Any = None,
     ) -> "Frozen":
-        """Scaler and law from what a look at the rows has found; without bins or selection."""
+        """Scaler and resolved basis from what a look at the rows has found; nothing `learned`."""
         scaler = None if look.spread is None else Scaler.over(look.spread, unscaled)
         if basis.unresolved() is None:
             basis.check()
@@ -119,22 +119,20 @@ class Frozen:
             sample = look.sample
             assert sample is not None, "the law is learned from rows, and none were sampled"
             shown = sample.rows if scaler is None else scaler.apply(sample.rows, np.float64)
-            basis = basis.resolve(shown, sample.weights / sample.weights.max())
+            basis = basis.resolve(shown, sample.shares)
         return cls(scaler, basis, seed, n_inputs, n_components, np.dtype(dtype))
 
     @property
     def held(self) -> bool:
-        """Whether the whole draw is kept in memory: it is small, or was learned from rows."""
-        learned = self.bins is not None or self.selected is not None
-        return learned or self.dtype.itemsize * self.n_inputs * self.n_components <= HELD_DRAW
+        """Whether the whole draw is kept in memory: it is small, or rows decide on part of it."""
+        size = self.dtype.itemsize * self.n_inputs * self.n_components
+        return self.basis.learns_draw or self.learned is not None or size <= HELD_DRAW
 
     @cached_property
     def draw(self) -> Draw:
-        if self.bins is not None:
-            return self.bins
-        if self.selected is not None:
-            return self.selected.draw(self.basis, self.seed, self.n_inputs, self.dtype)
-        return self.basis.draw(self.seed, self.n_inputs, self.n_components, self.dtype)
+        if self.learned is None and self.basis.selects:
+            raise ValueError(f"{self.basis!r} has been shown no rows to select draws for.")
+        return self._seeded if self.learned is None else self.learned
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "draw"}
@@ -156,9 +154,9 @@ class Frozen:
 
     @cached_property
     def n_columns(self) -> int:
-        if type(self.basis).columns is Basis.columns:
-            return self.n_components * self.basis.features_per_draw
-        return sum(draw.n_columns for draw in self.parts())
+        if self.learned is None and not self.basis.learns_draw:
+            return self.basis.n_columns(self.n_components)
+        return self.draw.n_columns
 
     @property
     def scale(self) -> float:
@@ -169,8 +167,8 @@ class Frozen:
     def bound(self) -> float:
         """sup |φ|, or one where there is none."""
         bound = self.basis.bound_in(self.n_inputs)
-        if self.selected is not None and self.selected.factors is not None:
-            bound *= float(self.selected.factors.max())
+        if self.learned is not None and self.learned.factors is not None:
+            bound *= float(self.learned.factors.max())
         return float(bound) if math.isfinite(bound) else 1.0
 
     def scaled(self, rows: Any) -> Any:
@@ -203,23 +201,25 @@ class Frozen:
             return "scaler"
         if (self.seed, self.n_components) != (other.seed, other.n_components):
             return "draw (random_state or n_components)"
-        if not _same(self.basis, other.basis):
+        if not self.basis.same(other.basis):
             return "basis"
         if self.dtype != other.dtype:
             return "dtype"
-        if not _alike(self.selected, other.selected):
-            return "selection"
-        if self.bins is not None and other.bins is not None:
-            own, others = self.bins, other.bins
-            names = own.basis.names(own.theta, own.n_components)
-            if names != others.basis.names(others.theta, others.n_components):
-                return "bins"
+        own, others = self.pack(), other.pack()
+        if own and others and not _equal(own, others):
+            return "bins" if self.basis.sparse else "selection"
         return None
 
 
 def _alike(mine: Any, theirs: Any) -> bool:
     """Whether two parts that may be missing are the same."""
     return theirs is None if mine is None else theirs is not None and bool(mine.equals(theirs))
+
+
+def _equal(mine: Arrays, theirs: Arrays) -> bool:
+    return mine.keys() == theirs.keys() and all(
+        np.array_equal(mine[name], theirs[name]) for name in mine
+    )
 
 
 class Look(NamedTuple):
@@ -232,10 +232,14 @@ class Look(NamedTuple):
     def of(cls, rows: Any, weights: Any, seed: int, standardize: bool, asked: bool) -> "Look":
         """One walk over the rows, for the spread, the sample, or both."""
         n_inputs = rows.shape[1]
-        limit = min(_SAMPLE_ROWS, max(100, _SAMPLE_ENTRIES // n_inputs))
+        limit = sample_size(n_inputs)
         found = cls(None, None)
         if not (standardize or asked):
             return found
+        if asked and sparse.issparse(rows):
+            # The keys of sparse rows need no blocks of them filled in.
+            sample = RowSample.of(rows, weights, limit, seed)
+            return cls(cls.of(rows, weights, seed, standardize, asked=False).spread, sample)
 
         def look(block: tuple[Any, Any]) -> Look:
             highest = None if found.sample is None else found.sample.highest
@@ -266,26 +270,3 @@ def spread_of(rows: Any, weights: Any) -> Spread:
     spread = Look.of(rows, weights, 0, standardize=True, asked=False).spread
     assert spread is not None
     return spread
-
-
-def _same(mine: Any, theirs: Any) -> bool:
-    """Whether two parameters are equal: arrays, nested bases and functions by what they hold."""
-    if isinstance(mine, Basis):
-        if type(mine) is not type(theirs):
-            return False
-        own, others = mine.get_params(deep=False), theirs.get_params(deep=False)
-        return all(_same(value, others[name]) for name, value in own.items())
-    if isinstance(mine, list | tuple):
-        listed = isinstance(theirs, list | tuple) and len(mine) == len(theirs)
-        return listed and all(map(_same, mine, theirs))
-    if isinstance(mine, np.ndarray):
-        return np.array_equal(mine, theirs)
-    if hasattr(mine, "__code__"):
-        return hasattr(theirs, "__code__") and _same(_contents(mine), _contents(theirs))
-    return bool(mine == theirs)
-
-
-def _contents(function: Any) -> tuple[Any, ...]:
-    """What a Python function does: its code, defaults, and the values that it closes over."""
-    cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
-    return function.__code__, function.__defaults__, function.__kwdefaults__, cells

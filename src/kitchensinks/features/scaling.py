@@ -155,6 +155,17 @@ def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> War
     )
 
 
+def identity(n_inputs: int) -> Warp:
+    """The map that leaves every column as it is.
+
+    >>> identity(2).apply(np.array([[3.0, -1.0]]), np.float64).tolist()
+    [[3.0, -1.0]]
+    """
+    ones = np.ones(n_inputs)
+    kind, knots = np.full(n_inputs, LINEAR, dtype=np.int8), np.zeros((n_inputs, 2))
+    return Warp(np.zeros(n_inputs), ones, kind, knots, ones, np.empty((0, 0)))
+
+
 def indicators(spread: Spread, sample: Floats) -> NDArray[np.bool_]:
     """Which columns hold nothing but 0 and 1: x² has the mean of x, and the sample agrees."""
     variance = spread.squares / max(spread.weight, np.finfo(float).tiny)

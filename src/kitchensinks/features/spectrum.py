@@ -5,23 +5,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.base import check_count
-from kitchensinks.features.leverage import (
+from kitchensinks.features.bases.leverage import (
+    ROUNDING,
     check_eigenvalues,
-    check_mu,
     checked,
+    effective_dimension,
     eigen,
     maximal_leverage,
     row_roots,
 )
 
 Floats = NDArray[np.float64]
-
-# Eigenvalues below this share of the largest are rounding.
-_ROUNDING = 1e-12
 
 
 def spectrum(basis: Basis, rows: Any, weights: Any = None) -> Floats:
@@ -42,52 +39,7 @@ def spectrum(basis: Basis, rows: Any, weights: Any = None) -> Floats:
     return eigen(gram)[0][::-1]
 
 
-def effective_dimension(eigenvalues: Any, mu: float) -> float:
-    """d(μ) = Σ λ_i/(λ_i + μ): how many directions are larger than μ (thesis, section 2.2).
-
-    >>> effective_dimension([1.0, 1.0, 0.0], mu=1.0)
-    1.0
-    """
-    values = check_eigenvalues(eigenvalues)
-    return float((values / (values + check_mu(mu))).sum())
-
-
-def mu_of_dimension(eigenvalues: Any, dimension: float) -> float:
-    """The μ at which d(μ) has this value: the inverse of `effective_dimension`.
-
-    >>> round(mu_of_dimension([1.0, 1.0, 0.0], dimension=1.0), 6)
-    1.0
-    """
-    values = check_eigenvalues(eigenvalues)
-    positive = values[values > _ROUNDING * values.max()]
-    if not 0 < dimension < len(positive):
-        raise ValueError(
-            f"dimension={dimension!r}: need a number above 0 and below {len(positive)}, the "
-            "number of positive eigenvalues."
-        )
-    # d(μ) lies between len/(1 + μ/smallest) and Σλ/μ.
-    low = 0.5 * positive.min() * (len(positive) / dimension - 1.0)
-    high = 2.0 * positive.sum() / dimension
-
-    def excess(log_mu: float) -> float:
-        return float((positive / (positive + math.exp(log_mu))).sum()) - dimension
-
-    return math.exp(brentq(excess, math.log(low), math.log(high), xtol=1e-12))
-
-
-def balanced_mu(eigenvalues: Floats, n_columns: int) -> float:
-    """The μ at which d(μ) is the number of columns, but half the eigenvalues at most."""
-    positive = eigenvalues[eigenvalues > _ROUNDING * eigenvalues.max()]
-    if not len(positive):
-        return 1.0
-    wanted = min(float(n_columns), len(eigenvalues) / 2)
-    if wanted >= 0.99 * len(positive):
-        # Nothing but rounding is left below.
-        return float(_ROUNDING * positive.max())
-    return mu_of_dimension(positive, wanted)
-
-
-class Law(NamedTuple):
+class DecayRate(NamedTuple):
     """A fitted law of decay, and the root-mean-square error of log λ under it."""
 
     scale: float
@@ -102,8 +54,8 @@ class Decay(NamedTuple):
     subexponential: λ_i ≤ scale·exp(−rate·i^(1/d)), its c₃ and c₄.
     """
 
-    polynomial: Law
-    subexponential: Law
+    polynomial: DecayRate
+    subexponential: DecayRate
 
     @property
     def better(self) -> str:
@@ -126,7 +78,7 @@ def decay_rates(eigenvalues: Any, n_inputs: int) -> Decay:
     n_inputs = check_count("n_inputs", n_inputs)
     values = np.sort(check_eigenvalues(eigenvalues))[::-1]
     values = values[: -(-len(values) // 2)]
-    values = values[values > _ROUNDING * values[0]]
+    values = values[values > ROUNDING * values[0]]
     if len(values) < 3:
         raise ValueError(
             f"{len(values)} eigenvalues above rounding in the first half: need 3 or more to fit a "
@@ -136,12 +88,12 @@ def decay_rates(eigenvalues: Any, n_inputs: int) -> Decay:
     return Decay(_law(np.log(index), values), _law(index ** (1.0 / n_inputs), values))
 
 
-def _law(place: Floats, values: Floats) -> Law:
+def _law(place: Floats, values: Floats) -> DecayRate:
     """log λ = log scale − rate·place."""
     logs = np.log(values)
     slope, level = np.polyfit(place, logs, 1)
     error = math.sqrt(np.square(logs - slope * place - level).mean())
-    return Law(math.exp((logs - slope * place).max()), -float(slope), error)
+    return DecayRate(math.exp((logs - slope * place).max()), -float(slope), error)
 
 
 class Suggestion(NamedTuple):

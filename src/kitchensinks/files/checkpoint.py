@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kitchensinks
+from kitchensinks.tables.disk import atomic, remove_unfinished
 
 State = dict[str, NDArray[Any]]
 _FACTS = "identity"
@@ -69,6 +70,7 @@ class Checkpoint:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OSError(f"The checkpoint folder {self.folder} cannot be made: {error}.") from None
+        remove_unfinished(self.folder)
         if not path.exists():
             self._write(_FACTS, json.dumps({"identity": identity, "settled": settled}).encode(), {})
             return settled
@@ -93,6 +95,7 @@ class Checkpoint:
         if self.folder.is_dir():
             for path in [self.folder / _FACTS, *self.folder.glob("*.sums")]:
                 path.unlink(missing_ok=True)
+            remove_unfinished(self.folder)
             with contextlib.suppress(OSError):
                 self.folder.rmdir()
 
@@ -185,19 +188,13 @@ class Checkpoint:
         checksum = hashlib.sha256(head)
         for view in views.values():
             checksum.update(view)
-        path, temporary = self.folder / name, self.folder / f".{name}.new"
+        path = self.folder / name
         try:
-            with temporary.open("wb") as file:
+            with atomic(path, sync=True) as unfinished, unfinished.open("wb") as file:
                 file.write(checksum.hexdigest().encode() + b"\n" + head + b"\n")
                 for view in views.values():
                     file.write(view)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-            _sync_folder(self.folder)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
             kept = "The last good checkpoint is kept" if path.exists() else "Nothing was saved"
             raise OSError(
                 error.errno,
@@ -233,13 +230,3 @@ def _order(array: NDArray[Any]) -> str:
 def _flat(array: NDArray[Any]) -> memoryview:
     """The bytes of an array, in the order in which they lie in memory."""
     return array.ravel(order="K" if _order(array) == "F" else "C").data.cast("B")
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,49 +1,69 @@
 """Model files that are safe to load: JSON and plain arrays in one archive, no pickle.
 
-A file holds the parameters, the seed and a digest of the draw in place of the drawn matrices, and
-the outer weights. Loading draws the features again, and refuses where they are not the same.
+A file holds the parameters and the state of an estimator, field by field: the seed and a digest of
+the draw in place of the drawn matrices, and the outer weights. Loading draws the features again,
+and refuses where they are not the same. Only types of the library are made from a file.
 """
 
-import itertools
 import os
-from dataclasses import astuple, fields, replace
+import types
+import typing
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import NDArray
 
 import kitchensinks
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
-from kitchensinks.estimators.tables import importances_of
-from kitchensinks.estimators.transform import check_dtype
-from kitchensinks.features import bases
-from kitchensinks.features.bases import Basis, Draw, Union
-from kitchensinks.features.bases.binning import Binning, BinTable
+from kitchensinks.estimators.base import KitchenSink
+from kitchensinks.features.bases import Basis, from_json, to_json
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.features.reweighted import Reweighted, Selected
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.files.archive import ModelFileError, digest, read_archive, write_archive
 from kitchensinks.fitting.calibration import Calibration
-from kitchensinks.law import Adapt, Adaptation, Trial
-from kitchensinks.problem import constraints, losses
-from kitchensinks.state import Model
+from kitchensinks.fitting.plan import Plan
+from kitchensinks.fitting.settings import Settings, Solver, check_dtype
+from kitchensinks.law import Law, Learned, Record, Trial
+from kitchensinks.problem.constraints import L2Ball, SupBall
+from kitchensinks.problem.losses import LOSSES
+from kitchensinks.problem.targets import Classes, Numbers
+from kitchensinks.state import Evidence, Outer, State
 from kitchensinks.tables.columns import Columns
 
-_ESTIMATORS = {cls.__name__: cls for cls in (KitchenSinkClassifier, KitchenSinkRegressor)}
-# What a fit reports in single numbers; files keep them, and not what takes time to work out.
-_FACTS = (
-    "solver_",
-    "objective_",
-    "gap_",
-    "converged_",
-    "n_iter_",
-    "alpha_",
-    "alpha_sup_norm_",
-    "condition_number_",
-    "gram_noise_",
-)
-_PLAIN = (str, int, float, bool, type(None))
+Arrays = dict[str, NDArray[Any]]
+
+_ESTIMATORS = {kind.__name__: kind for kind in (KitchenSinkClassifier, KitchenSinkRegressor)}
+# The types that a file may name: what it holds is made of them alone.
+_TYPES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        State,
+        Settings,
+        Law,
+        Record,
+        Trial,
+        Plan,
+        Outer,
+        Evidence,
+        Calibration,
+        Classes,
+        Numbers,
+        Scaler,
+        Warp,
+        SupBall,
+        L2Ball,
+        Learned,
+        Solver,
+        *(type(loss) for loss in LOSSES.values()),
+    )
+}
+# Fields that belong to one run, or that a file does without: they come back as their defaults.
+_LEFT_OUT = {
+    State: {"sums", "sample", "posterior_of_few", "growth"},
+    Settings: {"keys", "one", "progress", "checkpoint"},
+}
 # What a header of wrong values makes of the code that reads it.
 _NONSENSE = (
     KeyError,
@@ -72,7 +92,7 @@ def save(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> Non
     >>> import tempfile, kitchensinks as ks
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = ks.KitchenSinkRegressor(n_components=50, random_state=0).fit(X, y)
+    >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=50, random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ks.save(model, f"{folder}/model.sinks")
     ...     again = ks.load(f"{folder}/model.sinks")
@@ -82,9 +102,20 @@ def save(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> Non
     kind = type(estimator).__name__
     if kind not in _ESTIMATORS:
         raise TypeError(f"{kind} cannot be saved: need one of {', '.join(_ESTIMATORS)}.")
-    check_is_fitted(estimator)
-    arrays: dict[str, np.ndarray] = {}
-    header = _describe(estimator, arrays)
+    state = estimator._state().small()
+    arrays: Arrays = {}
+    header: dict[str, Any] = {
+        "version": kitchensinks.__version__,
+        "kind": kind,
+        "parameters": _parameters(estimator, state.law.features.seed, arrays),
+        "state": _encode(replace(state, columns=None), "state", arrays),
+        "n_features_in": int(estimator.n_features_in_),
+    }
+    if hasattr(estimator, "feature_names_in_"):
+        header["columns"] = [str(name) for name in estimator.feature_names_in_]
+    if state.columns is not None:
+        header["table"], own = state.columns.describe()
+        arrays |= own
     if notes is not None:
         header["notes"] = notes
     write_archive(Path(path), header, arrays)
@@ -94,7 +125,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Read an estimator that `save` wrote; it predicts as it did, and can be refitted.
 
     >>> import tempfile, kitchensinks as ks
-    >>> model = ks.KitchenSinkRegressor(n_components=5).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=5)
+    >>> model = model.fit([[0.0], [1.0], [2.0]], [0, 1, 2])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ks.save(model, f"{folder}/model.sinks")
     ...     ks.load(f"{folder}/model.sinks").predict([[1.0]]) == model.predict([[1.0]])
@@ -107,7 +139,8 @@ def open_model(path: str | os.PathLike[str]) -> Saved:
     """Read all that a model file holds, or an error where it is damaged or makes no sense.
 
     >>> import tempfile, kitchensinks as ks
-    >>> model = ks.KitchenSinkRegressor(n_components=5).fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=5)
+    >>> model = model.fit([[0.0], [1.0], [2.0]], [0, 1, 2])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ks.save(model, f"{folder}/model.sinks", notes={"target": "height"})
     ...     open_model(f"{folder}/model.sinks").notes
@@ -127,139 +160,138 @@ def open_model(path: str | os.PathLike[str]) -> Saved:
     return Saved(estimator, header.get("notes"), header)
 
 
-def _describe(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    estimator._settle()
-    model: Model = estimator.model_
-    arrays["weights"], arrays["intercept"] = model.weights, model.intercept
-    if model.scaler is not None:
-        for part in fields(model.scaler):
-            arrays[part.name] = getattr(model.scaler, part.name)
-    frozen = model.frozen
-    header: dict[str, Any] = {
-        "version": kitchensinks.__version__,
-        "kind": type(estimator).__name__,
-        "parameters": _parameters(estimator, arrays),
-        "basis": _encode(frozen.basis, "basis", arrays),
+def _rebuild(header: dict[str, Any], arrays: Arrays) -> KitchenSink:
+    parameters = {name: _decode(value, arrays) for name, value in header["parameters"].items()}
+    estimator: KitchenSink = _ESTIMATORS[header["kind"]](**parameters)
+    state = _decode(header["state"], arrays)
+    if not isinstance(state, State):
+        raise ValueError("the state is of another kind")
+    recipe = header.get("table")
+    columns = None if recipe is None else Columns.restore(recipe, arrays)
+    estimator.state_ = replace(state, columns=columns)
+    estimator.n_features_in_ = _typed(header["n_features_in"], int, "n_features_in")
+    if "columns" in header:
+        estimator.feature_names_in_ = np.array(header["columns"], dtype=object)
+    return estimator
+
+
+def _parameters(estimator: KitchenSink, seed: int, arrays: Arrays) -> dict[str, Any]:
+    values = estimator.get_params(deep=False)
+    if not isinstance(values["random_state"], int | np.integer | None):
+        values["random_state"] = seed
+    if callable(values["verbose"]):
+        values["verbose"] = False
+    return {name: _encode(value, f"parameter-{name}", arrays) for name, value in values.items()}
+
+
+# -- values as JSON and arrays -----------------------------------------------------------
+
+
+def _encode(value: Any, place: str, arrays: Arrays) -> Any:
+    """A value as JSON; arrays go into the archive under the name of their place."""
+    if isinstance(value, np.ndarray):
+        value = _storable(value)
+    if isinstance(value, type | np.dtype):
+        return np.dtype(value).name
+    if isinstance(value, dict):
+        pairs = [
+            [_encode(key, f"{place}-key", arrays), _encode(item, f"{place}-{k}", arrays)]
+            for k, (key, item) in enumerate(value.items())
+        ]
+        return {"dict": pairs}
+    if isinstance(value, Frozen):
+        return _encode_features(value, place, arrays)
+    if _TYPES.get(type(value).__name__) is type(value):
+        own = _fields_of(value)
+        held = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
+        return {"type": type(value).__name__, "fields": held}
+    if isinstance(value, list | tuple):
+        items = [_encode(item, f"{place}-{k}", arrays) for k, item in enumerate(value)]
+        return {"items": items, "tuple": isinstance(value, tuple)}
+    return to_json(value, place, arrays)
+
+
+def _fields_of(value: Any) -> dict[str, Any]:
+    """The fields of a value by name, without those that files leave out."""
+    if is_dataclass(value):
+        names = {field.name for field in fields(value)}
+    elif hasattr(value, "_fields"):
+        names = set(value._fields)
+    else:
+        names = set(value.get_params(deep=False)) if hasattr(value, "get_params") else set()
+    left_out: set[str] = _LEFT_OUT.get(type(value), set())
+    return {name: getattr(value, name) for name in sorted(names - left_out)}
+
+
+def _decode(value: Any, arrays: Arrays) -> Any:
+    if not isinstance(value, dict) or value.keys() & {"array", "list", "basis"}:
+        return from_json(value, arrays)
+    if "dict" in value:
+        return {_decode(key, arrays): _decode(item, arrays) for key, item in value["dict"]}
+    if "items" in value:
+        items = [_decode(item, arrays) for item in value["items"]]
+        return tuple(items) if value["tuple"] else items
+    held = {name: _decode(item, arrays) for name, item in value["fields"].items()}
+    if value["type"] == "Frozen":
+        return _decode_features(held, arrays)
+    kind = _TYPES.get(value["type"])
+    if kind is None:
+        raise ModelFileError(
+            f"The model file names {value['type']!r}, which this version does not know."
+        )
+    if is_dataclass(kind) or hasattr(kind, "_fields"):
+        hints = typing.get_type_hints(kind)
+        held = {name: _typed(item, hints[name], name) for name, item in held.items()}
+    return kind(**held)
+
+
+def _typed(value: Any, hint: Any, name: str) -> Any:
+    """The value, if it is of the type that its field declares."""
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    for kind in kinds:
+        origin = typing.get_origin(kind) or kind
+        if origin is Any or origin is type(value) or (origin is float and type(value) is int):
+            return value
+        if isinstance(origin, type) and origin not in (int, float) and isinstance(value, origin):
+            return value
+    raise ValueError(f"{name} is {type(value).__name__} where {hint} is needed")
+
+
+def _encode_features(frozen: Frozen, place: str, arrays: Arrays) -> dict[str, Any]:
+    """Scaler, basis, seed and K, a digest of the draw, and what the draw has learned from rows."""
+    learned = frozen.pack()
+    arrays |= {f"{place}-learned-{name}": _storable(array) for name, array in learned.items()}
+    held = {
+        "scaler": _encode(frozen.scaler, f"{place}-scaler", arrays),
+        "basis": _encode(frozen.basis, f"{place}-basis", arrays),
         "seed": frozen.seed,
         "n_inputs": frozen.n_inputs,
         "n_components": frozen.n_components,
         "dtype": frozen.dtype.name,
-        "scaled": model.scaler is not None,
-        "warped": isinstance(model.scaler, Warp),
-        "draw": draw_digest(frozen),
-        "loss": _encode(estimator.loss_, "loss", arrays),
-        "facts": {name: _number(getattr(estimator, name)) for name in _FACTS},
-        "n_rows": int(getattr(estimator, "_n_rows", 0)),
+        "digest": draw_digest(frozen),
+        "version": kitchensinks.__version__,
+        "learned": {"dict": [[name, f"{place}-learned-{name}"] for name in learned]},
     }
-    if frozen.bins is not None:
-        _save_bins(frozen.bins, "bins", arrays)
-    if frozen.selected is not None:
-        header["pool"] = frozen.selected.pool
-        arrays["selected"] = frozen.selected.indices
-        if frozen.selected.factors is not None:
-            arrays["factors"] = frozen.selected.factors
-    if hasattr(estimator, "adaptation_"):
-        header["adaptation"] = _describe_adaptation(estimator.adaptation_, arrays)
-    elif "_plain" in vars(estimator):
-        header["plain"] = estimator._plain
-    header["n_features_in"] = int(estimator.n_features_in_)
-    if hasattr(estimator, "feature_names_in_"):
-        header["columns"] = [str(name) for name in estimator.feature_names_in_]
-    if estimator.columns_ is not None:
-        header["table"], own = estimator.columns_.describe()
-        arrays.update(own)
-    if isinstance(estimator, KitchenSinkClassifier):
-        arrays["classes"] = _storable(estimator.classes_)
-        if estimator._factors is not None:
-            arrays["factors-of-classes"] = estimator._factors
-        calibration = estimator.calibration_
-        if calibration is not None:
-            header["calibration"] = [calibration.slope, calibration.bend, calibration.unit]
-    else:
-        header["unit"] = float(estimator._unit)
-        arrays["centre"] = np.asarray(estimator._centre)
-        header["one_output"] = bool(estimator._one_output)
-    return header
+    return {"type": "Frozen", "fields": held}
 
 
-def _rebuild(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-    if "frames" in header:
-        raise ModelFileError(
-            f"Version {header['version']} of kitchensinks wrote the columns of a mixed table in a "
-            "way that is no longer read: fit the model again."
-        )
-    parameters = {name: _decode(value, arrays) for name, value in header["parameters"].items()}
-    estimator = _ESTIMATORS[header["kind"]](**parameters)
-    scaler = None
-    if header["scaled"]:
-        kind = Warp if header.get("warped") else Scaler
-        scaler = kind(*(arrays[part.name] for part in fields(kind)))
+def _decode_features(held: dict[str, Any], arrays: Arrays) -> Frozen:
+    names = _typed(held["learned"], dict, "learned")
     frozen = Frozen(
-        scaler,
-        _decode(header["basis"], arrays),
-        int(header["seed"]),
-        int(header["n_inputs"]),
-        int(header["n_components"]),
-        np.dtype(check_dtype(header["dtype"])),
+        _typed(held["scaler"], Scaler | None, "scaler"),
+        _typed(held["basis"], Basis, "basis"),
+        _typed(held["seed"], int, "seed"),
+        _typed(held["n_inputs"], int, "n_inputs"),
+        _typed(held["n_components"], int, "n_components"),
+        np.dtype(check_dtype(held["dtype"])),
     )
-    if draw_digest(frozen) != header["draw"]:
+    if draw_digest(frozen) != held["digest"]:
         raise ModelFileError(
             f"This version of kitchensinks ({kitchensinks.__version__}) draws other features than "
-            f"version {header['version']}, which wrote the file. Load it with that version, or fit "
+            f"version {held['version']}, which wrote the file. Load it with that version, or fit "
             "again."
         )
-    if frozen.basis.sparse:
-        frozen = replace(frozen, bins=_load_bins(frozen.draw, "bins", arrays))
-    if "pool" in header:
-        selected = Selected(int(header["pool"]), arrays["selected"], arrays.get("factors"))
-        frozen = replace(frozen, selected=selected)
-    estimator._set_frozen(frozen)
-    estimator.model_ = Model(frozen, arrays["weights"], arrays["intercept"])
-    estimator.n_features_in_ = header.get("n_features_in", frozen.n_inputs)
-    if "adaptation" in header:
-        estimator.adaptation_ = _rebuild_adaptation(header["adaptation"], arrays)
-    elif "plain" in header:
-        estimator._plain = str(header["plain"])
-    estimator.loss_ = _decode(header["loss"], arrays)
-    # A file keeps no sums: partial_fit cannot go on from it.
-    estimator.moments_ = estimator._few = None
-    for name, value in header["facts"].items():
-        setattr(estimator, name, value)
-    estimator._n_rows = int(header["n_rows"])
-    recipe = header.get("table")
-    estimator.columns_ = None if recipe is None else Columns.restore(recipe, arrays)
-    if "columns" in header:
-        estimator.feature_names_in_ = np.array(header["columns"], dtype=object)
-    if "adaptation" in header:
-        estimator.feature_importances_ = importances_of(estimator)
-    if isinstance(estimator, KitchenSinkClassifier):
-        estimator.classes_ = arrays["classes"]
-        values = header.get("calibration")
-        estimator.calibration_ = None if values is None else Calibration(*values)
-        estimator._factors, estimator._sample = arrays.get("factors-of-classes"), None
-    else:
-        estimator._unit, estimator._one_output = header["unit"], header["one_output"]
-        estimator._centre = arrays["centre"]
-        estimator._n_outputs, estimator._posterior = len(arrays["intercept"]), None
-    return estimator
-
-
-def _describe_adaptation(record: Adaptation, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """What was tried and kept, as JSON; the law goes into the archive."""
-    arrays["law-scales"], arrays["law-importances"] = record.scales, record.importances
-    plain = {
-        part.name: _number(getattr(record, part.name))
-        for part in fields(record)
-        if part.name not in ("scales", "importances", "trials")
-    }
-    return {**plain, "trials": [[_number(value) for value in astuple(t)] for t in record.trials]}
-
-
-def _rebuild_adaptation(plain: dict[str, Any], arrays: dict[str, np.ndarray]) -> Adaptation:
-    trials = tuple(Trial(*values) for values in plain["trials"])
-    rest = {name: value for name, value in plain.items() if name != "trials"}
-    scales, importances = arrays["law-scales"], arrays["law-importances"]
-    return Adaptation(**rest, scales=scales, importances=importances, trials=trials)
+    return frozen.unpack({name: arrays[place] for name, place in names.items()})
 
 
 def draw_digest(recipe: Frozen) -> str:
@@ -276,112 +308,6 @@ def draw_digest(recipe: Frozen) -> str:
     return digest(text.encode())
 
 
-def _parameters(estimator: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    values = estimator.get_params(deep=False)
-    if not isinstance(values["random_state"], int | np.integer | None):
-        values["random_state"] = estimator.seed_
-    return {name: _encode(value, f"parameter-{name}", arrays) for name, value in values.items()}
-
-
-def _encode(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
-    """A value as JSON; arrays go into the archive under the name of their place."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, _PLAIN):
-        return value
-    if isinstance(value, np.ndarray):
-        arrays[place] = _storable(value)
-        return {"array": place}
-    if isinstance(value, type | np.dtype):
-        return np.dtype(value).name
-    if isinstance(value, list | tuple):
-        items = [_encode(item, f"{place}-{k}", arrays) for k, item in enumerate(value)]
-        return {"list": items, "tuple": isinstance(value, tuple)}
-    if isinstance(value, dict):
-        pairs = [
-            [_encode(key, f"{place}-key", arrays), _encode(item, f"{place}-{k}", arrays)]
-            for k, (key, item) in enumerate(value.items())
-        ]
-        return {"dict": pairs}
-    if isinstance(value, Basis) and type(value).__name__ in bases.__all__:
-        if isinstance(value, bases.Custom):
-            raise ValueError(
-                "A Custom basis is made of functions, which cannot be stored safely: keep the code "
-                "and fit again, or use pickle."
-            )
-        own = value.get_params(deep=False)
-        held = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
-        return {"basis": type(value).__name__, "fields": held}
-    if type(value) is Reweighted:
-        return {"selection": "Reweighted", "fields": value.get_params()}
-    if isinstance(value, Adapt):
-        return {"adapt": value.get_params()}
-    for kind, module in (("constraint", constraints), ("loss", losses)):
-        if getattr(module, type(value).__name__, None) is type(value):
-            own = vars(value)
-            held = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
-            return {kind: type(value).__name__, "fields": held}
-    raise ValueError(f"{place}={value!r} cannot be stored in a model file.")
-
-
-def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    if not isinstance(value, dict):
-        return value
-    if "array" in value:
-        return arrays[value["array"]]
-    if "list" in value:
-        items = [_decode(item, arrays) for item in value["list"]]
-        return tuple(items) if value["tuple"] else items
-    if "dict" in value:
-        return {_decode(key, arrays): _decode(item, arrays) for key, item in value["dict"]}
-    if "adapt" in value:
-        return Adapt(**value["adapt"])
-    held = {name: _decode(item, arrays) for name, item in value["fields"].items()}
-    if "basis" in value:
-        # Only names of the library: a file cannot ask for anything else.
-        return _known(bases, bases.__all__, value["basis"])(**held)
-    if "selection" in value:
-        return Reweighted(**held)
-    if "constraint" in value:
-        return _known(constraints, ("SupBall", "L2Ball"), value["constraint"])(**held)
-    names = {type(loss).__name__ for loss in losses.LOSSES.values()}
-    return _known(losses, names, value["loss"])(**held)
-
-
-def _known(module: Any, names: Any, name: str) -> Any:
-    if name not in names:
-        raise ModelFileError(f"The model file names {name!r}, which this version does not know.")
-    return getattr(module, name)
-
-
-def _save_bins(draw: Draw, place: str, arrays: dict[str, np.ndarray]) -> None:
-    """The bins that a draw of Binning has learned, also inside a Union."""
-    if isinstance(draw.basis, Binning):
-        table = draw.theta["table"]
-        arrays[f"{place}-names"], arrays[f"{place}-offsets"] = table.names, table.offsets
-    elif isinstance(draw.basis, Union):
-        for k, part in enumerate(draw.theta["parts"].parts):
-            if part is not None:
-                _save_bins(part, f"{place}-{k}", arrays)
-
-
-def _load_bins(draw: Draw, place: str, arrays: dict[str, np.ndarray]) -> Draw:
-    if isinstance(draw.basis, Binning):
-        names, offsets = arrays[f"{place}-names"], arrays[f"{place}-offsets"]
-        table = BinTable([names[a:b] for a, b in itertools.pairwise(offsets)])
-        draw.theta["table"] = table
-    elif isinstance(draw.basis, Union):
-        parts = draw.theta["parts"].parts
-        for k, part in enumerate(parts):
-            if part is not None:
-                parts[k] = _load_bins(part, f"{place}-{k}", arrays)
-    return draw
-
-
-def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _storable(array: np.ndarray) -> np.ndarray:
     """Labels of object dtype as text, numbers or truth values: no pickle in the file."""
     array = np.asarray(array)
@@ -393,16 +319,16 @@ def _storable(array: np.ndarray) -> np.ndarray:
     return plain
 
 
-def _check_shapes(estimator: Any) -> None:
+def _check_shapes(estimator: KitchenSink) -> None:
     """Weights, scaler and intercept that belong to each other; an error where they do not."""
-    model: Model = estimator.model_
-    frozen, scaler = model.frozen, model.scaler
-    outputs = 1 if model.weights.ndim != 2 else model.weights.shape[1]
+    state: State = estimator.state_
+    frozen, outer = state.law.features, state.fitted
+    scaler, given = frozen.scaler, frozen.n_inputs
+    outputs = 1 if outer.weights.ndim != 2 else outer.weights.shape[1]
     wanted = {
-        "weights": (model.weights, (frozen.n_columns, outputs)),
-        "intercept": (model.intercept, (outputs,)),
+        "weights": (outer.weights, (frozen.n_columns, outputs)),
+        "intercept": (outer.intercept, (outputs,)),
     }
-    given = frozen.n_inputs
     if isinstance(scaler, Warp):
         if scaler.rotation.size:
             given = len(scaler.rotation)
@@ -411,14 +337,15 @@ def _check_shapes(estimator: Any) -> None:
     if scaler is not None:
         wanted["mean"] = (scaler.mean, (given,))
         wanted["scale"] = (scaler.scale, (given,))
-    if isinstance(estimator, KitchenSinkClassifier):
-        count = 2 if outputs == 1 else outputs
-        wanted["classes"] = (estimator.classes_, (count,))
-    columns = estimator.columns_
+    if state.targets.n_outputs != outputs:
+        raise ValueError(f"{outputs} outputs where {state.targets.n_outputs} are needed")
+    if isinstance(state.targets, Classes) != isinstance(estimator, KitchenSinkClassifier):
+        raise ValueError("the targets are of another kind than the estimator")
+    columns = state.columns
     if columns is not None and columns.width != given:
         raise ValueError(f"columns of {columns.width} numbers where {given} are needed")
     for name, (array, shape) in wanted.items():
         if array.shape != shape:
             raise ValueError(f"{name} of shape {array.shape} where {shape} is needed")
-        if name != "classes" and not (array.dtype.kind == "f" and np.isfinite(array).all()):
+        if not (array.dtype.kind == "f" and np.isfinite(array).all()):
             raise ValueError(f"{name} is not made of finite numbers")

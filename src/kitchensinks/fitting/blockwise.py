@@ -21,7 +21,9 @@ from scipy.linalg import cho_factor, cho_solve
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held import HeldRows
-from kitchensinks.fitting.space import Fit, Settings, gram_bytes, reporter, shares_of
+from kitchensinks.fitting.plan import gram_bytes
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.space import Fit, reporter, shares_of
 from kitchensinks.problem.design import RowVector
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
@@ -33,16 +35,6 @@ from kitchensinks.tables import block_slices
 _WIDEST, _NARROWEST = 4096, 64
 # Rows of a task that say where the mean of its features is.
 _PILOT = 256
-
-
-def takes_blocks(n_columns: int, sparse: bool, memory: float, settings: Settings) -> bool:
-    """Whether the fit is by blocks: asked for, or the only certified one that fits into memory."""
-    if settings.solver == "blocks":
-        return True
-    able = settings.loss.name == "squared" and settings.constraint is None and not sparse
-    given = settings.alpha != "auto" and float(settings.alpha) > 0.0
-    too_large = gram_bytes(n_columns) > memory
-    return settings.solver == "auto" and able and given and too_large
 
 
 def fit_blocks(

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.features.reweighted import Selected
-from kitchensinks.fitting.space import Fit, LeftOut, Settings, takes_span
+from kitchensinks.fitting.plan import Shape, takes_span
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.space import Fit, LeftOut
 from kitchensinks.problem.constraints import SupBall
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
@@ -71,7 +72,7 @@ def condense(blocks: FeatureBlocks, settings: Settings) -> tuple[FeatureBlocks, 
     frozen = blocks.frozen
     if isinstance(settings.constraint, SupBall) or settings.solver == "stochastic":
         return None
-    if frozen.selected is not None or not frozen.held:
+    if frozen.learned is not None or not frozen.held:
         return None
     labels = frozen.draw.groups(blocks.scaled())
     if labels is None:
@@ -84,10 +85,9 @@ def condense(blocks: FeatureBlocks, settings: Settings) -> tuple[FeatureBlocks, 
     settings.progress(f"{len(first)} of {len(labels)} features are different on these rows")
     # Scaled by 1/√m where all features are by 1/√K.
     factors = np.sqrt(counts * (len(first) / len(labels)))
-    selected = Selected(len(labels), first, factors)
-    fewer = replace(frozen, n_components=len(first), selected=selected)
+    fewer = replace(frozen, n_components=len(first), learned=frozen.draw.choose(first, factors))
     condensed = FeatureBlocks(blocks.rows, fewer, blocks.memory_budget)
-    if takes_span(condensed, settings):
+    if takes_span(Shape.of(condensed), settings):
         return None
     return condensed, Groups(inverse, first, counts)
 

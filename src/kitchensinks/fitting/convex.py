@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.fitting.held_out import Split, held_out_scores, least_held_out, too_few
+from kitchensinks.fitting.plan import convex_plan
+from kitchensinks.fitting.settings import Settings, silent
 from kitchensinks.fitting.space import (
-    SAMPLE_ROWS,
     Fit,
-    Settings,
     Space,
     gram_noise,
     reporter,
@@ -20,7 +20,7 @@ from kitchensinks.fitting.space import (
     sum_moments,
     warn_noise,
 )
-from kitchensinks.problem.losses import Array, Kinked
+from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.solvers import (
     Design,
@@ -32,11 +32,7 @@ from kitchensinks.solvers import (
     solve_smooth,
 )
 
-# Dual coordinates pay from so many rows on.
-COORDINATE_ROWS = 4000
-# The Gram of a sample pays from so many features on.
-SAMPLED_COLUMNS = 1000
-# ... and where the ridge is at least this share of the trace.
+# The Gram of a subsample is no good metric where the ridge is below this share of its trace.
 WEAK = 1e-6
 # Ridge strengths tried, as powers of ten of the mean squared centred feature row.
 _POWERS = range(-1, -8, -1)
@@ -62,9 +58,10 @@ def fit_convex(
             held_out = calibrated(space, targets, weights, settings, alpha)
     evidence: dict[str, Any] = {"alphas": alphas, "alpha_errors": errors, "held_out": held_out}
     found = None
-    if moments is None and takes_coordinates(space, settings):
+    solver = "gram" if moments is not None else _solver(space, settings)
+    if solver == "coordinates":
         found, _ = _by_coordinates(space, targets, weights, settings, alpha)
-    if moments is None and takes_sample(space, settings):
+    elif solver == "sampled":
         found, facts = _by_sample(space, targets, weights, settings, alpha)
         evidence |= facts
     if found is None:
@@ -75,13 +72,11 @@ def fit_convex(
     return Fit(*space.lift(found.weights, found.intercept), alpha, found, **evidence)
 
 
-def takes_sample(space: Space, settings: Settings) -> bool:
-    """Whether the Gram of a sample is metric enough: a smooth loss, no ball, many rows for each
-    of many features, kept in memory."""
-    plain = settings.constraint is None and settings.checkpoint is None and space.span is None
-    many = space.n_columns >= SAMPLED_COLUMNS and space.cached
-    rows = 2 * SAMPLE_ROWS * space.n_columns
-    return settings.loss.smooth and plain and many and space.n_rows >= rows
+def _solver(space: Space, settings: Settings) -> str:
+    """The solver of the plan for the rows of a space, all of them or a part."""
+    in_span = space.span is not None
+    plan = convex_plan(space.n_rows, space.n_columns, space.cached, in_span, settings)
+    return plan.solver
 
 
 def _by_sample(
@@ -113,17 +108,6 @@ def _by_sample(
     factored = FactoredGram(equations.gram.astype(np.float32))
     freedom = spectrum_facts(factored.values, alpha, factored.rounding)["freedom"]
     return _solve(problem, factored, settings), {"freedom": freedom, "noise": noise}
-
-
-def takes_coordinates(space: Space, settings: Settings) -> bool:
-    """Whether dual coordinates are tried first: kinked loss, no ball, features kept in memory.
-
-    Not for few rows, where the other method is as fast and does not depend on their order; and
-    they leave no sums behind that a checkpoint could keep.
-    """
-    plain = settings.constraint is None and settings.checkpoint is None
-    many = space.n_rows >= COORDINATE_ROWS and space.cached
-    return isinstance(settings.loss, Kinked) and plain and many
 
 
 def _by_coordinates(
@@ -204,7 +188,7 @@ def _weights_of(
     space: Space, targets: Array, weights: Array, settings: Settings
 ) -> tuple[Array, Array]:
     alpha, found = float(settings.alpha), None
-    if takes_coordinates(space, settings):
+    if _solver(space, settings) == "coordinates":
         found, _ = _by_coordinates(space, targets, weights, settings, alpha)
     if found is None:
         problem, factored, _ = _problem(space, targets, weights, settings, alpha)
@@ -237,7 +221,7 @@ def _choose_alpha(
         phase = "sums-without-held-out"
         return _problem(space, targets, split.fitted, settings, 0.0, phase=phase)
 
-    coordinates = takes_coordinates(space, settings)
+    coordinates = _solver(space, settings) == "coordinates"
     if coordinates:
         trace = _trace(space, shares_of(split.fitted, space.n_rows), settings.fit_intercept)
         noise = gram_noise(space.dtype, trace, space.n_rows)
@@ -270,7 +254,7 @@ def _trace(space: Space, shares: Array, fit_intercept: bool) -> float:
 
 def roughly(settings: Settings) -> Settings:
     """As closely as is enough to compare ridge strengths."""
-    return replace(settings, tol=max(settings.tol, _ROUGH), progress=lambda text: None)
+    return replace(settings, tol=max(settings.tol, _ROUGH), progress=silent)
 
 
 def candidates(trace: float, noise: float) -> list[float]:

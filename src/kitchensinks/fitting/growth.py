@@ -8,9 +8,13 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.fitting.space import GRAM_COPIES, HELD_OUT, Settings
+from kitchensinks.fitting.plan import GRAM_COPIES
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.space import HELD_OUT
+from kitchensinks.numerics.pairs import mirror
 from kitchensinks.problem.losses import Array
-from kitchensinks.problem.moments import Moments, NormalEquations, mirror
+from kitchensinks.problem.moments import Moments, NormalEquations
+from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.path import RidgePath, alpha_grid
 from kitchensinks.tables.keys import hold_out
 
@@ -34,6 +38,10 @@ class Growth:
     tried: tuple[int, ...] = ()
     n_components: int = 0
     reason: str = ""
+
+    def in_units(self, unit: float) -> "Growth":
+        """The same for targets in units of `unit`."""
+        return replace(self, squared_errors=self.squared_errors * unit * unit)
 
     def __repr__(self) -> str:
         last = len(self.counts)
@@ -77,7 +85,7 @@ class Prefixes:
         apart = held.about(self.equations.mean)
         weight, level = apart.weight, self.equations.target
         gram = apart.gram / weight
-        mirror(gram)
+        mirror(gram.T)
         inner = self._whiten(self._whiten(gram).T)
         cross = self._whiten((apart.cross - np.outer(apart.first, level)) / weight)
         squares = (apart.squares - 2.0 * level * apart.targets) / weight + level**2
@@ -139,11 +147,7 @@ def _filled(features: Any) -> Any:
 
 
 def grow(
-    blocks: FeatureBlocks,
-    targets: Array,
-    weights: Array | None,
-    settings: Settings,
-    labels: np.ndarray | None = None,
+    blocks: FeatureBlocks, batch: Batch, settings: Settings, labels: np.ndarray | None = None
 ) -> tuple[Growth, Moments]:
     """Double K until the held-out squared error stops falling, reusing the sums of smaller K.
 
@@ -152,12 +156,12 @@ def grow(
     others; those among the old ones stay. The K with the least held-out error is kept, and the
     sums over all rows for it; the curve has every K up to the largest tried, with its ridge.
     """
-    basis = blocks.frozen.basis
+    basis, targets, weights = blocks.frozen.basis, batch.targets, batch.weights
     if basis.sparse:
         raise ValueError(
             f"n_components='auto' needs dense features, and {basis!r} has sparse ones."
         )
-    held = hold_out(settings.keys(), weights, HELD_OUT)
+    held = hold_out(settings.row_keys(), weights, HELD_OUT)
     own = np.ones(len(targets)) if weights is None else weights
     if not (own[held].any() and own[~held].any()):
         raise ValueError(
@@ -268,7 +272,7 @@ def _held_out_error(parts: dict[bool, Moments], settings: Settings) -> tuple[flo
     held = parts[True].about(equations.mean)
     weight, level = held.weight, equations.target
     gram = held.gram / weight
-    mirror(gram)
+    mirror(gram.T)
     cross = (held.cross - np.outer(held.first, level)) / weight
     squares = (held.squares - 2.0 * level * held.targets) / weight + level**2
     alphas = alpha_grid(float(np.trace(equations.gram)))

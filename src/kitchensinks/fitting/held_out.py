@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT, Settings, Space
+from kitchensinks.fitting.settings import Settings, silent
+from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT, Space
 from kitchensinks.problem.losses import Array
 from kitchensinks.tables.keys import hold_out, lowest_keys
 
@@ -33,7 +34,7 @@ class Split:
         share: float = HELD_OUT,
     ) -> "Split | None":
         """A share of the different rows (of at most `most`), by content; None if too few."""
-        keys = settings.keys()
+        keys = settings.row_keys()
         places = np.arange(len(keys))
         if most is not None and len(keys) > most:
             places = np.flatnonzero(lowest_keys(keys, weights, most))
@@ -79,7 +80,7 @@ def held_out_scores(
         sums=None,
     )
     one = None if settings.one is None else settings.one[split.places]
-    quiet = replace(settings, one=one, progress=lambda text: None, checkpoint=None)
+    quiet = replace(settings, one=one, progress=silent, checkpoint=None)
     fitted, intercept = solve(small, targets[split.places], split.fitted, quiet)
     scores = features[split.held] @ fitted + intercept
     return split.places[split.held], np.asarray(scores, dtype=np.float64)

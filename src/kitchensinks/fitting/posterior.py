@@ -9,6 +9,7 @@ from scipy.linalg import cholesky, solve_triangular
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.solvers.dual import Span
+from kitchensinks.tables import densify
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +64,7 @@ class Posterior:
             leverage = (inside**2) @ (1.0 / (self.span.values + self.alpha))
             leverage = leverage + (outside / self.alpha if self.alpha > 0 else 0.0)
         else:
-            dense = features.toarray() if hasattr(features, "toarray") else features
-            centred = (dense.astype(np.float64) - self.mean).T
+            centred = (densify(features).astype(np.float64) - self.mean).T
             half = solve_triangular(self.factor, centred, lower=True, check_finite=False)
             leverage = np.einsum("ij,ij->j", half, half)
         variance = 1.0 + (leverage + self.fit_intercept) / self.copies

@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,10 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks
-from kitchensinks.fitting.keeping import Checkpoint
-from kitchensinks.numerics.words import Words
-from kitchensinks.problem.constraints import Constraint, SupBall
-from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.fitting.plan import SAMPLE_ROWS
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments, NormalEquations
 from kitchensinks.solvers import Design, Solution
 from kitchensinks.solvers.dual import Span
@@ -23,45 +23,10 @@ from kitchensinks.tables import block_slices, densify
 
 Walk = Callable[..., Iterator[tuple[slice, Any]]]
 
-# Sparse features with no more columns than this are filled in and solved as dense ones.
-DENSE_COLUMNS = 2000
-# Fewer rows than features go through an n × n matrix up to this many rows, if they are sparse.
-SPAN_ROWS = 5000
 # Share of the rows held out to choose a ridge strength.
 HELD_OUT = 0.2
 # Rows, out of sight of the weights, that calibrate probabilities (two numbers are fitted).
 CALIBRATION_ROWS = 2000
-# Rows for each feature in a sample whose Gram stands for that of all of them.
-SAMPLE_ROWS = 3
-# A fit by the Gram holds at most this many arrays of its size (measured: 5).
-GRAM_COPIES = 6
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to minimise, and how closely."""
-
-    loss: Loss
-    alpha: float | str
-    constraint: Constraint | None
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    solver: str
-    seed: int
-    # Keys of the rows by their content, made when they are needed.
-    keys: Callable[[], np.ndarray]
-    # Weight of one copy of each row, where that is not 1: the weight of its class.
-    one: Array | None = None
-    progress: Callable[[str], None] = field(default=lambda text: None)
-    # Where sums over the rows are kept between runs.
-    checkpoint: Checkpoint | None = None
-    # Ridge fits on bins also stop where a step lowers the objective by less than this share.
-    settled: float = 0.0
-    # The ridge of a second stage on the bins of a union, fitted to what its dense basis leaves.
-    second: float | None = None
-
-
 # Scores that rows of features get from the fit without one copy of each row itself:
 # (features, targets, weights, weight of one copy) -> (n, outputs).
 LeftOut = Callable[[Any, Array, Array | None, Array | None], Array]
@@ -93,6 +58,8 @@ class Fit:
     groups: Any = None
     # Set where the fit took place in the span of fewer rows than features.
     span: Span | None = None
+    # Set where stochastic gradients made the weights, and could go on.
+    stochastic: Any = None
 
 
 @dataclass
@@ -129,37 +96,11 @@ class Space:
         return lifted, intercept - self.span.mean @ lifted
 
 
-def takes_span(blocks: FeatureBlocks, settings: Settings) -> bool:
-    """Whether the n × n form is the smaller one: sup-norm balls do not turn with the axes."""
-    few = blocks.n_rows < blocks.n_columns and settings.solver != "conjugate"
-    if blocks.sparse:
-        # Where law and ridge were learned, nothing is left that would need the spectrum.
-        few = few and blocks.n_rows <= SPAN_ROWS and settings.settled == 0.0
-    return few and not isinstance(settings.constraint, SupBall)
-
-
-def bytes_needed(blocks: FeatureBlocks, settings: Settings) -> float:
-    """Of a fit that is not stochastic: all features of few rows, or the Gram with its copies."""
-    if takes_span(blocks, settings):
-        return 3.0 * blocks.total_bytes + gram_bytes(blocks.n_rows)
-    if many_sparse(blocks):
-        return blocks.total_bytes
-    return gram_bytes(blocks.n_columns)
-
-
-def gram_bytes(n_columns: int) -> float:
-    """The Gram with the copies of it that a fit holds."""
-    return GRAM_COPIES * 8.0 * n_columns**2
-
-
-def many_sparse(blocks: FeatureBlocks) -> bool:
-    """Sparse features with too many columns to be filled in."""
-    return blocks.sparse and blocks.n_columns > DENSE_COLUMNS
-
-
-def space_of(blocks: FeatureBlocks, weights: Array | None, settings: Settings) -> Space:
+def space_of(
+    blocks: FeatureBlocks, weights: Array | None, settings: Settings, span: bool = False
+) -> Space:
     """All features (filled in where they are sparse), or the span of the rows."""
-    if takes_span(blocks, settings):
+    if span:
         return _span_space(blocks, weights, settings)
     walk, fresh = blocks.walk, blocks.fresh
     if blocks.sparse:
@@ -285,7 +226,7 @@ def sample_moments(
 
     One walk: the features are kept if they can be.
     """
-    order = Words(settings.seed, 0, stream=5).permutation(space.n_rows)
+    order = Words(settings.seed, 0, Stream.PRECONDITIONER).permutation(space.n_rows)
     if weights is not None:
         order = order[weights[order] > 0.0]
     chosen = np.zeros(space.n_rows, dtype=bool)

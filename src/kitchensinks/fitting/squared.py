@@ -10,10 +10,10 @@ import numpy as np
 from scipy.linalg import cholesky, eigvalsh, solve_triangular
 from scipy.linalg.lapack import dpocon, dpotrs, dtrtri
 
+from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import (
     Fit,
     LeftOut,
-    Settings,
     Space,
     gram_noise,
     spectrum_facts,

@@ -1,22 +1,29 @@
 """Fits by stochastic gradients: whole data sets in epochs, or streams batch by batch."""
 
+import math
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting.space import CALIBRATION_ROWS, Settings
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.space import CALIBRATION_ROWS, Fit
 from kitchensinks.problem.losses import Array
+from kitchensinks.problem.problem import Solution
+from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.stochastic import StochasticState, stochastic_step
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.view import Rows
 
-# Rows of one step. A whole fit passes over the rows this often, and takes at least these steps.
+# Rows of one step.
 BATCH = 512
-EPOCHS, FEWEST_STEPS = 10, 200
+# Passes of a whole fit over the rows.
+EPOCHS = 10
+# Few rows are passed over more often, until a fit has taken this many steps.
+FEWEST_STEPS = 200
 # The ridge where none is given: a stochastic fit cannot choose one.
 DEFAULT_ALPHA = 1e-6
 # Rows of a file that are held, and shuffled, at a time.
@@ -45,6 +52,13 @@ def _shuffled(rows: Any, places: np.ndarray, random: Any) -> Iterator[tuple[np.n
         for part in block_slices(len(order), BATCH):
             chosen = np.sort(own[order[part]])
             yield chosen, held[chosen - own[0]]
+
+
+def fit_stochastic(frozen: Frozen, batch: Batch, settings: Settings) -> Fit:
+    """A whole data set in epochs, each in a random order of its own. Nothing is certified."""
+    stochastic = Stochastic.start(frozen, batch.targets.shape[1])
+    stochastic.fit(batch.rows, batch.targets, batch.weights, settings)
+    return stochastic.as_fit(settings)
 
 
 @dataclass
@@ -108,6 +122,33 @@ class Stochastic:
             settings.constraint,
         )
         self.recent.append((scores, targets, own))
+
+    def copy(self) -> "Stochastic":
+        """The same place on the way, to go on from."""
+        state = StochasticState(
+            self.state.weights.copy(),
+            self.state.intercept.copy(),
+            self.state.mean_weights.copy(),
+            self.state.mean_intercept.copy(),
+            self.state.steps,
+        )
+        return replace(self, state=state, recent=self.recent.copy())
+
+    def as_fit(self, settings: Settings) -> Fit:
+        """The averaged weights so far, with an infinite gap: nothing bounds their distance."""
+        state, unknown = self.state, math.inf
+        solution = Solution(
+            state.mean_weights,
+            state.mean_intercept,
+            unknown,
+            unknown,
+            state.steps,
+            state.steps,
+            False,
+            "stochastic gradients",
+        )
+        alpha = self.alpha_of(settings)
+        return Fit(solution.weights, solution.intercept, alpha, solution, stochastic=self)
 
     def alpha_of(self, settings: Settings) -> float:
         return DEFAULT_ALPHA if settings.alpha == "auto" else float(settings.alpha)

@@ -5,13 +5,8 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.features.bases import Draw
-from kitchensinks.features.leverage import check_eigenvalues, leverages
-from kitchensinks.features.spectrum import (
-    decay_rates,
-    effective_dimension,
-    spectrum,
-    suggested_components,
-)
+from kitchensinks.features.bases.leverage import check_eigenvalues, effective_dimension, leverages
+from kitchensinks.features.spectrum import decay_rates, spectrum, suggested_components
 
 
 def plot_spectrum(eigenvalues: Any, n_inputs: int, axes: Any = None) -> Any:

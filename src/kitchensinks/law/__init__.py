@@ -1,17 +1,19 @@
-"""Learning the law of the features from the rows, between convex fits."""
+"""The law of the features: given, or learned from the rows between convex fits."""
 
 from kitchensinks.law.encodings import encode
-from kitchensinks.law.law import adaptable, choose
-from kitchensinks.law.record import Adapt, Adaptation, Trial, check_adapt
-from kitchensinks.law.task import Task
+from kitchensinks.law.find import components, find_law, learn_law, working_dtype
+from kitchensinks.law.learned import Learned
+from kitchensinks.law.values import Law, Record, Request, Trial
 
 __all__ = [
-    "Adapt",
-    "Adaptation",
-    "Task",
+    "Law",
+    "Learned",
+    "Record",
+    "Request",
     "Trial",
-    "adaptable",
-    "check_adapt",
-    "choose",
+    "components",
     "encode",
+    "find_law",
+    "learn_law",
+    "working_dtype",
 ]

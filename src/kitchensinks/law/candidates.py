@@ -8,13 +8,13 @@ import numpy as np
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
-from kitchensinks.fitting import FIRST_SHARE
+from kitchensinks.fitting.stages import FIRST_SHARE
 from kitchensinks.law.maps import SHORT_BATCH, Found, short_runs
 from kitchensinks.law.task import Task
 from kitchensinks.law.trials import (
     DenseFit,
     GridFits,
-    Rows,
+    HeldOut,
     Score,
     climb,
     dense_fit,
@@ -116,22 +116,26 @@ def best_map(task: Task, kernel: str, names: tuple[str, ...], sparse: bool) -> t
 
 def _first_factor(rows: int, batch: int) -> float:
     """The bandwidth factor to begin with: bins for so many rows, scales from batches."""
-    return max(1.0, (rows / batch) ** 0.38)
+    return float(max(1.0, (rows / batch) ** 0.38))
 
 
 def _trial_grids(task: Task) -> int:
-    return int(np.clip(_TRIAL_GRIDS / (len(task.few.fitted) * task.targets.shape[1]), 8, 100))
+    return int(
+        np.clip(
+            task.work.share * _TRIAL_GRIDS / (len(task.few.fitted) * task.targets.shape[1]), 8, 100
+        )
+    )
 
 
 def _trial_columns(task: Task) -> int:
     if task.wide:
         return int(np.clip(len(task.few.fitted) // 4, 256, _WIDE_COLUMNS))
-    return int(np.clip(_TRIAL_COLUMNS / len(task.few.fitted), 256, 400))
+    return int(np.clip(task.work.share * _TRIAL_COLUMNS / len(task.few.fitted), 256, 400))
 
 
 def try_sparse(task: Task, found: Found) -> Score:
     """Binning on few rows, with the factor and ridge of the least held-out error."""
-    first = _first_factor(len(task.few.fitted), task.batch("laplacian"))
+    first = _first_factor(len(task.few.fitted), task.batch_size("laplacian"))
     return _search_grids(
         task, "basis", task.few, found, _trial_grids(task), _FIRST_RIDGE, first, 2.0, 4
     )[0]
@@ -140,7 +144,7 @@ def try_sparse(task: Task, found: Found) -> Score:
 def _search_grids(
     task: Task,
     stage: str,
-    data: Rows,
+    data: HeldOut,
     found: Found,
     count: int,
     near: float,
@@ -207,7 +211,7 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
         return Limit(task.asked, f"{task.asked} components were asked for")
     outputs = task.targets.shape[1]
     table = _SECONDS + _SECONDS_AN_ENTRY * task.counted * task.n_inputs
-    seconds = share * (task.settings.seconds or table)
+    seconds = share * (task.learned.seconds or task.work.share * table)
     entries = seconds * _SPEED
     if sparse:
         cost = task.counted * (_BIN_COST * (1 + 0.5 * (outputs - 1)) + task.n_inputs / 8)
@@ -217,7 +221,7 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
         half = 1.0 / (2.0 * _GRAM_COST)
         count = int(math.sqrt(half**2 + entries / (task.counted * _GRAM_COST)) - half)
         # A fit by the Gram holds six arrays of its size.
-        most = min(MOST_COLUMNS, task.counted // 2, int(math.sqrt(task.memory / 50.0)))
+        most = min(MOST_COLUMNS, task.counted // 2, int(math.sqrt(task.request.memory / 50.0)))
         # Cosine and sine come together.
         count, most = count - count % 2, most - most % 2
     what = "grids" if sparse else "features"
@@ -246,7 +250,8 @@ def again(task: Task, candidate: Candidate) -> Candidate:
     if candidate.sparse:
         return _sparse_again(task, candidate)
     size, score, found = len(task.data.fitted), candidate.score, candidate.found
-    count = int(math.sqrt((_WIDE_PRODUCTS if task.wide else _AGAIN_PRODUCTS) / size))
+    products = task.work.share * (_WIDE_PRODUCTS if task.wide else _AGAIN_PRODUCTS)
+    count = int(math.sqrt(products / size))
     count = min(max(count, score.components), candidate.limit.components)
     mapped = found.warp.times(score.factor)
     frozen = _frozen(task, found.basis(sparse=False), mapped, count)
@@ -261,7 +266,7 @@ def _sparse_again(task: Task, candidate: Candidate) -> Candidate:
     """`again` for bins; with many more rows than before, the factor is looked for again too."""
     size, tried = len(task.data.fitted), len(task.few.fitted)
     score, found = candidate.score, candidate.found
-    count = min(_MANY_GRIDS, int(_AGAIN_GRIDS / (size * task.targets.shape[1])))
+    count = min(_MANY_GRIDS, int(task.work.share * _AGAIN_GRIDS / (size * task.targets.shape[1])))
     count = min(max(count, _fewest(True)), candidate.limit.components)
     first, _ = grown(score, tried, size)
     most = 3 if size > _MORE * tried else 1
@@ -276,7 +281,7 @@ def ridge_for(task: Task, candidate: Candidate, basis: Basis, count: int) -> flo
     features want a weaker one, and so do classes than their squared error."""
     score, found = candidate.score, candidate.found
     # It holds the Gram in float64 and copies of it.
-    count = min(count, int(math.sqrt(task.memory / 50.0)))
+    count = min(count, int(math.sqrt(task.request.memory / 50.0)))
     if count <= _MORE * score.components and not task.classes:
         return score.ridge
     frozen = _frozen(task, basis, found.warp.times(score.factor), count)

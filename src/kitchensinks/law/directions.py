@@ -19,9 +19,9 @@ from kitchensinks.features.bases import Basis, Draw, Fourier
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.law.maps import Found, mapped
-from kitchensinks.law.scales import Law
+from kitchensinks.law.scales import Scales
 from kitchensinks.law.task import Task
-from kitchensinks.law.trials import Rows, dense_fit
+from kitchensinks.law.trials import HeldOut, dense_fit
 from kitchensinks.problem.losses import Array
 from kitchensinks.tables import block_slices
 
@@ -77,7 +77,7 @@ def _by_differences(draw: Draw, weights: Array, rows: Any, own: Array) -> Floats
         scores = scores.reshape(-1, 2, n_inputs, weights.shape[1])
         slopes = (scores[:, 0] - scores[:, 1]) / (2.0 * _STEP)
         total += np.einsum("i,ijo,iko->jk", own[part], slopes, slopes, optimize=True)
-    return total / own.sum()
+    return np.asarray(total / own.sum())
 
 
 def directions(products: Floats, rank: int | None) -> Floats:
@@ -93,11 +93,11 @@ def directions(products: Floats, rank: int | None) -> Floats:
         return np.eye(len(values), rank)
     left = 1.0 - np.cumsum(values) / values.sum()
     rank = min(rank, 1 + int(np.count_nonzero(left > _LEFT_OUT)))
-    return vectors[:, :rank] * np.sqrt(values[:rank] / values[0])
+    return np.asarray(vectors[:, :rank] * np.sqrt(values[:rank] / values[0]))
 
 
 def learn_directions(
-    data: Rows, warp: Warp, basis: Basis, count: int, seed: int, rounds: int, rank: int | None
+    data: HeldOut, warp: Warp, basis: Basis, count: int, seed: int, rounds: int, rank: int | None
 ) -> tuple[Warp, list[float]]:
     """The map of the round with the least held-out error, and the errors of all rounds.
 
@@ -138,10 +138,10 @@ def learn_directions(
 
 
 def by_gradients(task: Task, short: Found, basis: Basis | None) -> Found:
-    """Scales or directions (`Adapt.rank`) from the gradients of fitted functions of a basis."""
+    """Scales or directions (`Learned.rank`) from the gradients of fitted functions of a basis."""
     own = Fourier(kernel=short.kernel) if basis is None else basis
-    rounds = max(1, task.settings.steps // 7)
-    return _along_slopes(task, short.kernel, short.map, own, rounds, task.settings.rank)
+    rounds = max(1, task.work.steps // 7)
+    return _along_slopes(task, short.kernel, short.map, own, rounds, task.learned.rank)
 
 
 def turned(task: Task, names: tuple[str, ...]) -> list[Found]:
@@ -170,7 +170,8 @@ def turned(task: Task, names: tuple[str, ...]) -> list[Found]:
 def _along_slopes(
     task: Task, kernel: str, name: str, basis: Basis, rounds: int, rank: int | None
 ) -> Found:
-    data = replace(task.data, fitted=task.data.fitted[:_FITTED_ROWS])
+    most = int(task.work.share * _FITTED_ROWS)
+    data = replace(task.data, fitted=task.data.fitted[:most])
     plain = mapped(task, name)
     learned, errors = learn_directions(data, plain, basis, _COLUMNS, task.seed, rounds, rank)
     for k, error in enumerate(errors):
@@ -185,5 +186,5 @@ def _found(task: Task, kernel: str, name: str, learned: Warp, errors: list[float
     resolved = Fourier(kernel=kernel).resolve(learned.apply(task.sample[:2000], np.float64))
     gamma = float(np.asarray(resolved.gamma))
     unit = gamma if kernel == "laplacian" else math.sqrt(gamma)
-    law = Law(kernel, unit * learned.factor, math.nan, np.array(errors))
+    law = Scales(kernel, unit * learned.factor, math.nan, np.array(errors))
     return Found(kernel, name, learned.times(unit), law)

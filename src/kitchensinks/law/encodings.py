@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import short_runs
-from kitchensinks.law.record import Adapt
 from kitchensinks.law.task import POOL, Task
-from kitchensinks.numerics.words import Words
+from kitchensinks.law.values import Request
+from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Places, Text, words_of
 from kitchensinks.tables.means import NO_FOLDS, learn_means
@@ -24,9 +26,11 @@ from kitchensinks.tables.view import Rows
 
 Floats = NDArray[np.float64]
 
-# Indicators are not looked at where they would be more than this, nor with fewer rows than this.
-_MOST_COLUMNS, _FEWEST_ROWS = 500, 500
-# Errors of short runs that differ by less are no reason for more columns.
+# Indicators are not tried where the table would have more columns than this.
+_MOST_COLUMNS = 500
+# With fewer rows than this, categories become means without a trial.
+_FEWEST_ROWS = 500
+# Another encoding is taken only if the error of means exceeds its error by this factor.
 _EQUAL = 1.03
 
 
@@ -40,41 +44,54 @@ def encode(
     """The rows of a fit with their categories as numbers, in the way that suits the targets.
 
     targets (n,) or (n, outputs): labels for kind "classification", numbers for "regression".
-    Weights count as copies of a row; rows without weight change nothing. like: a recipe whose way
-    is to be taken. Means are, where no other is clearly better: they are the fewest columns.
+    Weights count as copies of a row; rows without weight change nothing. Means are the default,
+    because they add the fewest columns. like: a recipe whose encoding is taken again. Threads are
+    those of the caller.
     """
     if rows.folded is not None:
         return rows
-    texts = [e for e in rows.columns.encoders if isinstance(e, Category | Text)]
-    plain = rows.encoded(rows.columns, NO_FOLDS)
+    texts = [e.name for e in rows.columns.encoders if isinstance(e, Category | Text)]
     if not texts or targets.ndim > 1:
-        return plain
+        return rows.encoded(rows.columns, NO_FOLDS)
     coded, labels = _coded(targets, weights, kind)
-    means, folded = learn_means(rows.table, rows.columns, coded, weights, labels)
-    tried = [rows.encoded(means, folded)]
-    orders = _orders(rows.table, [e.name for e in texts])
-    if orders:
-        recipes = tuple(_placed(one, orders) for one in folded.recipes)
-        tried.append(rows.encoded(_placed(means, orders), folded._replace(recipes=recipes)))
     counted = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
-    if len(counted) >= _FEWEST_ROWS and plain.shape[1] <= _MOST_COLUMNS:
-        tried.append(plain)
+    many = len(counted) >= _FEWEST_ROWS
+    tried = _ways(rows, texts, coded, weights, labels, many)
     if like is not None:
         return next((one for one in tried if _kinds(one.columns) == _kinds(like)), tried[0])
-    constant = not np.ptp(coded[counted], axis=0).any()
-    if len(counted) < _FEWEST_ROWS or len(tried) == 1 or constant:
+    if len(tried) == 1 or not many or not np.ptp(coded[counted], axis=0).any():
         return tried[0]
     if len(counted) > POOL:
-        counted = np.sort(counted[Words(0, 0, stream=9).permutation(len(counted))[:POOL]])
+        order = Words(0, 0, Stream.ENCODING_SAMPLE).permutation(len(counted))
+        counted = np.sort(counted[order[:POOL]])
     own = None if weights is None else weights[counted]
+    request = Request(seed=0, classes=kind == "classification")
     errors = []
-    classes = kind == "classification"
     for one in tried:
-        task = Task(
-            one[counted], coded[counted], own, 0, Adapt(), lambda text: None, classes=classes
-        )
+        task = Task(Batch(one[counted], coded[counted], own), request, Learned())
         errors.append(short_runs(task, "laplacian", ("squash",))[0][0])
     return tried[0 if errors[0] <= _EQUAL * min(errors) else int(np.argmin(errors))]
+
+
+def _ways(
+    rows: Rows,
+    texts: list[str],
+    coded: Floats,
+    weights: Floats | None,
+    labels: tuple[str, ...],
+    many: bool,
+) -> list[Rows]:
+    """The rows with categories as means, as places where they have an order, and as indicators
+    where there are many rows and few enough indicators."""
+    means, folded = learn_means(rows.table, rows.columns, coded, weights, labels)
+    ways = [rows.encoded(means, folded)]
+    orders = _orders(rows.table, texts)
+    if orders:
+        recipes = tuple(_placed(one, orders) for one in folded.recipes)
+        ways.append(rows.encoded(_placed(means, orders), folded._replace(recipes=recipes)))
+    if many and rows.columns.width <= _MOST_COLUMNS:
+        ways.append(rows.encoded(rows.columns, NO_FOLDS))
+    return ways
 
 
 def _kinds(columns: Columns) -> list[type]:

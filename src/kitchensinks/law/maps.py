@@ -1,17 +1,15 @@
 """Maps of the columns and the scales learned on them: the law of one kernel."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numba import get_num_threads
 from scipy.spatial.distance import pdist
 
 from kitchensinks.features.bases import Basis, Binning, Fourier
-from kitchensinks.features.scaling import Warp, warp
-from kitchensinks.law.scales import Law, learn_scales
+from kitchensinks.features.scaling import Warp, identity, warp
+from kitchensinks.law.scales import Scales, learn_scales
 from kitchensinks.law.task import Task
-from kitchensinks.numerics.threads import single_blas
+from kitchensinks.numerics.threads import in_order, single_blas
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
 
 # Short runs that compare maps.
@@ -25,6 +23,10 @@ _MAPS: dict[str, tuple[int, bool]] = {
     "mix": (MIX, False),
     "common": (LINEAR, True),
 }
+# Maps that are tried on wide tables (True) and on others.
+_TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "common", "mix")}
+# The one map of columns that are not to be standardised.
+_AS_IS = "as is"
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Found:
     kernel: str
     map: str
     warp: Warp
-    law: Law
+    law: Scales
 
     def basis(self, sparse: bool) -> Basis:
         if sparse:
@@ -44,13 +46,25 @@ class Found:
         return Fourier(kernel=self.kernel, gamma=1.0)
 
 
+def tried_maps(task: Task) -> tuple[str, ...]:
+    """The maps that are compared."""
+    return _TRIED[task.wide] if task.request.standardize else (_AS_IS,)
+
+
+def allowed(task: Task, *names: str) -> tuple[str, ...]:
+    """These maps, each once, or the columns as they come where they must stay so."""
+    return tuple(dict.fromkeys(names)) if task.request.standardize else (_AS_IS,)
+
+
 def mapped(task: Task, name: str) -> Warp:
     """A map of the columns with equal scales."""
+    if name == _AS_IS:
+        return identity(task.n_inputs)
     return warp(task.spread, task.sample, *_MAPS[name])
 
 
 def learn(
-    task: Task, kernel: str, name: str, steps: int, batch: int, near: Law | None = None
+    task: Task, kernel: str, name: str, steps: int, batch: int, near: Scales | None = None
 ) -> Found:
     """Scales of one kernel on one map of the columns, from equal ones or from half-way to `near`.
 
@@ -81,8 +95,7 @@ def short_runs(task: Task, kernel: str, names: tuple[str, ...]) -> list[tuple[fl
         return learn(task, kernel, name, _SHORT_STEPS, batch)
 
     scores = []
-    with single_blas(), ThreadPoolExecutor(get_num_threads()) as pool:
-        runs = list(pool.map(short, names))
+    runs = list(in_order(short, names))
     for name, found in zip(names, runs, strict=True):
         error = float(np.mean(found.law.errors[-_SHORT_STEPS // 3 :]))
         task.note("map", f"{kernel}, {name}", batch, error)
@@ -92,5 +105,5 @@ def short_runs(task: Task, kernel: str, names: tuple[str, ...]) -> list[tuple[fl
 
 def settled(task: Task, found: Found) -> Found:
     """The scales of a map by a longer run on larger batches."""
-    batch = task.batch(found.kernel)
-    return learn(task, found.kernel, found.map, task.settings.steps, batch, found.law)
+    batch = task.batch_size(found.kernel)
+    return learn(task, found.kernel, found.map, task.work.steps, batch, found.law)

@@ -39,7 +39,7 @@ _MEMORY, _SQUARE_MEMORY, _RATE = 0.8, 0.95, 0.5
 _LEAST = 1e-6
 
 
-class Law(NamedTuple):
+class Scales(NamedTuple):
     """Scales s (d,) and ridge λ of a kernel; the leave-one-out error of every step."""
 
     kernel: str
@@ -57,7 +57,7 @@ class Gradient(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Columns:
+class BatchColumns:
     """A batch column by column: numbers (d', m), and 0/1 columns (m, b) apart.
 
     |b_i − b_k| = b_i + b_k − 2·b_i·b_k: sums over pairs of 0/1 columns are matrix products.
@@ -68,7 +68,7 @@ class Columns:
     is_hot: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, rows: Narrow, is_hot: NDArray[np.bool_]) -> "Columns":
+    def of(cls, rows: Narrow, is_hot: NDArray[np.bool_]) -> "BatchColumns":
         return cls(np.ascontiguousarray(rows[:, ~is_hot].T), rows[:, is_hot], is_hot)
 
     def distances(self, scales: Floats) -> Narrow:
@@ -115,7 +115,7 @@ def gradient(
     """
     size = len(rows)
     is_hot = np.zeros(rows.shape[1], dtype=bool) if is_hot is None else is_hot
-    columns = Columns.of(rows, is_hot) if kernel == "laplacian" else None
+    columns = BatchColumns.of(rows, is_hot) if kernel == "laplacian" else None
     kept = kernel_matrix(rows, scales, columns)
     inverse = _inverse(kept, ridge)
     dual = inverse @ targets
@@ -141,7 +141,7 @@ def gradient(
     return Gradient(error, -2.0 / size * along, 2.0 / size * ridge * trace)
 
 
-def kernel_matrix(rows: Narrow, scales: Floats, columns: Columns | None) -> Narrow:
+def kernel_matrix(rows: Narrow, scales: Floats, columns: BatchColumns | None) -> Narrow:
     """K of a batch: Laplacian where the columns are given, else Gaussian.
 
     Squared distances are differences of products, so they are worked out in float64: with one row
@@ -175,7 +175,7 @@ def learn_scales(
     kernel: str = "laplacian",
     is_hot: NDArray[np.bool_] | None = None,
     ridge: float = _FIRST_RIDGE,
-) -> Law:
+) -> Scales:
     """Adam in log s and log λ from `scales`, one step for each size of batch in `sizes`.
 
     batches(step, size) gives the rows and targets of one step. The rate falls to zero over the
@@ -203,4 +203,4 @@ def learn_scales(
         if step >= 0.75 * len(sizes):
             kept.append(place)
     final = np.exp(np.mean(kept, axis=0)) if kept else np.exp(place)
-    return Law(kernel, final[:-1], float(final[-1]), np.array(errors))
+    return Scales(kernel, final[:-1], float(final[-1]), np.array(errors))

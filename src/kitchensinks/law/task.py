@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import spread_of
 from kitchensinks.features.scaling import indicators
-from kitchensinks.law.record import Adapt, Trial
-from kitchensinks.law.trials import Rows
-from kitchensinks.numerics.words import Words
+from kitchensinks.law.learned import Learned
+from kitchensinks.law.trials import HeldOut
+from kitchensinks.law.values import Request, Trial
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
+from kitchensinks.problem.targets import Batch
 from kitchensinks.tables import densify
 
 # Rows that everything but the last fit looks at, and entries of them.
 POOL, _POOL_ENTRIES = 45_000, 2**24
-# Rows of the pool that first trials are fitted to.
-_FEW = 8000
 _HELD, _HELD_SHARE, _RUNS = 5000, 0.2, 20
 # A number that no step of learning has.
 _NO_STEP = 2**20
@@ -33,25 +33,24 @@ _WIDE = 100
 
 @dataclass
 class Task:
-    """Rows (n, d), targets (n, outputs) and weights, with a pool of them in memory.
+    """Rows, targets and weights to learn a law from, with a pool of them in memory.
 
-    asked: the number of draws, where it was given; classes: the targets are above zero in the
-    column of their class (of two classes: for the second), else each output counts in units of its
-    own deviation.
+    asked is the number of draws, or None where the law decides it. The targets of numbers count in
+    units of each output's own deviation; those of classes are positive in the column of the row's
+    class (one column for two classes: positive for the second).
     """
 
-    source: Any
-    targets: Array
-    weights: Array | None
-    seed: int
-    settings: Adapt
-    progress: Callable[[str], None]
-    memory: float = 2e9
-    asked: int | None = None
-    classes: bool = False
+    given: Batch
+    request: Request
+    learned: Learned
     trials: list[Trial] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.source, self.targets, self.weights, _ = self.given
+        self.seed, self.classes = self.request.seed, self.request.classes
+        self.work = self.learned.work
+        count = self.request.n_components
+        self.asked = None if count is None or count == "auto" else int(count)
         n_rows, self.n_inputs = self.source.shape
         counted = np.arange(n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
         self.counted = len(counted)
@@ -67,11 +66,11 @@ class Task:
             spread = np.sqrt(np.average(centred**2, axis=0, weights=self.own))
             centred /= np.where(spread > 0.0, spread, 1.0)
         self.unit = float(np.average(np.sum(centred**2, axis=1), weights=self.own))
-        self.learned = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
+        self.descended = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
         self.sample = self.pool[self._sample(held)]
         self.hot = indicators(self.spread, self.sample)
         self.wide = bool(np.count_nonzero(~self.hot) > _WIDE)
-        self.data = Rows(
+        self.data = HeldOut(
             self.pool,
             centred,
             self.own,
@@ -81,7 +80,7 @@ class Task:
             self.level,
             self._labels(),
         )
-        self.few = replace(self.data, fitted=self.data.fitted[:_FEW])
+        self.few = replace(self.data, fitted=self.data.fitted[: self.work.few])
 
     def _labels(self) -> NDArray[np.int64] | None:
         """The class of each row of the pool, or None."""
@@ -90,7 +89,7 @@ class Task:
         targets = self.targets[self.places]
         if targets.shape[1] == 1:
             return (targets[:, 0] > 0).astype(np.int64)
-        return targets.argmax(axis=1)
+        return np.asarray(targets.argmax(axis=1))
 
     def _sample(self, held: int) -> NDArray[np.intp]:
         """Places in the pool of rows to learn from, as often as their weights say."""
@@ -103,27 +102,28 @@ class Task:
         ]
 
     def _random(self, step: int) -> np.random.Generator:
-        return np.random.Generator(np.random.Philox(key=[self.seed, 2**32 + step]))
+        # Blocks of the draw's stream that no draw is long enough to reach.
+        return Words(self.seed, 2**32 + step).generator()
 
-    def batch(self, kernel: str) -> int:
+    def batch_size(self, kernel: str) -> int:
         """Rows of a batch that scales are learned from: half as many do for a smooth kernel.
 
         A column that matters from one value to the next (a day, a person) shows it only where a
         batch has several rows of the same value: small tables, too, have large batches.
         """
         smooth = self.wide or kernel == "gaussian"
-        most = self.settings.batch // 2 if smooth else self.settings.batch
+        most = self.work.batch // 2 if smooth else self.work.batch
         least = min(_SMALLEST_BATCH, most)
         return min(int(np.clip(_BATCH_SHARE * self.counted, least, most)), self.largest_batch)
 
     @property
     def largest_batch(self) -> int:
         """Half of the rows to learn from, so that every batch is another one."""
-        return max(2, len(self.learned) // 2)
+        return max(2, len(self.descended) // 2)
 
     def note(self, stage: str, what: str, rows: int, error: float) -> None:
         self.trials.append(Trial(stage, what, rows, error))
-        self.progress(f"{stage}: {what}, error {error:.4f}")
+        self.request.progress(f"{stage}: {what}, error {error:.4f}")
 
     def batches(self, rows: NDArray[np.float32]) -> Callable[[int, int], Any]:
         """Batches of the mapped pool without its held-out rows: (step, size) -> rows, targets."""
@@ -136,7 +136,7 @@ class Task:
             # No row comes twice: its copy would predict it when it is left out.
             size = min(size, len(rows) if chance is None else int(np.count_nonzero(chance)))
             chosen = self._random(step).choice(len(rows), size, replace=False, p=chance)
-            targets = self.learned[chosen]
+            targets = self.descended[chosen]
             return rows[chosen], targets - targets.mean(axis=0)
 
         return batch
@@ -146,7 +146,7 @@ def _shares(weights: Array | None, places: NDArray[np.intp]) -> Array | None:
     """Weights of the pool up to one, or None where they are all the same."""
     if weights is None or not np.ptp(weights[places]):
         return None
-    return weights[places] / weights[places].max()
+    return np.asarray(weights[places] / weights[places].max())
 
 
 def _in_runs(counted: NDArray[np.intp], size: int, seed: int) -> tuple[NDArray[np.intp], int]:
@@ -157,7 +157,7 @@ def _in_runs(counted: NDArray[np.intp], size: int, seed: int) -> tuple[NDArray[n
     """
     held = min(_HELD, math.ceil(_HELD_SHARE * size))
     run = max(1, held // _RUNS)
-    words = Words(seed, 0, stream=7)
+    words = Words(seed, 0, Stream.LAW_HOLD_OUT)
     starts = words.permutation(len(counted) // run)[: held // run] * run
     first = (starts[:, None] + np.arange(run)).ravel()
     rest = np.ones(len(counted), dtype=bool)

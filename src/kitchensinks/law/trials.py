@@ -17,8 +17,9 @@ from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.numerics.bins import sum_of_bins
 from kitchensinks.numerics.products import gram_lower
 from kitchensinks.numerics.simplex import log_losses
+from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array
-from kitchensinks.solvers.binned import Bins, binned_ridge, share_bins
+from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.tables import block_slices
 
 # Ridges tried for dense features, strong to weak, and the weakest of numbers and of classes: the
@@ -40,7 +41,7 @@ _MOST_GAIN = 0.5
 
 class Score(NamedTuple):
     """What a basis reached on held-out rows: at which factor and ridge, with how many components,
-    and with half of them; losses of the classes (`Rows.losses`), or None."""
+    and with half of them; losses of the classes (`HeldOut.losses`), or None."""
 
     error: float
     half: float
@@ -65,7 +66,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rows:
+class HeldOut:
     """Rows (n, d), centred targets (n, outputs) and weights (n,) or None; `fitted`, `held`: places.
 
     unit: the targets' variance, summed over outputs; level: what they were centred by, (outputs,);
@@ -99,7 +100,8 @@ class Rows:
             scores = np.hstack([-scores, scores])
         own = self.weights_of(self.held)
         own = np.ones(len(scores)) if own is None else own
-        return log_losses(scores, self.labels[self.held], own) * (own / own.sum())
+        losses: Array = log_losses(scores, self.labels[self.held], own)
+        return np.asarray(losses * (own / own.sum()))
 
     def weights_of(self, places: np.ndarray) -> Array | None:
         return None if self.weights is None else self.weights[places]
@@ -129,7 +131,7 @@ class DenseFit(NamedTuple):
 
 
 def dense_fit(
-    data: Rows, frozen: Frozen, near: float | None = None, by_classes: bool = False
+    data: HeldOut, frozen: Frozen, near: float | None = None, by_classes: bool = False
 ) -> DenseFit:
     """A ridge fit on dense features of the fitted rows.
 
@@ -146,7 +148,7 @@ def dense_fit(
     strongest = _STRONGEST * len(data.fitted)
 
     def scores(weights: Array) -> Array:
-        return held[:, : len(weights)] @ weights.astype(held.dtype) + level
+        return np.asarray(held[:, : len(weights)] @ weights.astype(held.dtype) + level)
 
     def solve(ridge: float, size: int) -> Array | None:
         """Weights of the first `size` features, each as much larger."""
@@ -194,7 +196,7 @@ def dense_fit(
     return DenseFit(data.error(whole), part, data.losses(whole), best, frozen, weights, mean, level)
 
 
-def _sums(data: Rows, frozen: Frozen, shares: Array, level: Array) -> tuple[Array, Array, Array]:
+def _sums(data: HeldOut, frozen: Frozen, shares: Array, level: Array) -> tuple[Array, Array, Array]:
     """Gram (its lower triangle), cross-products and mean of the features of the fitted rows, about
     their mean."""
     size = frozen.n_columns
@@ -246,7 +248,7 @@ class GridFits:
     and from the weights of another ridge the first step would already seem to settle it.
     """
 
-    def __init__(self, data: Rows, warp: Warp, count: int, seed: int) -> None:
+    def __init__(self, data: HeldOut, warp: Warp, count: int, seed: int) -> None:
         self.data = data
         places = np.concatenate([data.fitted, data.held])
         rows = np.asarray(warp.apply(data.rows[places], np.float32))
@@ -260,18 +262,13 @@ class GridFits:
             columns[g] = numbers[:size] + np.int32(offsets[g])
             self.held[g] = numbers[size:] + np.int32(offsets[g])
             offsets[g + 1] = offsets[g] + len(found)
-        self._set(Bins(columns, offsets, 1.0 / math.sqrt(count)))
-
-    def _set(self, bins: Bins) -> None:
-        self.bins = bins
-        self.shared = share_bins(bins, np.ones(bins.columns.shape[1], dtype=bool))
+        self.bins = Bins(columns, offsets, 1.0 / math.sqrt(count))
 
     def first(self, count: int) -> "GridFits":
         """The same with the first grids alone: nothing is hashed again."""
         part = copy.copy(self)
-        bins = self.bins
         part.held = self.held[:count]
-        part._set(Bins(bins.columns[:count], bins.offsets[: count + 1], 1.0 / math.sqrt(count)))
+        part.bins = self.bins.first(count, 1.0 / math.sqrt(count))
         return part
 
     def error(self, ridge: float, targets: Array | None = None) -> tuple[float, Array | None]:
@@ -281,8 +278,7 @@ class GridFits:
         own = data.weights_of(data.fitted)
         shares = np.full(size, 1.0 / size) if own is None else own / own.sum()
         solution = binned_ridge(
-            self.shared,
-            self.bins.n_columns,
+            self.bins,
             targets[data.fitted],
             shares,
             ridge / size,

@@ -7,6 +7,7 @@ of BLAS and of compiled loops, never wait for each other.
 
 import functools
 import numbers
+import os
 import threading
 import types
 from collections import deque
@@ -24,6 +25,45 @@ Loop = Callable[..., Any]
 
 # Held by the one compiled loop that uses all threads.
 _POOL = threading.Lock()
+# Held while the threads of compiled loops are started.
+_STARTING = threading.Lock()
+# What OpenMP reads to know whether threads without work spin or sleep.
+_POLICY = "OMP_WAIT_POLICY"
+
+
+@functools.cache
+def _start_loops() -> None:
+    """Start the threads of compiled loops, so that they sleep when they have nothing to do.
+
+    Spinning, they would take the cores from the matrix products that come next. OpenMP reads the
+    policy only once, when it starts; the environment is then put back. A policy that the user has
+    set stays in force.
+    """
+    with _STARTING:
+        given = os.environ.get(_POLICY)
+        os.environ[_POLICY] = given or "PASSIVE"
+        try:
+            numba.get_num_threads()
+        finally:
+            if given is None:
+                del os.environ[_POLICY]
+
+
+def _loop_count() -> int:
+    """Threads that compiled loops of this thread may use."""
+    _start_loops()
+    return int(numba.get_num_threads())
+
+
+@contextmanager
+def loop_threads(count: int) -> Iterator[None]:
+    """Use `count` threads in the compiled loops of this thread, and put things back."""
+    before = _loop_count()
+    numba.set_num_threads(min(count, int(numba.config.NUMBA_NUM_THREADS)))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 def looped(**options: Any) -> Callable[[Loop], Loop]:
@@ -44,7 +84,7 @@ def looped(**options: Any) -> Callable[[Loop], Loop]:
 
         @functools.wraps(function)
         def call(*arguments: Any) -> Any:
-            if numba.get_num_threads() == 1 or not _POOL.acquire(blocking=False):
+            if _loop_count() == 1 or not _POOL.acquire(blocking=False):
                 return alone(*arguments)
             try:
                 return together(*arguments)
@@ -121,7 +161,7 @@ def single_blas() -> AbstractContextManager[None]:
 
 def thread_count() -> int:
     """Threads that BLAS and compiled loops may both use."""
-    return max(1, min(int(numba.get_num_threads()), blas_threads.allowed()))
+    return max(1, min(_loop_count(), blas_threads.allowed()))
 
 
 @contextmanager
@@ -135,13 +175,8 @@ def threads(n_jobs: int | None) -> Iterator[None]:
         return
     most = int(numba.config.NUMBA_NUM_THREADS)
     count = n_jobs if n_jobs > 0 else max(1, most + 1 + n_jobs)
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(count, most))
-    try:
-        with blas_threads(count):
-            yield
-    finally:
-        numba.set_num_threads(before)
+    with loop_threads(count), blas_threads(count):
+        yield
 
 
 def check_jobs(n_jobs: Any) -> None:

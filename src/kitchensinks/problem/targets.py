@@ -35,8 +35,8 @@ class Batch(NamedTuple):
 
     rows: Any
     targets: Array
-    weights: Array | None
-    one: Array | None
+    weights: Array | None = None
+    one: Array | None = None
 
     def part(self, rows: Any) -> "Batch":
         """Some of the rows: a slice, a mask or places."""

@@ -9,8 +9,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from kitchensinks.numerics.words import Words
-
 # What to do about the errors that scikit-learn's checks raise, by what they say.
 _ADVICE = {
     "contains NaN": "Fill in or drop missing values first (sklearn.impute.SimpleImputer).",
@@ -32,10 +30,6 @@ _TABLES = (
     "hold text and missing values."
 )
 _FOR_TABLES = ("contains NaN", "could not convert")
-
-# Entries of a sample of very wide rows, but never fewer rows than this.
-_SAMPLE_ENTRIES = 2**24
-_FEWEST_SAMPLED = 100
 
 
 def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
@@ -114,20 +108,3 @@ def block_slices(n_rows: int, block_rows: int) -> Iterator[slice]:
     """Slices that cut n_rows into consecutive blocks of at most block_rows."""
     for start in range(0, n_rows, max(1, block_rows)):
         yield slice(start, min(start + block_rows, n_rows))
-
-
-def subsample(
-    rows: Any, weights: np.ndarray | None, limit: int, seed: int
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """At most `limit` rows of positive weight, chosen by the seed, as a dense array.
-
-    All of them in their order where there are no more than `limit`; fewer of very wide rows,
-    so that the sample fits into memory.
-    """
-    limit = min(limit, max(_FEWEST_SAMPLED, _SAMPLE_ENTRIES // rows.shape[1]))
-    kept = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
-    if len(kept) > limit:
-        order = Words(seed, 0, stream=1).permutation(len(kept))
-        kept = np.sort(kept[order[:limit]])
-    sample = rows[kept] if len(kept) < rows.shape[0] else rows
-    return densify(sample), None if weights is None else weights[kept]

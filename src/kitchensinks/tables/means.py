@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Encoder, Means, Text, words_of
 from kitchensinks.tables.table import Table
@@ -42,7 +42,7 @@ NO_FOLDS = Folds((), np.zeros(0, dtype=np.int8))
 
 def fold_of(places: NDArray[np.int64]) -> NDArray[np.int64]:
     """The fold of each row, by its number: of five neighbours each is in another, at random."""
-    run = (places // FOLDS).astype(np.uint64) + Words(0, 0, stream=8).raw(1)
+    run = (places // FOLDS).astype(np.uint64) + Words(0, 0, Stream.TARGET_FOLDS).raw(1)
     run *= np.uint64(0x9E3779B97F4A7C15)
     run ^= run >> np.uint64(32)
     run *= np.uint64(0xBF58476D1CE4E5B9)
@@ -114,32 +114,26 @@ def learn_means(
     Rows without weight are passed over when rows are numbered: it is as if they were not there.
     """
     names = [e.name for e in columns.encoders if isinstance(e, Category | Text)]
-    if weights is not None:
-        positive = weights[weights > 0]
-        weights = weights / max(positive.min(), 0.01 * positive.mean())
-    centre = np.average(targets, axis=0, weights=weights)
+    if weights is None:
+        weights = np.ones(len(targets))
+    counted = np.flatnonzero(weights > 0)
+    copies = weights / max(weights[counted].min(), 0.01 * weights[counted].mean())
+    centre = np.average(targets, axis=0, weights=copies)
     n_sums = 1 + 2 * len(centre)
     tallies = {name: Tally.empty(n_sums) for name in names}
-    counted = np.arange(len(targets)) if weights is None else np.flatnonzero(weights > 0)
     own_fold = np.zeros(len(targets), dtype=np.int8)
     own_fold[counted] = fold_of(np.arange(len(counted)))
     total, done = np.zeros((FOLDS, n_sums)), 0
     for batch in table.batches(names):
-        places = np.arange(done, done + batch.num_rows)
-        done += batch.num_rows
-        if weights is not None:
-            places = places[weights[places] > 0]
-        own = np.ones((len(places), 1)) if weights is None else weights[places, None]
-        centred = targets[places] - centre
-        terms, fold = (
-            np.hstack([own, own * centred, own * centred**2]),
-            own_fold[places].astype(np.int64),
-        )
+        kept = np.flatnonzero(weights[done : done + batch.num_rows] > 0)
+        places, done = done + kept, done + batch.num_rows
+        own, centred = copies[places, None], targets[places] - centre
+        terms = np.hstack([own, own * centred, own * centred**2])
+        fold = own_fold[places].astype(np.int64)
         for k in range(n_sums):
             total[:, k] += np.bincount(fold, terms[:, k], FOLDS)
-        batch = batch.take(places - (done - batch.num_rows))
         for name, tally in tallies.items():
-            tally.add(words_of(batch.column(name)), fold, terms)
+            tally.add(words_of(batch.column(name).take(kept)), fold, terms)
     recipes = []
     for out in (None, *range(FOLDS)):
         rest = [k for k in range(FOLDS) if k != out]

@@ -231,7 +231,7 @@ def test_unknown_lengths_are_computed(rows, values):
     [
         ({"basis": ks.Binning()}, "dense features"),
         ({"n_components": "auto"}, "need a number"),
-        ({"selection": ks.Reweighted()}, "selection=None"),
+        ({"basis": ks.Reweighted()}, "dense features"),
         ({"solver": "stochastic"}, "solver='stochastic'"),
     ],
 )

@@ -100,7 +100,7 @@ def test_names_of_bins_are_stable():
 
 
 def test_bins_found_while_they_are_tabulated_are_those_found_afterwards():
-    theta, columns = DRAW.basis.tabulate_and_find(DRAW.theta, ROWS)
+    theta, columns = DRAW.basis.tabulate_with_bins(DRAW.theta, ROWS)
     known = DRAW.tabulate([ROWS])
     assert theta["table"] == known.theta["table"]
-    np.testing.assert_array_equal(columns, known.basis.find(known.theta, ROWS))
+    np.testing.assert_array_equal(columns, known.bins(ROWS))

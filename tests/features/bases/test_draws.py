@@ -13,7 +13,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 import kitchensinks as ks
-from tests.catalogue import BASES, extreme_and_random_rows, name_of
+from tests.catalogue import BASES, drawn, extreme_and_random_rows, name_of
 
 ROW = np.array([[0.5, -1.25, 2.0]])
 TABLE = np.linspace(-1, 3, 30).reshape(3, 10)
@@ -123,7 +123,7 @@ def dense(features):
 @given(cuts=st.lists(st.integers(0, 11), max_size=4))
 def test_row_blocks_do_not_matter(basis, cuts):
     rows = extreme_and_random_rows()
-    draw = basis.draw(3, 4, 70).tabulate([rows])
+    draw = drawn(basis, rows, 3, 70)
     whole = dense(draw.features(rows))
     edges = [0, *sorted(cuts), len(rows)]
     parts = [rows[low:high] for low, high in pairwise(edges)]
@@ -136,7 +136,7 @@ def test_threads_do_not_matter(basis):
     rows = np.vstack([extreme_and_random_rows()] * 5)
 
     def features():
-        return dense(basis.draw(3, 4, 300).tabulate([rows]).features(rows))
+        return dense(drawn(basis, rows, 3, 300).features(rows))
 
     several = features()
     before = numba.get_num_threads()
@@ -152,7 +152,7 @@ def test_threads_do_not_matter(basis):
 @every_basis
 def test_sparse_rows_give_the_same_features(basis):
     rows = np.where(extreme_and_random_rows() > 0, extreme_and_random_rows(), 0)
-    draw = basis.draw(3, 4, 70).tabulate([rows])
+    draw = drawn(basis, rows, 3, 70)
     for kind in (sparse.csr_matrix, sparse.csr_array):
         thin = dense(draw.features(kind(rows)))
         np.testing.assert_allclose(thin, dense(draw.features(rows)), rtol=1e-9, atol=1e-9)
@@ -161,7 +161,7 @@ def test_sparse_rows_give_the_same_features(basis):
 @every_basis
 def test_rows_of_any_layout(basis):
     rows = np.vstack([extreme_and_random_rows()] * 2)
-    draw = basis.draw(3, 4, 30).tabulate([rows])
+    draw = drawn(basis, rows, 3, 30)
     expected = dense(draw.features(rows))
     fixed = rows.copy()
     fixed.flags.writeable = False
@@ -173,15 +173,15 @@ def test_rows_of_any_layout(basis):
 @every_basis
 def test_no_rows(basis):
     rows = extreme_and_random_rows()
-    draw = basis.draw(3, 4, 30).tabulate([rows])
+    draw = drawn(basis, rows, 3, 30)
     assert draw.features(rows[:0]).shape == (0, draw.n_columns)
 
 
 @every_basis
 def test_names_and_columns_agree(basis):
     rows = extreme_and_random_rows()
-    draw = basis.draw(3, 4, 30).tabulate([rows])
-    names = basis.names(draw.theta, draw.n_components)
+    draw = drawn(basis, rows, 3, 30)
+    names = draw.basis.names(draw.theta, draw.n_components)
     assert len(names) == len(set(names)) == draw.n_columns == draw.features(rows).shape[1]
     assert draw.offsets[-1] == draw.n_columns
     assert len(draw.offsets) == 31
@@ -191,9 +191,9 @@ def test_names_and_columns_agree(basis):
 @every_basis
 def test_clone_and_pickle_keep_the_draw(basis):
     rows = extreme_and_random_rows()
-    draw = basis.draw(3, 4, 30).tabulate([rows])
+    draw = drawn(basis, rows, 3, 30)
     expected = dense(draw.features(rows))
-    again = clone(basis).draw(3, 4, 30).tabulate([rows])
+    again = drawn(clone(basis), rows, 3, 30)
     np.testing.assert_array_equal(dense(again.features(rows)), expected)
     np.testing.assert_array_equal(dense(pickle.loads(pickle.dumps(draw)).features(rows)), expected)
 
@@ -201,11 +201,11 @@ def test_clone_and_pickle_keep_the_draw(basis):
 @every_basis
 def test_change_of_dtype(basis):
     rows = extreme_and_random_rows()[:10]
-    draw = basis.draw(3, 4, 64).tabulate([rows])
+    draw = drawn(basis, rows, 3, 64)
     narrow = draw.astype(np.float32)
     features = narrow.features(rows)
     assert features.dtype == np.float32
-    direct = basis.draw(3, 4, 64, np.float32).tabulate([rows]).features(rows)
+    direct = drawn(basis, rows, 3, 64, np.float32).features(rows)
     np.testing.assert_array_equal(dense(features), dense(direct))
 
 

@@ -27,13 +27,13 @@ from kitchensinks.estimators.cluster.recipe import Recipe, Score, small_copy
 from kitchensinks.estimators.cluster.squared import fit_squared
 from kitchensinks.estimators.cluster.vectors import RowVectors
 from kitchensinks.estimators.resume import parameters_of
-from kitchensinks.estimators.transform import seed_of
 from kitchensinks.execution.cluster import delayed, tree
 from kitchensinks.execution.lazily import lazily
 from kitchensinks.execution.partitions import Partitions, Schema, whole_rows
 from kitchensinks.fitting.blockwise import Descent, takes_blocks
 from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.fitting.space import gram_bytes
+from kitchensinks.state import seed_of
 from kitchensinks.tables.memory import memory_budget
 
 # Rows, and entries of them, that calibrate probabilities of squared loss.
@@ -126,11 +126,10 @@ def score_partitions(estimator: Any, X: Any, y: Any, sample_weight: Any = None) 
 def _check_possible(estimator: Any) -> None:
     learned = wanted(estimator) is not None
     basis = plain_basis(estimator)
-    dense = "a basis with dense features, such as ks.Fourier()"
+    dense = "a basis with dense features that a seed draws, such as ks.Fourier()"
     refused = [
-        (basis.sparse, f"basis={basis!r}", dense),
+        (basis.learns_draw, f"basis={basis!r}", dense),
         (estimator.n_components == "auto" and not learned, "n_components='auto'", "a number"),
-        (estimator.selection is not None, "selection", "selection=None"),
         (
             estimator.solver in ("conjugate", "stochastic"),
             f"solver={estimator.solver!r}",

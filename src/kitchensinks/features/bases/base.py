@@ -1,25 +1,36 @@
-"""What a random basis is, and what a draw of it is."""
+"""What a random basis is."""
 
 import math
 import numbers
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from kitchensinks.numerics.elementwise import affine
+from kitchensinks.features.bases.draw import (
+    Arrays,
+    Draw,
+    Floats,
+    Graph,
+    Products,
+    Scorer,
+    Theta,
+    cast,
+    sample_blocks,
+)
+from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
 from kitchensinks.numerics.words import Words, check_seed
-from kitchensinks.tables import check_size, densify, describe, numeric_rows, numeric_weights
+from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
 
-Floats = NDArray[np.float64]
-Theta = dict[str, Any]
+if TYPE_CHECKING:
+    from kitchensinks.features.scaling import Scaler
 
 # Draws of one block where a basis has no block of its own.
 BLOCK = 256
+# Entries of the rows, or of their bins, that are looked at together to tabulate bins.
+_TABULATED_ENTRIES = 2**22
 
 
 class Basis(BaseEstimator):
@@ -32,15 +43,25 @@ class Basis(BaseEstimator):
     - ``features(theta, rows)``: φ(x; θ), unscaled, one column (or more) a draw;
     - ``bound``: sup |φ|, which may be infinite;
     - ``exact_kernel(rows, others)``: k(x, z) = E φ(x; θ)φ(z; θ);
-    - ``check()``: an error for parameters that make no sense.
+    - ``check()``: an error for parameters that make no sense;
+    - where it has one, ``onnx(graph, draw, rows)``: the features as nodes of an ONNX graph.
 
     What depends on the data (a bandwidth by heuristic, quantile thresholds) is
     resolved first: ``basis.resolve(rows)`` returns a basis that does not depend on
     it any more, and kernels and draws are of a resolved basis.
+
+    The attributes below say what the rest of the library needs to know of a basis; nothing else
+    asks for its class.
     """
 
     sparse: bool = False
-    """Whether features come as a sparse CSR array."""
+    """Whether features come as a sparse CSR array, whose columns are learned from rows."""
+
+    binned: bool = False
+    """Whether a row has at most one feature, a one, in each draw: ``bins`` says which."""
+
+    selects: bool = False
+    """Whether rows decide which draws are taken. The first K' of K features are then no draw."""
 
     features_per_draw: int = 1
     """How many features one draw of θ averages: 2 for cosine and sine of one frequency."""
@@ -50,6 +71,29 @@ class Basis(BaseEstimator):
 
     keeps_float64: bool = False
     """Whether θ stays in float64 whatever the dtype of the rows."""
+
+    rescales: bool = True
+    """Whether learned scales of the columns change the features as a bandwidth would."""
+
+    fast_products: bool = False
+    """Whether ``products`` makes sums over rows faster than the features themselves do."""
+
+    @property
+    def metric(self) -> Literal["laplacian", "gaussian"]:
+        """The kernel whose learned column scales suit the basis: "laplacian" for distances that
+        add up column by column, ‖x − z‖₁, and "gaussian" for ‖x − z‖₂."""
+        return "gaussian"
+
+    @property
+    def open_bandwidth(self) -> bool:
+        """Whether ``gamma`` is still open and the kernel is that of ``metric``: learned column
+        scales then take the place of gamma, which becomes 1."""
+        return False
+
+    @property
+    def learns_draw(self) -> bool:
+        """Whether the draw depends on rows beyond the resolved parameters: see ``learn_draw``."""
+        return self.sparse or self.selects
 
     @property
     def bound(self) -> float:
@@ -78,7 +122,7 @@ class Basis(BaseEstimator):
         """The parameter that still depends on the data, as ``name='value'``, or None."""
         return None
 
-    def settle(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
+    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         """The resolved values of the parameters that depend on the (few) rows given."""
         return {}
 
@@ -96,7 +140,7 @@ class Basis(BaseEstimator):
         if weights is not None:
             weights = numeric_weights(weights, len(rows))
         resolved: Self = clone(self)
-        resolved.set_params(**self.settle(rows, weights))
+        resolved.set_params(**self.learn_parameters(rows, weights))
         return resolved
 
     def require_resolved(self) -> None:
@@ -140,7 +184,7 @@ class Basis(BaseEstimator):
         n_components: int,
         dtype: DTypeLike = np.float64,
         start: int = 0,
-    ) -> "Draw":
+    ) -> Draw:
         """Draws start, …, n_components − 1 of θ: a pure function of the seed.
 
         The first K' of K draws are the K'-draw, so `start` lets anyone redraw a
@@ -163,13 +207,51 @@ class Basis(BaseEstimator):
             stop,
         )
 
+    def learn_draw(
+        self,
+        draw: Draw,
+        rows: Any,
+        weights: Floats | None = None,
+        scaler: "Scaler | None" = None,
+    ) -> Draw:
+        """The draw with what these rows (n, d) of weights (n,) decide: the bins that they occupy,
+        or which draws are taken. Rows go through the scaler first.
+        """
+        if not self.sparse:
+            return draw
+        widest = max(draw.n_inputs, draw.n_components)
+
+        def blocks() -> Iterator[Any]:
+            for part in block_slices(rows.shape[0], max(1, _TABULATED_ENTRIES // widest)):
+                own = rows[part] if weights is None else rows[part][weights[part] > 0]
+                yield own if scaler is None else scaler.apply(own, draw.dtype)
+
+        return draw.tabulate(blocks())
+
+    def pack(self, draw: Draw) -> Arrays:
+        """What a draw has learned from rows, as arrays that a file can hold."""
+        return {}
+
+    def unpack(self, draw: Draw, arrays: Arrays) -> Draw:
+        """The draw of the seed, with what ``pack`` has stored."""
+        return draw
+
     def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
-        """θ with whatever columns have to be learned from rows (the bins of a grid)."""
+        """θ with the columns that have to be learned from rows (the bins of a grid)."""
         return theta
+
+    def tabulate_with_bins(self, theta: Theta, rows: Any) -> tuple[Theta, NDArray[Any]]:
+        """`tabulate` and `bins` of all rows at once, for a binned basis."""
+        theta = self.tabulate(theta, [rows])
+        return theta, self.bins(theta, rows)
 
     def merge(self, theta: Theta, other: Theta) -> Theta:
         """θ with the columns that either has learned, each from blocks of its own."""
         return theta
+
+    def bins(self, theta: Theta, rows: Any) -> NDArray[Any]:
+        """The column of each row in each draw, (draws, n), −1 for none: of binned bases."""
+        raise TypeError(f"{type(self).__name__} has no bins.")
 
     def groups(self, theta: Theta, blocks: Iterable[Any]) -> NDArray[np.int64] | None:
         """A label for each draw: equal ones are the same function on all these rows.
@@ -178,16 +260,16 @@ class Basis(BaseEstimator):
         """
         return None
 
-    def products(self, theta: Theta, rows: Any, targets: Floats) -> "Products | None":
+    def products(self, theta: Theta, rows: Any, targets: Floats) -> Products | None:
         """Sums over rows (n, d) of equal weight and their targets (n, outputs), made faster than
         from the features; None where features have to be made."""
         return None
 
-    def scorer(self, theta: Theta, weights: NDArray[Any]) -> "Scorer":
+    def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
         """The function rows ↦ φ(x)·weights; weights (columns, outputs)."""
         return lambda rows: self.features(theta, rows) @ weights
 
-    def slopes(self, theta: Theta, rows: Any) -> "tuple[NDArray[Any], NDArray[Any]] | None":
+    def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """φ' of every column along the direction of its draw, (n, columns), and the directions
         (draws, d), for a basis of functions of ω·x; None for others."""
         return None
@@ -196,225 +278,43 @@ class Basis(BaseEstimator):
         """Number of columns of each draw, shape (n_draws,)."""
         return np.full(n_draws, self.features_per_draw, dtype=np.int64)
 
+    def n_columns(self, n_draws: int) -> int:
+        """Columns of the first draws of any seed, for dense bases."""
+        return n_draws * self.features_per_draw
+
     def names(self, theta: Theta, n_draws: int) -> list[str]:
         """A name for each column, for `get_feature_names_out`."""
         prefix = type(self).__name__.lower()
         return [f"{prefix}{k}" for k in range(int(self.columns(theta, n_draws).sum()))]
 
+    def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
+        """`features` as nodes of an ONNX graph, of rows in the dtype of the draw."""
+        able = [name for name, kind in known_bases().items() if kind.onnx is not Basis.onnx]
+        raise ValueError(
+            f"{type(self).__name__} cannot be exported: it has no form in ONNX. Use one of "
+            + ", ".join(able)
+            + "."
+        )
 
-# Rows in the dtype of the draw to scores (n, outputs).
-Scorer = Callable[[Any], NDArray[Any]]
-
-
-class Products(NamedTuple):
-    """Σφφ' (lower triangle), Σφ and Σφy' over some rows."""
-
-    gram: NDArray[Any]
-    first: Floats
-    cross: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Draw:
-    """Draws start, …, stop − 1 of a resolved basis, or those chosen from them: frozen."""
-
-    basis: Basis
-    seed: int
-    n_inputs: int
-    start: int
-    stop: int
-    dtype: np.dtype[Any]
-    theta: Theta
-    factors: Floats | None = None
-
-    @property
-    def n_components(self) -> int:
-        return self.stop - self.start
-
-    @property
-    def offsets(self) -> NDArray[np.int64]:
-        """Columns of draw k are offsets[k]:offsets[k + 1]; shape (n_components + 1,)."""
-        counts = self.basis.columns(self.theta, self.n_components)
-        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.basis.columns(self.theta, self.n_components).sum())
-
-    @property
-    def bound(self) -> float:
-        """sup |φ| over rows of n_inputs columns, before scaling, the largest factor included."""
-        largest = 1.0 if self.factors is None else float(self.factors.max())
-        return self.basis.bound_in(self.n_inputs) * largest
-
-    @property
-    def scale(self) -> float:
-        """1/√(number of features averaged): products of scaled features meet the kernel."""
-        return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)
-
-    def features(self, rows: Any) -> Any:
-        """φ(x; θ_k), times the factor of draw k, unscaled: (n, n_columns), dense or CSR."""
-        features = self.basis.features(self.theta, self._prepared(rows))
-        if self.factors is not None:
-            features *= np.repeat(self.factors, np.diff(self.offsets)).astype(features.dtype)
-        return features
-
-    def groups(self, blocks: Iterable[Any]) -> NDArray[np.int64] | None:
-        """A label for each draw: equal ones are the same function on all these rows, or None."""
-        return self.basis.groups(self.theta, (self._prepared(rows) for rows in blocks))
-
-    def products(self, rows: Any, targets: Floats) -> Products | None:
-        """Sums over rows of equal weight, scaled, where the basis has a faster way to them."""
-        products = self.basis.products(self.theta, self._prepared(rows), targets)
-        if products is None:
-            return None
-        scales = self._column_scales()
-        gram = products.gram * np.outer(scales, scales)
-        return Products(gram, scales * products.first, scales[:, None] * products.cross)
-
-    def scorer(self, weights: NDArray[Any]) -> Scorer:
-        """The function rows ↦ scaled features·weights; weights (columns, outputs)."""
-        scaled = (self._column_scales()[:, None] * weights).astype(weights.dtype)
-        scores = self.basis.scorer(self.theta, scaled)
-        return lambda rows: scores(self._prepared(rows))
-
-    def slopes(self, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """Slopes of the scaled features along the direction of each, (n, columns), and those
-        directions (columns, d); None where the basis does not say."""
-        found = self.basis.slopes(self.theta, self._prepared(rows))
-        if found is None:
-            return None
-        slopes, directions = found
-        slopes *= self._column_scales().astype(slopes.dtype)
-        return slopes, np.repeat(directions, self.basis.features_per_draw, axis=0)
-
-    def _column_scales(self) -> Floats:
-        """What each feature is multiplied with: its factor and the scale."""
-        if self.factors is None:
-            return np.full(self.n_columns, self.scale)
-        return np.asarray(self.scale * np.repeat(self.factors, np.diff(self.offsets)))
-
-    def scaled_features(self, rows: Any) -> Any:
-        """φ(x; θ_k)·scale, so that inner products approximate the kernel."""
-        features = self.features(rows)
-        if self.basis.sparse:
-            features *= self.dtype.type(self.scale)
-        else:
-            affine(features, self.scale, np.zeros(features.shape[1]))
-        return features
-
-    def part(self, low: int, high: int) -> "Draw":
-        """Draws low, …, high − 1 of this draw."""
-        theta = {name: value[low:high] for name, value in self.theta.items()}
-        part = replace(self, start=self.start + low, stop=self.start + high, theta=theta)
-        return part if self.factors is None else replace(part, factors=self.factors[low:high])
-
-    def choose(self, indices: NDArray[np.int64], factors: Floats | None = None) -> "Draw":
-        """These draws (dense bases only), as often as they are named, with a factor for each.
-
-        The result counts from 0, and the seed alone does not say any more what it holds.
-        """
-        if self.basis.sparse:
+    def describe(self, place: str, arrays: Arrays) -> dict[str, Any]:
+        """The basis as JSON; arrays among its parameters are added to `arrays`, named by place."""
+        name = type(self).__name__
+        if known_bases().get(name) is not type(self):
             raise ValueError(
-                f"{type(self.basis).__name__} has sparse features: need a basis with dense ones, "
-                "such as ks.Fourier(), to choose among its draws."
+                f"{place}={self!r} cannot be stored in a model file: {name} is not one of the "
+                "bases of kitchensinks.features.bases, which a file may name. Use pickle."
             )
-        taken = {name: take(value, indices, self.n_inputs) for name, value in self.theta.items()}
-        if self.factors is not None:
-            factors = self.factors[indices] * (1.0 if factors is None else factors)
-        return replace(self, start=0, stop=len(indices), theta=taken, factors=factors)
+        own = self.get_params(deep=False)
+        held = {key: to_json(value, f"{place}-{key}", arrays) for key, value in own.items()}
+        return {"basis": name, "fields": held}
 
-    def followed_by(self, others: "list[Draw]") -> "Draw":
-        """This draw and then others of the same basis and dtype, none of them with factors."""
-        parts = [self, *others]
-        theta = {name: join([part.theta[name] for part in parts]) for name in self.theta}
-        return replace(self, stop=self.start + sum(p.n_components for p in parts), theta=theta)
-
-    def tabulate(self, blocks: Iterable[Any]) -> "Draw":
-        """This draw with the columns that its basis has to learn from blocks of rows.
-
-        Blocks may come in any order and in several calls: the columns are the same.
-        """
-        prepared = (self._prepared(rows) for rows in blocks)
-        return replace(self, theta=self.basis.tabulate(self.theta, prepared))
-
-    def merge(self, other: "Draw") -> "Draw":
-        """This draw with the columns that it or the other has learned from rows."""
-        return replace(self, theta=self.basis.merge(self.theta, other.theta))
-
-    def astype(self, dtype: DTypeLike) -> "Draw":
-        """The same draw, for rows of another dtype."""
-        kind = np.dtype(dtype)
-        theta = self.theta
-        if not self.basis.keeps_float64:
-            theta = {name: cast(value, kind) for name, value in theta.items()}
-        return replace(self, dtype=kind, theta=theta)
-
-    def _prepared(self, rows: Any) -> Any:
-        """Rows in the dtype of the draw, dense unless the basis takes sparse ones; or an error."""
-        if not sparse.issparse(rows) or not self.basis.takes_sparse_rows:
-            rows = densify(rows)
-        if rows.ndim != 2 or rows.shape[1] != self.n_inputs:
-            raise ValueError(
-                f"rows are {describe(rows)}; this draw was made for {self.n_inputs} columns: "
-                f"need shape (n, {self.n_inputs})."
-            )
-        return check_size(rows, self.dtype)
-
-
-class Shared:
-    """A part of θ that every draw shares: joining, slicing and choosing leave it alone."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __getitem__(self, index: slice) -> "Shared":
-        return self
-
-    def take(self, indices: NDArray[np.int64], n_inputs: int) -> "Shared":
-        return self
-
-    def join(self, parts: "list[Shared]") -> "Shared":
-        return self
-
-    def astype(self, dtype: np.dtype[Any]) -> "Shared":
-        return Shared([cast(part, dtype) for part in self.value])
-
-
-def sample_blocks(
-    sample: Callable[[Words], Theta],
-    block_size: int,
-    seed: int,
-    start: int,
-    stop: int,
-    stream: int = 0,
-) -> Theta:
-    """Sample the blocks that hold draws start, …, stop − 1, and cut off the rest."""
-    first = start // block_size
-    blocks = [sample(Words(seed, b, stream)) for b in range(first, -(-stop // block_size))]
-    low, high = start - first * block_size, stop - first * block_size
-    return {name: join([block[name] for block in blocks])[low:high] for name in blocks[0]}
-
-
-def join(parts: list[Any]) -> Any:
-    """Concatenate arrays, or parts that know how to join themselves."""
-    if isinstance(parts[0], np.ndarray):
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return parts[0].join(parts)
-
-
-def take(value: Any, indices: NDArray[np.int64], n_inputs: int) -> Any:
-    """Entries of an array, or of a part that knows how to choose from itself."""
-    if isinstance(value, np.ndarray):
-        return value[indices]
-    return value.take(indices, n_inputs)
-
-
-def cast(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Floating-point parameters in the working dtype; counts and indices as they are."""
-    if isinstance(value, np.ndarray):
-        return value.astype(dtype, copy=False) if value.dtype.kind == "f" else value
-    return value.astype(dtype)
+    def same(self, other: Any) -> bool:
+        """Whether another basis is of the same kind and has equal parameters, arrays and functions
+        by what they hold."""
+        if type(self) is not type(other):
+            return False
+        own, others = (one.get_params(deep=False) for one in (self, other))
+        return all(same_value(value, others[name]) for name, value in own.items())
 
 
 def check_draw(seed: Any, n_inputs: Any, n_components: Any, start: Any) -> tuple[int, int]:

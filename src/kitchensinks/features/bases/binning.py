@@ -1,19 +1,21 @@
 """Random binning: indicators of the cells of random grids."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.features.bases.bandwidth import check_gamma, open_gamma, picked, resolve_gamma
-from kitchensinks.features.bases.base import Basis, Theta
+from kitchensinks.features.bases.base import Basis
+from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Theta
 from kitchensinks.numerics.bins import bin_hashes, find_columns, number_names
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
 
-Floats = NDArray[np.float64]
 Names = NDArray[np.uint64]
 
 # Names of bins that wait to be told apart together.
@@ -53,6 +55,7 @@ class Binning(Basis):
     """
 
     sparse = True
+    binned = True
     keeps_float64 = True
 
     def __init__(self, gamma: float | str | Sequence[float] = "median") -> None:
@@ -62,13 +65,21 @@ class Binning(Basis):
     def bound(self) -> float:
         return 1.0
 
+    @property
+    def metric(self) -> Literal["laplacian", "gaussian"]:
+        return "laplacian"
+
+    @property
+    def open_bandwidth(self) -> bool:
+        return self.unresolved() is not None
+
     def check(self) -> None:
         check_gamma(self.gamma, several=True)
 
     def unresolved(self) -> str | None:
         return open_gamma(self.gamma)
 
-    def settle(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
+    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         return {"gamma": resolve_gamma(self.gamma, "l1", rows, weights)}
 
     def block_size(self, n_inputs: int) -> int:
@@ -123,8 +134,8 @@ class Binning(Basis):
             for own, count, number in zip(found[here], counts[here], numbers[here], strict=True):
                 yield own[:count], number
 
-    def tabulate_and_find(self, theta: Theta, rows: NDArray[Any]) -> tuple[Theta, NDArray[Any]]:
-        """`tabulate`, and `find` for the same rows, with one hashing of them."""
+    def tabulate_with_bins(self, theta: Theta, rows: NDArray[Any]) -> tuple[Theta, NDArray[Any]]:
+        """`tabulate`, and `bins` of the same rows, with one hashing of them."""
         n_grids = len(theta["shift"])
         kind = np.int32 if n_grids * len(rows) < 2**31 else np.int64
         columns = np.empty((n_grids, len(rows)), dtype=kind)
@@ -139,13 +150,22 @@ class Binning(Basis):
             done += len(own)
         return {**theta, "table": BinTable(parts)}, columns
 
+    def pack(self, draw: Draw) -> Arrays:
+        table = self._table(draw.theta)
+        return {"names": table.names, "offsets": table.offsets}
+
+    def unpack(self, draw: Draw, arrays: Arrays) -> Draw:
+        names, edges = arrays["names"], itertools.pairwise(arrays["offsets"])
+        table = BinTable([names[low:high] for low, high in edges])
+        return replace(draw, theta={**draw.theta, "table": table})
+
     def merge(self, theta: Theta, other: Theta) -> Theta:
         return {**theta, "table": self._table(theta).merge(self._table(other))}
 
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
         return np.array([len(part) for part in self._table(theta).parts], dtype=np.int64)
 
-    def find(self, theta: Theta, rows: NDArray[Any]) -> NDArray[Any]:
+    def bins(self, theta: Theta, rows: NDArray[Any]) -> NDArray[Any]:
         """The column of each row in each grid, shape (grids, n); −1 for a bin never seen."""
         table = self._table(theta)
         names = self.bin_names(theta, rows)
@@ -155,7 +175,7 @@ class Binning(Basis):
 
     def features(self, theta: Theta, rows: Any) -> Any:
         table = self._table(theta)
-        found = self.find(theta, rows).T
+        found = self.bins(theta, rows).T
         seen = found >= 0
         counts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
         columns = found[seen] if not seen.all() else found.reshape(-1)

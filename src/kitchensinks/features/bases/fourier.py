@@ -2,26 +2,26 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, kve
 
 from kitchensinks.features.bases.bandwidth import check_gamma, open_gamma, picked, resolve_gamma
-from kitchensinks.features.bases.base import Basis, Theta, check_choice, check_positive
+from kitchensinks.features.bases.base import Basis, check_choice, check_positive
+from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
 from kitchensinks.features.bases.projections import (
     PROJECTIONS,
     Radial,
     project,
+    project_onnx,
     projection_block_size,
     sample_projection,
 )
 from kitchensinks.numerics.distances import cityblock, euclidean, squared_euclidean
 from kitchensinks.numerics.elementwise import cosine
 from kitchensinks.numerics.words import Words
-
-Floats = NDArray[np.float64]
 
 # What gamma multiplies in each kernel, and whether its law is rotation-invariant.
 _KERNELS = {
@@ -122,6 +122,14 @@ class Fourier(Basis):
     def features_per_draw(self) -> int:  # type: ignore[override]
         return 2 if self.form == "paired" else 1
 
+    @property
+    def metric(self) -> Literal["laplacian", "gaussian"]:
+        return "laplacian" if self.spectrum in ("laplacian", "cauchy") else "gaussian"
+
+    @property
+    def open_bandwidth(self) -> bool:
+        return self.unresolved() is not None and self.spectrum in ("laplacian", "gaussian")
+
     def check(self) -> None:
         check_choice("kernel", self.spectrum, _KERNELS)
         check_choice("form", self.form, ("phase", "paired"))
@@ -144,7 +152,7 @@ class Fourier(Basis):
     def unresolved(self) -> str | None:
         return open_gamma(self.gamma)
 
-    def settle(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
+    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         return {"gamma": resolve_gamma(self.gamma, _KERNELS[self.spectrum][0], rows, weights)}
 
     def block_size(self, n_inputs: int) -> int:
@@ -195,6 +203,17 @@ class Fourier(Basis):
         phases = np.array([shift, shift - math.pi / 2.0], dtype=angle.dtype)
         cosine(both, np.tile(phases, angle.shape[1]), math.sqrt(2.0))
         return both
+
+    def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
+        directions, dtype = draw.theta["directions"], draw.dtype
+        angle = project_onnx(graph, rows, directions, draw.n_inputs)
+        if self.form == "phase":
+            phase = draw.theta["phase"]
+        else:
+            angle = graph.node("Gather", angle, np.repeat(np.arange(len(directions)), 2), axis=1)
+            phase = np.tile([0.0, -math.pi / 2.0], len(directions)).astype(dtype)
+        cosine = graph.node("Cos", graph.node("Add", angle, phase))
+        return graph.node("Mul", cosine, np.array(math.sqrt(2.0), dtype))
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         scales = np.atleast_1d(np.asarray(self.gamma, dtype=np.float64))

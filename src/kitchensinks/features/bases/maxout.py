@@ -9,24 +9,17 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy.special import ndtr, owens_t
 
-from kitchensinks.features.bases.base import (
-    Basis,
-    Shared,
-    Theta,
-    check_choice,
-    check_count,
-    sample_blocks,
-)
+from kitchensinks.features.bases.base import Basis, check_choice, check_count
+from kitchensinks.features.bases.draw import Draw, Floats, Graph, Shared, Theta, sample_blocks
 from kitchensinks.features.bases.projections import (
     PROJECTIONS,
     project,
+    project_onnx,
     projection_block_size,
     sample_projection,
 )
 from kitchensinks.numerics.quadrature import interpolate
-from kitchensinks.numerics.words import Words
-
-Floats = NDArray[np.float64]
+from kitchensinks.numerics.words import Stream, Words
 
 # Trapezoid grid for integrals against the normal density; spectrally accurate.
 _GRID = np.linspace(-8.5, 8.5, 161)
@@ -104,7 +97,7 @@ class Maxout(Basis):
             return {"plane": sample_projection(words, self.projection, n_inputs)}
 
         planes = [
-            sample_blocks(plane, size, seed, 0, count, stream=2 + j)["plane"]
+            sample_blocks(plane, size, seed, 0, count, *_stream(j))["plane"]
             for j, count in enumerate(sizes)
         ]
 
@@ -127,12 +120,29 @@ class Maxout(Basis):
             np.maximum(out, project(rows, theta[f"plane{j}"]), out=out)
         return out
 
+    def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
+        theta = draw.theta
+        shared = "planes" in theta
+        planes = theta["planes"].value if shared else [theta[f"plane{j}"] for j in range(self.pool)]
+        pieces = [project_onnx(graph, rows, plane, draw.n_inputs) for plane in planes]
+        if shared:
+            choices = theta["choice"].astype(np.int64).T
+            pairs = zip(pieces, choices, strict=True)
+            pieces = [graph.node("Gather", piece, choice, axis=1) for piece, choice in pairs]
+        return graph.node("Max", *pieces)
+
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         own = np.linalg.norm(rows, axis=1)
         other = np.linalg.norm(others, axis=1)
         sizes = np.outer(own, other)
         cosine = np.divide(rows @ others.T, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         return sizes * maxout_kernel(cosine, self.pool)
+
+
+def _stream(place: int) -> tuple[Stream, int]:
+    """The stream of the shared planes of one place of the pool."""
+    near = Stream.MAXOUT_PLANES
+    return (near, place) if place < near.size else (Stream.MORE_PLANES, place - near.size)
 
 
 def maxout_kernel(cosine: Any, pool: int) -> Floats:

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import eval_legendre
 
-from kitchensinks.features.bases.base import Basis, Theta, check_choice
+from kitchensinks.features.bases.base import Basis, check_choice
+from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
 from kitchensinks.numerics.words import Words
-
-Floats = NDArray[np.float64]
 
 
 class Orthonormal(Basis):
@@ -41,6 +40,9 @@ class Orthonormal(Basis):
     >>> float(basis.kernel([[0.5]], [[1.0]])[0, 0].round(6))  # 3·P_1(0.5)·P_1(1)
     1.5
     """
+
+    # The box is where the functions are orthonormal: scaled columns leave it or fill part of it.
+    rescales = False
 
     def __init__(
         self,
@@ -116,6 +118,50 @@ class Orthonormal(Basis):
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         values = np.asarray(self.eigenvalues, dtype=np.float64)
         return (self.functions(rows) * values) @ self.functions(others).T
+
+    def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
+        """Products over the columns of single functions, then the coefficients of each draw."""
+        low, high = (float(end) for end in self.box)
+        degrees = np.array(degrees_by_total(draw.n_inputs, len(self.eigenvalues)))
+        place = graph.node("Sub", graph.cast(rows, np.float64), np.array(low))
+        place = graph.node("Div", place, np.array(high - low))
+        place = graph.node("Clip", place, np.array(0.0), np.array(1.0))
+        single = _cosines_onnx if self.system == "cosine" else _legendre_onnx
+        # Degree by degree, all columns: function i of column j stands at degree·d + j.
+        table = graph.node("Concat", *single(graph, place, int(degrees.max())), axis=1)
+        product = ""
+        for column in range(draw.n_inputs):
+            if degrees[:, column].any():
+                where = degrees[:, column] * draw.n_inputs + column
+                factor = graph.node("Gather", table, where, axis=1)
+                product = graph.node("Mul", product, factor) if product else factor
+        if not product:  # one eigenvalue: the constant function alone
+            product = graph.node("Gather", table, np.zeros(len(degrees), np.int64), axis=1)
+        functions = graph.cast(product, draw.dtype)
+        return graph.node("MatMul", functions, draw.theta["coefficients"].T)
+
+
+def _cosines_onnx(graph: Graph, place: str, highest: int) -> list[str]:
+    angle = [graph.node("Mul", place, np.array(math.pi * k)) for k in range(highest + 1)]
+    sizes = [1.0] + [math.sqrt(2.0)] * highest
+    return [
+        graph.node("Mul", graph.node("Cos", one), np.array(size))
+        for one, size in zip(angle, sizes, strict=True)
+    ]
+
+
+def _legendre_onnx(graph: Graph, place: str, highest: int) -> list[str]:
+    """√(2k + 1)·P_k(t) by (k + 1)·P_{k+1} = (2k + 1)·t·P_k − k·P_{k−1}."""
+    t = graph.node("Sub", graph.node("Mul", place, np.array(2.0)), np.array(1.0))
+    plain = [graph.node("Add", graph.node("Mul", t, np.array(0.0)), np.array(1.0)), t]
+    for k in range(1, highest):
+        ahead = graph.node("Mul", graph.node("Mul", t, plain[k]), np.array((2 * k + 1) / (k + 1)))
+        behind = graph.node("Mul", plain[k - 1], np.array(k / (k + 1)))
+        plain.append(graph.node("Sub", ahead, behind))
+    return [
+        graph.node("Mul", one, np.array(math.sqrt(2 * k + 1)))
+        for k, one in enumerate(plain[: highest + 1])
+    ]
 
 
 def degrees_by_total(n_inputs: int, count: int) -> list[tuple[int, ...]]:

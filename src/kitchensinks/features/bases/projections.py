@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.bases.base import BLOCK
+from kitchensinks.features.bases.draw import Floats, Graph
 from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.numerics.words import Words
 from kitchensinks.tables import block_slices, densify
 
-Floats = NDArray[np.float64]
 Radial = Callable[[Words, int], Floats]
 
 PROJECTIONS = ("gaussian", "orthogonal", "hadamard")
@@ -89,6 +89,15 @@ def project(rows: Any, directions: "NDArray[Any] | Fastfood") -> NDArray[Any]:
     if isinstance(directions, Fastfood):
         return directions.apply(densify(rows))
     return np.asarray(rows @ directions.T)
+
+
+def project_onnx(
+    graph: Graph, rows: str, directions: "NDArray[Any] | Fastfood", n_inputs: int
+) -> str:
+    """`project` as a node of an ONNX graph."""
+    if isinstance(directions, Fastfood):
+        directions = directions.take(np.arange(len(directions)), n_inputs)
+    return graph.node("MatMul", rows, directions.T)
 
 
 class Fastfood:

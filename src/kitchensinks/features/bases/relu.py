@@ -7,17 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.bases.bandwidth import check_gamma, open_gamma, resolve_gamma
-from kitchensinks.features.bases.base import Basis, Theta, check_choice
+from kitchensinks.features.bases.base import Basis, check_choice
+from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
 from kitchensinks.features.bases.projections import (
     PROJECTIONS,
     Fastfood,
     project,
+    project_onnx,
     projection_block_size,
     sample_projection,
 )
 from kitchensinks.numerics.words import Words
-
-Floats = NDArray[np.float64]
 
 
 class ReLU(Basis):
@@ -69,7 +69,7 @@ class ReLU(Basis):
     def unresolved(self) -> str | None:
         return open_gamma(self.gamma)
 
-    def settle(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
+    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         return {"gamma": resolve_gamma(self.gamma, "length", rows, weights)}
 
     def block_size(self, n_inputs: int) -> int:
@@ -97,6 +97,10 @@ class ReLU(Basis):
         argument = project(rows, theta["directions"])
         argument += theta["offset"]
         return (argument > 0).astype(argument.dtype), theta["directions"]
+
+    def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
+        argument = project_onnx(graph, rows, draw.theta["directions"], draw.n_inputs)
+        return graph.node("Relu", graph.node("Add", argument, draw.theta["offset"]))
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         extra = 1.0 / float(self.gamma) ** 2

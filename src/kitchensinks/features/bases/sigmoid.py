@@ -10,17 +10,17 @@ from scipy.special import erf, expit
 from scipy.stats import kstwobign
 
 from kitchensinks.features.bases.bandwidth import check_gamma, open_gamma, resolve_gamma
-from kitchensinks.features.bases.base import Basis, Theta, check_choice, require_finite
+from kitchensinks.features.bases.base import Basis, check_choice, require_finite
+from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
 from kitchensinks.features.bases.projections import (
     PROJECTIONS,
     project,
+    project_onnx,
     projection_block_size,
     sample_projection,
 )
 from kitchensinks.numerics.quadrature import gauss_rule
 from kitchensinks.numerics.words import Words
-
-Floats = NDArray[np.float64]
 
 ACTIVATIONS = ("logistic", "tanh", "erf", "step")
 
@@ -77,7 +77,7 @@ class Sigmoid(Basis):
     def unresolved(self) -> str | None:
         return open_gamma(self.gamma)
 
-    def settle(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
+    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         return {"gamma": resolve_gamma(self.gamma, "length", rows, weights)}
 
     def block_size(self, n_inputs: int) -> int:
@@ -107,6 +107,17 @@ class Sigmoid(Basis):
             return 2.0 / math.sqrt(math.pi) * np.exp(-(argument**2)), directions
         value = self.features(theta, rows)
         return value * (1 - value) if self.activation == "logistic" else 1 - value**2, directions
+
+    def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
+        argument = project_onnx(graph, rows, draw.theta["directions"], draw.n_inputs)
+        argument = graph.node("Add", argument, draw.theta["offset"])
+        if self.activation == "step":
+            zero, one = np.zeros((), draw.dtype), np.ones((), draw.dtype)
+            return graph.node("Where", graph.node("GreaterOrEqual", argument, zero), one, zero)
+        if self.activation == "erf":
+            # onnxruntime has it in float32 alone.
+            return graph.cast(graph.node("Erf", graph.cast(argument, np.float32)), draw.dtype)
+        return graph.node({"logistic": "Sigmoid", "tanh": "Tanh"}[self.activation], argument)
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         square = float(self.gamma) ** 2

@@ -7,14 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from kitchensinks.features.bases.base import (
-    Basis,
-    Products,
-    Scorer,
-    Theta,
-    check_choice,
-    check_positive,
-)
+from kitchensinks.features.bases.base import Basis, check_choice, check_positive
+from kitchensinks.features.bases.draw import Draw, Floats, Graph, Products, Scorer, Theta
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.signs import (
     interval_sums,
@@ -24,8 +18,6 @@ from kitchensinks.numerics.signs import (
     stump_signs,
 )
 from kitchensinks.numerics.words import Words
-
-Floats = NDArray[np.float64]
 
 # Below this many rows NumPy has looked them up before the threads have started.
 _FEW_ROWS = 4
@@ -104,6 +96,10 @@ class Stumps(Basis):
     0.9
     """
 
+    # Thresholds follow the law of the columns' values: scales change nothing, or the papers' law.
+    rescales = False
+    fast_products = True
+
     def __init__(self, threshold: Any = "normal", a: float = 3.0) -> None:
         self.threshold = threshold
         self.a = a
@@ -132,7 +128,7 @@ class Stumps(Basis):
         named = isinstance(self.threshold, str) and self.threshold == "quantile"
         return "threshold='quantile'" if named else None
 
-    def settle(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
+    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         levels = (np.arange(LEVELS) + 0.5) / LEVELS
         table = np.empty((rows.shape[1], LEVELS))
         for j in range(rows.shape[1]):
@@ -213,6 +209,12 @@ class Stumps(Basis):
             return out
 
         return scores
+
+    def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
+        values = graph.node("Gather", rows, draw.theta["column"].astype(np.int64), axis=1)
+        reached = graph.node("GreaterOrEqual", values, draw.theta["threshold"])
+        one = np.ones((), draw.dtype)
+        return graph.node("Where", reached, one, -one)
 
     def distribution(self, rows: Floats) -> Floats:
         """F(x_i), the chance that a threshold of column i is at most x_i, for every entry."""

@@ -6,8 +6,6 @@ standardised in float64 and go on in the dtype of the fit.
 """
 
 import os
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +14,12 @@ from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.transform import RandomFeatures
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
-from kitchensinks.files.onnx.features import Graph, features_of, require_exportable
+from kitchensinks.files.onnx.graph import Graph
 from kitchensinks.numerics.warps import BEND, LINEAR, MIX, QUANTILE
+from kitchensinks.tables.disk import atomic
 
 # The newest operators that the converters were written for.
 _OPSET = 18
-# A protobuf message holds less than 2 GiB.
-_LARGEST = 2**31 - 2**20
 # Rows that a file is tried on, and how far its answers may be from ours.
 _PROBES, _TOLERANCE = 64, 1e-4
 
@@ -39,7 +36,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> 
     >>> import tempfile, kitchensinks as ks
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = ks.KitchenSinkClassifier(n_components=50, random_state=0).fit(X, y)
+    >>> model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=50, random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ks.to_onnx(model, f"{folder}/model.onnx")
     ...     import onnxruntime
@@ -54,20 +51,10 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> 
             "or KitchenSinkRegressor. For pipelines call register_converters() and then "
             "skl2onnx.to_onnx."
         )
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path.parent} is not a folder: {path} cannot be written there.")
-    data = _convert(estimator, notes or {})
-    _verify(estimator, data)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with atomic(path) as file:
+        data = _convert(estimator, notes or {})
+        _verify(estimator, data)
+        file.write_bytes(data)
 
 
 def register_converters() -> None:
@@ -112,15 +99,7 @@ def _skl2onnx() -> Any:
 def _convert(estimator: Any, notes: dict[str, str]) -> bytes:
     skl2onnx = _skl2onnx()
     register_converters()
-    estimator._settle()
     frozen = estimator.model_.frozen
-    require_exportable(frozen.basis)
-    size = frozen.dtype.itemsize * frozen.n_components * (frozen.n_inputs + 2)
-    if size * getattr(frozen.basis, "pool", 1) > _LARGEST:
-        raise ValueError(
-            f"{frozen.n_components} features of {frozen.n_inputs} columns make an ONNX file of "
-            f"{size / 1e9:.1f} GB, and 2 GB is the most: fit with fewer components."
-        )
     rows = skl2onnx.common.data_types.DoubleTensorType([None, _given(frozen)])
     classifier = isinstance(estimator, KitchenSinkClassifier)
     model = skl2onnx.convert_sklearn(
@@ -156,7 +135,7 @@ def _verify(estimator: Any, data: bytes) -> None:
     scores = estimator.model_.scores(rows)
     answers = session.run(None, {"rows": rows})
     if isinstance(estimator, KitchenSinkClassifier):
-        ours, theirs, size = estimator._probabilities(scores), answers[1], 1.0
+        ours, theirs, size = estimator.state_.probabilities(scores), answers[1], 1.0
     else:
         ours, theirs = scores, answers[0]
         size = float(np.ptp(ours)) or float(np.abs(ours).max()) or 1.0
@@ -223,10 +202,9 @@ def _rank(graph: Graph, rows: str, knots: np.ndarray) -> str:
 
 def _scores(graph: Graph, estimator: Any, rows: str) -> str:
     """f(x) of every output in float64, (n, outputs)."""
-    estimator._settle()
     model = estimator.model_
     frozen = model.frozen
-    features = features_of(graph, frozen.draw, _scaled(graph, rows, frozen.scaler, frozen.dtype))
+    features = frozen.draw.onnx(graph, _scaled(graph, rows, frozen.scaler, frozen.dtype))
     # Weights of any size pass through float32: only their ratio matters there.
     unit = np.abs(model.weights).max(axis=0, initial=0.0)
     unit = np.where(unit > 0.0, unit, 1.0)
@@ -237,14 +215,12 @@ def _scores(graph: Graph, estimator: Any, rows: str) -> str:
 
 def _probabilities(graph: Graph, estimator: Any, scores: str) -> str:
     """As `predict_proba` and `Calibration.probabilities` have them."""
-    if estimator._needs_calibration():
-        if estimator.calibration_ is None:
-            estimator._calibrate_on_stream()
+    if estimator.state_.calibrates:
         calibration = estimator.calibration_
         if calibration is None:
             raise ValueError(
-                "There were too few rows to calibrate probabilities, which an exported "
-                "classifier gives: fit with more rows, or with loss='logistic'."
+                "This classifier has no calibration, which the probabilities of an exported one "
+                "need: there were too few rows. Fit again with loss='logistic'."
             )
         scaled = graph.node("Div", scores, np.array(calibration.unit))
         scaled = graph.node("Clip", scaled, np.array(-1e3), np.array(1e3))
@@ -280,9 +256,7 @@ def _convert_regressor(scope: Any, operator: Any, container: Any) -> None:
 
 def _convert_features(scope: Any, operator: Any, container: Any) -> None:
     graph, draw = Graph(scope, container), operator.raw_operator.draw_
-    features = features_of(
-        graph, draw, _scaled(graph, operator.inputs[0].full_name, None, draw.dtype)
-    )
+    features = draw.onnx(graph, _scaled(graph, operator.inputs[0].full_name, None, draw.dtype))
     scaled = graph.node("Mul", features, np.array(draw.scale, draw.dtype))
     graph.cast(scaled, _float_of(operator), operator.outputs[0].full_name)
 
@@ -322,7 +296,6 @@ def _classifier_shapes(operator: Any) -> None:
 
 def _regressor_shapes(operator: Any) -> None:
     estimator = operator.raw_operator
-    estimator._settle()
     operator.outputs[0].type = _number_type(operator, len(estimator.model_.intercept))
 
 

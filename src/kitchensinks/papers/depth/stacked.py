@@ -11,13 +11,14 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from kitchensinks.estimators import KitchenSinkRegressor
-from kitchensinks.estimators.transform import seed_of
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import spread_of
 from kitchensinks.features.scaling import Scaler, Spread
-from kitchensinks.numerics.words import Words
+from kitchensinks.fitting.settings import Solver
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes, Numbers
+from kitchensinks.state import seed_of
 from kitchensinks.tables import numeric_weights
 from kitchensinks.tables.keys import row_keys
 
@@ -114,14 +115,15 @@ class _StackedSinks(BaseEstimator):
 
     def _layer(self, number: int) -> KitchenSinkRegressor:
         """A new layer with its own draw; layer 0 draws with the seed itself."""
-        own = int(Words(self.seed_, number, stream=7).raw(1)[0]) if number else self.seed_
+        own = self.seed_
+        if number:
+            own = int(Words(self.seed_, number, Stream.STACKED_LAYERS).raw(1)[0])
         return KitchenSinkRegressor(
             Fourier() if self.basis is None else self.basis,
             self.n_components,
             alpha=self.alpha,
             standardize=False,
-            dtype=self.dtype,
-            memory_budget=self.memory_budget,
+            solver=Solver(dtype=self.dtype, memory_budget=self.memory_budget),
             random_state=own,
         )
 

@@ -149,14 +149,17 @@ def _model(
     if method == "exact":
         return _exact(data, factor, cost)
     raw = "raw" in method
-    basis = ks.Fourier() if method == "fourier" else ks.Binning()
-    count = _COUNTS[data.name][0 if method == "fourier" else 1]
+    fourier = method == "fourier"
+    count = _COUNTS[data.name][0 if fourier else 1]
     options: dict[str, Any] = {"random_state": seed, "standardize": not raw}
+    basis: Any
     if "learned" in method:
-        options["adapt"] = ks.Adapt(steps=2, batch=100) if most < 500 else "ard"
+        work = {"steps": 2, "batch": 100} if most < 500 else {}
+        basis = ks.Learned(ks.Binning(), **work)
     else:
-        basis = type(basis)(gamma=factor * _median_gamma(data.X_train, basis, raw))
-        options["alpha"] = "auto" if method == "fourier" and count <= 500 else 1e-6
+        kind = ks.Fourier if fourier else ks.Binning
+        basis = kind(gamma=factor * _median_gamma(data.X_train, kind(), raw))
+        options["alpha"] = "auto" if fourier and count <= 500 else 1e-6
     numbers = data.task == "regression"
     estimator = ks.KitchenSinkRegressor if numbers else ks.KitchenSinkClassifier
     return estimator(basis, min(count, most), **options)

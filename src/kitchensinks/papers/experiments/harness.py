@@ -5,7 +5,6 @@ is replaced atomically after every cell, so that an interrupted run resumes at t
 """
 
 import json
-import os
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from kitchensinks.numerics.threads import threads
 from kitchensinks.papers.experiments.machine import commit, machine
 from kitchensinks.papers.experiments.study import Cell, Report, Results, Stopwatch, Study
 from kitchensinks.papers.experiments.tables import markdown
+from kitchensinks.tables.disk import atomic
 
 RESULTS, TABLE, FIGURE = "results.json", "table.md", "figure"
 
@@ -122,9 +122,8 @@ def _key(cell: Cell) -> str:
 def _write(path: Path, facts: dict[str, Any]) -> None:
     text = json.dumps(facts, indent=1, ensure_ascii=False)
     text = re.sub(r"\[[-+.\de,\s]+\]", lambda numbers: " ".join(numbers[0].split()), text)
-    temporary = path.with_suffix(".part")
-    temporary.write_text(text + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    with atomic(path) as file:
+        file.write_text(text + "\n", encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:

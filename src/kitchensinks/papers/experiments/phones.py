@@ -53,16 +53,14 @@ def raw_error(name: str, quick: bool) -> float:
     return percent_wrong(model.fit(data.X_train, data.y_train).predict(data.X_test), data.y_test)
 
 
-def _classifier(basis: Any, count: int, alpha: float | str, seed: int, **settings: Any) -> Any:
+def _classifier(basis: Any, count: int, alpha: float | str, seed: int, solver: str = "auto") -> Any:
     return ks.KitchenSinkClassifier(
         basis,
         count,
         loss="logistic",
         alpha=alpha,
-        dtype="float32",
-        tol=1e-2,
+        solver=ks.Solver(solver, tol=1e-2, dtype="float32"),
         random_state=seed,
-        **settings,
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.bases import Draw
-from kitchensinks.features.bases.base import Scorer
+from kitchensinks.features.bases.draw import Scorer
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.numerics.threads import in_order

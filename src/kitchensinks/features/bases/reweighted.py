@@ -1,61 +1,51 @@
-"""Features chosen from a larger pool by their leverage on the data."""
+"""Draws of another basis, chosen from a larger pool by their leverage on the data."""
 
 import math
 import numbers
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from sklearn.base import BaseEstimator
 
-from kitchensinks.features.bases import Basis, Draw
-from kitchensinks.features.bases.base import check_count
-from kitchensinks.features.leverage import Operator, Pool, check_mu, require_dense
-from kitchensinks.features.scaling import Scaler
-from kitchensinks.features.spectrum import balanced_mu
-from kitchensinks.numerics.words import Words, check_seed
+from kitchensinks.features.bases.base import Basis
+from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Theta
+from kitchensinks.features.bases.fourier import Fourier
+from kitchensinks.features.bases.leverage import (
+    Operator,
+    Pool,
+    balanced_mu,
+    check_mu,
+    require_dense,
+)
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.keys import row_keys
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from kitchensinks.features.scaling import Scaler
 
 # A share of the rows is never more than this many (and fewer of very wide rows).
 MOST_ROWS = 2000
-_MOST_ENTRIES, _FEWEST_ROWS = 2**24, 100
-# The words that choose rows and candidates: apart from those of the draws themselves.
-_STREAM = 2**32
+# Entries of the rows that candidates are scored on, at most.
+_MOST_ENTRIES = 2**24
+# Very wide rows are scored on this many at least.
+_FEWEST_ROWS = 100
 
 
-class Selected(NamedTuple):
-    """Which of the first `pool` draws were taken, (N,), and their factors, (N,) or None."""
-
-    pool: int
-    indices: NDArray[np.int64]
-    factors: Floats | None
-
-    def draw(self, basis: Basis, seed: int, n_inputs: int, dtype: DTypeLike) -> Draw:
-        """The draws that were taken, made again from the seed."""
-        return Pool(basis, seed, n_inputs, self.pool).choose(self.indices, self.factors, dtype)
-
-    def equals(self, other: "Selected") -> bool:
-        pairs: Any = zip(self, other, strict=True)
-        return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
-
-
-class Reweighted(BaseEstimator):
-    """N of M = pool·N candidates, resampled by their ridge leverage on L rows: thesis, Algorithm 1.
+class Reweighted(Basis):
+    """N of M = pool·N draws of a basis, by their ridge leverage on L rows: thesis, Algorithm 1.
 
     A candidate is taken with probability p_i = r_i/Σr, r = diag(ΦΦᵀ(ΦΦᵀ + μI)⁻¹), independently
-    N times, and its feature is multiplied with 1/√(M·p_i): inner products then have the pool's
-    kernel as their mean (thesis, (2.4)). Algorithm 1 prints no such factor; without it
+    N times, and its feature is multiplied with 1/√(M·p_i): inner products then have the kernel of
+    the basis as their mean (thesis, (2.4)). Algorithm 1 prints no such factor; without it
     (``correction=False``) the features belong to another kernel, which gives directions of small
     eigenvalue more weight. Cosine and sine of one frequency are scored and taken together.
 
-    Give it as ``selection=`` to ``ks.RandomFeatures`` or to an estimator. It works for every dense
-    basis. What is chosen depends on all of N, so the first 10 features of 20 are not the
+    What is chosen depends on the rows and on all of N, so the first 10 features of 20 are not the
     10-feature selection.
 
     Parameters
     ----------
+    basis : the basis that is drawn from, any dense one; None is ``ks.Fourier()``.
     pool : M/N, a whole number of 2 or more; the thesis uses 100.
     rows : L, the rows that candidates are scored on: a share in (0, 1] of the different rows,
         at most 2000 of them (2²⁴ entries, but 100 rows, if these are fewer), or a count (all rows
@@ -77,25 +67,67 @@ class Reweighted(BaseEstimator):
     --------
     >>> import kitchensinks as ks
     >>> X, y = ks.datasets.make_annulus(500, random_state=0)
-    >>> features = ks.RandomFeatures(n_components=20, selection=ks.Reweighted(), random_state=0)
+    >>> features = ks.RandomFeatures(ks.Reweighted(), n_components=20, random_state=0)
     >>> features.fit_transform(X).shape
     (500, 20)
     """
 
+    selects = True
+
     def __init__(
         self,
+        basis: Basis | None = None,
         pool: int = 100,
         rows: float = 0.3,
         mu: float | str = "auto",
         correction: bool = True,
     ) -> None:
+        self.basis = basis
         self.pool = pool
         self.rows = rows
         self.mu = mu
         self.correction = correction
 
+    @property
+    def inner(self) -> Basis:
+        """The basis that is drawn from."""
+        return Fourier() if self.basis is None else self.basis
+
+    @property
+    def features_per_draw(self) -> int:  # type: ignore[override]
+        return self.inner.features_per_draw
+
+    @property
+    def takes_sparse_rows(self) -> bool:  # type: ignore[override]
+        return self.inner.takes_sparse_rows
+
+    @property
+    def fast_products(self) -> bool:  # type: ignore[override]
+        return self.inner.fast_products
+
+    @property
+    def rescales(self) -> bool:  # type: ignore[override]
+        return self.inner.rescales
+
+    @property
+    def metric(self) -> Literal["laplacian", "gaussian"]:
+        return self.inner.metric
+
+    @property
+    def bound(self) -> float:
+        """sup |φ| of the basis, before the factors 1/√(M·p_i)."""
+        return self.inner.bound
+
+    def bound_in(self, n_inputs: int) -> float:
+        return self.inner.bound_in(n_inputs)
+
     def check(self) -> None:
-        """Raise an error that names the parameter where one makes no sense."""
+        if not isinstance(self.inner, Basis):
+            raise TypeError(f"basis={self.basis!r}: need a basis such as ks.Fourier(), or None.")
+        self.inner.check()
+        require_dense(self.inner)
+        if self.inner.selects:
+            raise ValueError(f"basis={self.basis!r} selects already: need the basis inside it.")
         if isinstance(self.pool, bool) or not isinstance(self.pool, numbers.Integral):
             raise TypeError(f"pool={self.pool!r}: need a whole number of 2 or more, such as 100.")
         if self.pool < 2:
@@ -116,58 +148,82 @@ class Reweighted(BaseEstimator):
         if not isinstance(self.correction, bool | np.bool_):
             raise TypeError(f"correction={self.correction!r}: need True or False.")
 
+    def unresolved(self) -> str | None:
+        return self.inner.unresolved()
+
+    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
+        return {"basis": self.inner.resolve(rows, weights)}
+
+    def block_size(self, n_inputs: int) -> int:
+        return self.inner.block_size(n_inputs)
+
+    def sample(self, words: Words, n_inputs: int) -> Theta:
+        return self.inner.sample(words, n_inputs)
+
+    def features(self, theta: Theta, rows: Any) -> Any:
+        return self.inner.features(theta, rows)
+
+    def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
+        return self.inner.exact_kernel(rows, others)
+
     def draw(
         self,
-        basis: Basis,
         seed: int,
+        n_inputs: int,
         n_components: int,
-        dtype: DTypeLike,
-        rows: Any,
-        weights: Floats | None = None,
+        dtype: DTypeLike = np.float64,
+        start: int = 0,
     ) -> Draw:
-        """N draws of a resolved basis, chosen for these rows (n, d) of weights (n,).
+        """Draws of the basis as they come; `learn_draw` chooses among more of them."""
+        self.require_resolved()
+        return self.inner.draw(seed, n_inputs, n_components, dtype, start)
 
-        >>> import kitchensinks as ks
-        >>> rows = np.random.default_rng(0).normal(size=(200, 3))
-        >>> chosen = Reweighted(pool=10).draw(ks.Fourier(gamma=0.5), 0, 30, np.float64, rows)
-        >>> chosen.features(rows).shape
-        (200, 30)
-        """
-        selected = self.select(basis, seed, n_components, rows, weights)
-        return selected.draw(basis, seed, rows.shape[1], dtype)
-
-    def select(
+    def learn_draw(
         self,
-        basis: Basis,
-        seed: int,
-        n_components: int,
+        draw: Draw,
         rows: Any,
         weights: Floats | None = None,
-        scaler: Scaler | None = None,
-    ) -> Selected:
-        """Which N draws to take for these rows (n, d) of weights (n,).
+        scaler: "Scaler | None" = None,
+    ) -> Draw:
+        """As many draws as `draw` has, chosen for these rows (n, d) of weights (n,).
 
         Rows may be sparse; the few that are looked at go through the scaler first.
+
+        >>> rows = np.random.default_rng(0).normal(size=(200, 3))
+        >>> basis = Reweighted(Fourier(gamma=0.5), pool=10)
+        >>> basis.learn_draw(basis.draw(0, 3, 30), rows).features(rows).shape
+        (200, 30)
         """
-        self.check()
-        basis.require_resolved()
-        require_dense(basis)
-        n_components = check_count("n_components", n_components)
-        words = Words(check_seed(seed), 0, _STREAM)
-        sample, sample_weights = self.sample(rows, weights, int(words.raw(1)[0]))
+        words = Words(draw.seed, 0, Stream.REWEIGHTED)
+        sample, sample_weights = self.scored_rows(rows, weights, int(words.raw(1)[0]))
         if scaler is not None:
             sample = scaler.apply(sample, np.float64)
-        pool = Pool(basis, seed, rows.shape[1], int(self.pool) * n_components)
+        count = draw.n_components
+        pool = Pool(self.inner, draw.seed, draw.n_inputs, int(self.pool) * count)
         operator = Operator(pool, sample, sample_weights)
         mu = self.mu
         if isinstance(mu, str):
-            mu = balanced_mu(operator.eigenvalues, n_components * basis.features_per_draw)
+            mu = balanced_mu(operator.eigenvalues, count * self.features_per_draw)
         chances = probabilities(operator.scores(float(mu)))
-        chosen = resample(chances, words.uniform(n_components))
+        chosen = resample(chances, words.uniform(count))
         factors = 1.0 / np.sqrt(len(chances) * chances[chosen]) if self.correction else None
-        return Selected(pool.n_components, chosen, factors)
+        return pool.choose(chosen, factors, draw.dtype)
 
-    def sample(self, rows: Any, weights: Floats | None, seed: int) -> tuple[Any, Floats]:
+    def pack(self, draw: Draw) -> Arrays:
+        assert draw.places is not None, "a draw that was not chosen"
+        places = {"places": draw.places}
+        return places if draw.factors is None else {**places, "factors": draw.factors}
+
+    def unpack(self, draw: Draw, arrays: Arrays) -> Draw:
+        places, most = arrays["places"], int(self.pool) * draw.n_components
+        if places.shape != (draw.n_components,) or places.min() < 0 or places.max() >= most:
+            raise ValueError(
+                f"places of shape {places.shape}: need {draw.n_components} below {most}"
+            )
+        pool = Pool(self.inner, draw.seed, draw.n_inputs, int(places.max()) + 1)
+        return pool.choose(places, arrays.get("factors"), draw.dtype)
+
+    def scored_rows(self, rows: Any, weights: Floats | None, seed: int) -> tuple[Any, Floats]:
         """L different rows of positive weight, by their keys, and the weights of their copies."""
         counted = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         own = np.ones(len(counted)) if weights is None else weights[counted]
@@ -194,17 +250,7 @@ def resample(chances: Floats, uniform: Floats) -> NDArray[np.int64]:
     total = np.cumsum(chances)
     # Rounding must not lead to a last candidate of probability zero.
     last = int(np.flatnonzero(chances)[-1])
-    return np.minimum(np.searchsorted(total, uniform * total[-1], side="right"), last)
-
-
-def check_selection(selection: Any) -> Reweighted:
-    """The selection given, if it is one."""
-    if not isinstance(selection, Reweighted):
-        raise TypeError(
-            f"selection={selection!r} is of type {type(selection).__name__}: need ks.Reweighted() "
-            "or None."
-        )
-    return selection
+    return np.asarray(np.minimum(np.searchsorted(total, uniform * total[-1], side="right"), last))
 
 
 def _is_count(value: Any) -> bool:

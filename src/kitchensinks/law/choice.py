@@ -9,22 +9,12 @@ and by what the last fit may cost.
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from kitchensinks.features.bases import (
-    Basis,
-    Binning,
-    Custom,
-    Fourier,
-    Maxout,
-    ReLU,
-    Sigmoid,
-    Union,
-)
+from kitchensinks.features.bases import Basis, Binning, Union
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.law.candidates import (
@@ -42,15 +32,16 @@ from kitchensinks.law.candidates import (
     try_stages,
 )
 from kitchensinks.law.directions import by_gradients, turned
-from kitchensinks.law.maps import MOST_TURNED, Found, settled
-from kitchensinks.law.record import Adaptation
+from kitchensinks.law.maps import MOST_TURNED, Found, allowed, settled, tried_maps
 from kitchensinks.law.task import Task
 from kitchensinks.law.trials import preferred
+from kitchensinks.law.values import Law, Record
 
 Floats = NDArray[np.float64]
+# Bins (grids, n) of the rows of the last fit, or None: they are known where the law is learned.
+Bins = NDArray[np.int32] | None
 
-# Maps that are tried, of wide tables and of others, and those that wide tables are turned from.
-_TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "common", "mix")}
+# Maps that wide tables are turned from.
 _TURNED = ("squash", "common")
 # A kernel this much worse than the best so far is not given settled scales; candidates this near
 # to the best are tried again with more components; two stages are kept where they are this much
@@ -58,34 +49,17 @@ _TURNED = ("squash", "common")
 _NEAR, _CLOSE, _BETTER = 1.05, 1.15, 0.985
 
 
-def adaptable(basis: Basis) -> bool:
-    """Whether learned scales of the columns change the features of a basis."""
-    if isinstance(basis, Union):
-        return all(adaptable(part) for part in basis.bases)
-    return isinstance(basis, Binning | Fourier | ReLU | Sigmoid | Maxout | Custom)
-
-
-def choose(
-    task: Task,
-    dtype: Any,
-    dense: bool = False,
-    basis: Basis | None = None,
-    stages: bool = False,
-) -> tuple[Frozen, Any, Adaptation]:
-    """The features of the last fit, the bins of its rows or None, and how the law was found.
-
-    dense: bins are of no use (rows come in batches); basis: the only one to look at, with a
-    bandwidth of its own where it is a number; stages: a fit of dense features and then of bins to
-    what they leave may be looked at.
-    """
-    only = None if basis is None else _kernel_of(basis)
-    agop = task.settings.law == "agop"
+def choose(task: Task) -> tuple[Law, Bins]:
+    """The learned law and the bins of its rows, or None: see `find_law`."""
+    basis = task.learned.basis
+    only = None if basis is None else basis.metric
+    agop = task.learned.law == "agop"
     kernel = only or ("gaussian" if agop else "laplacian")
-    bins = kernel == "laplacian" and not dense and not isinstance(basis, Fourier)
-    error, short = best_map(task, kernel, _TRIED[task.wide], bins)
+    bins = kernel == "laplacian" and not task.request.stream and (basis is None or basis.sparse)
+    error, short = best_map(task, kernel, tried_maps(task), bins)
     found = by_gradients(task, short, basis) if agop else settled(task, short)
-    if basis is not None and not _takes_factor(basis):
-        return _with_basis(task, dtype, basis, found)
+    if basis is not None and not basis.open_bandwidth:
+        return _with_basis(task, basis, found)
     candidates = _candidates(task, basis, short, found, HOPELESS * error, bins)
     least = min(candidate.error for candidate in candidates)
     close = [candidate for candidate in candidates if candidate.error < _CLOSE * least]
@@ -94,10 +68,11 @@ def choose(
     errors = [candidate.error for candidate in close]
     kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
     # Two stages are compared by squared error: where the classes have chosen, they are not.
+    stages = task.request.stages and not task.request.stream and basis is None
     if stages and task.asked is None and kept.error == min(errors):
         both = _both(task, close)
         if both is not None:
-            return _in_stages(task, dtype, both)
+            return _in_stages(task, both)
     score, factor = kept.score, kept.score.factor
     if kept.sparse and task.counted > len(task.places):
         factor, ridge = grown(score, len(task.data.fitted), task.counted)
@@ -110,14 +85,14 @@ def choose(
         draws, reason = task.asked, kept.limit.reason
         count = draws * own.features_per_draw
     ridge = score.ridge if kept.sparse else ridge_for(task, kept, own, count)
-    return _frozen(task, dtype, kept.found, own, draws, factor, ridge, reason)
+    return _law(task, kept.found, own, draws, factor, ridge, reason)
 
 
 def _candidates(
     task: Task, basis: Basis | None, short: Found, found: Found, hopeless: float, bins: bool
 ) -> list[Candidate]:
     """What a law is tried with: turned rows of wide tables, bins, features, and smooth features."""
-    agop = task.settings.law == "agop"
+    agop = task.learned.law == "agop"
     candidates: list[Candidate] = []
 
     def add(found: Found, sparse: bool = False) -> None:
@@ -125,13 +100,13 @@ def _candidates(
         score = try_sparse(task, found) if sparse else try_dense(task, found, limit)
         candidates.append(Candidate.of(task, score, sparse, found))
 
-    gaussian = basis is None or _kernel_of(basis) == "gaussian"
+    gaussian = basis is None or basis.metric == "gaussian"
     if task.wide and task.n_inputs <= MOST_TURNED and gaussian and not agop:
-        for other in turned(task, tuple(dict.fromkeys([*_TURNED, short.map]))):
+        for other in turned(task, allowed(task, *_TURNED, short.map)):
             add(other)
     if bins:
         add(found, sparse=True)
-    if not isinstance(basis, Binning):
+    if basis is None or not basis.sparse:
         add(found)
     if basis is None and not agop:
         least = min(one.score.error for one in candidates)
@@ -143,7 +118,7 @@ def _candidates(
 
 def _smooth(task: Task, short: Found, hopeless: float, least: float) -> Found | None:
     """Scales of the Gaussian kernel, where a first look with those of a short run is promising."""
-    maps = tuple(dict.fromkeys([short.map, "standard"]))
+    maps = allowed(task, short.map, "standard")
     error, found = best_map(task, "gaussian", maps, sparse=False)
     if error < hopeless and try_dense(task, found, 0.0).error < _NEAR * least:
         return settled(task, found)
@@ -166,7 +141,7 @@ def _both(task: Task, close: list[Candidate]) -> Stages | None:
     return both if both.error - min(gains) < _BETTER * alone else None
 
 
-def _in_stages(task: Task, dtype: Any, both: Stages) -> tuple[Frozen, Any, Adaptation]:
+def _in_stages(task: Task, both: Stages) -> tuple[Law, Bins]:
     """The union of both bases, each with half of what the last fit may cost."""
     first, last, _, second = both
     counts = [
@@ -179,27 +154,10 @@ def _in_stages(task: Task, dtype: Any, both: Stages) -> tuple[Frozen, Any, Adapt
         shares=[float(count) for count in counts],
     )
     reason = f"{counts[0]} features, then {counts[1]} grids: better by held-out error than either"
-    return _frozen(
-        task, dtype, first.found, basis, sum(counts), factor, first.score.ridge, reason, second
-    )
+    return _law(task, first.found, basis, sum(counts), factor, first.score.ridge, reason, second)
 
 
-def _kernel_of(basis: Basis) -> str:
-    """The kernel whose scales are learned for a basis."""
-    by_columns = isinstance(basis, Fourier) and basis.spectrum in ("laplacian", "cauchy")
-    return "laplacian" if by_columns or isinstance(basis, Binning) else "gaussian"
-
-
-def _takes_factor(basis: Basis) -> bool:
-    """Whether the learned scales have the units of the basis's own bandwidth, still open."""
-    if not isinstance(basis, Binning | Fourier) or basis.unresolved() is None:
-        return False
-    return isinstance(basis, Binning) or basis.spectrum in ("laplacian", "gaussian")
-
-
-def _with_basis(
-    task: Task, dtype: Any, basis: Basis, found: Found
-) -> tuple[Frozen, Any, Adaptation]:
+def _with_basis(task: Task, basis: Basis, found: Found) -> tuple[Law, Bins]:
     """A basis with a bandwidth of its own: the scales are brought to a mean square of one."""
     scales = found.law.scales
     scaler = found.warp.times(1.0 / math.sqrt(np.mean(scales**2)))
@@ -207,12 +165,11 @@ def _with_basis(
     count = affordable(task, basis.sparse).components
     reason = "the basis was given, with a bandwidth of its own"
     kept = replace(found, warp=scaler)
-    return _frozen(task, dtype, kept, resolved, count, 1.0, math.nan, reason)
+    return _law(task, kept, resolved, count, 1.0, math.nan, reason)
 
 
-def _frozen(
+def _law(
     task: Task,
-    dtype: Any,
     found: Found,
     basis: Basis,
     count: int,
@@ -220,22 +177,21 @@ def _frozen(
     ridge: float,
     reason: str,
     second: float = math.nan,
-) -> tuple[Frozen, Any, Adaptation]:
+) -> tuple[Law, Bins]:
     scaler = found.warp.times(factor)
-    record = Adaptation(
+    record = Record(
         found.map,
-        repr(basis),
-        count,
+        found.kernel,
         factor,
-        ridge,
         found.law.scales,
         importances(task, scaler, found.kernel),
         tuple(task.trials),
         reason,
-        second,
     )
-    frozen = Frozen(scaler, basis, task.seed, scaler.width, count, np.dtype(dtype))
-    return *frozen.tabulated_and_found(task.source, task.weights), record
+    dtype = np.dtype(task.request.dtype or np.float32)
+    frozen = Frozen(scaler, basis, task.seed, scaler.width, count, dtype)
+    features, bins = frozen.with_bins(task.source, task.weights)
+    return Law(features, ridge, second, record), bins
 
 
 def importances(task: Task, scaler: Warp, kernel: str) -> Floats:

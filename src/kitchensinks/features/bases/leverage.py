@@ -14,16 +14,17 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from scipy.optimize import brentq
 
-from kitchensinks.features.bases import Basis, Draw
-from kitchensinks.features.bases.base import check_positive
+from kitchensinks.features.bases.base import Basis, check_positive
+from kitchensinks.features.bases.draw import Draw, Floats
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
 
-Floats = NDArray[np.float64]
-
 # Features that are held at once, at most about this many: 128 MB.
 HELD_ENTRIES = 2**24
+# Eigenvalues below this share of the largest are rounding.
+ROUNDING = 1e-12
 
 
 class Candidates(Protocol):
@@ -206,6 +207,51 @@ def maximal_leverage(draw: Draw, rows: Any, mu: float, weights: Any = None) -> f
     return float(leverages(draw, rows, mu, weights).max())
 
 
+def effective_dimension(eigenvalues: Any, mu: float) -> float:
+    """d(μ) = Σ λ_i/(λ_i + μ): how many directions are larger than μ (thesis, section 2.2).
+
+    >>> effective_dimension([1.0, 1.0, 0.0], mu=1.0)
+    1.0
+    """
+    values = check_eigenvalues(eigenvalues)
+    return float((values / (values + check_mu(mu))).sum())
+
+
+def mu_of_dimension(eigenvalues: Any, dimension: float) -> float:
+    """The μ at which d(μ) has this value: the inverse of `effective_dimension`.
+
+    >>> round(mu_of_dimension([1.0, 1.0, 0.0], dimension=1.0), 6)
+    1.0
+    """
+    values = check_eigenvalues(eigenvalues)
+    positive = values[values > ROUNDING * values.max()]
+    if not 0 < dimension < len(positive):
+        raise ValueError(
+            f"dimension={dimension!r}: need a number above 0 and below {len(positive)}, the "
+            "number of positive eigenvalues."
+        )
+    # d(μ) lies between len/(1 + μ/smallest) and Σλ/μ.
+    low = 0.5 * positive.min() * (len(positive) / dimension - 1.0)
+    high = 2.0 * positive.sum() / dimension
+
+    def excess(log_mu: float) -> float:
+        return float((positive / (positive + math.exp(log_mu))).sum()) - dimension
+
+    return math.exp(brentq(excess, math.log(low), math.log(high), xtol=1e-12))
+
+
+def balanced_mu(eigenvalues: Floats, n_columns: int) -> float:
+    """The μ at which d(μ) is the number of columns, but half the eigenvalues at most."""
+    positive = eigenvalues[eigenvalues > ROUNDING * eigenvalues.max()]
+    if not len(positive):
+        return 1.0
+    wanted = min(float(n_columns), len(eigenvalues) / 2)
+    if wanted >= 0.99 * len(positive):
+        # Nothing but rounding is left below.
+        return float(ROUNDING * positive.max())
+    return mu_of_dimension(positive, wanted)
+
+
 def eigen(gram: Floats) -> tuple[Floats, Floats]:
     """Rising eigenvalues of a kernel's matrix, and eigenvectors."""
     # Threads of a factorisation wait for each other: with other work on the machine, one thread
@@ -234,7 +280,7 @@ def row_roots(weights: Floats | None, n_rows: int) -> Floats:
     """√(w_i/Σw) of each row."""
     if weights is None:
         return np.full(n_rows, math.sqrt(1.0 / n_rows))
-    return np.sqrt(weights / weights.sum())
+    return np.asarray(np.sqrt(weights / weights.sum()))
 
 
 def checked(rows: Any, weights: Any) -> tuple[Floats, Floats | None]:
@@ -253,5 +299,5 @@ def require_dense(basis: Basis) -> None:
     if basis.sparse:
         raise ValueError(
             f"{type(basis).__name__} has sparse features, and leverage scores need dense ones. "
-            "Leave selection=None, or use a basis such as ks.Fourier()."
+            "Use a basis such as ks.Fourier()."
         )

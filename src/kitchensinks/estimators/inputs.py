@@ -1,0 +1,204 @@
+"""What comes in at the door of an estimator: arrays, frames and tables, checked."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+    validate_data,
+)
+
+from kitchensinks.law.encodings import encode
+from kitchensinks.numerics.threads import threads
+from kitchensinks.problem.losses import Array
+from kitchensinks.state import Spec
+from kitchensinks.tables import advice, check_size, describe
+from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.table import Table, check_schema, open_table
+from kitchensinks.tables.view import Rows, known_targets
+
+_FLOATS = [np.float64, np.float32]
+
+
+class Inputs(NamedTuple):
+    """Rows (n, d), targets as they came, weights (n,) or None; the recipe of a table or None."""
+
+    rows: Any
+    y: NDArray[Any]
+    weights: Array | None
+    columns: Columns | None
+
+
+def training_inputs(
+    estimator: BaseEstimator, spec: Spec, X: Any, y: Any, sample_weight: Any, stream: bool = False
+) -> Inputs:
+    """The rows of a fit; the recipe of a table's columns is learned from them.
+
+    stream: the same rows may come again, so that no recipe may use their targets.
+    """
+    if isinstance(X, Table):
+        X, y, sample_weight = table_targets(X, y, sample_weight)
+    elif isinstance(y, str):
+        raise ValueError(
+            f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets themselves, "
+            "or ks.open_table(X) as X."
+        )
+    frame = X if is_mixed(X) else None
+    if frame is not None:
+        table = open_table(frame)
+        X = Rows(table, Columns.learn(table))
+    if isinstance(X, Rows):
+        rows: Any = X
+        # The names are those of the recipe: blocks of the rows are arrays without names.
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+    else:
+        rows = _checked_array(estimator, X, reset=True, scaled=spec.standardize)
+    y = spec.kind.check(y)
+    check_consistent_length(rows, y)
+    weights = None if sample_weight is None else check_weights(sample_weight, rows, positive=True)
+    if not isinstance(rows, Rows):
+        return Inputs(rows, y, weights, None)
+    if not stream:
+        with threads(spec.n_jobs):
+            rows = encode(rows, y, weights, spec.task)
+    columns = rows.columns
+    estimator.n_features_in_ = rows.shape[1]
+    if frame is not None:
+        _check_feature_names(estimator, frame, reset=True)
+        _check_n_features(estimator, frame, reset=True)
+        rows = rows[:]
+    return Inputs(rows, y, weights, columns)
+
+
+def more_inputs(
+    estimator: BaseEstimator,
+    spec: Spec,
+    columns: Columns | None,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+) -> Inputs:
+    """Rows and targets for a fit that has been made: of a later batch, or to measure it with."""
+    if isinstance(X, Table):
+        X, y, sample_weight = table_targets(X, y, sample_weight, columns)
+    rows = known_rows(estimator, columns, X)
+    y = spec.kind.check(y)
+    check_consistent_length(rows, y)
+    weights = None if sample_weight is None else check_weights(sample_weight, rows, positive=False)
+    return Inputs(rows, y, weights, columns)
+
+
+def known_rows(estimator: BaseEstimator, columns: Columns | None, X: Any) -> Any:
+    """Rows such as the fit had: arrays with its columns, or tables by its recipe."""
+    table = isinstance(X, Table | Rows)
+    if not table and columns is not None and hasattr(X, "columns"):
+        # Columns that the recipe does not ask for are left out.
+        known = set(columns.inputs) <= set(X.columns)
+        X, table = open_table(X[columns.inputs] if known else X), True
+    if table and columns is not None:
+        # By the model's own recipe, whatever that of the rows is.
+        return Rows(X if isinstance(X, Table) else X.table, columns)
+    if isinstance(X, Table):
+        raise ValueError(
+            "This model was fitted to arrays, and knows no column names: give it arrays."
+        )
+    if isinstance(X, Rows):
+        if X.shape[1] != estimator.n_features_in_:
+            raise ValueError(
+                f"{X.table.label} gives {X.shape[1]} columns of numbers; the model was fitted to "
+                f"{estimator.n_features_in_}: give rows with the same columns."
+            )
+        return X
+    names = hasattr(estimator, "feature_names_in_")
+    if columns is not None and (names or estimator.n_features_in_ != columns.width):
+        raise ValueError(
+            f"X is {describe(X)}, and fit had a table: give a table with the same columns."
+        )
+    return _checked_array(estimator, X, reset=False, scaled=True)
+
+
+def _checked_array(estimator: BaseEstimator, X: Any, reset: bool, scaled: bool) -> Any:
+    with advice(tables=not hasattr(X, "columns")):
+        X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
+    if scaled and X.dtype == np.float64:
+        check_size(X, np.float64)
+    return X
+
+
+def check_weights(given: Any, X: Any, positive: bool) -> Array:
+    """Weights of 0 or more, one a row; `positive`: at least one of them is not 0."""
+    weights = _check_sample_weight(given, X, dtype=np.float64, allow_all_zero_weights=True)
+    if (weights < 0).any():
+        raise ValueError(
+            f"sample_weight has negative entries (the least is {weights.min():.3g}): "
+            "need weights of 0 or more."
+        )
+    if positive and not weights.any():
+        raise ValueError("sample_weight is zero for every row: need a positive weight.")
+    return np.asarray(weights)
+
+
+def table_targets(
+    table: Table, y: Any, sample_weight: Any, columns: Columns | None = None
+) -> tuple[Rows, Any, Any]:
+    """Rows, targets and weights of a table whose column y is the target.
+
+    Rows without a target get no weight. columns: the recipe, where it is known.
+    """
+    if not isinstance(y, str):
+        raise ValueError(
+            "With a table as X, y is the name of its target column, so that the target is not "
+            "among the inputs. For other targets give ks.Rows(table, ks.Columns.learn(table, "
+            "exclude=[...])) as X."
+        )
+    targets, weights = known_targets(table, y)
+    if weights is not None and sample_weight is not None:
+        weights = weights * np.asarray(sample_weight, dtype=np.float64)
+    recipe = Columns.learn(table, exclude=[y]) if columns is None else columns
+    return Rows(table, recipe), targets, sample_weight if weights is None else weights
+
+
+def is_mixed(rows: Any) -> bool:
+    """Whether rows are a frame (pandas, polars) with text, categories or missing values."""
+    if isinstance(rows, Table | Rows):
+        return False
+    if not (hasattr(rows, "columns") and hasattr(rows, "__getitem__") and hasattr(rows, "shape")):
+        return False
+    check_schema("X", [str(name) for name in rows.columns])
+    return any(not _is_plain(rows[name]) for name in list(rows.columns))
+
+
+def _is_plain(series: Any) -> bool:
+    """Whether a column of a frame holds numbers, none of them missing."""
+    kind = str(getattr(series, "dtype", "")).lower()
+    if "categor" in kind or "enum" in kind:
+        return False
+    values = np.asarray(series)
+    if values.dtype.kind in "biu":
+        return True
+    if values.dtype.kind == "f":
+        return not np.isnan(values).any()
+    if values.dtype.kind in "mM" or not hasattr(series, "to_list"):
+        return False
+    return all(
+        isinstance(value, int | float | np.number) and value == value for value in series.to_list()
+    )
+
+
+def importances_of(
+    found: Array, columns: Columns | None, n_inputs: int, names: NDArray[Any] | None
+) -> Array:
+    """Each column's share of the learned distance; of a frame, whose columns became several."""
+    if columns is None or len(found) == n_inputs:
+        return found
+    edges = np.cumsum([0] + [encoder.width for encoder in columns.encoders])
+    totals = np.diff(np.append(0.0, np.cumsum(found))[edges])
+    shares = dict(zip(columns.inputs, totals, strict=True))
+    known = columns.inputs if names is None else names
+    return np.array([shares.get(name, 0.0) for name in known])

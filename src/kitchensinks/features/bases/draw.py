@@ -1,0 +1,272 @@
+"""What a draw of a random basis is."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+
+from kitchensinks.numerics.elementwise import affine
+from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.tables import check_size, densify, describe
+
+if TYPE_CHECKING:
+    from kitchensinks.features.bases.base import Basis
+
+Floats = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+Theta = dict[str, Any]
+
+# Rows in the dtype of the draw to scores (n, outputs).
+Scorer = Callable[[Any], NDArray[Any]]
+
+
+class Products(NamedTuple):
+    """Σφφ' (lower triangle), Σφ and Σφy' over some rows."""
+
+    gram: NDArray[Any]
+    first: Floats
+    cross: Floats
+
+
+class Graph(Protocol):
+    """What builds an ONNX graph: nodes and constants, each known by the name of its output."""
+
+    def node(self, kind: str, *inputs: Any, **attributes: Any) -> str:
+        """A node of the kind named; inputs are names, or arrays that become constants."""
+
+    def cast(self, value: str, dtype: DTypeLike) -> str:
+        """The value in another dtype."""
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Draws start, …, stop − 1 of a resolved basis; or chosen ones, each with its factor: frozen.
+
+    places (n_components,): which draws of the seed were chosen, where some were. Then start is 0.
+    """
+
+    basis: "Basis"
+    seed: int
+    n_inputs: int
+    start: int
+    stop: int
+    dtype: np.dtype[Any]
+    theta: Theta
+    factors: Floats | None = None
+    places: NDArray[np.int64] | None = None
+
+    @property
+    def n_components(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Columns of draw k are offsets[k]:offsets[k + 1]; shape (n_components + 1,)."""
+        counts = self.basis.columns(self.theta, self.n_components)
+        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.basis.columns(self.theta, self.n_components).sum())
+
+    @property
+    def bound(self) -> float:
+        """sup |φ| over rows of n_inputs columns, before scaling, the largest factor included."""
+        largest = 1.0 if self.factors is None else float(self.factors.max())
+        return self.basis.bound_in(self.n_inputs) * largest
+
+    @property
+    def scale(self) -> float:
+        """1/√(number of features averaged): products of scaled features meet the kernel."""
+        return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)
+
+    def features(self, rows: Any) -> Any:
+        """φ(x; θ_k), times the factor of draw k, unscaled: (n, n_columns), dense or CSR."""
+        features = self.basis.features(self.theta, self._prepared(rows))
+        if self.factors is not None:
+            features *= np.repeat(self.factors, np.diff(self.offsets)).astype(features.dtype)
+        return features
+
+    def onnx(self, graph: Graph, rows: str) -> str:
+        """`features` as nodes of an ONNX graph, of rows in the dtype of the draw."""
+        features = self.basis.onnx(graph, self, rows)
+        if self.factors is None:
+            return features
+        factors = np.repeat(self.factors, np.diff(self.offsets)).astype(self.dtype)
+        return graph.node("Mul", features, factors)
+
+    def bins(self, rows: Any) -> NDArray[Any]:
+        """The column of each row in each draw of a binned basis, (draws, n); −1 for none."""
+        return self.basis.bins(self.theta, self._prepared(rows))
+
+    def groups(self, blocks: Iterable[Any]) -> NDArray[np.int64] | None:
+        """A label for each draw: equal ones are the same function on all these rows, or None."""
+        return self.basis.groups(self.theta, (self._prepared(rows) for rows in blocks))
+
+    def products(self, rows: Any, targets: Floats) -> Products | None:
+        """Sums over rows of equal weight, scaled, where the basis has a faster way to them."""
+        products = self.basis.products(self.theta, self._prepared(rows), targets)
+        if products is None:
+            return None
+        scales = self._column_scales()
+        gram = products.gram * np.outer(scales, scales)
+        return Products(gram, scales * products.first, scales[:, None] * products.cross)
+
+    def scorer(self, weights: NDArray[Any]) -> Scorer:
+        """The function rows ↦ scaled features·weights; weights (columns, outputs)."""
+        scaled = (self._column_scales()[:, None] * weights).astype(weights.dtype)
+        scores = self.basis.scorer(self.theta, scaled)
+        return lambda rows: scores(self._prepared(rows))
+
+    def slopes(self, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """Slopes of the scaled features along the direction of each, (n, columns), and those
+        directions (columns, d); None where the basis does not say."""
+        found = self.basis.slopes(self.theta, self._prepared(rows))
+        if found is None:
+            return None
+        slopes, directions = found
+        slopes *= self._column_scales().astype(slopes.dtype)
+        return slopes, np.repeat(directions, self.basis.features_per_draw, axis=0)
+
+    def _column_scales(self) -> Floats:
+        """What each feature is multiplied with: its factor and the scale."""
+        if self.factors is None:
+            return np.full(self.n_columns, self.scale)
+        return np.asarray(self.scale * np.repeat(self.factors, np.diff(self.offsets)))
+
+    def scaled_features(self, rows: Any) -> Any:
+        """φ(x; θ_k)·scale, so that inner products approximate the kernel."""
+        features = self.features(rows)
+        if self.basis.sparse:
+            features *= self.dtype.type(self.scale)
+        else:
+            affine(features, self.scale, np.zeros(features.shape[1]))
+        return features
+
+    def part(self, low: int, high: int) -> "Draw":
+        """Draws low, …, high − 1 of this draw."""
+        theta = {name: value[low:high] for name, value in self.theta.items()}
+        part = replace(self, start=self.start + low, stop=self.start + high, theta=theta)
+        if self.factors is not None:
+            part = replace(part, factors=self.factors[low:high])
+        return part if self.places is None else replace(part, places=self.places[low:high])
+
+    def choose(self, indices: NDArray[np.int64], factors: Floats | None = None) -> "Draw":
+        """These draws (dense bases only), as often as they are named, with a factor for each."""
+        if self.basis.sparse:
+            raise ValueError(
+                f"{type(self.basis).__name__} has sparse features: need a basis with dense ones, "
+                "such as ks.Fourier(), to choose among its draws."
+            )
+        taken = {name: take(value, indices, self.n_inputs) for name, value in self.theta.items()}
+        if self.factors is not None:
+            factors = self.factors[indices] * (1.0 if factors is None else factors)
+        places = self.start + indices if self.places is None else self.places[indices]
+        chosen = replace(self, start=0, stop=len(indices), theta=taken)
+        return replace(chosen, factors=factors, places=places)
+
+    def followed_by(self, others: "list[Draw]") -> "Draw":
+        """This draw and then others of the same basis and dtype, none of them with factors."""
+        parts = [self, *others]
+        theta = {name: join([part.theta[name] for part in parts]) for name in self.theta}
+        places = None
+        if self.places is not None:
+            places = np.concatenate([part.places for part in parts if part.places is not None])
+        stop = self.start + sum(part.n_components for part in parts)
+        return replace(self, stop=stop, theta=theta, places=places)
+
+    def tabulate(self, blocks: Iterable[Any]) -> "Draw":
+        """This draw with the columns that its basis has to learn from blocks of rows.
+
+        Blocks may come in any order and in several calls: the columns are the same.
+        """
+        prepared = (self._prepared(rows) for rows in blocks)
+        return replace(self, theta=self.basis.tabulate(self.theta, prepared))
+
+    def tabulate_with_bins(self, rows: NDArray[Any]) -> "tuple[Draw, NDArray[Any]]":
+        """`tabulate` and `bins` of all rows at once, for a binned basis."""
+        theta, bins = self.basis.tabulate_with_bins(self.theta, self._prepared(rows))
+        return replace(self, theta=theta), bins
+
+    def merge(self, other: "Draw") -> "Draw":
+        """This draw with the columns that it or the other has learned from rows."""
+        return replace(self, theta=self.basis.merge(self.theta, other.theta))
+
+    def astype(self, dtype: DTypeLike) -> "Draw":
+        """The same draw, for rows of another dtype."""
+        kind = np.dtype(dtype)
+        theta = self.theta
+        if not self.basis.keeps_float64:
+            theta = {name: cast(value, kind) for name, value in theta.items()}
+        return replace(self, dtype=kind, theta=theta)
+
+    def _prepared(self, rows: Any) -> Any:
+        """Rows in the dtype of the draw, dense unless the basis takes sparse ones; or an error."""
+        if not sparse.issparse(rows) or not self.basis.takes_sparse_rows:
+            rows = densify(rows)
+        if rows.ndim != 2 or rows.shape[1] != self.n_inputs:
+            raise ValueError(
+                f"rows are {describe(rows)}; this draw was made for {self.n_inputs} columns: "
+                f"need shape (n, {self.n_inputs})."
+            )
+        return check_size(rows, self.dtype)
+
+
+class Shared:
+    """A part of θ that every draw shares: joining, slicing and choosing leave it alone."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __getitem__(self, index: slice) -> "Shared":
+        return self
+
+    def take(self, indices: NDArray[np.int64], n_inputs: int) -> "Shared":
+        return self
+
+    def join(self, parts: "list[Shared]") -> "Shared":
+        return self
+
+    def astype(self, dtype: np.dtype[Any]) -> "Shared":
+        return Shared([cast(part, dtype) for part in self.value])
+
+
+def sample_blocks(
+    sample: Callable[[Words], Theta],
+    block_size: int,
+    seed: int,
+    start: int,
+    stop: int,
+    stream: Stream = Stream.DRAW,
+    part: int = 0,
+) -> Theta:
+    """Sample the blocks that hold draws start, …, stop − 1, and cut off the rest."""
+    first = start // block_size
+    blocks = [sample(Words(seed, b, stream, part)) for b in range(first, -(-stop // block_size))]
+    low, high = start - first * block_size, stop - first * block_size
+    return {name: join([block[name] for block in blocks])[low:high] for name in blocks[0]}
+
+
+def join(parts: list[Any]) -> Any:
+    """Concatenate arrays, or parts that know how to join themselves."""
+    if isinstance(parts[0], np.ndarray):
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return parts[0].join(parts)
+
+
+def take(value: Any, indices: NDArray[np.int64], n_inputs: int) -> Any:
+    """Entries of an array, or of a part that knows how to choose from itself."""
+    if isinstance(value, np.ndarray):
+        return value[indices]
+    return value.take(indices, n_inputs)
+
+
+def cast(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Floating-point parameters in the working dtype; counts and indices as they are."""
+    if isinstance(value, np.ndarray):
+        return value.astype(dtype, copy=False) if value.dtype.kind == "f" else value
+    return value.astype(dtype)

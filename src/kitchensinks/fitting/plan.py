@@ -1,0 +1,276 @@
+"""Which solver fits the outer weights, in which space, and why.
+
+Every such decision is made here, from sizes alone, and is a value with its reason.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.problem.constraints import SupBall
+
+# Sparse features with no more columns than this are filled in and solved as dense ones.
+DENSE_COLUMNS = 2000
+# Fewer rows than features go through an n × n matrix up to this many rows, if they are sparse.
+SPAN_ROWS = 5000
+# A fit by the Gram holds at most this many arrays of its size (measured: 5).
+GRAM_COPIES = 6
+# Conjugate gradients pay where there are this many rows for each feature.
+CONJUGATE_ROWS = 30
+# Conjugate gradients pay from this many features on.
+CONJUGATE_COLUMNS = 1500
+# Dual coordinate ascent pays from this many rows on; with fewer, the method of multipliers is as
+# fast and does not depend on the order of the rows.
+COORDINATE_ROWS = 4000
+# The Gram of a subsample is a good metric from this many features on.
+SAMPLED_COLUMNS = 1000
+# Rows for each feature in a subsample whose Gram stands for that of all rows.
+SAMPLE_ROWS = 3
+# The most sparse columns whose products are summed over batches.
+SUMMED_SPARSE = 20_000
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes that a plan is made from.
+
+    feature_bytes: of all features, as they would be kept; memory: the budget, in bytes; entry:
+    bytes of a number; stream: rows come in batches, so that only sums can be kept; place: "here" or
+    "dask".
+    """
+
+    n_rows: int
+    n_columns: int
+    sparse: bool
+    feature_bytes: float
+    memory: float
+    entry: int
+    stream: bool = False
+    place: str = "here"
+
+    @classmethod
+    def of(cls, blocks: FeatureBlocks, stream: bool = False) -> "Shape":
+        return cls(
+            blocks.n_rows,
+            blocks.n_columns,
+            blocks.sparse,
+            blocks.total_bytes,
+            blocks.memory_budget,
+            blocks.frozen.dtype.itemsize,
+            stream,
+        )
+
+    @property
+    def many_sparse(self) -> bool:
+        """Sparse features with too many columns to be filled in."""
+        return self.sparse and self.n_columns > DENSE_COLUMNS
+
+    @property
+    def cached(self) -> bool:
+        """Whether the features that the solvers see can be kept between passes."""
+        held = self.feature_bytes
+        if self.sparse and not self.many_sparse:
+            held = max(held, float(self.entry) * self.n_rows * self.n_columns)
+        return held <= 0.5 * self.memory
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a fit does.
+
+    solver: "direct", "conjugate", "blocks", "sparse", "stages", "coordinates", "sampled", "gram",
+    "stochastic", or "sums" for batches; space: "features", "span" of the rows, or "bins"; place:
+    "here" or "dask".
+
+    >>> print(Plan("direct", "span", "here", "n = 50 < K = 400: the rows span fewer directions"))
+    direct in the span: n = 50 < K = 400: the rows span fewer directions
+    """
+
+    solver: str
+    space: str
+    place: str
+    reason: str
+
+    def __str__(self) -> str:
+        where = " on Dask" if self.place == "dask" else ""
+        return f"{self.solver} in the {self.space}{where}: {self.reason}"
+
+
+def gram_bytes(n_columns: int) -> float:
+    """The Gram with the copies of it that a fit holds."""
+    return GRAM_COPIES * 8.0 * n_columns**2
+
+
+def takes_span(shape: Shape, settings: Settings) -> bool:
+    """Whether the n × n form is the smaller one: sup-norm balls do not turn with the axes."""
+    few = shape.n_rows < shape.n_columns and settings.solver != "conjugate"
+    if shape.sparse:
+        # Where law and ridge were learned, nothing is left that would need the spectrum.
+        few = few and shape.n_rows <= SPAN_ROWS and settings.settled == 0.0
+    return few and not isinstance(settings.constraint, SupBall)
+
+
+def make_plan(shape: Shape, settings: Settings) -> Plan:
+    """The plan for a fit of these sizes; an error where the solver asked for does not apply.
+
+    >>> from kitchensinks.problem.losses import LOSSES
+    >>> settings = Settings(LOSSES["squared"], "auto", None, True, 1e-3, 200, "auto", 0)
+    >>> print(make_plan(Shape(10_000, 500, False, 4e7, 1e9, 8), settings))
+    direct in the features: K = 500 ≤ n = 10,000: the Gram is the smaller matrix
+    """
+    _check_sparse(shape, settings)
+    if shape.place == "dask":
+        return _on_dask(shape, settings)
+    if shape.stream:
+        return _of_stream(shape, settings)
+    if settings.second is not None:
+        return _here("stages", "features", "the law was learned in two stages, features and bins")
+    if settings.solver == "stochastic":
+        return _here("stochastic", "features", "it was asked for")
+    span = takes_span(shape, settings)
+    if settings.solver == "blocks" or (not span and _only_blocks(shape, settings)):
+        return _here("blocks", "features", _too_large(shape, settings))
+    if settings.solver == "auto" and not shape.sparse and _bytes_needed(shape, span) > shape.memory:
+        return _here("stochastic", "features", _too_large(shape, settings))
+    if not span and shape.many_sparse and settings.solver != "direct":
+        reason = f"{shape.n_columns:,} sparse columns are more than a Gram can have"
+        return _here("sparse", "bins", reason)
+    if not span and settings.loss.squared and _conjugate(shape, settings):
+        return _here("conjugate", "features", _conjugate_reason(shape, settings))
+    space = "span" if span else "features"
+    if settings.loss.squared:
+        return _here("direct", space, _gram_reason(shape.n_rows, shape.n_columns, span))
+    cached = span or shape.cached
+    return replace(convex_plan(shape.n_rows, shape.n_columns, cached, span, settings), space=space)
+
+
+def _here(solver: str, space: str, reason: str) -> Plan:
+    return Plan(solver, space, "here", reason)
+
+
+def _check_sparse(shape: Shape, settings: Settings) -> None:
+    """An error where the solver asked for needs dense features."""
+    if not shape.sparse:
+        return
+    if settings.solver == "stochastic":
+        raise ValueError("solver='stochastic' needs a basis with dense features.")
+    if settings.solver in ("blocks", "conjugate") and not shape.many_sparse:
+        raise ValueError(
+            f"solver={settings.solver!r} needs a basis with dense features, or more sparse columns "
+            f"than {shape.n_columns}: use solver='auto' or 'direct'."
+        )
+
+
+def _only_blocks(shape: Shape, settings: Settings) -> bool:
+    """Whether block coordinate descent is the only certified solver that fits into memory."""
+    able = settings.loss.squared and settings.constraint is None and not shape.sparse
+    given = settings.alpha != "auto" and float(settings.alpha) > 0.0
+    too_large = gram_bytes(shape.n_columns) > shape.memory
+    return settings.solver == "auto" and able and given and too_large
+
+
+def _bytes_needed(shape: Shape, span: bool) -> float:
+    """Of a fit that is not stochastic: all features of few rows, or the Gram with its copies."""
+    if span:
+        return 3.0 * shape.feature_bytes + gram_bytes(shape.n_rows)
+    return gram_bytes(shape.n_columns)
+
+
+def _conjugate(shape: Shape, settings: Settings) -> bool:
+    """Many rows, a given ridge, features that can be kept: passes cost less than the Gram."""
+    if settings.solver == "conjugate":
+        return True
+    return (
+        settings.solver == "auto"
+        and settings.constraint is None
+        and settings.alpha != "auto"
+        and float(settings.alpha) > 0.0
+        and shape.cached
+        and shape.n_columns >= CONJUGATE_COLUMNS
+        and shape.n_rows >= CONJUGATE_ROWS * shape.n_columns
+    )
+
+
+def convex_plan(n_rows: int, n_columns: int, cached: bool, span: bool, settings: Settings) -> Plan:
+    """How a loss that is not squared is minimised: all rows, or a part of them.
+
+    cached: the features are kept between passes; span: they are coordinates in the span of the
+    rows.
+    """
+    plain = settings.constraint is None and settings.checkpoint is None
+    if not settings.loss.smooth and plain and n_rows >= COORDINATE_ROWS and cached:
+        reason = (
+            f"a kinked loss, no ball and n = {n_rows:,} rows whose features are kept: dual "
+            "coordinate ascent, then the method of multipliers where the ridge is too weak for it"
+        )
+        return _here("coordinates", "features", reason)
+    many = n_columns >= SAMPLED_COLUMNS and cached
+    rows = 2 * SAMPLE_ROWS * n_columns
+    if settings.loss.smooth and plain and not span and many and n_rows >= rows:
+        reason = f"n = {n_rows:,} rows: the Gram of a subsample is metric enough"
+        return _here("sampled", "features", reason)
+    return _here("gram", "features", _gram_reason(n_rows, n_columns, span))
+
+
+def _of_stream(shape: Shape, settings: Settings) -> Plan:
+    """Rows that come in batches: exact sums for squared loss, stochastic gradients for others."""
+    fits = shape.sparse or settings.solver != "auto" or gram_bytes(shape.n_columns) <= shape.memory
+    sums = settings.loss.squared and settings.solver != "stochastic" and fits
+    if not sums:
+        if shape.sparse:
+            raise ValueError(
+                f"partial_fit with loss={settings.loss.name!r} needs a basis with dense features."
+            )
+        reason = "batches of rows leave no sums that would say all"
+        return _here("stochastic", "features", reason)
+    if shape.sparse and shape.n_columns > SUMMED_SPARSE:
+        raise ValueError(
+            f"partial_fit sums a Gram matrix, and the basis has {shape.n_columns} columns here: at "
+            f"most {SUMMED_SPARSE}. Use fewer components, or fit all rows at once."
+        )
+    return _here("sums", "features", "batches are summed, and any split gives the same sums")
+
+
+def _on_dask(shape: Shape, settings: Settings) -> Plan:
+    """Rows that stay where they are: sums come here, or blocks of features take turns."""
+    if settings.solver == "blocks" or _only_blocks(shape, settings):
+        return Plan("blocks", "features", "dask", _too_large(shape, settings))
+    if gram_bytes(shape.n_columns) > shape.memory:
+        raise ValueError(
+            f"{shape.n_columns:,} features make {gram_bytes(shape.n_columns) / 1e9:.3g} GB of "
+            f"Gram matrices, more than the memory budget of {shape.memory / 1e9:.3g} GB: raise "
+            "memory_budget, or use loss='squared' with a number for alpha, which goes block by "
+            "block."
+        )
+    solver = "direct" if settings.loss.squared else "gram"
+    return Plan(solver, "features", "dask", "the workers sum, and the Gram is factored once")
+
+
+# -- reasons -----------------------------------------------------------------------------
+
+
+def _gram_reason(n_rows: int, n_columns: int, span: bool) -> str:
+    if span:
+        return f"n = {n_rows:,} < K = {n_columns:,}: the rows span fewer directions"
+    if n_rows < n_columns:
+        return f"n = {n_rows:,} < K = {n_columns:,}, but the ball is tied to the features"
+    return f"K = {n_columns:,} ≤ n = {n_rows:,}: the Gram is the smaller matrix"
+
+
+def _too_large(shape: Shape, settings: Settings) -> str:
+    if settings.solver != "auto":
+        return "it was asked for"
+    needed, memory = gram_bytes(shape.n_columns) / 1e9, shape.memory / 1e9
+    return (
+        f"the Gram of {shape.n_columns:,} features takes {needed:.3g} GB of the budget of "
+        f"{memory:.3g} GB"
+    )
+
+
+def _conjugate_reason(shape: Shape, settings: Settings) -> str:
+    if settings.solver == "conjugate":
+        return "it was asked for"
+    ratio = int(np.floor(shape.n_rows / shape.n_columns))
+    return f"{ratio} rows for each feature: a few passes cost less than the Gram"

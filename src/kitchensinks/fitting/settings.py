@@ -1,0 +1,151 @@
+"""What a fit is asked to minimise, how closely, and with which means."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from kitchensinks.features.bases.base import check_count, check_positive
+from kitchensinks.fitting.keeping import Checkpoint
+from kitchensinks.problem.constraints import Constraint
+from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.problem.targets import Batch
+from kitchensinks.tables.keys import row_keys
+from kitchensinks.tables.memory import memory_budget
+
+# Told in words what a fit is doing; `done` of `total` tasks where these are counted.
+Progress = Callable[..., None]
+
+SOLVERS = ("auto", "direct", "conjugate", "blocks", "stochastic")
+# Solvers that are made for squared loss alone.
+_SQUARED_ONLY = ("direct", "conjugate", "blocks")
+# Solvers that need a given ridge and no constraint.
+_RIDGE_ONLY = ("conjugate", "blocks")
+
+
+def silent(text: str, done: int | None = None, total: int | None = None) -> None:
+    """Progress that nobody asked for."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to minimise: Σw·loss/Σw + alpha·‖β‖², in the ball of the constraint, and how closely."""
+
+    loss: Loss
+    alpha: float | str
+    constraint: Constraint | None
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    solver: str
+    seed: int
+    # Ridge fits on bins also stop where a step lowers the objective by less than this share.
+    settled: float = 0.0
+    # The ridge of a second stage on the bins of a union, fitted to what its dense basis leaves.
+    second: float | None = None
+    # Keys of the rows by their content, computed when they are needed.
+    keys: Callable[[], NDArray[np.uint64]] | None = None
+    # Weight of one copy of each row, where that is not 1: the weight of its class.
+    one: Array | None = None
+    progress: Progress = silent
+    # Where sums over the rows are kept between runs.
+    checkpoint: Checkpoint | None = None
+
+    def bare(self) -> "Settings":
+        """These settings without what belongs to one run: they can be kept and sent."""
+        return replace(self, keys=None, one=None, progress=silent, checkpoint=None)
+
+    def of_run(self, batch: Batch, checkpoint: Checkpoint | None = None) -> "Settings":
+        """These settings for the rows of one run."""
+        keys = functools.cache(lambda: row_keys(batch.rows, self.seed))
+        return replace(self, keys=keys, one=batch.one, checkpoint=checkpoint)
+
+    def row_keys(self) -> NDArray[np.uint64]:
+        """The keys of the rows that are fitted."""
+        assert self.keys is not None, "these rows have no keys here"
+        return self.keys()
+
+
+class Solver(BaseEstimator):
+    """How the outer weights are computed: algorithm, accuracy, precision and memory.
+
+    Estimators take a name (``solver="direct"``) or this (``solver=ks.Solver(tol=1e-6)``).
+
+    Parameters
+    ----------
+    name : "auto", the cheapest certified algorithm for the sizes at hand (``model.plan_`` says
+        which and why), or one by name: "direct" (the Gram matrix), "conjugate" (conjugate
+        gradients), "blocks" (of features, for K too large for a Gram), "stochastic".
+    tol : relative gap between objective and optimum at which solvers stop. 1e-3 changes no
+        prediction that anyone would notice.
+    max_iter : most iterations of an iterative solver. 200 is several times what the default
+        accuracy takes.
+    dtype : of the features; sums are in float64 all the same. None: float64 for float64 rows while
+        n·K ≤ 2²³ and the rows come at once, where it costs no time, else float32.
+    memory_budget : bytes, text such as "2GB", or None for a quarter of the free memory. Features
+        are kept between passes only where they fit in half of it.
+
+    Examples
+    --------
+    >>> import kitchensinks as ks
+    >>> ks.Solver("direct", dtype="float64")
+    Solver(dtype='float64', name='direct')
+    """
+
+    def __init__(
+        self,
+        name: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        dtype: Any = None,
+        memory_budget: Any = None,
+    ) -> None:
+        self.name = name
+        self.tol = tol
+        self.max_iter = max_iter
+        self.dtype = dtype
+        self.memory_budget = memory_budget
+
+    @classmethod
+    def of(cls, given: Any) -> "Solver":
+        """The solver that a parameter names, checked."""
+        solver = given if isinstance(given, Solver) else cls(name=given)
+        solver.check()
+        return solver
+
+    def check(self) -> None:
+        """An error that names the parameter that makes no sense."""
+        if not (isinstance(self.name, str) and self.name in SOLVERS):
+            raise ValueError(f"solver={self.name!r}: need one of {', '.join(SOLVERS)}.")
+        check_positive("tol", self.tol, ", the relative gap at which solvers stop")
+        check_count("max_iter", self.max_iter)
+        if self.dtype is not None:
+            check_dtype(self.dtype)
+        memory_budget(self.memory_budget)
+
+    def check_problem(self, loss: Loss, alpha: float | str, constraint: Constraint | None) -> None:
+        """An error where this solver cannot do what is asked of it."""
+        if self.name in _SQUARED_ONLY and not loss.squared:
+            raise ValueError(
+                f"solver={self.name!r} is for loss='squared', not {loss.name!r}: use "
+                "solver='auto' or 'stochastic'."
+            )
+        if self.name in _RIDGE_ONLY and (alpha == "auto" or constraint is not None):
+            raise ValueError(
+                f"solver={self.name!r} needs a number for alpha and no constraint. Use "
+                "solver='auto' for the others."
+            )
+        if self.name == "blocks" and alpha == 0.0:
+            raise ValueError("solver='blocks' needs an alpha above zero: blocks may be singular.")
+
+
+def check_dtype(dtype: Any) -> Any:
+    """float32 or float64."""
+    for kind in (np.float32, np.float64):
+        if dtype is kind or dtype == kind.__name__ or dtype == np.dtype(kind):
+            return kind
+    raise ValueError(f"dtype={dtype!r}: need 'float32', 'float64' or None.")

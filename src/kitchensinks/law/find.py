@@ -1,0 +1,183 @@
+"""From rows and targets to a law, given or learned: `find_law`."""
+
+import math
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.features.bases import Basis, Fourier
+from kitchensinks.features.frozen import Frozen
+from kitchensinks.fitting.growth import FIRST_COMPONENTS
+from kitchensinks.law.choice import Bins, choose
+from kitchensinks.law.learned import Learned
+from kitchensinks.law.task import Task
+from kitchensinks.law.values import Law, Request, Trial
+from kitchensinks.problem.targets import Batch
+
+# With fewer rows there are too few to hold out: the table of docs/law.md has the plain law ahead.
+FEWEST_ROWS = 400
+# Every step of the descent works on batch × columns numbers and products of them.
+MOST_COLUMNS = 5000
+# Components of a given basis where no number was given.
+PLAIN_COMPONENTS = 1000
+# Up to this many features in all, float64 costs no time that anyone would notice.
+SMALL_FIT = 2**23
+
+
+def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tuple[Law, Bins]:
+    """The law of a fit, and the bins of its rows (grids, n) where they are known already.
+
+    A basis is resolved on a subsample of the rows, and nothing else happens. `Learned` learns on
+    held-out rows; where it cannot, the basis has its own law, `Law.note` says why and a warning
+    repeats it. A `Law` is taken as it is, with the bins that these rows occupy: learn once, fit
+    twice.
+
+    >>> rows = np.random.default_rng(0).normal(size=(50, 2))
+    >>> law, _ = find_law(Fourier(), Batch(rows, rows[:, :1]), Request(seed=0, n_components=20))
+    >>> law.features.n_components, law.record is None
+    (20, True)
+    >>> again, _ = find_law(law, Batch(rows[:40], rows[:40, :1]), Request(seed=0))
+    >>> again.features.basis == law.features.basis
+    True
+    """
+    if isinstance(basis, Law):
+        return _again(basis, batch, request)
+    if isinstance(basis, Basis):
+        return _given(basis, batch, request), None
+    if not isinstance(basis, Learned):
+        raise TypeError(
+            f"basis={basis!r}: need a basis such as ks.Fourier(), ks.Learned(...), or the law_ of "
+            "a fitted model."
+        )
+    found = learn_law(basis, batch, request)
+    if not isinstance(found, str):
+        return found
+    own = Fourier() if basis.basis is None else basis.basis
+    # Constant targets are fitted exactly by any law.
+    if np.ptp(_counted(batch), axis=0).any():
+        warnings.warn(
+            f"{found}: the plain law of {own!r} is used. Pass basis=ks.{own!r} to silence this "
+            "warning.",
+            stacklevel=3,
+        )
+    return replace(_given(own, batch, request), note=found), None
+
+
+def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins] | str:
+    """The learned law with the bins of the rows, or why there is none."""
+    learned.check()
+    refusal = _refusal(learned, batch)
+    if refusal is not None:
+        return refusal
+    # The unit of the targets is 0 where those of the pool are all the same.
+    with np.errstate(invalid="ignore"):
+        task = Task(batch, request, learned)
+    data = task.data
+    if not all(np.ptp(data.targets[part], axis=0).any() for part in (data.fitted, data.held)):
+        return "Too few targets differ from the others to fit some of them and hold others out"
+    level = np.average(data.targets[data.fitted], axis=0, weights=data.weights_of(data.fitted))
+    mean = data.error(level[None, :])
+    task.note("mean", "the targets' mean alone", len(data.fitted), mean)
+    found = choose(task)
+    own = data.weights_of(data.held)
+    held = float(len(data.held)) if own is None else own.sum() ** 2 / (own**2).sum()
+    return _chance(task.trials[1:], mean, held) or found
+
+
+def components(request: Request) -> int:
+    """K of a given basis: "auto" begins with the K that `grow` begins with."""
+    if request.n_components == "auto":
+        return FIRST_COMPONENTS
+    return PLAIN_COMPONENTS if request.n_components is None else int(request.n_components)
+
+
+def working_dtype(rows: Any, request: Request) -> np.dtype[Any]:
+    """Dtype of a given basis's features: float64 where the fit is small, else float32.
+
+    rows: anything with the shape and dtype of the rows.
+    """
+    if request.dtype is not None:
+        given: np.dtype[Any] = np.dtype(request.dtype)
+        return given
+    count = PLAIN_COMPONENTS if request.n_components == "auto" else components(request)
+    small = rows.shape[0] * count <= SMALL_FIT and not request.stream
+    return np.dtype(np.float64 if small and rows.dtype == np.float64 else np.float32)
+
+
+def _given(basis: Basis, batch: Batch, request: Request) -> Law:
+    """The papers' method: scaler from all rows, bandwidth from a subsample."""
+    frozen = Frozen.learn(
+        batch.rows,
+        batch.weights,
+        basis,
+        request.seed,
+        components(request),
+        working_dtype(batch.rows, request),
+        request.standardize,
+        unscaled=request.unscaled,
+    )
+    return Law(frozen)
+
+
+def _again(law: Law, batch: Batch, request: Request) -> tuple[Law, Bins]:
+    """The same law for other rows: their bins are tabulated anew."""
+    features = law.features
+    wanted = features.n_inputs if features.scaler is None else len(features.scaler.mean)
+    if batch.rows.shape[1] != wanted:
+        raise ValueError(
+            f"The rows have {batch.rows.shape[1]} columns, and the law is for {wanted}: give rows "
+            "with the same columns."
+        )
+    asked = request.n_components
+    if asked is not None and asked != features.n_components:
+        raise ValueError(
+            f"n_components={asked!r}, and the law has {features.n_components} components: leave "
+            "n_components=None, or give a basis."
+        )
+    if request.dtype is not None:
+        features = replace(features, dtype=np.dtype(request.dtype))
+    features, bins = features.with_bins(batch.rows, batch.weights)
+    return replace(law, features=features), bins
+
+
+def _counted(batch: Batch) -> Any:
+    """The targets of the rows of positive weight."""
+    return batch.targets if batch.weights is None else batch.targets[batch.weights > 0]
+
+
+def _refusal(learned: Learned, batch: Batch) -> str | None:
+    """Why the law cannot be learned, as far as that is known before any trial."""
+    targets, n_inputs = _counted(batch), batch.rows.shape[1]
+    if len(targets) < FEWEST_ROWS:
+        return f"There are {len(targets)} rows, and a law is learned from {FEWEST_ROWS} or more"
+    if n_inputs > MOST_COLUMNS:
+        return f"There are {n_inputs} columns, and scales are learned for at most {MOST_COLUMNS}"
+    if not np.ptp(targets, axis=0).any():
+        return "The targets are constant, so that nothing can be learned from them"
+    if learned.basis is not None and not learned.basis.rescales:
+        return (
+            f"The law of {learned.basis!r} cannot be learned, only those of Binning, Fourier, "
+            "ReLU, Sigmoid, Maxout, Custom and Union of these"
+        )
+    return None
+
+
+def _chance(trials: list[Trial], mean: float, held: float) -> str | None:
+    """Whether the best trial is ahead of the mean by no more than chance, in words.
+
+    Where the columns say nothing, a trial lowers the error of m held-out rows by χ²/m of it (one
+    degree of freedom), and the best of N by about 2·log(N)/m; unequal weights w count as
+    m = (Σw)²/Σw² rows.
+    """
+    errors = [one.error for one in trials if one.stage != "map"]
+    if not errors:
+        return None
+    least = min(errors)
+    if least < (1.0 - 2.0 * math.log(len(errors)) / held) * mean:
+        return None
+    return (
+        f"Nothing that was tried is clearly better on {held:.0f} held-out rows than the mean of "
+        f"the targets (squared error {least:.4f} against {mean:.4f}, in units of their variance)"
+    )

@@ -1,0 +1,130 @@
+"""``ks.Learned``: what an estimator is given in place of a basis to have its law learned."""
+
+from typing import NamedTuple
+
+from sklearn.base import BaseEstimator
+
+from kitchensinks.features.bases import Basis
+from kitchensinks.features.bases.base import check_count, check_positive
+
+LAWS = ("ard", "agop")
+
+
+class Work(NamedTuple):
+    """Counted work of learning: no clock has a part in it, so a busy machine gets the same law.
+
+    steps and batch: of the descent on leave-one-out error; few: rows of the first trials; share:
+    what the sizes of trials and the nominal seconds of the last fit are multiplied with.
+    """
+
+    steps: int
+    batch: int
+    few: int
+    share: float
+
+
+EFFORTS = {
+    "quick": Work(steps=10, batch=800, few=4000, share=1 / 3),
+    "default": Work(steps=20, batch=1000, few=8000, share=1.0),
+    "thorough": Work(steps=30, batch=1400, few=16_000, share=3.0),
+}
+
+
+class Learned(BaseEstimator):
+    """Learn the law of the features on held-out rows: the default of the estimators.
+
+    Parameters
+    ----------
+    basis : the basis whose law is learned, such as ``ks.Fourier()``; None compares Fourier features
+        and Binning.
+    effort : "quick", "default" or "thorough": a third of the default work, or three times as much,
+        in learning and in the number of components.
+    law : "ard": a scale for each column by descent on leave-one-out error, and directions beside
+        them in wide tables; "agop": scales (or directions, see `rank`) from the average gradient
+        outer product of a fitted function.
+    steps : steps of "ard", each on a batch of its own ("agop" has a seventh as many rounds of fit
+        and gradient); None: by effort (20 by default).
+    batch : most rows of a batch, which is a quarter of the table if that is smaller, and at least
+        300; smooth kernels and wide tables take half of it. None: by effort (1000 by default).
+    seconds : nominal seconds of the last fit, at 10⁸ features a second: they limit the number of
+        components. None: by effort (by default 1.5, and 0.3 for each million entries).
+    rank : for "agop": the number of learned directions that the rows are turned to (fewer where
+        the others do not matter). None scales the columns.
+
+    Examples
+    --------
+    >>> import kitchensinks as ks
+    >>> ks.Learned(ks.Fourier(), effort="quick")
+    Learned(basis=Fourier(), effort='quick')
+    """
+
+    def __init__(
+        self,
+        basis: Basis | None = None,
+        effort: str = "default",
+        law: str = "ard",
+        steps: int | None = None,
+        batch: int | None = None,
+        seconds: float | None = None,
+        rank: int | None = None,
+    ) -> None:
+        self.basis = basis
+        self.effort = effort
+        self.law = law
+        self.steps = steps
+        self.batch = batch
+        self.seconds = seconds
+        self.rank = rank
+
+    def check(self) -> None:
+        """Raise an error that names the parameter where one makes no sense."""
+        if self.effort not in EFFORTS:
+            names = ", ".join(map(repr, EFFORTS))
+            raise ValueError(f"effort={self.effort!r}: need one of {names}.")
+        if self.law not in LAWS:
+            raise ValueError(f"law={self.law!r}: need one of {', '.join(map(repr, LAWS))}.")
+        self._check_basis()
+        self._check_work()
+        if self.rank is not None:
+            check_count("rank", self.rank)
+            if self.law != "agop":
+                raise ValueError(f"rank={self.rank} is for law='agop': need that, or no rank.")
+
+    def _check_basis(self) -> None:
+        if self.basis is None:
+            return
+        if not isinstance(self.basis, Basis):
+            raise TypeError(
+                f"basis={self.basis!r}: need a basis such as ks.Fourier(), or None to compare "
+                "Fourier features and Binning."
+            )
+        self.basis.check()
+        if self.law == "agop" and self.basis.sparse:
+            raise ValueError(
+                f"law='agop' takes gradients, and {self.basis!r} has none: use law='ard', or a "
+                "basis without bins."
+            )
+
+    def _check_work(self) -> None:
+        if self.steps is not None:
+            check_count("steps", self.steps)
+            if self.steps > 1000:
+                raise ValueError(
+                    f"steps={self.steps}: need 1 to 1000. The scales settle within about 20; raise "
+                    "batch for more exact ones."
+                )
+        if self.batch is not None:
+            check_count("batch", self.batch)
+            if not 16 <= self.batch <= 5000:
+                raise ValueError(
+                    f"batch={self.batch}: need 16 to 5000 rows, because each step inverts a "
+                    "matrix of that size."
+                )
+        if self.seconds is not None:
+            check_positive("seconds", self.seconds)
+
+    @property
+    def work(self) -> Work:
+        """The work of the effort, with the steps and the batch that were given."""
+        work = EFFORTS[self.effort]
+        return work._replace(steps=self.steps or work.steps, batch=self.batch or work.batch)

@@ -1,0 +1,188 @@
+"""The law of a fit as a value, what is asked of it, and the record of how it was found."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.features.frozen import Frozen
+
+Floats = NDArray[np.float64]
+
+# Maps of the columns in words.
+_MAPS = {
+    "standard": "standardised",
+    "squash": "standardised and squashed",
+    "quantile": "ranked",
+    "mix": "squashed and ranked (the mean of both)",
+    "common": "centred, with one deviation for all",
+    "as is": "taken as they come",
+}
+
+
+def silent(text: str) -> None:
+    """Progress that nobody asked for."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a fit asks of a law.
+
+    n_components : the number of draws K; None lets the law decide (1000 for a given basis); with
+        "auto", K is grown after a given basis is resolved, and a learned law decides itself.
+    dtype : of the features; None: float64 for a given basis, float64 rows and n·K ≤ 2²³ where rows
+        come at once, else float32.
+    standardize : False takes the columns as they come.
+    unscaled : (d,) True where a column must not be standardised (`Columns.unscaled`), or None.
+    memory : bytes that a fit may use.
+    stream : rows come in batches, for which only dense features are looked at.
+    classes : the targets are class codes: positive in the column of the row's class.
+    stages : a fit in two stages may be chosen (squared loss with alpha="auto").
+    progress : called with a line of text after each trial.
+    """
+
+    seed: int
+    n_components: int | str | None = None
+    dtype: Any = None
+    standardize: bool = True
+    unscaled: NDArray[np.bool_] | None = None
+    memory: float = 2e9
+    stream: bool = False
+    classes: bool = False
+    stages: bool = False
+    progress: Callable[[str], None] = silent
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One thing that was tried: what, on how many rows, and its error.
+
+    error : squared error in units of the targets' variance: leave-one-out error of batches where
+        maps are compared, error on held-out rows in all other trials.
+    """
+
+    stage: str
+    what: str
+    rows: int
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """How a law was learned.
+
+    map : of the columns ("squash", …).
+    kernel : whose scales were learned, "laplacian" or "gaussian".
+    factor : what the learned scales are multiplied with.
+    scales : (d,) learned by descent; equal where rows are rotated.
+    importances : (d,) each column's share of the distance between rows.
+    trials : all trials, in order.
+    reason : why there are not more components.
+    """
+
+    map: str
+    kernel: str
+    factor: float
+    scales: Floats
+    importances: Floats
+    trials: tuple[Trial, ...]
+    reason: str
+
+    @property
+    def map_in_words(self) -> str:
+        turn, _, name = self.map.rpartition("-turned ")
+        return _MAPS[name] + (f" and turned along their {turn}" if turn else "")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Law:
+    """The law of the features of a fit: scaler, basis, seed and K, given or learned.
+
+    features : scaler, resolved basis, seed and K.
+    ridge : λ = α·n of squared loss, where it was chosen with the law; n counts the rows of positive
+        weight. NaN where the fit is to choose it.
+    second : λ of the second stage of a fit in two stages, or NaN.
+    record : how the law was learned, or None for a given one.
+    note : why the basis was used with its own law although one was to be learned, or "".
+
+    Examples
+    --------
+    >>> from kitchensinks.features.bases import Fourier
+    >>> Law(Frozen(None, Fourier(gamma=0.5), 7, 3, 100, np.dtype(np.float32)))
+    Law: Fourier(gamma=0.5), 100 components, seed 7
+    columns are taken as they come
+    """
+
+    features: Frozen
+    ridge: float = math.nan
+    second: float = math.nan
+    record: Record | None = None
+    note: str = ""
+
+    def alphas(self, n_rows: int) -> tuple[float | None, float | None]:
+        """α of the fit and of its second stage for so many rows of positive weight, or None.
+
+        >>> from kitchensinks.features.bases import Fourier
+        >>> frozen = Frozen(None, Fourier(gamma=0.5), 7, 3, 100, np.dtype(np.float32))
+        >>> Law(frozen, ridge=0.1).alphas(1000)
+        (0.0001, None)
+        """
+        first, second = (
+            None if math.isnan(ridge) else ridge / n_rows for ridge in (self.ridge, self.second)
+        )
+        return first, second
+
+    def __repr__(self) -> str:
+        features = self.features
+        basis = " ".join(repr(features.basis).split())
+        pairs = " of two features" if features.basis.features_per_draw == 2 else ""
+        count = f"{features.n_components} components{pairs}"
+        if self.record is None:
+            plain = _MAPS["as is" if features.scaler is None else "standard"]
+            lines = [f"Law: {basis}, {count}, seed {features.seed}", f"columns are {plain}"]
+            return "\n".join([*lines, self.note] if self.note else lines)
+        return "\n".join([f"Law: learned {basis}, {count}", *self._learned(self.record)])
+
+    def _learned(self, record: Record) -> list[str]:
+        kept = self._kept(record)
+        width = max([len(trial.what) for trial in record.trials], default=5)
+        table = [
+            f"{'*' if trial in kept else ' '} {trial.stage:6}  {trial.what:{width}}  "
+            f"{trial.rows:7}  {trial.error:.4f}"
+            for trial in record.trials
+        ]
+        lines = [f"map: {record.map}, columns are {record.map_in_words}"]
+        # A basis with its own bandwidth has neither factor nor ridge.
+        if not math.isnan(self.ridge):
+            second = "" if math.isnan(self.second) else f", then {self.second:.3g}"
+            lines.append(
+                f"learned scales times {record.factor:.3g}, ridge {self.ridge:.3g}{second} "
+                "(alpha times rows, for squared loss)"
+            )
+        lines += [
+            "error: squared, in units of the targets' variance; leave-one-out where maps are",
+            "compared, held-out elsewhere. * was kept: the candidate with the least error expected",
+            "with all the components it may have, or with a clearly lower log loss.",
+            f"  {'stage':6}  {'tried':{width}}  {'rows':>7}  error",
+        ]
+        return [*lines, *table, record.reason]
+
+    def _kept(self, record: Record) -> list[Trial]:
+        """The trials of the map that was kept, and the best of the last trials of the basis."""
+        maps = [
+            trial
+            for trial in record.trials
+            if trial.stage == "map" and trial.what.split(", ")[:2] == [record.kernel, record.map]
+        ]
+        if not math.isnan(self.second):
+            return maps + [trial for trial in record.trials if trial.stage == "stages"]
+        name = "grids" if self.features.basis.sparse else f"{record.kernel} features"
+        name = f" {name}, {record.map},"
+        for stage in ("ridge", "again", "basis"):
+            last = [one for one in record.trials if one.stage == stage and name in one.what]
+            if last:
+                return [*maps, min(last, key=lambda trial: trial.error)]
+        return maps

@@ -1,0 +1,260 @@
+"""What a fit is asked for: the parameters of an estimator, checked, as one plain value."""
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from kitchensinks.features.bases import Basis
+from kitchensinks.features.bases.base import check_count
+from kitchensinks.features.frozen import Frozen
+from kitchensinks.fitting.settings import Progress, Settings, Solver, check_dtype, silent
+from kitchensinks.fitting.sparse import SETTLED
+from kitchensinks.law import Law, Learned, Request
+from kitchensinks.numerics.threads import check_jobs
+from kitchensinks.problem.constraints import Constraint, SupBall
+from kitchensinks.problem.losses import LOSSES, Array, Loss, get_loss
+from kitchensinks.problem.targets import (
+    HUBER,
+    Batch,
+    ClassCounts,
+    Classes,
+    Numbers,
+    Targets,
+    TargetSizes,
+)
+from kitchensinks.tables.memory import memory_budget
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Everything that was chosen about a fit; seed and memory are settled for this run.
+
+    task: "classification" or "regression"; huber: the loss turns linear where the spread of the
+    targets says.
+    """
+
+    task: str
+    basis: Basis | Learned | Law
+    n_components: int | str | None
+    loss: Loss
+    alpha: float | str
+    constraint: Constraint | None
+    standardize: bool
+    fit_intercept: bool
+    class_weight: Any
+    solver: Solver
+    n_jobs: int | None
+    seed: int
+    memory: float
+    huber: bool = False
+    progress: Progress = silent
+
+    @classmethod
+    def of(cls, task: str, progress: Progress = silent, **given: Any) -> "Spec":
+        """From the parameters of an estimator, or an error that names one that makes no sense."""
+        loss = check_loss(given["loss"], task)
+        basis, solver = check_basis(given["basis"]), Solver.of(given["solver"])
+        constraint, alpha, count = given["constraint"], given["alpha"], given["n_components"]
+        _check_components(count)
+        _check_alpha(alpha)
+        if constraint is not None and not isinstance(constraint, Constraint):
+            raise TypeError(f"constraint={constraint!r}: need ks.SupBall(C), ks.L2Ball(R) or None.")
+        solver.check_problem(loss, alpha, constraint)
+        if solver.name == "stochastic" and count == "auto":
+            raise ValueError("solver='stochastic' cannot choose K: give n_components a number.")
+        check_jobs(given["n_jobs"])
+        return cls(
+            task,
+            basis,
+            count,
+            loss,
+            alpha,
+            constraint,
+            bool(given["standardize"]),
+            bool(given["fit_intercept"]),
+            given.get("class_weight"),
+            solver,
+            given["n_jobs"],
+            seed_of(given["random_state"]),
+            memory_budget(solver.memory_budget),
+            given["loss"] == "huber",
+            progress,
+        )
+
+    @property
+    def kind(self) -> type[Classes] | type[Numbers]:
+        """What the targets are."""
+        return Classes if self.task == "classification" else Numbers
+
+    @property
+    def grows(self) -> bool:
+        """Whether K is doubled until the held-out error stops falling."""
+        return self.n_components == "auto" and isinstance(self.basis, Basis)
+
+    def learn_targets(self, summary: Any, given: Any = None) -> tuple[Loss, Targets]:
+        """The loss for these targets, and how they are encoded.
+
+        summary: what `kind.summarise` made of all targets; given: all classes, where it may lack
+        some.
+        """
+        if isinstance(summary, TargetSizes):
+            return self.loss, Numbers.learn(summary, self.fit_intercept)
+        assert isinstance(summary, ClassCounts)
+        loss, count = self.loss, len(summary.labels if given is None else np.unique(given))
+        if count > 2 and loss.for_many_classes is not None:
+            loss = get_loss(loss.for_many_classes)
+        return loss, Classes.learn(summary, loss, self.class_weight, given)
+
+    def with_spread(self, spread: Callable[[], float]) -> "Spec":
+        """With Huber's loss turning linear at so many robust deviations of the targets."""
+        if not self.huber:
+            return self
+        return replace(self, loss=get_loss("huber", delta=HUBER * spread()))
+
+    def encode(self, rows: Any, y: NDArray[Any], weights: Array | None, targets: Targets) -> Batch:
+        """Rows with encoded targets; the weights of classes are multiplied in."""
+        one = targets.weights_of(y)
+        if one is not None:
+            weights = one if weights is None else weights * one
+        return Batch(rows, targets.encode(y), weights, one)
+
+    def request(self, loss: Loss, unscaled: Any = None, stream: bool = False) -> Request:
+        """What is asked of the law of this fit."""
+        return Request(
+            seed=self.seed,
+            n_components=self.n_components,
+            dtype=None if self.solver.dtype is None else check_dtype(self.solver.dtype),
+            standardize=self.standardize,
+            unscaled=unscaled,
+            memory=self.memory,
+            stream=stream,
+            classes=self.task == "classification",
+            # Other losses and a given ridge are fitted in one stage.
+            stages=loss.squared
+            and self.alpha == "auto"
+            and self.constraint is None
+            and self.solver.name == "auto"
+            and not stream,
+            progress=self.progress,
+        )
+
+    def settings(
+        self, loss: Loss, targets: Targets, law: Law, counted: int | None = None
+    ) -> Settings:
+        """What to minimise, in the units of the encoded targets.
+
+        counted: rows of positive weight, where the ridge that was chosen with the law is to be
+        taken (the law's ridges are λ = α·n).
+        """
+        unit = targets.unit
+        # The objective is in units of unit**degree, alpha in units of unit**(degree − 2).
+        alpha_unit = unit if loss.degree == 1 else 1.0
+        alpha: float | str = self.alpha
+        second: float | None = None
+        settled = 0.0
+        if alpha != "auto":
+            alpha = float(alpha) * alpha_unit
+        elif self.constraint is not None:
+            alpha = 0.0
+        elif counted is not None and loss.squared and not math.isnan(law.ridge):
+            alpha, settled = law.ridge / counted, SETTLED
+            second = None if math.isnan(law.second) else law.second / counted
+        return Settings(
+            loss=loss.in_units(unit),
+            alpha=alpha,
+            constraint=scaled_constraint(self.constraint, law.features, unit),
+            fit_intercept=self.fit_intercept,
+            tol=float(self.solver.tol),
+            max_iter=int(self.solver.max_iter),
+            solver=self.solver.name,
+            seed=law.features.seed,
+            settled=settled,
+            second=second,
+            progress=self.progress,
+        )
+
+
+def scaled_constraint(
+    constraint: Constraint | None, features: Frozen, unit: float
+) -> Constraint | None:
+    """The ball in the units of β: features are scaled, and targets may be."""
+    if constraint is None:
+        return None
+    if isinstance(constraint, SupBall):
+        # |α_k| ≤ C/K with α_k = β_k·scale·bound; K counts features, or grids for Binning.
+        count = features.n_components * features.basis.features_per_draw
+        radius = constraint.radius / (count * features.scale * features.bound)
+    else:
+        radius = constraint.radius / features.scale
+    return replace(constraint, radius=float(radius) / unit)
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed for the draw: the int given, or one taken from a generator."""
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if not (whole and 0 <= random_state < 2**64):
+        raise ValueError(
+            f"random_state={random_state!r}: need a whole number from 0 to 2**64 - 1, "
+            "a RandomState or None."
+        )
+    return int(random_state)
+
+
+def check_basis(basis: Any) -> Basis | Learned | Law:
+    """The basis given, if it is one, or something that finds one."""
+    if isinstance(basis, type) and issubclass(basis, Basis | Learned):
+        raise TypeError(f"basis={basis.__name__}: need an instance, such as {basis.__name__}().")
+    if not isinstance(basis, Basis | Learned | Law):
+        raise TypeError(
+            f"basis={basis!r} is of type {type(basis).__name__}: need a basis such as "
+            "ks.Fourier(), or ks.Learned() to learn one."
+        )
+    if not isinstance(basis, Law):
+        basis.check()
+    return basis
+
+
+def check_loss(loss: Any, task: str) -> Loss:
+    """The loss object, if it fits the task."""
+    names = ", ".join(
+        name for name, one in LOSSES.items() if task in one.tasks and name != "multinomial"
+    )
+    if isinstance(loss, str) and loss == "multinomial":
+        raise ValueError("loss='multinomial': use loss='logistic', which is it for many classes.")
+    if isinstance(loss, str) and loss in LOSSES:
+        loss = LOSSES[loss]
+    if isinstance(loss, type) and issubclass(loss, Loss):
+        raise ValueError(f"loss={loss.__name__}: need an instance, such as {loss.__name__}().")
+    if not isinstance(loss, Loss):
+        raise ValueError(f"loss={loss!r}: need one of {names}.")
+    if task not in loss.tasks:
+        raise ValueError(f"loss={loss.name!r} does not fit {task}: need one of {names}.")
+    return loss
+
+
+def _check_components(n_components: Any) -> None:
+    if n_components is None or (isinstance(n_components, str) and n_components == "auto"):
+        return
+    if isinstance(n_components, str):
+        raise ValueError(
+            f"n_components={n_components!r}: need a whole number of 1 or more, or 'auto'."
+        )
+    check_count("n_components", n_components)
+
+
+def _check_alpha(alpha: Any) -> None:
+    if isinstance(alpha, str) and alpha == "auto":
+        return
+    number = isinstance(alpha, numbers.Real) and not isinstance(alpha, bool)
+    if not (number and math.isfinite(alpha) and alpha >= 0):
+        raise ValueError(
+            f"alpha={alpha!r}: need a finite number of 0 or more, or 'auto' to choose it."
+        )
