@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bounds_drawing import COLOURS, STYLE, shorten
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from plot_bounds import COLOURS, STYLE, shorten
 from threadpoolctl import threadpool_limits
 
 import kitchensinks as ks

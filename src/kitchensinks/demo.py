@@ -31,6 +31,7 @@ from kitchensinks.features.bases import (
     Union,
 )
 from kitchensinks.features.bases.orthonormal import degrees_by_total
+from kitchensinks.fitting.settings import Solver
 from kitchensinks.papers import datasets
 from kitchensinks.papers.datasets import Dataset
 
@@ -55,12 +56,7 @@ class Size:
 
 
 FULL = Size(
-    n_components=300,
-    curve=(10, 30, 100, 300, 1000),
-    n_train=600,
-    n_test=2000,
-    n_real=2000,
-    grid=90,
+    n_components=300, curve=(10, 30, 100, 300, 1000), n_train=600, n_test=2000, n_real=2000, grid=90
 )
 QUICK = Size(n_components=60, curve=(15, 60), n_train=200, n_test=500, n_real=400, grid=40)
 
@@ -125,12 +121,12 @@ def fit_and_score(data: Dataset, label: str, basis: Basis | None, n_components: 
 def sinks_model(task: str, basis: Basis, n_components: int) -> Any:
     """Algorithm 1 with squared loss; the ridge strength is chosen by leave-one-out error."""
     kind = KitchenSinkRegressor if task == "regression" else KitchenSinkClassifier
-    # float64, because sets without noise ask for less ridge than float32 features can bear.
-    return kind(basis, n_components, dtype="float64", random_state=SEED)
+    # float64, because sets without noise need a smaller ridge than float32 features allow.
+    return kind(basis, n_components, solver=Solver(dtype="float64"), random_state=SEED)
 
 
 def linear_model(task: str) -> Any:
-    """What the features have to beat: scikit-learn's ridge on the standardised columns."""
+    """The baseline: scikit-learn's ridge on the standardised columns."""
     strengths = 10.0 ** np.arange(-3, 4)
     ridge = RidgeCV(strengths) if task == "regression" else RidgeClassifierCV(strengths)
     return make_pipeline(StandardScaler(), ridge)
@@ -247,29 +243,33 @@ def save_curves(fits: Sequence[Fit], path: Path) -> None:
     from matplotlib.figure import Figure
 
     sets = list(dict.fromkeys(fit.data.name for fit in fits))
-    drawn = [fit for fit in fits if fit.n_components is not None]
-    counts = sorted({fit.n_components or 0 for fit in drawn})
-    colours = {label: f"C{i}" for i, label in enumerate(bases_for(2))}
     figure = Figure(figsize=(3.4 * len(sets), 4.4))
     axes = figure.subplots(1, len(sets), squeeze=False)[0]
     for name, panel in zip(sets, axes, strict=True):
-        for label, colour in colours.items():
-            mine = [fit for fit in drawn if (fit.data.name, fit.basis) == (name, label)]
-            points = dict(sorted((fit.n_components or 0, fit.error) for fit in mine))
-            panel.plot(points.keys(), points.values(), "o-", color=colour, ms=3.5)
-        linear = next(fit for fit in fits if fit.data.name == name and fit.n_components is None)
-        panel.axhline(linear.error, color="grey", ls="--", lw=1)
-        unit = "RMSE, % of spread" if linear.data.task == "regression" else "% wrong"
-        panel.set(xscale="log", title=name, xlabel="K, number of features", ylabel=f"test {unit}")
-        panel.set_xticks(counts, [str(count) for count in counts])
-        panel.minorticks_off()
-        panel.grid(alpha=0.25)
-        panel.spines[["top", "right"]].set_visible(False)
-    figure.legend(
-        axes[0].get_lines(), [*colours, LINEAR], ncols=6, loc="lower center", frameon=False
-    )
+        draw_errors([fit for fit in fits if fit.data.name == name], panel)
+    labels = [*bases_for(2), LINEAR]
+    figure.legend(axes[0].get_lines(), labels, ncols=6, loc="lower center", frameon=False)
     figure.tight_layout(rect=(0, 0.12, 1, 1))
     figure.savefig(path, dpi=110)
+
+
+def draw_errors(fits: Sequence[Fit], panel: Any) -> None:
+    """The errors of one set against K; the linear ridge, which has no K, is a dashed line."""
+    points = {(fit.basis, fit.n_components): fit.error for fit in fits if fit.n_components}
+    for number, label in enumerate(bases_for(2)):
+        curve = sorted((count, error) for (basis, count), error in points.items() if basis == label)
+        across, up = zip(*curve, strict=True) if curve else ((), ())
+        panel.plot(across, up, "o-", color=f"C{number}", ms=3.5)
+    (linear,) = (fit for fit in fits if fit.n_components is None)
+    panel.axhline(linear.error, color="grey", ls="--", lw=1)
+    unit = "RMSE, % of spread" if linear.data.task == "regression" else "% wrong"
+    panel.set(xscale="log", title=linear.data.name, ylabel=f"test {unit}")
+    panel.set_xlabel("K, number of features")
+    counts = sorted({count for _, count in points})
+    panel.set_xticks(counts, [str(count) for count in counts])
+    panel.minorticks_off()
+    panel.grid(alpha=0.25)
+    panel.spines[["top", "right"]].set_visible(False)
 
 
 def run(out: Path, size: Size) -> list[Path]:
@@ -294,7 +294,7 @@ def run(out: Path, size: Size) -> list[Path]:
 
 
 def warm_up() -> None:
-    """Import and compile what the first fit would, so that no row of the table pays for it."""
+    """Import and compile before the first timed fit."""
     tiny = replace(QUICK, n_components=4, n_train=20, n_test=20)
     fit_and_score(load_set("annulus", tiny), "", Binning(), tiny.n_components)
 

@@ -39,7 +39,7 @@ def test_answers_are_those_of_the_model_in_the_order_of_the_rows(name, sinks, wo
 def test_answers_do_not_depend_on_the_batches_or_the_order_of_columns(
     sinks, workshop, tmp_path, monkeypatch
 ):
-    from kitchensinks.tables import tables
+    from kitchensinks.tables import table as tables
 
     test = write(
         rows_of(150, seed=1).select(["weight", "kind", "colour", "size"]), tmp_path / "x.parquet"

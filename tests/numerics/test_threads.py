@@ -1,5 +1,8 @@
 """Work on blocks in threads: the same results in the same order, and nothing left changed."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -12,6 +15,7 @@ from kitchensinks.numerics.threads import (
     blas_threads,
     check_jobs,
     in_order,
+    loop_threads,
     looped,
     single_blas,
     thread_count,
@@ -158,3 +162,44 @@ def test_a_loop_that_finds_the_pool_taken_runs_alone():
         worker.join()
     for own in values:
         np.testing.assert_array_equal(own, 2.0 * np.arange(1000.0))
+
+
+def run_alone(code, **environment):
+    """What a fresh interpreter with two threads for loops prints, and what it complains of."""
+    plain = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "NUMBA_", "GOMP_"))}
+    given = {**plain, "NUMBA_NUM_THREADS": "2", **environment}
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=given
+    )
+
+
+def test_threads_of_loops_sleep_when_idle_and_the_environment_is_put_back():
+    code = (
+        "import os, sys\n"
+        "from kitchensinks.numerics.threads import thread_count\n"
+        "before = dict(os.environ)\n"
+        "print('started', file=sys.stderr, flush=True)\n"
+        "assert thread_count() >= 1\n"
+        "assert dict(os.environ) == before\n"
+        "print('numba.np.ufunc.omppool' in sys.modules)\n"
+    )
+    found = run_alone(code, OMP_DISPLAY_ENV="VERBOSE")
+    if found.stdout.strip() != "True":
+        pytest.skip("the threads of loops are not those of OpenMP here")
+    settings = found.stderr.partition("started")[2]
+    if "GOMP_SPINCOUNT" not in settings:
+        pytest.skip("this OpenMP does not tell how long threads spin")
+    assert "GOMP_SPINCOUNT = '0'" in settings
+    kept = run_alone(code, OMP_DISPLAY_ENV="VERBOSE", OMP_WAIT_POLICY="ACTIVE")
+    assert "GOMP_SPINCOUNT = '0'" not in kept.stderr.partition("started")[2]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_loops_of_a_block_use_as_many_threads_as_it_says(count):
+    before = numba.get_num_threads()
+    with loop_threads(count):
+        assert numba.get_num_threads() == count
+        with threads(1):
+            assert thread_count() == 1
+        assert numba.get_num_threads() == count
+    assert numba.get_num_threads() == before

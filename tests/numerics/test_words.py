@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kitchensinks.numerics.words import Words, check_seed
+from kitchensinks.numerics.words import Stream, Words, check_seed
 
 # A saved model holds a seed, not its draw: none of these numbers may ever change.
 GOLDEN = {
@@ -50,7 +50,10 @@ def test_chi_numbers_of_a_seed_never_change(freedom):
 
 
 def test_streams_and_the_largest_seed_have_words_of_their_own():
-    assert Words(7, 3, stream=2).raw(2).tolist() == [6626441875418973127, 4298078626401097108]
+    assert Words(7, 3, Stream.MAXOUT_PLANES).raw(2).tolist() == [
+        6626441875418973127,
+        4298078626401097108,
+    ]
     assert Words(2**64 - 1, 0).raw(2).tolist() == [4333907348786404347, 13232047798055274199]
 
 

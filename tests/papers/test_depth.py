@@ -26,7 +26,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_one_layer_is_the_plain_estimator():
     X, y = load_diabetes(return_X_y=True)
     stacked = ks.StackedSinksRegressor(n_components=50, n_layers=1, random_state=3).fit(X, y)
-    plain = ks.KitchenSinkRegressor(n_components=50, random_state=3).fit(X, y)
+    plain = ks.KitchenSinkRegressor(ks.Fourier(), 50, random_state=3).fit(X, y)
     np.testing.assert_allclose(stacked.predict(X), plain.predict(X), rtol=1e-6)
 
 
@@ -115,7 +115,7 @@ def test_bad_stacks_are_refused():
         ks.StackedSinksClassifier(n_layers=0).fit(X, y)
     with pytest.raises(TypeError, match=r"n_layers=1\.5 is of type float"):
         ks.StackedSinksClassifier(n_layers=1.5).fit(X, y)
-    with pytest.raises(ValueError, match="2 of them different, for n_layers=3"):
+    with pytest.raises(ValueError, match="2 distinct, for n_layers=3"):
         ks.StackedSinksRegressor(n_layers=3).fit(X[[0, 9, 0, 9]], y[[0, 9, 0, 9]])
     with pytest.raises(ValueError, match="one class only"):
         ks.StackedSinksClassifier().fit(X, np.zeros(150))

@@ -28,6 +28,7 @@ def test_projection_is_the_nearest_point(kind, weights, others, radius):
     nearest = ball.project(weights)
     assert (norm(ball, nearest) <= radius * (1 + 1e-12)).all()
     np.testing.assert_allclose(ball.project(nearest), nearest)
+    np.testing.assert_allclose(ball.norm(weights), norm(ball, weights))
     # the variational inequality (weights - nearest)·(inside - nearest) <= 0 for all inside
     inside = ball.project(others)
     assert (np.sum((weights - nearest) * (inside - nearest), axis=0) <= 1e-9).all()

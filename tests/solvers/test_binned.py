@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from kitchensinks.solvers.binned import Bins, binned_ridge, share_bins
+from kitchensinks.problem.bins import Bins
+from kitchensinks.solvers.binned import binned_ridge
 
 SCALE = 0.4
 
@@ -40,8 +41,7 @@ def test_weights_solve_the_normal_equations(n_rows, n_grids, n_bins, n_outputs, 
     gram = centred.T @ (shares[:, None] * centred) + alpha * np.eye(bins.n_columns)
     expected = np.linalg.solve(gram, centred.T @ (shares[:, None] * (targets - level)))
     solution = binned_ridge(
-        share_bins(bins, shares > 0),
-        bins.n_columns,
+        bins,
         targets,
         shares,
         alpha,
@@ -59,8 +59,8 @@ def test_weights_solve_the_normal_equations(n_rows, n_grids, n_bins, n_outputs, 
 
 def test_combinations_stand_for_the_bins_of_their_rows():
     bins, _, shares = problem(400, 6, 3, 1)
-    shared = share_bins(bins, shares > 0)
-    nodes, links, _ = shared.groups
+    shared = bins.shared(shares > 0)
+    nodes, links, _ = shared.combinations
     assert len(nodes) < len(bins.columns)
 
     def bins_of(node):
@@ -77,30 +77,24 @@ def test_combinations_stand_for_the_bins_of_their_rows():
 
 def test_a_start_and_an_early_stop():
     bins, targets, shares = problem(300, 6, 80, 1)
-    shared = share_bins(bins, shares > 0)
-    exact = binned_ridge(shared, bins.n_columns, targets, shares, 1e-3, tol=1e-10)
-    again = binned_ridge(
-        shared, bins.n_columns, targets, shares, 1e-3, tol=1e-6, start=exact.weights
-    )
+    exact = binned_ridge(bins, targets, shares, 1e-3, tol=1e-10)
+    again = binned_ridge(bins, targets, shares, 1e-3, tol=1e-6, start=exact.weights)
     assert again.iterations <= 1
-    early = binned_ridge(shared, bins.n_columns, targets, shares, 1e-3, tol=1e-10, settled=0.05)
+    early = binned_ridge(bins, targets, shares, 1e-3, tol=1e-10, settled=0.05)
     assert early.converged
     assert early.iterations < exact.iterations
     # The gap that is reported is a bound all the same.
     assert early.objective - exact.objective <= early.gap
-    cut = binned_ridge(shared, bins.n_columns, targets, shares, 1e-3, tol=1e-10, max_iter=2)
+    cut = binned_ridge(bins, targets, shares, 1e-3, tol=1e-10, max_iter=2)
     assert not cut.converged
 
 
 def test_a_ridge_for_each_output_is_as_many_fits():
     bins, targets, shares = problem(120, 5, 40, 2)
-    shared = share_bins(bins, shares > 0)
     alphas = np.array([1e-3, 1e-1, 1e-2])
     options = {"tol": 1e-10, "max_iter": 500}
-    path = binned_ridge(
-        shared, bins.n_columns, np.tile(targets, 3), shares, np.repeat(alphas, 2), **options
-    )
+    path = binned_ridge(bins, np.tile(targets, 3), shares, np.repeat(alphas, 2), **options)
     for k, alpha in enumerate(alphas):
-        alone = binned_ridge(shared, bins.n_columns, targets, shares, alpha, **options)
+        alone = binned_ridge(bins, targets, shares, alpha, **options)
         np.testing.assert_allclose(path.weights[:, 2 * k : 2 * k + 2], alone.weights, atol=1e-5)
         np.testing.assert_allclose(path.intercept[2 * k : 2 * k + 2], alone.intercept, atol=1e-5)

@@ -65,5 +65,5 @@ def test_smooth_losses_and_missing_penalties_are_refused():
     with pytest.raises(ValueError, match="use solve_smooth"):
         solve_smoothed(problem, factored=FactoredGram(problem.gram))
     problem = make_problem(FEATURES, SIGNS, "hinge")
-    with pytest.raises(ValueError, match="needs alpha > 0 or a constraint"):
+    with pytest.raises(ValueError, match="needs alpha > 0 or a constraint, but neither is given"):
         solve_smoothed(problem, factored=FactoredGram(problem.gram))

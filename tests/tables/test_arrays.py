@@ -1,4 +1,4 @@
-"""Rows in memory: blocks, samples, weights and what is wrong with them."""
+"""Rows in memory: blocks, weights and what is wrong with them."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from kitchensinks.tables import (
     describe,
     numeric_rows,
     numeric_weights,
-    subsample,
 )
 
 ROWS = np.arange(60.0).reshape(20, 3)
@@ -25,38 +24,6 @@ def test_blocks_cover_every_row_once(n_rows, block_rows):
     parts = list(block_slices(n_rows, block_rows))
     assert [i for part in parts for i in range(n_rows)[part]] == list(range(n_rows))
     assert all(0 < part.stop - part.start <= block_rows for part in parts)
-
-
-@given(n_rows=st.integers(1, 50), limit=st.integers(1, 60), seed=st.integers(0, 5))
-def test_a_sample_is_rows_in_their_order(n_rows, limit, seed):
-    rows = np.arange(n_rows, dtype=float)[:, None]
-    sample, weights = subsample(rows, None, limit, seed)
-    assert weights is None
-    assert len(sample) == min(n_rows, limit)
-    assert (np.diff(sample[:, 0]) > 0).all()
-    np.testing.assert_array_equal(sample, subsample(rows, None, limit, seed)[0])
-
-
-def test_a_sample_leaves_out_rows_of_no_weight():
-    weights = np.tile([0.0, 2.0], 10)
-    for limit in (4, 50):
-        sample, kept = subsample(ROWS, weights, limit, 0)
-        assert len(sample) == len(kept) == min(limit, 10)
-        assert (kept == 2).all()
-        assert (sample[:, 0] % 6 == 3).all()
-
-
-def test_a_sample_depends_on_the_seed():
-    rows = np.arange(1000.0)[:, None]
-    first, second = (subsample(rows, None, 10, seed)[0] for seed in (0, 1))
-    assert (first != second).any()
-
-
-def test_a_sample_of_very_wide_sparse_rows_is_small():
-    rows = sparse.csr_array((500, 10**6))
-    sample, _ = subsample(rows[:, : 2**17], None, 2000, 0)
-    assert sample.shape == (128, 2**17)
-    assert isinstance(sample, np.ndarray)
 
 
 def test_descriptions():

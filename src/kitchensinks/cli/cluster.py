@@ -1,9 +1,7 @@
 """`sinks fit` with --scheduler or --dask: the same steps on rows that Dask reads."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +11,18 @@ from kitchensinks.cli.fit import FitOptions, chosen, estimator, facts_of, finish
 from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.work import Work
-from kitchensinks.estimators.checks import check_loss, check_parameters
+from kitchensinks.estimators.resume import identity_of
 from kitchensinks.execution.cluster import connected
+from kitchensinks.execution.fits import fit_collections, score_collections
+from kitchensinks.files.checkpoint import Checkpoint
+from kitchensinks.state import Spec, State
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.table import nearest, open_table
 
 # Rows that the bases are tried on, and that tell the task.
 _SAMPLE_ROWS = 32_000
-# Bases with sparse features are not there on a cluster.
+# Bases with sparse features are not supported for Dask collections.
 _DENSE = tuple(name for name in NAMES if (b := basis_named(name)) is None or not b.sparse)
 
 
@@ -57,25 +58,33 @@ def fit_on_cluster(
         )
         choice = _choose(options, source, work, terminal)
         model = estimator(options, source.task, choice)
-        model._unscaled = source.columns.unscaled
+        parameters = model.get_params(deep=False)
+        spec = Spec.of(source.task, **parameters)
+
+        def fitted(title: str, weights: Any, checkpoint: Checkpoint | None) -> State:
+            with terminal.progress(title) as meter:
+                told = replace(spec, progress=meter.told)
+                facts, columns = identity_of(spec, parameters), source.columns
+                return fit_collections(
+                    told, source.X, source.y, weights, checkpoint, facts, columns
+                )
+
         validation = None
         if options.validation > 0:
-            with _watched(model, "Fitting without the held-out rows", terminal):
-                kept = source.held(options, False)
-                model.fit(source.X, source.y, kept, checkpoint=work.checkpoint("held-out"))
-            score = model.score(source.X, source.y, source.held(options, True))
+            kept, held = (source.held(options, side) for side in (False, True))
+            title = "Fitting without the held-out rows"
+            state = fitted(title, kept, work.checkpoint("held-out"))
+            score = score_collections(spec, state.small(), source.X, source.y, held)
             name = "r2" if source.task == "regression" else "accuracy"
             validation = {name: score, "error": None if name == "r2" else 1.0 - score}
             terminal.note(f"Held out: {'R²' if name == 'r2' else name} {score:.4f}.")
         start = time.monotonic()
-        with _watched(model, "Fitting all rows", terminal):
-            model.fit(source.X, source.y, checkpoint=work.checkpoint("all-rows"))
+        # The model takes tables, by the recipe of their columns.
+        model.state_ = fitted("Fitting all rows", None, work.checkpoint("all-rows"))
+        model.n_features_in_ = source.columns.width
         facts = facts_of(options, source.task, choice, model)
         facts |= {"rows": source.n_rows, "bad_rows": 0, "scheduler": client.scheduler.address}
         facts |= {"columns": len(source.columns.inputs), "inputs": source.columns.width}
-        # The model takes tables, by the recipe of their columns.
-        model.columns_ = source.columns
-        del model.feature_names_in_
         return finished(options, facts, model, validation, start, work, terminal)
 
 
@@ -101,10 +110,8 @@ def _read(options: FitOptions) -> Source:
     targets = few[options.target].to_numpy(dtype=None if number else str)
     task = task_of(targets, options.task, options.target)
     # Found out now, and not after a basis has been chosen.
-    check_parameters(
-        estimator(options, task, Choice("fourier", basis_named("fourier"), "", ())),
-        check_loss(options.loss, task),
-    )
+    plain = estimator(options, task, Choice("fourier", basis_named("fourier"), "", ()))
+    Spec.of(task, **plain.get_params(deep=False))
     columns = Columns.learn(open_table(few), [options.target, *options.drop], options.seed)
     X = table[columns.inputs].map_partitions(
         _numbers, columns, meta=_numbers(few[:0][columns.inputs], columns)
@@ -118,17 +125,6 @@ def _choose(options: FitOptions, source: Source, work: Work, terminal: Terminal)
     kept = ~_held(rows, options.seed, options.validation)
     identity = {"data": options.data, "rows": str(source.n_rows), "target": options.target}
     return chosen(options, rows[kept], targets[kept], source.task, identity, work, terminal, _DENSE)
-
-
-@contextmanager
-def _watched(model: Any, title: str, terminal: Terminal) -> Iterator[None]:
-    """Tasks that are done, and what the fit is at, on the progress bar."""
-    with terminal.progress(title) as meter:
-        model._listener, model._watcher = meter.phase, meter.seen
-        try:
-            yield
-        finally:
-            model._listener = model._watcher = None
 
 
 # -- what runs on the workers ------------------------------------------------------------

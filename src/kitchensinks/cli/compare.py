@@ -200,7 +200,7 @@ def _draw(entries: list[Entry], options: CompareOptions, task: str) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from kitchensinks.cli.predict import atomic
+    from kitchensinks.tables.disk import atomic
 
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     FigureCanvasAgg(figure)

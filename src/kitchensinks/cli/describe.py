@@ -146,8 +146,8 @@ def write_dataset(name: str, out: Path | None, terminal: Terminal) -> dict[str, 
     """A data set as train.csv and test.csv, with the target in a column of its own, last."""
     import pandas
 
-    from kitchensinks.cli.predict import atomic
     from kitchensinks.papers import datasets
+    from kitchensinks.tables.disk import atomic
 
     folder = out or Path(name)
     data = datasets.load(name)

@@ -23,12 +23,13 @@ from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
-from kitchensinks.estimators.checks import check_loss, check_parameters
-from kitchensinks.estimators.transform import seed_of
 from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.files.model import save
-from kitchensinks.law import encode
+from kitchensinks.fitting.settings import Solver
+from kitchensinks.law import Learned
+from kitchensinks.law.encodings import encode
 from kitchensinks.numerics.threads import threads as with_threads
+from kitchensinks.state import Spec, seed_of
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Means, Places
@@ -134,7 +135,7 @@ def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, 
     table = open_table(options.data, options.skip_bad_rows)
     targets, weights, task = read_target(table, options.target, options.task)
     # Found out now, and not after a basis has been chosen.
-    check_parameters(estimator(options, task, _asked("fourier")), check_loss(options.loss, task))
+    Spec.of(task, **estimator(options, task, _asked("fourier")).get_params(deep=False))
     columns = Columns.learn(table, [options.target, *options.drop], options.seed)
     rows = Rows(table, columns)
     terminal.note(
@@ -308,13 +309,12 @@ def estimator(options: FitOptions, task: str, choice: Choice) -> Any:
         count = components_of(basis)
     kind = KitchenSinkRegressor if task == "regression" else KitchenSinkClassifier
     return kind(
-        basis,
+        Learned() if basis is None else basis,
         n_components=count,
-        adapt="ard" if basis is None else None,
         loss=options.loss,
         alpha=options.alpha,
         constraint=options.constraint,
-        memory_budget=options.memory,
+        solver=Solver(memory_budget=options.memory),
         n_jobs=options.threads,
         random_state=options.seed,
     )
@@ -330,11 +330,9 @@ def _fit(
     terminal: Terminal,
 ) -> None:
     with terminal.progress(title) as meter:
-        model._listener = meter.phase
-        try:
-            model.fit(WatchedRows(rows, meter.seen), targets, weights, checkpoint=checkpoint)
-        finally:
-            model._listener = None
+        model.set_params(verbose=meter.told)
+        model.fit(WatchedRows(rows, meter.seen), targets, weights, checkpoint=checkpoint)
+    model.set_params(verbose=False)
 
 
 def _score_held(model: Any, source: Source, held: np.ndarray, terminal: Terminal) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """`sinks predict` and `sinks score`: rows through a model, batch by batch."""
 
-import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +15,7 @@ from kitchensinks.cli.terminal import Terminal
 from kitchensinks.estimators import KitchenSinkClassifier
 from kitchensinks.files.model import Saved, open_model
 from kitchensinks.numerics.threads import threads as with_threads
+from kitchensinks.tables.disk import atomic
 from kitchensinks.tables.table import Table, arrow, open_table
 from kitchensinks.tables.view import Rows, known_targets
 
@@ -173,21 +172,6 @@ class Answers:
         else:
             columns.append(pa.array(scores[:, 0]))
         return pa.record_batch(columns, schema=self.schema)
-
-
-@contextmanager
-def atomic(path: Path) -> Iterator[Path]:
-    """A file beside `path` to write to, renamed into place once it is whole."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 @contextmanager

@@ -22,12 +22,12 @@ def list_studies(terminal: Terminal) -> dict[str, Any]:
 
 
 def reproduce(names: list[str], quick: bool, out: Path, terminal: Terminal) -> dict[str, Any]:
-    """Run the studies one after the other; data that are missing stop one study, not the others."""
+    """Run the studies one after the other; a study whose data are missing is skipped."""
     studies = [experiments.study(name) for name in names]
     minutes = sum(study.minutes for study in studies if not study.licensed or len(studies) == 1)
     expected = "some seconds each" if quick else f"about {minutes:.0f} min in all"
     count = f"{len(studies)} experiment{'s' if len(studies) > 1 else ''}"
-    terminal.note(f"{count}, {expected} on one thread. Ctrl-C stops; the same command goes on.")
+    terminal.note(f"{count}, {expected} on one thread. Ctrl-C stops; the same command resumes.")
     written, missing = [], []
     for study in studies:
         try:
@@ -41,13 +41,13 @@ def reproduce(names: list[str], quick: bool, out: Path, terminal: Terminal) -> d
             continue
         folder = folder_of(study.name, out, quick)
         written.append({"name": study.name, "folder": str(folder), "claims": facts["claims"]})
-        few = " (a quick run on few rows, which settles nothing)" if quick else ""
+        few = " (a quick run on few rows: not conclusive)" if quick else ""
         terminal.show(f"{study.name}: {study.source}{few}")
         for claim in facts["claims"]:
             terminal.show(f"  {claim['verdict']:14s} {claim['claim']}")
         terminal.show(f"  {folder}/table.md")
     if missing:
-        raise FileNotFoundError(f"not run for want of data: {', '.join(missing)}.")
+        raise FileNotFoundError(f"not run, because their data are missing: {', '.join(missing)}.")
     return {"quick": quick, "written": written}
 
 
@@ -67,16 +67,16 @@ def _run(study: Study, quick: bool, out: Path, terminal: Terminal) -> dict[str, 
             return harness.reproduce(study, out, quick, told)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
-                f"Stopped in cell {at + 1} of {study.name}. The same command goes on there."
+                f"Stopped in cell {at + 1} of {study.name}. The same command resumes there."
             ) from None
 
 
 def write_page(out: Path, page: Path, terminal: Terminal) -> dict[str, Any]:
-    """The page of all committed results."""
+    """Write the page on all results in the folder `out`."""
     from kitchensinks.papers.experiments import tables
 
     if not out.is_dir():
-        raise FileNotFoundError(f"{out} is no folder: name that of the results with --out.")
+        raise FileNotFoundError(f"{out} is not a folder: pass that of the results with --out.")
     page.write_text(tables.page(out, page.parent), encoding="utf-8")
     terminal.show(f"Wrote {page}.")
     return {"page": str(page)}

@@ -100,6 +100,13 @@ class Meter:
     def phase(self, text: str) -> None:
         """What the work is at."""
 
+    def told(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        """The progress of a fit: what it is at, or how many of its tasks are done."""
+        if done is None or total is None:
+            self.phase(text)
+        else:
+            self.seen(done, total)
+
     def _tell(self, done: int, total: int) -> None:
         pass
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kitchensinks.cli.choose import Choice, Trial, basis_named
 from kitchensinks.files.checkpoint import Checkpoint
+from kitchensinks.tables.disk import atomic
 
 _CHOICE = "choice.json"
 _PARTS = ("held-out", "all-rows")
@@ -46,9 +47,8 @@ class Work:
             "reason": choice.reason,
             "trials": [asdict(trial) for trial in choice.trials],
         }
-        temporary = self.folder / f".{_CHOICE}"
-        temporary.write_text(json.dumps(facts))
-        os.replace(temporary, self.folder / _CHOICE)
+        with atomic(self.folder / _CHOICE) as file:
+            file.write_text(json.dumps(facts))
 
     def known_choice(self, identity: dict[str, str]) -> Choice | None:
         """The basis chosen before a stop; an error where that was for other rows."""

@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from kitchensinks.estimators.principal import float_rows
-from kitchensinks.estimators.transform import seed_of
 from kitchensinks.features.bases import Draw, Maxout
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.bases.projections import project
 from kitchensinks.numerics.threads import looped
+from kitchensinks.state import seed_of
 from kitchensinks.tables import block_slices
 
 Floats = NDArray[np.float64]

@@ -1,13 +1,11 @@
 """The scikit-learn transformer over any basis."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_sample_weight,
@@ -15,14 +13,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from kitchensinks.estimators.inputs import check_columns
 from kitchensinks.execution import is_dask
-from kitchensinks.features.bases import Basis, Draw, Fourier
+from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.tables import advice, block_slices, check_size, subsample
+from kitchensinks.fitting.settings import check_dtype
+from kitchensinks.state import seed_of
+from kitchensinks.tables import advice, block_slices, check_size
 
-# Rows that a data-dependent law is learned from.
-SAMPLE_ROWS = 2000
 # Entries of the features of one block of rows.
 _BLOCK_ENTRIES = 2**22
 
@@ -85,9 +84,10 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
             sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
         self.seed_ = seed_of(self.random_state)
-        self.basis_ = basis.resolve(*subsample(X, sample_weight, SAMPLE_ROWS, self.seed_))
-        draw = self.basis_.draw(self.seed_, X.shape[1], n_components, X.dtype)
-        self.draw_: Draw = self.basis_.learn_draw(draw, X, sample_weight)
+        frozen = Frozen.learn(
+            X, sample_weight, basis, self.seed_, n_components, X.dtype, standardize=False
+        )
+        self.basis_, self.draw_ = frozen.basis, frozen.draw
         self._n_features_out = self.draw_.n_columns
         return self
 
@@ -114,22 +114,17 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         return out
 
     def _lazily(self, X: Any) -> Any:
-        from kitchensinks.execution.lazily import lazily
-        from kitchensinks.execution.partitions import Schema, whole_rows
+        from kitchensinks.execution.lazily import feature_rows
 
         if self.basis_.learns_draw:
             raise ValueError(
                 f"Dask collections need features that a seed draws, and those of {self.basis_!r} "
                 "depend on the rows of fit. Transform the partitions one by one instead."
             )
-        rows = whole_rows(X)
-        schema = Schema.of(rows)
-        shown = X._meta if hasattr(X, "columns") else np.empty((0, schema.n_inputs))
-        validate_data(self, shown, reset=False, skip_check_array=True)
-        dtype = np.dtype(schema.dtype if self.dtype is None else check_dtype(self.dtype))
+        check_columns(self, X, reset=False)
         draw = self.draw_
-        frozen = Frozen(None, draw.basis, draw.seed, draw.n_inputs, draw.n_components, dtype)
-        return lazily(_Drawn(frozen), "transform", rows, draw.n_columns, dtype)
+        frozen = Frozen(None, draw.basis, draw.seed, draw.n_inputs, draw.n_components, draw.dtype)
+        return feature_rows(frozen, X, None if self.dtype is None else check_dtype(self.dtype))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """A name for each column of the output; input_features are checked and not used."""
@@ -159,19 +154,6 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         return tags
 
 
-@dataclass(frozen=True)
-class _Drawn:
-    """What a worker needs to make features: the seed, and not the draw."""
-
-    frozen: Frozen
-
-    def transform(self, rows: Any) -> Any:
-        dtype = self.frozen.dtype
-        with np.errstate(over="ignore"), advice():
-            rows = check_array(rows, accept_sparse="csr", dtype=dtype)
-        return self.frozen.features(check_size(rows, dtype))
-
-
 def check_basis(basis: Any) -> Basis:
     """The basis given, or the default one."""
     if basis is None:
@@ -183,27 +165,6 @@ def check_basis(basis: Any) -> Basis:
             f"basis={basis!r} is of type {type(basis).__name__}: need a basis such as ks.Fourier()."
         )
     return basis
-
-
-def check_dtype(dtype: Any) -> Any:
-    """float32 or float64."""
-    for kind in (np.float32, np.float64):
-        if dtype is kind or dtype == kind.__name__ or dtype == np.dtype(kind):
-            return kind
-    raise ValueError(f"dtype={dtype!r}: need 'float32', 'float64' or None.")
-
-
-def seed_of(random_state: Any) -> int:
-    """A seed for the draw: the int given, or one taken from a generator."""
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
-    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-    if not (whole and 0 <= random_state < 2**64):
-        raise ValueError(
-            f"random_state={random_state!r}: need a whole number from 0 to 2**64 - 1, "
-            "a RandomState or None."
-        )
-    return int(random_state)
 
 
 def _blocks(X: Any, n_columns: int) -> Iterator[Any]:

@@ -8,16 +8,15 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.draw import Arrays
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
-from kitchensinks.tables.keys import RowSample
+from kitchensinks.tables.keys import RowSample, sample_size
 
-# Rows, and entries of them, that a data-dependent law is learned from.
-_SAMPLE_ROWS, _SAMPLE_ENTRIES = 2000, 2**24
 # Entries of rows that are looked at together where that is all there is to do: they stay in cache.
 _SPREAD_ENTRIES = 2**18
 # Looks at blocks that are merged at a time: each merge copies the sample.
@@ -120,7 +119,7 @@ class Frozen:
             sample = look.sample
             assert sample is not None, "the law is learned from rows, and none were sampled"
             shown = sample.rows if scaler is None else scaler.apply(sample.rows, np.float64)
-            basis = basis.resolve(shown, sample.weights / sample.weights.max())
+            basis = basis.resolve(shown, sample.shares)
         return cls(scaler, basis, seed, n_inputs, n_components, np.dtype(dtype))
 
     @property
@@ -233,10 +232,14 @@ class Look(NamedTuple):
     def of(cls, rows: Any, weights: Any, seed: int, standardize: bool, asked: bool) -> "Look":
         """One walk over the rows, for the spread, the sample, or both."""
         n_inputs = rows.shape[1]
-        limit = min(_SAMPLE_ROWS, max(100, _SAMPLE_ENTRIES // n_inputs))
+        limit = sample_size(n_inputs)
         found = cls(None, None)
         if not (standardize or asked):
             return found
+        if asked and sparse.issparse(rows):
+            # The keys of sparse rows need no blocks of them filled in.
+            sample = RowSample.of(rows, weights, limit, seed)
+            return cls(cls.of(rows, weights, seed, standardize, asked=False).spread, sample)
 
         def look(block: tuple[Any, Any]) -> Look:
             highest = None if found.sample is None else found.sample.highest

@@ -8,8 +8,6 @@ import hashlib
 import io
 import json
 import math
-import os
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import kitchensinks
+from kitchensinks.tables.disk import atomic
 
 FORMAT = 1
 # A header longer than this is none of ours: it would name every value of a huge table.
@@ -50,20 +49,10 @@ def digest(data: bytes) -> str:
 
 def _write(path: Path, contents: dict[str, bytes]) -> None:
     """All files into one archive beside `path`, then renamed into place."""
-    folder = path.parent
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{folder} is not a folder: {path} cannot be written there.")
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
-            for name, data in contents.items():
-                # A fixed date: the same model gives the same file.
-                archive.writestr(zipfile.ZipInfo(name), data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with atomic(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, data in contents.items():
+            # A fixed date: the same model gives the same file.
+            archive.writestr(zipfile.ZipInfo(name), data)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kitchensinks
+from kitchensinks.tables.disk import atomic, remove_unfinished
 
 State = dict[str, NDArray[Any]]
 _FACTS = "identity"
@@ -69,8 +70,9 @@ class Checkpoint:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OSError(f"The checkpoint folder {self.folder} cannot be made: {error}.") from None
+        remove_unfinished(self.folder)
         if not path.exists():
-            self._write(_FACTS, json.dumps({"identity": identity, "settled": settled}).encode(), {})
+            self._write(_FACTS, {"identity": identity, "settled": settled}, {})
             return settled
         header, _ = self._read(_FACTS)
         self._compare(header["identity"], identity)
@@ -93,6 +95,7 @@ class Checkpoint:
         if self.folder.is_dir():
             for path in [self.folder / _FACTS, *self.folder.glob("*.sums")]:
                 path.unlink(missing_ok=True)
+            remove_unfinished(self.folder)
             with contextlib.suppress(OSError):
                 self.folder.rmdir()
 
@@ -167,37 +170,26 @@ class Checkpoint:
             signal.signal(signal.SIGINT, before)
 
     def _save(self, phase: str, position: int, arrays: State) -> None:
-        header = json.dumps({"position": position}).encode()
-        self._write(f"{phase}.sums", header, arrays)
+        self._write(f"{phase}.sums", {"position": position}, arrays)
         self._saved_at = time.monotonic()
 
     # -- files ---------------------------------------------------------------------------
 
-    def _write(self, name: str, header: bytes, arrays: State) -> None:
-        """Header, arrays and checksum into a new file, which takes the name when it is on disk."""
-        facts = json.loads(header)
-        views = {key: _flat(array) for key, array in arrays.items()}
-        facts["arrays"] = {
-            key: [array.dtype.str, list(array.shape), _order(array)]
-            for key, array in arrays.items()
-        }
-        head = json.dumps(facts).encode()
+    def _write(self, name: str, facts: dict[str, Any], arrays: State) -> None:
+        """Checksum, facts and arrays into one file, whole or not at all."""
+        kinds = {key: (a.dtype.str, a.shape, _order(a)) for key, a in arrays.items()}
+        head = json.dumps({**facts, "arrays": kinds}).encode()
+        views = [_flat(array) for array in arrays.values()]
         checksum = hashlib.sha256(head)
-        for view in views.values():
+        for view in views:
             checksum.update(view)
-        path, temporary = self.folder / name, self.folder / f".{name}.new"
+        path = self.folder / name
         try:
-            with temporary.open("wb") as file:
+            with atomic(path, sync=True) as unfinished, unfinished.open("wb") as file:
                 file.write(checksum.hexdigest().encode() + b"\n" + head + b"\n")
-                for view in views.values():
+                for view in views:
                     file.write(view)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-            _sync_folder(self.folder)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
             kept = "The last good checkpoint is kept" if path.exists() else "Nothing was saved"
             raise OSError(
                 error.errno,
@@ -233,13 +225,3 @@ def _order(array: NDArray[Any]) -> str:
 def _flat(array: NDArray[Any]) -> memoryview:
     """The bytes of an array, in the order in which they lie in memory."""
     return array.ravel(order="K" if _order(array) == "F" else "C").data.cast("B")
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

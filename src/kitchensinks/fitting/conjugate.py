@@ -16,7 +16,8 @@ from kitchensinks.fitting.space import (
     warn_noise,
 )
 from kitchensinks.problem.losses import Array
-from kitchensinks.solvers.conjugate import conjugate_gradients, factored_preconditioner
+from kitchensinks.problem.problem import Problem
+from kitchensinks.solvers.conjugate import factored_preconditioner, solve_ridge
 
 
 def fit_conjugate(
@@ -29,32 +30,24 @@ def fit_conjugate(
     sample, image = sample_moments(space, targets, weights, shares, settings)
     mean = image[:, 0] * settings.fit_intercept
     target = shares @ targets * settings.fit_intercept
-    cross = image[:, 1:] - np.outer(mean, target)
-    design = space.design()
-
-    def gram(vector: Array) -> Array:
-        image = design.sweep(vector, lambda rows, scores: shares[rows, None] * scores)
-        return np.asarray(image - np.outer(mean, mean @ vector))
-
     equations = sample.normal_equations(settings.fit_intercept)
     dtype, trace = blocks.frozen.dtype, float(np.trace(equations.gram))
     noise, sample_noise = (gram_noise(dtype, trace, count) for count in (n_rows, sample.count))
     warn_noise(alpha, noise)
     precondition = factored_preconditioner(equations.gram, alpha, sample_noise)
-    solution = conjugate_gradients(
-        gram,
-        cross,
-        shares @ (targets - target) ** 2,
-        alpha,
-        precondition,
+    design, loss, fit_intercept = space.design(), settings.loss, settings.fit_intercept
+    problem = Problem(design, loss, targets, shares, alpha, None, fit_intercept, mean, None)
+    solution = solve_ridge(
+        problem,
+        cross=image[:, 1:] - np.outer(mean, target),
+        precondition=precondition,
         close=True,
         start=precondition(equations.cross),
         tol=settings.tol,
         max_iter=settings.max_iter,
         callback=reporter(settings),
     )
-    passes = design.passes + 1
-    solution = solution._replace(intercept=target - mean @ solution.weights, passes=passes)
+    solution = solution._replace(passes=solution.passes + 1)
     # Leverages and freedom are those of the sample; the scores are those of the fit.
     total = float(n_rows) if weights is None else float(weights.sum())
     sampled = replace(equations, weight=total, mean=mean, target=target)

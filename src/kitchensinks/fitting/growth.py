@@ -11,8 +11,9 @@ from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.plan import GRAM_COPIES
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import HELD_OUT
+from kitchensinks.numerics.pairs import mirror
 from kitchensinks.problem.losses import Array
-from kitchensinks.problem.moments import Moments, NormalEquations, mirror
+from kitchensinks.problem.moments import Moments, NormalEquations
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.path import RidgePath, alpha_grid
 from kitchensinks.tables.keys import hold_out
@@ -84,7 +85,7 @@ class Prefixes:
         apart = held.about(self.equations.mean)
         weight, level = apart.weight, self.equations.target
         gram = apart.gram / weight
-        mirror(gram)
+        mirror(gram.T)
         inner = self._whiten(self._whiten(gram).T)
         cross = self._whiten((apart.cross - np.outer(apart.first, level)) / weight)
         squares = (apart.squares - 2.0 * level * apart.targets) / weight + level**2
@@ -112,7 +113,7 @@ class Prefixes:
                 scores += self.equations.target
                 chosen = scores[:, :, 0] > 0 if n_outputs == 1 else scores.argmax(axis=2)
                 wrong += weight[part] @ (chosen != own[part, None])
-        return wrong / weights.sum()
+        return np.asarray(wrong / weights.sum())
 
 
 def prefix_errors(
@@ -271,7 +272,7 @@ def _held_out_error(parts: dict[bool, Moments], settings: Settings) -> tuple[flo
     held = parts[True].about(equations.mean)
     weight, level = held.weight, equations.target
     gram = held.gram / weight
-    mirror(gram)
+    mirror(gram.T)
     cross = (held.cross - np.outer(held.first, level)) / weight
     squares = (held.squares - 2.0 * level * held.targets) / weight + level**2
     alphas = alpha_grid(float(np.trace(equations.gram)))

@@ -7,8 +7,9 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from kitchensinks.problem.losses import Array
-from kitchensinks.problem.moments import NormalEquations
+from kitchensinks.problem.moments import NormalEquations, ridge_freedom
 from kitchensinks.solvers.dual import Span
+from kitchensinks.tables import densify
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +42,7 @@ class Posterior:
         floor = max(alpha, len(shifted) * np.finfo(float).eps * float(np.trace(shifted)))
         shifted[np.diag_indices_from(shifted)] += floor
         factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-        inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
-        freedom = len(factor) - floor * float(np.sum(inverse**2)) + fit_intercept
+        freedom = ridge_freedom(factor, floor) + fit_intercept
         noise = _noise(equations.errors(weights), equations.copies, freedom)
         return cls(floor, equations.copies, equations.mean, noise, fit_intercept, factor=factor)
 
@@ -63,8 +63,7 @@ class Posterior:
             leverage = (inside**2) @ (1.0 / (self.span.values + self.alpha))
             leverage = leverage + (outside / self.alpha if self.alpha > 0 else 0.0)
         else:
-            dense = features.toarray() if hasattr(features, "toarray") else features
-            centred = (dense.astype(np.float64) - self.mean).T
+            centred = (densify(features).astype(np.float64) - self.mean).T
             half = solve_triangular(self.factor, centred, lower=True, check_finite=False)
             leverage = np.einsum("ij,ij->j", half, half)
         variance = 1.0 + (leverage + self.fit_intercept) / self.copies

@@ -14,7 +14,7 @@ from scipy import sparse
 from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks
 from kitchensinks.fitting.plan import SAMPLE_ROWS
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments, NormalEquations
 from kitchensinks.solvers import Design, Solution
@@ -226,7 +226,7 @@ def sample_moments(
 
     One walk: the features are kept if they can be.
     """
-    order = Words(settings.seed, 0, stream=5).permutation(space.n_rows)
+    order = Words(settings.seed, 0, Stream.PRECONDITIONER).permutation(space.n_rows)
     if weights is not None:
         order = order[weights[order] > 0.0]
     chosen = np.zeros(space.n_rows, dtype=bool)

@@ -1,9 +1,10 @@
-"""Two stages: ridge regression on dense features, then on the bins of what it leaves.
+"""Two stages: ridge regression on dense features, then on bins with targets y − ρ·f₁.
 
     f = ρ·f₁ + f₂,    f₁ = argmin Σw·(y − f)²/Σw + α₁‖β‖² over the dense features,
                       f₂ = argmin Σw·(y − ρ·f₁ − f)²/Σw + α₂‖β‖² over the bins.
 
-Each stage is convex and certified by itself; ρ < 1 leaves the second something to average with.
+Each stage is convex and certified by itself. With ρ < 1 a share of what the first stage explains is
+left to the second, so that the two are averaged.
 The features are those of ``Union([dense, bins])``, so that the model is one like any other.
 """
 
@@ -20,11 +21,11 @@ from kitchensinks.fitting.held_out import Split
 from kitchensinks.fitting.plan import Shape, takes_span
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import HELD_OUT, Fit, space_of
-from kitchensinks.fitting.sparse import CALIBRATED, SparseDesign, solve_sparse, sparse_features
+from kitchensinks.fitting.sparse import CALIBRATED, solve_sparse, sparse_design
 from kitchensinks.fitting.squared import fit_squared
 from kitchensinks.problem.losses import Array
 
-# ρ: measured with census, house prices and computer activity, on rows held out of training.
+# ρ, chosen on held-out rows of census, house prices and computer activity.
 FIRST_SHARE = 0.7
 
 
@@ -72,7 +73,7 @@ def fit_stages(
     assert second is not None, "two stages have two ridges"
     first, last = _stages(blocks)
     space = space_of(first.blocks, weights, settings, takes_span(Shape.of(first.blocks), settings))
-    design = SparseDesign(sparse_features(last.blocks), last.blocks.n_rows, last.blocks.n_columns)
+    design = sparse_design(last.blocks)
 
     def solve(own: Array | None, settings: Settings) -> tuple[Fit, Any, Array]:
         """Both stages on rows of these weights, and the scores of all rows."""
@@ -83,7 +84,7 @@ def fit_stages(
             scores[part] = FIRST_SHARE * (features @ one.weights + one.intercept)
         settings.progress("second stage")
         following = replace(settings, alpha=second)
-        two = solve_sparse(design, targets - scores, own, following, second, None)
+        two = solve_sparse(design, targets - scores, own, following, second)
         return one, two, scores + design.scores(two.weights) + two.intercept
 
     held_out = None

@@ -18,9 +18,12 @@ from kitchensinks.solvers.stochastic import StochasticState, stochastic_step
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.view import Rows
 
-# Rows of one step. A whole fit passes over the rows this often, and takes at least these steps.
+# Rows of one step.
 BATCH = 512
-EPOCHS, FEWEST_STEPS = 10, 200
+# Passes of a whole fit over the rows.
+EPOCHS = 10
+# Few rows are passed over more often, until a fit has taken this many steps.
+FEWEST_STEPS = 200
 # The ridge where none is given: a stochastic fit cannot choose one.
 DEFAULT_ALPHA = 1e-6
 # Rows of a file that are held, and shuffled, at a time.

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from kitchensinks.estimators.transform import check_basis, seed_of
+from kitchensinks.estimators.transform import check_basis
 from kitchensinks.features.bases import Basis, Maxout
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.state import seed_of
 from kitchensinks.tables import densify, numeric_rows
 
 Floats = NDArray[np.float64]
@@ -75,5 +76,5 @@ def distance_profile(
 
 def _circle(count: int, seed: int) -> Floats:
     """Independent uniform points of the unit circle; a stream of their own, not the draw's."""
-    angle = 2.0 * np.pi * Words(seed, 0, stream=5).uniform(count)
+    angle = 2.0 * np.pi * Words(seed, 0, Stream.DISTANCE_PROFILE).uniform(count)
     return np.column_stack([np.cos(angle), np.sin(angle)])

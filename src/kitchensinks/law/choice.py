@@ -55,9 +55,7 @@ def choose(task: Task) -> tuple[Law, Bins]:
     only = None if basis is None else basis.metric
     agop = task.learned.law == "agop"
     kernel = only or ("gaussian" if agop else "laplacian")
-    bins = kernel == "laplacian" and not task.request.stream and (
-        basis is None or basis.sparse
-    )
+    bins = kernel == "laplacian" and not task.request.stream and (basis is None or basis.sparse)
     error, short = best_map(task, kernel, tried_maps(task), bins)
     found = by_gradients(task, short, basis) if agop else settled(task, short)
     if basis is not None and not basis.open_bandwidth:

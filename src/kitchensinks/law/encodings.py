@@ -6,6 +6,7 @@ order, its place in it: whichever has the lowest leave-one-out error after a sho
 scales. A missing category is a category; a missing number is the median, with an indicator.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -16,19 +17,21 @@ from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import short_runs
 from kitchensinks.law.task import POOL, Task
 from kitchensinks.law.values import Request
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.encoders import Category, Places, Text, words_of
-from kitchensinks.tables.means import NO_FOLDS, learn_means
+from kitchensinks.tables.encoders import Places, words_of
+from kitchensinks.tables.means import NO_FOLDS, learn_means, text_columns
 from kitchensinks.tables.table import Table, arrow
 from kitchensinks.tables.view import Rows
 
 Floats = NDArray[np.float64]
 
-# Indicators are not looked at where they would be more than this, nor with fewer rows than this.
-_MOST_COLUMNS, _FEWEST_ROWS = 500, 500
-# Errors of short runs that differ by less are no reason for more columns.
+# Indicators are not tried where the table would have more columns than this.
+_MOST_COLUMNS = 500
+# With fewer rows than this, categories become means without a trial.
+_FEWEST_ROWS = 500
+# Another encoding is taken only if the error of means exceeds its error by this factor.
 _EQUAL = 1.03
 
 
@@ -42,40 +45,61 @@ def encode(
     """The rows of a fit with their categories as numbers, in the way that suits the targets.
 
     targets (n,) or (n, outputs): labels for kind "classification", numbers for "regression".
-    Weights count as copies of a row; rows without weight change nothing. like: a recipe whose way
-    is to be taken. Means are, where no other is clearly better: they are the fewest columns.
+    Weights count as copies of a row; rows without weight change nothing. Means are the default,
+    because they add the fewest columns. like: a recipe whose encoding is taken again. Threads are
+    those of the caller.
     """
     if rows.folded is not None:
         return rows
-    texts = [e for e in rows.columns.encoders if isinstance(e, Category | Text)]
-    plain = rows.encoded(rows.columns, NO_FOLDS)
+    texts = text_columns(rows.columns)
     if not texts or targets.ndim > 1:
-        return plain
+        return rows.encoded(rows.columns, NO_FOLDS)
     coded, labels = _coded(targets, weights, kind)
-    means, folded = learn_means(rows.table, rows.columns, coded, weights, labels)
-    tried = [rows.encoded(means, folded)]
-    orders = _orders(rows.table, [e.name for e in texts])
-    if orders:
-        recipes = tuple(_placed(one, orders) for one in folded.recipes)
-        tried.append(rows.encoded(_placed(means, orders), folded._replace(recipes=recipes)))
-    counted = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
-    if len(counted) >= _FEWEST_ROWS and plain.shape[1] <= _MOST_COLUMNS:
-        tried.append(plain)
+    counted = np.flatnonzero(np.ones(len(rows)) if weights is None else weights > 0)
+    many = len(counted) >= _FEWEST_ROWS
+    tried = _ways(rows, texts, coded, weights, labels, many)
     if like is not None:
-        return next((one for one in tried if _kinds(one.columns) == _kinds(like)), tried[0])
-    constant = not np.ptp(coded[counted], axis=0).any()
-    if len(counted) < _FEWEST_ROWS or len(tried) == 1 or constant:
+        kinds = [_kinds(one.columns) for one in tried]
+        return tried[kinds.index(_kinds(like)) if _kinds(like) in kinds else 0]
+    if len(tried) == 1 or not many or not np.ptp(coded[counted], axis=0).any():
         return tried[0]
     if len(counted) > POOL:
-        counted = np.sort(counted[Words(0, 0, stream=9).permutation(len(counted))[:POOL]])
+        order = Words(0, 0, Stream.ENCODING_SAMPLE).permutation(len(counted))
+        counted = np.sort(counted[order[:POOL]])
     own = None if weights is None else weights[counted]
+    batches = (Batch(one[counted], coded[counted], own) for one in tried)
+    return tried[_best(batches, Request(seed=0, classes=kind == "classification"))]
+
+
+def _best(batches: Iterable[Batch], request: Request) -> int:
+    """The encoding with the lowest leave-one-out error after a short run of learning scales; the
+    first where it is as good."""
     errors = []
-    classes = kind == "classification"
-    for one in tried:
-        batch = Batch(one[counted], coded[counted], own)
-        task = Task(batch, Request(seed=0, classes=classes), Learned())
-        errors.append(short_runs(task, "laplacian", ("squash",))[0][0])
-    return tried[0 if errors[0] <= _EQUAL * min(errors) else int(np.argmin(errors))]
+    for batch in batches:
+        found = short_runs(Task(batch, request, Learned()), "laplacian", ("squash",))
+        errors.append(found[0][0])
+    return 0 if errors[0] <= _EQUAL * min(errors) else int(np.argmin(errors))
+
+
+def _ways(
+    rows: Rows,
+    texts: list[str],
+    coded: Floats,
+    weights: Floats | None,
+    labels: tuple[str, ...],
+    many: bool,
+) -> list[Rows]:
+    """The rows with categories as means, as places where they have an order, and as indicators
+    where there are many rows and few enough indicators."""
+    means, folded = learn_means(rows.table, rows.columns, coded, weights, labels)
+    ways = [rows.encoded(means, folded)]
+    orders = _orders(rows.table, texts)
+    if orders:
+        recipes = tuple(_placed(one, orders) for one in folded.recipes)
+        ways.append(rows.encoded(_placed(means, orders), folded._replace(recipes=recipes)))
+    if many and rows.columns.width <= _MOST_COLUMNS:
+        ways.append(rows.encoded(rows.columns, NO_FOLDS))
+    return ways
 
 
 def _kinds(columns: Columns) -> list[type]:

@@ -1,17 +1,15 @@
 """Maps of the columns and the scales learned on them: the law of one kernel."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numba import get_num_threads
 from scipy.spatial.distance import pdist
 
 from kitchensinks.features.bases import Basis, Binning, Fourier
 from kitchensinks.features.scaling import Warp, identity, warp
 from kitchensinks.law.scales import Scales, learn_scales
 from kitchensinks.law.task import Task
-from kitchensinks.numerics.threads import single_blas
+from kitchensinks.numerics.threads import in_order, single_blas
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
 
 # Short runs that compare maps.
@@ -97,8 +95,7 @@ def short_runs(task: Task, kernel: str, names: tuple[str, ...]) -> list[tuple[fl
         return learn(task, kernel, name, _SHORT_STEPS, batch)
 
     scores = []
-    with single_blas(), ThreadPoolExecutor(get_num_threads()) as pool:
-        runs = list(pool.map(short, names))
+    runs = list(in_order(short, names))
     for name, found in zip(names, runs, strict=True):
         error = float(np.mean(found.law.errors[-_SHORT_STEPS // 3 :]))
         task.note("map", f"{kernel}, {name}", batch, error)

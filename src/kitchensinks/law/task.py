@@ -13,7 +13,7 @@ from kitchensinks.features.scaling import indicators
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.trials import HeldOut
 from kitchensinks.law.values import Request, Trial
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables import densify
@@ -102,7 +102,8 @@ class Task:
         ]
 
     def _random(self, step: int) -> np.random.Generator:
-        return np.random.Generator(np.random.Philox(key=[self.seed, 2**32 + step]))
+        # Blocks of the draw's stream that no draw is long enough to reach.
+        return Words(self.seed, 2**32 + step).generator()
 
     def batch_size(self, kernel: str) -> int:
         """Rows of a batch that scales are learned from: half as many do for a smooth kernel.
@@ -156,7 +157,7 @@ def _in_runs(counted: NDArray[np.intp], size: int, seed: int) -> tuple[NDArray[n
     """
     held = min(_HELD, math.ceil(_HELD_SHARE * size))
     run = max(1, held // _RUNS)
-    words = Words(seed, 0, stream=7)
+    words = Words(seed, 0, Stream.LAW_HOLD_OUT)
     starts = words.permutation(len(counted) // run)[: held // run] * run
     first = (starts[:, None] + np.arange(run)).ravel()
     rest = np.ones(len(counted), dtype=bool)

@@ -17,8 +17,9 @@ from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.numerics.bins import sum_of_bins
 from kitchensinks.numerics.products import gram_lower
 from kitchensinks.numerics.simplex import log_losses
+from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array
-from kitchensinks.solvers.binned import Bins, binned_ridge, share_bins
+from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.tables import block_slices
 
 # Ridges tried for dense features, strong to weak, and the weakest of numbers and of classes: the
@@ -261,18 +262,13 @@ class GridFits:
             columns[g] = numbers[:size] + np.int32(offsets[g])
             self.held[g] = numbers[size:] + np.int32(offsets[g])
             offsets[g + 1] = offsets[g] + len(found)
-        self._set(Bins(columns, offsets, 1.0 / math.sqrt(count)))
-
-    def _set(self, bins: Bins) -> None:
-        self.bins = bins
-        self.shared = share_bins(bins, np.ones(bins.columns.shape[1], dtype=bool))
+        self.bins = Bins(columns, offsets, 1.0 / math.sqrt(count))
 
     def first(self, count: int) -> "GridFits":
         """The same with the first grids alone: nothing is hashed again."""
         part = copy.copy(self)
-        bins = self.bins
         part.held = self.held[:count]
-        part._set(Bins(bins.columns[:count], bins.offsets[: count + 1], 1.0 / math.sqrt(count)))
+        part.bins = self.bins.first(count, 1.0 / math.sqrt(count))
         return part
 
     def error(self, ridge: float, targets: Array | None = None) -> tuple[float, Array | None]:
@@ -282,8 +278,7 @@ class GridFits:
         own = data.weights_of(data.fitted)
         shares = np.full(size, 1.0 / size) if own is None else own / own.sum()
         solution = binned_ridge(
-            self.shared,
-            self.bins.n_columns,
+            self.bins,
             targets[data.fitted],
             shares,
             ridge / size,

@@ -1,12 +1,13 @@
-"""Threads: how many there are, and work on blocks of rows that keeps all of them busy.
+"""Threads: how many BLAS and compiled loops use, and work on blocks of rows in parallel.
 
-Products of matrices and compiled loops have threads of their own, and each kind waits for its last
-thread before the other begins. Whole blocks of rows in threads of ours, each with a single thread
-of BLAS and of compiled loops, never wait for each other.
+BLAS and compiled loops have a pool of threads each, and either waits for its last thread before the
+other begins. Whole blocks of rows in threads of our own, each with a single thread of BLAS and of
+compiled loops, never wait for each other.
 """
 
 import functools
 import numbers
+import os
 import threading
 import types
 from collections import deque
@@ -24,14 +25,52 @@ Loop = Callable[..., Any]
 
 # Held by the one compiled loop that uses all threads.
 _POOL = threading.Lock()
+# Held while the threads of compiled loops are started.
+_STARTING = threading.Lock()
+# What OpenMP reads to know whether threads without work spin or sleep.
+_POLICY = "OMP_WAIT_POLICY"
+
+
+@functools.cache
+def _start_loops() -> None:
+    """Start the threads of compiled loops, so that they sleep when they have nothing to do.
+
+    Spinning, they would take the cores from the matrix products that come next. OpenMP reads the
+    policy only once, when it starts; the environment is then put back. A policy that the user has
+    set stays in force.
+    """
+    with _STARTING:
+        given = os.environ.get(_POLICY)
+        os.environ[_POLICY] = given or "PASSIVE"
+        try:
+            numba.get_num_threads()
+        finally:
+            if given is None:
+                del os.environ[_POLICY]
+
+
+def _loop_count() -> int:
+    """Threads that compiled loops of this thread may use."""
+    _start_loops()
+    return int(numba.get_num_threads())
+
+
+@contextmanager
+def loop_threads(count: int) -> Iterator[None]:
+    """Use `count` threads in the compiled loops of this thread, and put things back."""
+    before = _loop_count()
+    numba.set_num_threads(min(count, int(numba.config.NUMBA_NUM_THREADS)))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 def looped(**options: Any) -> Callable[[Loop], Loop]:
     """Compile a loop twice: for all threads, and for callers that have one thread each.
 
-    The second form starts no threads and lets others run beside it; it also serves whoever comes
-    while the pool of threads is taken, because that pool may not be entered twice at once on every
-    platform.
+    The second form starts no threads and releases the interpreter's lock. It also runs while the
+    pool of threads is in use, because not every platform lets two callers into the pool.
     """
 
     def compile_both(function: Loop) -> Loop:
@@ -44,7 +83,7 @@ def looped(**options: Any) -> Callable[[Loop], Loop]:
 
         @functools.wraps(function)
         def call(*arguments: Any) -> Any:
-            if numba.get_num_threads() == 1 or not _POOL.acquire(blocking=False):
+            if _loop_count() == 1 or not _POOL.acquire(blocking=False):
                 return alone(*arguments)
             try:
                 return together(*arguments)
@@ -57,14 +96,9 @@ def looped(**options: Any) -> Callable[[Loop], Loop]:
 
 
 @functools.cache
-def thread_pools() -> ThreadpoolController:
-    """The thread pools of the process; finding them takes a while, so once."""
-    return ThreadpoolController()
-
-
-@functools.cache
 def _blas() -> Any:
-    return thread_pools().select(user_api="blas")
+    """The thread pools of BLAS; cached, because finding them is slow."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 def _blas_threads() -> int:
@@ -72,9 +106,9 @@ def _blas_threads() -> int:
 
 
 class _BlasLimits:
-    """How many threads BLAS has: a number for the whole process, set by whoever came last.
+    """How many threads BLAS has: one number for the whole process, that of the latest limit.
 
-    Those who leave may do so in any order; the last one puts back what the first one found.
+    Limits may end in any order; the last one to end puts back what the first one found.
     """
 
     def __init__(self) -> None:
@@ -85,7 +119,7 @@ class _BlasLimits:
 
     @contextmanager
     def __call__(self, count: int, alone: bool = False) -> Iterator[None]:
-        """`alone`: for a time, and not because fewer threads were asked for."""
+        """alone: a temporary limit, which `allowed` does not count."""
         token = object()
         with self._lock:
             if not self._active:
@@ -103,7 +137,7 @@ class _BlasLimits:
                     self._found.restore_original_limits()
 
     def allowed(self) -> int:
-        """Threads that BLAS has when nobody holds it to one for a time."""
+        """Threads that BLAS has, temporary limits aside."""
         with self._lock:
             if not self._active:
                 return _blas_threads()
@@ -115,13 +149,13 @@ blas_threads = _BlasLimits()
 
 
 def single_blas() -> AbstractContextManager[None]:
-    """BLAS with one thread, for the process: its threads would only wait for each other."""
+    """BLAS with one thread, for the whole process and for a time."""
     return blas_threads(1, alone=True)
 
 
 def thread_count() -> int:
     """Threads that BLAS and compiled loops may both use."""
-    return max(1, min(int(numba.get_num_threads()), blas_threads.allowed()))
+    return max(1, min(_loop_count(), blas_threads.allowed()))
 
 
 @contextmanager
@@ -135,13 +169,8 @@ def threads(n_jobs: int | None) -> Iterator[None]:
         return
     most = int(numba.config.NUMBA_NUM_THREADS)
     count = n_jobs if n_jobs > 0 else max(1, most + 1 + n_jobs)
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(count, most))
-    try:
-        with blas_threads(count):
-            yield
-    finally:
-        numba.set_num_threads(before)
+    with loop_threads(count), blas_threads(count):
+        yield
 
 
 def check_jobs(n_jobs: Any) -> None:
@@ -159,9 +188,9 @@ def in_order(
 ) -> Iterator[Result]:
     """work(item) for each item, in their order, as many at a time as there are threads.
 
-    At most `most` threads, where the memory of each matters. Items are taken by the caller's
-    thread, one more than there are threads ahead of the results, and sums over the results have
-    the same bits each time. With one thread it is `map`.
+    most: at most this many threads, where the memory of each matters. The caller's thread takes
+    the items, at most one more than there are threads ahead of the results. Because results come
+    in order, sums over them have the same bits each time. With one thread it is `map`.
 
     >>> list(in_order(abs, [-2, 1, -3]))
     [2, 1, 3]

@@ -1,4 +1,4 @@
-"""Random numbers from raw counter-based words.
+"""Random numbers from raw counter-based words, and the registry of their streams.
 
 NumPy promises the bit stream of Philox across its versions but not its
 distributions, and a saved model must not change under its owner. So block b of
@@ -6,6 +6,7 @@ a draw reads the raw words of Philox with key (seed, b), and the transforms to
 uniform, normal, Cauchy, ... are written here.
 """
 
+import enum
 import math
 from typing import Any
 
@@ -18,8 +19,59 @@ Floats = NDArray[np.float64]
 _TO_UNIT = 2.0**-52
 
 
+@enum.unique
+class Stream(enum.IntEnum):
+    """What random words are for: uses of different names never share a word, whatever the seed.
+
+    A stream owns the numbers from its own up to that of the next. A new use gets a name and a free
+    number; a number in use keeps its meaning, because saved models depend on it.
+    """
+
+    #: Parameters θ of a basis.
+    DRAW = 0
+    #: Seeds of the parts of a Union.
+    UNION_PARTS = 1
+    #: Shared planes of maxout units, for the first three places of the pool.
+    MAXOUT_PLANES = 2
+    #: Rows whose sums precondition a solver.
+    PRECONDITIONER = 5
+    #: Multipliers that turn rows into keys.
+    ROW_KEYS = 6
+    #: Rows that are held out to learn a law.
+    LAW_HOLD_OUT = 7
+    #: Folds of rows for out-of-fold target means.
+    TARGET_FOLDS = 8
+    #: Rows on which encodings of categories are compared.
+    ENCODING_SAMPLE = 9
+    #: Points of the circle of a distance profile.
+    DISTANCE_PROFILE = 10
+    #: Seeds of stacked layers.
+    STACKED_LAYERS = 11
+    #: Runs of rows that the recipe of a table's columns is learned from.
+    COLUMN_SAMPLE = 12
+    #: Rows and candidates that a reweighted basis takes.
+    REWEIGHTED = 2**32
+    #: Shared planes of maxout units, for the further places of the pool.
+    MORE_PLANES = 2**32 + 1
+
+    @property
+    def size(self) -> int:
+        """How many numbers belong to the stream."""
+        return min((other for other in Stream if other > self), default=2**64) - self
+
+    def number(self, part: int = 0) -> int:
+        """The number of one part of the stream.
+
+        >>> Stream.MAXOUT_PLANES.number(2)
+        4
+        """
+        if not 0 <= part < self.size:
+            raise ValueError(f"part={part!r} of {self!r}: need 0 to {self.size - 1}.")
+        return int(self) + part
+
+
 class Words:
-    """A stream of raw 64-bit words, a pure function of (seed, block, stream).
+    """A stream of raw 64-bit words, a pure function of (seed, block, stream, part).
 
     Every method consumes the next words of the stream and returns float64
     numbers of the given shape.
@@ -28,9 +80,9 @@ class Words:
     [0.011547, 0.241549]
     """
 
-    def __init__(self, seed: int, block: int, stream: int = 0) -> None:
+    def __init__(self, seed: int, block: int, stream: Stream = Stream.DRAW, part: int = 0) -> None:
         key = np.array([seed, block], dtype=np.uint64)
-        self._generator = np.random.Philox(key=key, counter=[0, 0, 0, stream])
+        self._generator = np.random.Philox(key=key, counter=[0, 0, 0, stream.number(part)])
 
     def raw(self, count: int) -> NDArray[np.uint64]:
         """The next `count` words."""

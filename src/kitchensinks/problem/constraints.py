@@ -38,6 +38,10 @@ class Constraint(ABC):
         """The nearest weights inside the ball."""
 
     @abstractmethod
+    def norm(self, weights: Array) -> Array:
+        """The norm of each column of weights: at most the radius inside the ball."""
+
+    @abstractmethod
     def support(self, direction: Array) -> Array:
         """sup of direction·β over the ball, for each column."""
 
@@ -60,6 +64,9 @@ class SupBall(Constraint):
     def project(self, weights: Array) -> Array:
         return np.clip(weights, -self.radius, self.radius)
 
+    def norm(self, weights: Array) -> Array:
+        return np.asarray(np.abs(weights).max(axis=0))
+
     def support(self, direction: Array) -> Array:
         return np.asarray(self.radius * np.abs(direction).sum(axis=0))
 
@@ -78,7 +85,10 @@ class L2Ball(Constraint):
     """
 
     def project(self, weights: Array) -> Array:
-        return np.asarray(weights / np.maximum(1.0, np.linalg.norm(weights, axis=0) / self.radius))
+        return np.asarray(weights / np.maximum(1.0, self.norm(weights) / self.radius))
+
+    def norm(self, weights: Array) -> Array:
+        return np.asarray(np.linalg.norm(weights, axis=0))
 
     def support(self, direction: Array) -> Array:
         return np.asarray(self.radius * np.linalg.norm(direction, axis=0))

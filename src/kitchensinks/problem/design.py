@@ -5,6 +5,7 @@ reach row vectors only through `each`, `reduce`, `visit`, `adjoint` and `band` r
 are: here such a vector is an array, on a cluster it stays in parts where the rows are.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -123,6 +124,15 @@ class Design:
 
         return np.asarray(sum(self.traverse(product), np.zeros((self.n_columns, dual.shape[1]))))
 
+    def squares(self, shares: Array) -> Array:
+        """Σ_i shares_i·z_i² of each column, of shape (K,)."""
+        narrow = shares.astype(self.dtype)
+
+        def product(rows: slice, block: Block) -> Array:
+            return np.asarray(narrow[rows] @ np.square(block), dtype=np.float64)
+
+        return np.asarray(sum(self.traverse(product), np.zeros(self.n_columns)))
+
     def band(self, curvature: Array, centre: Array, dual: Array) -> tuple[Array, Array]:
         """Σ curvature·(z - centre)(z - centre)' over rows of positive curvature, and Z'·dual.
 
@@ -148,6 +158,73 @@ class Design:
             block = np.vstack(waiting)
             gram += block.T @ block
         return gram, image
+
+
+class ProductDesign(Design):
+    """Features that are in memory, as products of all rows at once with `times` and `transposed`.
+
+    Blocks of dense rows are made where a solver asks for them.
+    """
+
+    def __init__(self, n_rows: int, n_columns: int) -> None:
+        super().__init__(self._dense_blocks, n_rows, n_columns)
+
+    @abstractmethod
+    def times(self, vector: Array) -> Array:
+        """Z·vector, shape (rows, outputs)."""
+
+    @abstractmethod
+    def transposed(self, vector: Array) -> Array:
+        """Z'·vector, shape (K, outputs)."""
+
+    @abstractmethod
+    def dense(self, rows: slice) -> Array:
+        """Some rows of Z, filled in."""
+
+    def sweep(self, weights: Array, respond: Callable[[slice, Array], Array]) -> Array:
+        self.passes += 1
+        return self.transposed(respond(slice(0, self.n_rows), self.times(weights)))
+
+    def scores(self, weights: Array) -> Array:
+        self.passes += 1
+        return self.times(weights)
+
+    def adjoint(self, dual: Array) -> Array:
+        self.passes += 1
+        return self.transposed(dual)
+
+    def _dense_blocks(
+        self, work: Callable[[slice, Block], Any] | None = None
+    ) -> Iterator[tuple[slice, Any]]:
+        for start in range(0, self.n_rows, SLICE_ROWS):
+            rows = slice(start, min(start + SLICE_ROWS, self.n_rows))
+            block = self.dense(rows)
+            yield rows, block if work is None else work(rows, block)
+
+
+class SparseFeatures(ProductDesign):
+    """Any sparse features, as a CSR matrix.
+
+    >>> from scipy.sparse import eye_array
+    >>> SparseFeatures(eye_array(2, format="csr")).adjoint(np.array([[3.0], [4.0]])).ravel()
+    array([3., 4.])
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        super().__init__(*matrix.shape)
+        self.matrix = matrix
+
+    def times(self, vector: Array) -> Array:
+        return np.asarray(self.matrix @ vector)
+
+    def transposed(self, vector: Array) -> Array:
+        return np.asarray(self.matrix.T @ vector)
+
+    def squares(self, shares: Array) -> Array:
+        return np.asarray(self.matrix.multiply(self.matrix).T @ shares)
+
+    def dense(self, rows: slice) -> Array:
+        return np.asarray(self.matrix[rows].toarray(), dtype=np.float64)
 
 
 def _product(block: Block, columns: Block) -> Block:

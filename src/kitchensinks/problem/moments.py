@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm
+from scipy.linalg.lapack import dtrtri
 
 from kitchensinks.numerics.elementwise import add_lower, add_rank_two, affine, column_sums
 from kitchensinks.numerics.products import gram_lower
@@ -24,11 +25,24 @@ class Totals(NamedTuple):
     targets: Floats
     squares: Floats
 
+    @classmethod
+    def of(cls, targets: Floats, weights: Floats | None, one: Floats | None = None) -> "Totals":
+        """Of targets (n, outputs) and weights (n,); `one` (n,): the weight of one copy of a row."""
+        weighted = targets if weights is None else targets * weights[:, None]
+        return cls(
+            float(len(targets) if weights is None else weights.sum()),
+            len(targets) if weights is None else int(np.count_nonzero(weights)),
+            copies_of(len(targets), weights, one),
+            weighted.sum(axis=0),
+            (weighted * targets).sum(axis=0),
+        )
+
 
 class BlockSums(NamedTuple):
-    """Sums of a block for columns `done` and later: Σwz, Σwzy', the product of those columns
+    """Sums of a block for columns `done` and later.
 
-    in units of `unit` (lower triangle), and with the columns before; totals where done = 0.
+    first: Σwz; cross: Σwzy'; product: the lower triangle of the products of those columns, in units
+    of `unit`; rest: their products with the columns before; totals: where done = 0.
     """
 
     done: int
@@ -69,14 +83,19 @@ class Moments:
 
     def absorb(self, other: "Moments") -> None:
         """Add sums about the same shift, in place."""
-        self.weight += other.weight
-        self.count += other.count
-        self.copies += other.copies
         self.first += other.first
         self.gram += other.gram
         self.cross += other.cross
-        self.targets = self.targets + other.targets
-        self.squares = self.squares + other.squares
+        self._add_totals(
+            Totals(other.weight, other.count, other.copies, other.targets, other.squares)
+        )
+
+    def _add_totals(self, totals: Totals) -> None:
+        self.weight += totals.weight
+        self.count += totals.rows
+        self.copies += totals.copies
+        self.targets = self.targets + totals.targets
+        self.squares = self.squares + totals.squares
 
     def close(self) -> None:
         """Give back the memory of products: no block follows soon."""
@@ -146,16 +165,7 @@ class Moments:
             first = unit * (narrow @ new).astype(np.float64)
         cross = (new.T @ spread.astype(dtype)).astype(np.float64)
         cross = (unit * size) * cross + np.outer(first, level)
-        totals = None
-        if done == 0:
-            weighted = targets if weights is None else targets * weights[:, None]
-            totals = Totals(
-                float(len(features) if weights is None else weights.sum()),
-                len(features) if weights is None else int(np.count_nonzero(weights)),
-                copies_of(len(features), weights, one),
-                weighted.sum(axis=0),
-                (weighted * targets).sum(axis=0),
-            )
+        totals = Totals.of(targets, weights, one) if done == 0 else None
         if weights is not None:
             features *= np.sqrt(narrow)[:, None]
         product = self._room(new.shape[1], dtype)
@@ -173,12 +183,7 @@ class Moments:
         if block.rest is not None:
             self.gram[done:, :done] += block.unit * block.rest.astype(np.float64)
         if block.totals is not None:
-            weight, count, copies, targets, squares = block.totals
-            self.weight += weight
-            self.count += count
-            self.copies += copies
-            self.targets = self.targets + targets
-            self.squares = self.squares + squares
+            self._add_totals(block.totals)
 
     def _room(self, size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Memory for a product, used again: fresh pages cost as much as a tenth of it."""
@@ -195,14 +200,10 @@ class Moments:
         """Add a block of rows of equal weight whose products, about zero, are there already."""
         if self.shift.any():
             raise ValueError("Products are about zero: need sums without a shift.")
-        self.weight += len(targets)
-        self.count += len(targets)
-        self.copies += len(targets)
         self.first += first
         self.gram += gram
         self.cross += cross
-        self.targets = self.targets + targets.sum(axis=0)
-        self.squares = self.squares + (targets * targets).sum(axis=0)
+        self._add_totals(Totals.of(targets, None))
 
     def state(self) -> dict[str, NDArray[Any]]:
         """All the sums as arrays, for a checkpoint."""
@@ -218,18 +219,11 @@ class Moments:
 
     def merge(self, other: "Moments") -> "Moments":
         """The sums of both parts, about the shift of the first."""
-        other = other.about(self.shift)
-        return Moments(
-            self.shift,
-            self.weight + other.weight,
-            self.count + other.count,
-            self.copies + other.copies,
-            self.first + other.first,
-            self.gram + other.gram,
-            self.cross + other.cross,
-            self.targets + other.targets,
-            self.squares + other.squares,
+        both = replace(
+            self, first=self.first.copy(), gram=self.gram.copy("K"), cross=self.cross.copy()
         )
+        both.absorb(other.about(self.shift))
+        return both
 
     def about(self, shift: Floats) -> "Moments":
         """The same sums about another shift."""
@@ -299,6 +293,15 @@ class NormalEquations:
         return np.asarray(dsymm(1.0, self.gram, weights, lower=1))
 
 
+def ridge_freedom(factor: Floats, alpha: float) -> float:
+    """Σ s/(s + α) over the eigenvalues s of G, from the Cholesky factor L of G + αI.
+
+    K − α·tr (G + αI)⁻¹ with ‖L⁻¹‖² for the trace: half the work of the eigenvalues.
+    """
+    inverse, _ = dtrtri(factor, lower=1)
+    return len(factor) - alpha * float(np.vdot(inverse, inverse))
+
+
 def copies_of(n_rows: int, weights: Floats | None, one: Floats | None) -> float:
     """How many copies of rows the weights stand for: a weight below one is a row all the same."""
     if weights is None:
@@ -306,12 +309,3 @@ def copies_of(n_rows: int, weights: Floats | None, one: Floats | None) -> float:
     counted = weights > 0
     share = weights[counted] if one is None else weights[counted] / one[counted]
     return float(np.sum(np.maximum(share, 1.0)))
-
-
-def mirror(matrix: Floats, size: int = 1024) -> None:
-    """Copy the lower triangle onto the upper one, in place, with little memory."""
-    for start in range(0, len(matrix), size):
-        part = slice(start, start + size)
-        square = matrix[part, part]
-        square[...] = np.tril(square) + np.tril(square, -1).T
-        matrix[part, start + size :] = matrix[start + size :, part].T

@@ -23,7 +23,7 @@ from kitchensinks.problem.losses import Array, Loss
 
 Callback = Callable[[int, float, float], None]
 
-# Below this share of the loss at score zero an objective decides nothing.
+# Below this share of the loss at score zero, differences between objectives are numerical noise.
 NEGLIGIBLE = 1e-4
 
 
@@ -64,6 +64,23 @@ class Problem:
     mean: Array
     gram: Array | None
 
+    @classmethod
+    def without_gram(
+        cls,
+        design: Design,
+        loss: Loss,
+        targets: Array,
+        row_weights: Array,
+        alpha: float,
+        constraint: Constraint | None,
+        fit_intercept: bool,
+    ) -> "Problem":
+        """The problem of a design with too many columns for a Gram."""
+        mean = np.zeros(design.n_columns)
+        if fit_intercept:
+            mean = design.adjoint(row_weights[:, None])[:, 0]
+        return cls(design, loss, targets, row_weights, alpha, constraint, fit_intercept, mean, None)
+
     @property
     def bounded(self) -> bool:
         """Whether a penalty or a ball holds the weights, so that a finite gap exists."""
@@ -74,6 +91,17 @@ class Problem:
         """Z'(w∘y)."""
         weighted = self.design.each(_weighted, self.targets, self.row_weights)
         return self.design.adjoint(weighted)
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """The diagonal of the Gram, shape (K,)."""
+        return np.maximum(self.design.squares(self.row_weights) - self.mean**2, 0.0)
+
+    def gram_times(self, vector: Array) -> Array:
+        """The product of the Gram with vector (K, outputs), in one traversal."""
+        shares = self.row_weights
+        image = self.design.sweep(vector, lambda rows, scores: shares[rows, None] * scores)
+        return np.asarray(image - np.outer(self.mean, self.mean @ vector))
 
     @cached_property
     def scale(self) -> float:
@@ -108,9 +136,27 @@ class Problem:
         """Whether the gap is below tol times the objective.
 
         Where the objective is below 1e-4 of the loss at score zero (the rows are interpolated, or
-        all but), tol is taken of that instead: what is left decides nothing.
+        all but), tol is relative to that instead: what is left is numerical noise.
         """
         return gap <= tol * max(abs(objective), NEGLIGIBLE * self.scale)
+
+    def visit(
+        self, weights: Array, intercept: Array, loss: Loss | None = None
+    ) -> tuple[Array, RowVector, RowVector]:
+        """Z' of `dual_columns` of the slopes, the scores and the slopes, in one traversal.
+
+        The slopes are those of another loss where one is given.
+        """
+        columns, scores, slopes = self.design.visit(
+            weights,
+            _responses,
+            self.targets,
+            self.row_weights,
+            intercept=intercept,
+            loss=self.loss if loss is None else loss,
+            halved=self.halved,
+        )
+        return columns, scores, slopes
 
     def dual_columns(self, rows: slice, dual: Array) -> Array:
         """w∘a of some rows, in two halves by sign where the certificate may rescale them apart."""
@@ -130,17 +176,16 @@ class Problem:
         The bound is the best of θ·a over a few 0 <= θ <= 1, after a has been repaired to satisfy
         Σ w a = 0; θ = 0 gives zero, which always holds.
         """
-        image = columns
-        mended: dict[str, Any] = {}
+        image, repair = columns, None
         if self.fit_intercept:
             if sums is None:
                 rows = self.row_weights, self.targets, dual
                 sums = self.design.reduce(weighted_sums, *rows, halved=self.halved)
-            repair = _repair_signs if self.loss.separable else _repair_shares
-            image, mended = repair(self, sums, columns)
+            repair = (_RepairSigns if self.loss.separable else _RepairShares).of(sums)
+            image = repair.image(self, columns)
 
         def bounds(*shrinks: Array | float) -> list[Array]:
-            given = {"loss": self.loss, "shrinks": shrinks, "mended": mended}
+            given = {"loss": self.loss, "shrinks": shrinks, "repair": repair}
             conjugates = self.row_sum(_conjugates, dual, **given)
             penalties = [
                 penalty_conjugate(-shrink * image, self.alpha, self.constraint)
@@ -183,6 +228,15 @@ def signed_columns(dual: Array, row_weights: Array, halved: bool) -> Array:
     return np.hstack([np.maximum(weighted, 0.0), np.minimum(weighted, 0.0)])
 
 
+def _responses(
+    raw: Array, targets: Array, row_weights: Array, intercept: Array, loss: Loss, halved: bool
+) -> tuple[Array, Array, Array]:
+    """What rows answer to weights: `dual_columns` of their slopes, scores and slopes."""
+    scores = raw + intercept
+    slopes = loss.slope(targets, scores)
+    return signed_columns(slopes, row_weights, halved), scores, slopes
+
+
 def weighted_sums(row_weights: Array, targets: Array, dual: Array, halved: bool) -> Array:
     """What the repair of a needs: Σ w a₊ and Σ w a₋ where halved, else Σ w y and Σ w a."""
     if halved:
@@ -196,46 +250,62 @@ def _conjugates(
     dual: Array,
     loss: Loss,
     shrinks: tuple[Array | float, ...],
-    mended: dict[str, Any],
+    repair: "_RepairSigns | _RepairShares | None",
 ) -> Array:
     """loss*(y, θ·a) of the repaired a for several θ: (rows, θ) or (rows, θ, outputs)."""
-    if "above" in mended:
-        positive, negative = np.maximum(dual, 0.0), np.minimum(dual, 0.0)
-        dual = mended["above"] * positive + mended["below"] * negative
-    elif mended:
-        shares = (1.0 - mended["mix"]) * (dual + targets) + mended["added"]
-        shares /= shares.sum(axis=1, keepdims=True)
-        dual = shares - targets
+    dual = dual if repair is None else repair.dual(dual, targets)
     return np.stack([loss.conjugate(targets, shrink * dual) for shrink in shrinks], axis=1)
 
 
-# -- dual vectors that suit the free intercept: their image, and what mends them --------------
+# -- repairs: dual vectors with Σ w a = 0, as the free intercept asks ------------------------------
 
 
-def _repair_signs(problem: Problem, sums: Array, columns: Array) -> tuple[Array, dict[str, Any]]:
+class _RepairSigns(NamedTuple):
     """Scale down the heavier of the positive and the negative entries until Σ w a = 0."""
-    above, below = sums
-    lighter = np.minimum(above, below)
-    keep_above = np.divide(lighter, above, out=np.ones_like(above), where=above > 0.0)
-    keep_below = np.divide(lighter, below, out=np.ones_like(below), where=below > 0.0)
-    image_above, image_below = np.hsplit(columns, 2)
-    image = keep_above * image_above + keep_below * image_below
-    return image, {"above": keep_above, "below": keep_below}
+
+    above: Array
+    below: Array
+
+    @classmethod
+    def of(cls, sums: Array) -> "_RepairSigns":
+        lighter = np.minimum(*sums)
+        return cls(*np.divide(lighter, sums, out=np.ones_like(sums), where=sums > 0.0))
+
+    def dual(self, dual: Array, targets: Array) -> Array:
+        return self.above * np.maximum(dual, 0.0) + self.below * np.minimum(dual, 0.0)
+
+    def image(self, problem: Problem, columns: Array) -> Array:
+        """Z'(w∘a) of the repaired a, from Z' of `dual_columns`."""
+        above, below = np.hsplit(columns, 2)
+        return self.above * above + self.below * below
 
 
-def _repair_shares(problem: Problem, sums: Array, image: Array) -> tuple[Array, dict[str, Any]]:
+class _RepairShares(NamedTuple):
     """Mix the shares p = a + y with constant shares until each class gets its own weight.
 
     With m = Σ w p and π = Σ w y: p <- (1 - t)·p + t·q, t = max_c (1 - π_c/m_c)₊ and
-    q = (π - (1 - t)·m)/t, whose image is the mean feature times q.
+    q = (π - (1 - t)·m)/t, whose image is the mean feature times q. mix is t, added is t·q.
     """
-    wanted, excess = sums
-    given = wanted + excess
-    missing = 1.0 - np.divide(wanted, given, out=np.ones_like(given), where=given > 1e-12)
-    mix = float(np.clip(missing.max(), 0.0, 1.0))
-    added = np.maximum(wanted - (1.0 - mix) * given, 0.0)
-    image = (1.0 - mix) * image - mix * problem.target_image + np.outer(problem.mean, added)
-    return image, {"mix": mix, "added": added}
+
+    mix: float
+    added: Array
+
+    @classmethod
+    def of(cls, sums: Array) -> "_RepairShares":
+        wanted, excess = sums
+        given = wanted + excess
+        missing = 1.0 - np.divide(wanted, given, out=np.ones_like(given), where=given > 1e-12)
+        mix = float(np.clip(missing.max(), 0.0, 1.0))
+        return cls(mix, np.maximum(wanted - (1.0 - mix) * given, 0.0))
+
+    def dual(self, dual: Array, targets: Array) -> Array:
+        shares = (1.0 - self.mix) * (dual + targets) + self.added
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True) - targets)
+
+    def image(self, problem: Problem, columns: Array) -> Array:
+        """Z'(w∘a) of the repaired a, from Z' of `dual_columns`."""
+        rest = np.outer(problem.mean, self.added) - self.mix * problem.target_image
+        return (1.0 - self.mix) * columns + rest
 
 
 def certificate(
@@ -245,25 +315,8 @@ def certificate(
 
     `dual` (rows, outputs) lies in the conjugate's domain; by default it is the slope of the loss.
     """
-    columns, scores, slopes = problem.design.visit(
-        weights,
-        responses,
-        problem.targets,
-        problem.row_weights,
-        intercept=intercept,
-        loss=problem.loss,
-        halved=problem.halved,
-    )
+    columns, scores, slopes = problem.visit(weights, intercept)
     if dual is not None:
         slopes, columns = dual, problem.design.adjoint(problem.dual_columns(slice(None), dual))
     objective = float(problem.objective(weights, scores).sum())
     return objective, objective - float(problem.dual_bound(slopes, columns).sum())
-
-
-def responses(
-    raw: Array, targets: Array, row_weights: Array, intercept: Array, loss: Loss, halved: bool
-) -> tuple[Array, Array, Array]:
-    """What rows answer to weights: `dual_columns` of their slopes, scores and slopes."""
-    scores = raw + intercept
-    slopes = loss.slope(targets, scores)
-    return signed_columns(slopes, row_weights, halved), scores, slopes

@@ -1,133 +1,258 @@
-"""Preconditioned conjugate gradients for squared loss: a pass over the rows an iteration.
+"""Preconditioned conjugate gradients: one loop for every system of linear equations.
 
-Solves (G + αI)β = cross without forming G, where there are many more rows than a Gram is worth,
-or more columns than a Gram can have (Binning).
+    minimise over β   squares − 2β'cross + β'Aβ,   A symmetric and positive,
+
+for several outputs (columns of β) at once, each with its own step lengths. The loop sees a
+`System`, which holds the vectors: arrays and functions here (`Equations`), compiled passes over
+grids in `solvers.binned`. Where A = G + αI, the residual r = cross − Aβ gives the Fenchel gap
+‖r‖²/α.
 """
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from kitchensinks.problem.losses import Array
-from kitchensinks.problem.problem import NEGLIGIBLE, Callback, Solution
+from kitchensinks.problem.problem import NEGLIGIBLE, Callback, Problem, Solution
+from kitchensinks.solvers.needs import Needs
 
 Operator = Callable[[Array], Array]
 
 # A ridge above this share of the trace is seen in float32.
 NARROW = 1e-6
+# Share of the tolerance at which r'M⁻¹r stops the iterations, for M close to A.
+_CLOSE = 1e-2
+# Iterations with an updated residual aim at this share of the tolerance: the residual that is
+# worked out anew then meets the tolerance itself.
+_AIM = 0.5
+# A restart that leaves more than this share of ‖r‖² has met the rounding of the products.
+_STALLED = 0.25
+
+NEEDS = Needs("conjugate gradients", squared=True, ball=False)
 
 
-def conjugate_gradients(
-    gram: Operator,
-    cross: Array,
-    squares: Array,
-    alpha: float,
-    precondition: Operator,
+class Sums(NamedTuple):
+    """Of each output: r'M⁻¹r, r'r and β'(cross + r)."""
+
+    shaped: Array
+    square: Array
+    inner: Array
+
+
+class System(Protocol):
+    """Linear equations with the vectors of a solution on its way: β, r and a direction d.
+
+    squares (outputs,): the objective at β = 0. alphas (1,) or (outputs,): the ridge that is part of
+    A, zero where there is none and no gap is asked for.
+    """
+
+    squares: Array
+    alphas: Array
+
+    def begin(self) -> Sums:
+        """r = cross − Aβ and d = M⁻¹r."""
+
+    def bend(self) -> Array:
+        """d'Ad of each output, one product with A."""
+
+    def move(self, length: Array) -> Sums:
+        """β += length·d and r −= length·Ad."""
+
+    def turn(self, keep: Array) -> None:
+        """d = M⁻¹r + keep·d."""
+
+
+class _Look(NamedTuple):
+    """Objective and gap of each output, and whether it is near enough to its optimum."""
+
+    objective: Array
+    gap: Array
+    near: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When an output is near enough to its optimum; each output stops for itself, by any of these.
+
+    tol: the certified gap ‖r‖²/α is below this share of the objective, or of `negligible` times the
+    objective at β = 0 where that is larger.
+    settled: the last step lowered the objective by less than this share of it.
+    close: the preconditioner is close to A⁻¹, so that r'M⁻¹r is close to r'A⁻¹r, the distance from
+    the optimum: a hundredth of `tol` of that is enough. The gap that is reported stays certified.
+    enough (outputs,): r'M⁻¹r is at most this.
+
+    verified: before it stops, the loop works out the residual from the weights and goes on where
+    rounding had hidden that it is too large.
+    """
+
+    tol: float = 0.0
+    settled: float | None = None
+    close: bool = False
+    enough: Array | None = None
+    negligible: float = NEGLIGIBLE
+    verified: bool = False
+    max_iter: int = 200
+
+    def look(self, system: System, sums: Sums, before: Array | None, aim: float = 1.0) -> _Look:
+        """Judge a point by its sums; `before` is the objective before the last step."""
+        # β'Aβ = β'(cross − r), so the objective needs no product of its own.
+        objective = np.maximum(system.squares - sums.inner, 0.0)
+        unknown = np.where(sums.square == 0.0, 0.0, np.inf)
+        gap = np.divide(sums.square, system.alphas, out=unknown, where=system.alphas > 0.0)
+        floor = self.negligible * system.squares + np.finfo(float).tiny
+        allowed = aim * self.tol * np.maximum(objective, floor)
+        near = gap <= allowed
+        if self.settled is not None and before is not None:
+            near |= before - objective < self.settled * objective
+        if self.close:
+            near |= sums.shaped <= _CLOSE * allowed
+        if self.enough is not None:
+            near |= sums.shaped <= self.enough
+        return _Look(objective, gap, near)
+
+
+class Outcome(NamedTuple):
+    """Objective and gap, summed over outputs, where the loop stopped."""
+
+    objective: float
+    gap: float
+    iterations: int
+    converged: bool
+
+
+def conjugate_gradients(system: System, stop: Stop, callback: Callback | None = None) -> Outcome:
+    """Solve the equations of a system, whose weights are then the solution."""
+    iteration, reached = 0, np.inf
+    aim = _AIM if stop.verified else 1.0
+    while True:
+        sums = system.begin()
+        found = stop.look(system, sums, None)
+        _report(callback, iteration, found)
+        square = float(sums.square.sum())
+        if found.near.all() or iteration >= stop.max_iter or square > _STALLED * reached:
+            break
+        reached = square
+        while iteration < stop.max_iter:
+            length = _ratio(sums.shaped, system.bend())
+            length[found.near] = 0.0
+            before, sums = sums, system.move(length)
+            iteration += 1
+            found = stop.look(system, sums, found.objective, aim)
+            _report(callback, iteration, found)
+            if found.near.all():
+                break
+            system.turn(_ratio(sums.shaped, before.shaped))
+        if not stop.verified:
+            break
+    totals = float(found.objective.sum()), float(found.gap.sum())
+    return Outcome(*totals, iteration, bool(found.near.all()))
+
+
+def _report(callback: Callback | None, iteration: int, found: _Look) -> None:
+    if callback is not None:
+        callback(iteration, float(found.objective.sum()), float(found.gap.sum()))
+
+
+def _ratio(above: Array, below: Array) -> Array:
+    """above/below, zero where there is nothing below."""
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0.0)
+
+
+class Equations:
+    """A system of arrays: product(v) is Av and precondition(v) is M⁻¹v, for v (K, outputs)."""
+
+    def __init__(
+        self,
+        product: Operator,
+        cross: Array,
+        precondition: Operator,
+        squares: Array | None = None,
+        alpha: float = 0.0,
+        start: Array | None = None,
+    ) -> None:
+        self.product, self.cross, self.precondition = product, cross, precondition
+        self.squares = np.zeros(cross.shape[1]) if squares is None else squares
+        self.alphas = np.array([alpha])
+        self.weights = np.zeros_like(cross) if start is None else start.copy()
+
+    def begin(self) -> Sums:
+        self.residual = self.cross.copy()
+        if self.weights.any():
+            self.residual -= self.product(self.weights)
+        self.shaped = self.precondition(self.residual)
+        self.direction = self.shaped.copy()
+        return self._sums()
+
+    def bend(self) -> Array:
+        self.image = self.product(self.direction)
+        return np.asarray(np.sum(self.direction * self.image, axis=0))
+
+    def move(self, length: Array) -> Sums:
+        self.weights += length * self.direction
+        self.residual -= length * self.image
+        self.shaped = self.precondition(self.residual)
+        return self._sums()
+
+    def turn(self, keep: Array) -> None:
+        self.direction = self.shaped + keep * self.direction
+
+    def _sums(self) -> Sums:
+        return Sums(
+            np.sum(self.residual * self.shaped, axis=0),
+            np.sum(self.residual**2, axis=0),
+            np.sum(self.weights * (self.cross + self.residual), axis=0),
+        )
+
+
+def solve_ridge(
+    problem: Problem,
     *,
+    cross: Array | None = None,
+    precondition: Operator | None = None,
     close: bool = False,
     start: Array | None = None,
     tol: float = 1e-6,
     max_iter: int = 200,
     callback: Callback | None = None,
-    solver: str = "conjugate gradients",
 ) -> Solution:
-    """Minimise squares − 2β'cross + β'Gβ + α‖β‖², each output by itself, to a relative gap.
+    """Minimise squared loss with a ridge to a relative gap of `tol`: a traversal an iteration.
 
-    gram(v) is Gv for v (K, outputs); cross (K, outputs); squares (outputs,) is the loss at β = 0.
-    The residual r = cross − (G + αI)β, worked out anew at the end, gives the Fenchel gap ‖r‖²/α.
-    Where the preconditioner is `close` to (G + αI)⁻¹, r'M⁻¹r is close to the distance from the
-    optimum itself, r'(G + αI)⁻¹r: a hundredth of `tol` of that stops the iterations too, and the
-    gap reported stays the certified one. Without a penalty there is no other rule, and the gap is
-    infinite unless r = 0.
+    cross (K, outputs) is Σ w (z − mean)(y − ȳ)', worked out where it is not given. The diagonal of
+    the Gram preconditions unless another preconditioner is given; `close` says that it is close to
+    (G + αI)⁻¹. Without a ridge the gap is infinite unless the residual is zero.
     """
-    weights = np.zeros_like(cross) if start is None else start.copy()
-    floor = NEGLIGIBLE * squares + np.finfo(float).tiny
-    iteration, before = 0, np.inf
-    while True:
-        residual = cross.copy()
-        if weights.any():
-            residual -= gram(weights) + alpha * weights
-        shaped = precondition(residual)
-        state = _State(weights, residual, shaped, cross, squares, alpha)
-        objective, gap, fall = state.measure()
-        finished = _finished(np.maximum(objective, floor), gap, fall, tol, close)
-        if callback is not None:
-            callback(iteration, float(objective.sum()), float(gap.sum()))
-        # Restarts that no longer lower the residual have met the rounding of the products.
-        stalled = float(np.sum(residual**2)) > 0.25 * before
-        if finished.all() or iteration >= max_iter or stalled:
-            break
-        before = float(np.sum(residual**2))
-        while iteration < max_iter:
-            state.step(gram, precondition)
-            iteration += 1
-            objective, gap, fall = state.measure()
-            if callback is not None:
-                callback(iteration, float(objective.sum()), float(gap.sum()))
-            if _finished(np.maximum(objective, floor), gap, fall, 0.5 * tol, close).all():
-                break
-        weights = state.weights
-    return Solution(
-        weights,
-        np.zeros(cross.shape[1]),
-        float(objective.sum()),
-        float(gap.sum()),
-        iteration,
-        iteration,
-        bool(finished.all()),
-        solver,
+    NEEDS.check(problem)
+    shares, targets, alpha = problem.row_weights, problem.targets, problem.alpha
+    first_pass = problem.design.passes
+    target = shares @ targets * problem.fit_intercept
+    if cross is None:
+        cross = problem.target_image - np.outer(problem.mean, target)
+    if precondition is None:
+        precondition = diagonal_preconditioner(problem.diagonal, alpha)
+    system = Equations(
+        lambda vector: problem.gram_times(vector) + alpha * vector,
+        cross,
+        precondition,
+        shares @ (targets - target) ** 2,
+        alpha,
+        start,
     )
-
-
-def _finished(
-    objective: Array, gap: Array, fall: Array, tol: float, close: bool
-) -> NDArray[np.bool_]:
-    """Which outputs are near enough to their optimum."""
-    near = fall <= 1e-2 * tol * objective
-    return np.asarray((gap <= tol * objective) | (near & close))
-
-
-class _State:
-    """Weights, residual and direction of all outputs, each with its own step lengths."""
-
-    def __init__(
-        self,
-        weights: Array,
-        residual: Array,
-        shaped: Array,
-        cross: Array,
-        squares: Array,
-        alpha: float,
-    ) -> None:
-        self.weights, self.residual, self.direction = weights.copy(), residual, shaped.copy()
-        self.cross, self.squares, self.alpha = cross, squares, alpha
-        self.fall = np.sum(residual * shaped, axis=0)
-
-    def measure(self) -> tuple[Array, Array, Array]:
-        """Objective, certified gap and r'M⁻¹r of each output."""
-        # β'(G + αI)β = β'(cross − r), so the objective needs no product of its own.
-        objective = self.squares - np.sum(self.weights * (self.cross + self.residual), axis=0)
-        square = np.sum(self.residual**2, axis=0)
-        if self.alpha > 0.0:
-            gap = square / self.alpha
-        else:
-            gap = np.where(square == 0.0, 0.0, np.inf)
-        return np.maximum(objective, 0.0), gap, self.fall
-
-    def step(self, gram: Operator, precondition: Operator) -> None:
-        image = gram(self.direction) + self.alpha * self.direction
-        bend = np.sum(self.direction * image, axis=0)
-        length = np.divide(self.fall, bend, out=np.zeros_like(bend), where=bend > 0.0)
-        self.weights += length * self.direction
-        self.residual = self.residual - length * image
-        shaped = precondition(self.residual)
-        fallen = np.sum(self.residual * shaped, axis=0)
-        keep = np.divide(fallen, self.fall, out=np.zeros_like(fallen), where=self.fall > 0.0)
-        self.direction = shaped + keep * self.direction
-        self.fall = fallen
+    stop = Stop(tol, close=close, verified=True, max_iter=max_iter)
+    outcome = conjugate_gradients(system, stop, callback)
+    return Solution(
+        weights=system.weights,
+        intercept=target - problem.mean @ system.weights,
+        objective=outcome.objective,
+        gap=outcome.gap,
+        iterations=outcome.iterations,
+        passes=problem.design.passes - first_pass,
+        converged=outcome.converged,
+        solver="conjugate gradients",
+    )
 
 
 def factored_preconditioner(gram: Array, alpha: float, noise: float = 0.0) -> Operator:

@@ -31,13 +31,18 @@ from kitchensinks.numerics.threads import in_order
 from kitchensinks.problem.losses import Array, Kinked
 from kitchensinks.problem.problem import Callback, Problem, Solution
 from kitchensinks.solvers.intercept import best_shift
+from kitchensinks.solvers.needs import Needs, kinked
 
-# Visits to each row between two certificates, and in all: the method is fast or is not for these.
+# Visits to each row between two certificates.
 VISITS = 4.0
+# Visits to each row in all: where these do not suffice, other methods are faster.
 MOST_VISITS = 60.0
 # No row waits for more than so many epochs to be looked at again.
 _EPOCHS = 40
+# Golden sections that find the best point on a line.
 _GOLDEN, _SECTIONS = 0.6180339887498949, 12
+
+NEEDS = Needs("coordinate ascent", smooth=False, ridge=True, ball=False)
 
 
 def solve_coordinates(
@@ -53,11 +58,9 @@ def solve_coordinates(
     converged, after MOST_VISITS visits to each row: small α make it slow. Returns the dual
     variables (rows, outputs) as well; `dual` are those of another α to start from.
     """
-    loss = problem.loss
-    if not isinstance(loss, Kinked) or problem.constraint is not None or problem.alpha <= 0.0:
-        raise ValueError("coordinate ascent needs a kinked loss, a ridge and no ball.")
+    NEEDS.check(problem)
     first_pass = problem.design.passes
-    state = _State(problem, loss, dual)
+    state = _State(problem, kinked(problem.loss), dual)
     rng = np.random.default_rng(0)
     epochs, visits = 0, 0.0
     while True:

@@ -5,16 +5,16 @@ the product Mβ, and the size of M. `FactoredGram` answers with the Gram itself;
 its diagonal, or by conjugate gradients over passes.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from kitchensinks.problem.constraints import Constraint, L2Ball
 from kitchensinks.problem.losses import Array
+from kitchensinks.solvers.conjugate import Equations, Operator, Stop, conjugate_gradients
 from kitchensinks.solvers.quadratic import ball_multiplier
 
 # Relative residual of the inner linear equations of `ImplicitGram`.
 _INNER = 1e-5
+# Iterations for one of them.
 _MOST_INNER = 60
 
 
@@ -53,7 +53,7 @@ class DiagonalGram:
 class ImplicitGram:
     """The Gram as products: ridge steps by conjugate gradients, from the last step's answer."""
 
-    def __init__(self, product: Callable[[Array], Array], diagonal: Array) -> None:
+    def __init__(self, product: Operator, diagonal: Array) -> None:
         self.product = product
         self.diagonal = diagonal
         self.trace = float(diagonal.sum())
@@ -63,26 +63,13 @@ class ImplicitGram:
         """(c·G + 2·alpha·I)⁻¹·linear for each column."""
         ridge = np.broadcast_to(2.0 * np.asarray(alpha, dtype=float), curvature.shape)
         scale = curvature * self.diagonal[:, None] + ridge + np.finfo(float).tiny
-
-        def product(vector: Array) -> Array:
-            return curvature * self.product(vector) + ridge * vector
-
-        weights = np.zeros_like(linear) if self._last is None else self._last
-        residual = linear - product(weights) if weights.any() else linear.copy()
-        wanted = _INNER**2 * np.sum(linear**2 / scale, axis=0)
-        shaped = residual / scale
-        direction, fall = shaped.copy(), np.sum(residual * shaped, axis=0)
-        for _ in range(_MOST_INNER):
-            if (fall <= wanted).all():
-                break
-            image = product(direction)
-            bend = np.sum(direction * image, axis=0)
-            length = np.divide(fall, bend, out=np.zeros_like(fall), where=bend > 0.0)
-            weights = weights + length * direction
-            residual -= length * image
-            shaped = residual / scale
-            fallen = np.sum(residual * shaped, axis=0)
-            keep = np.divide(fallen, fall, out=np.zeros_like(fall), where=fall > 0.0)
-            direction, fall = shaped + keep * direction, fallen
-        self._last = weights
-        return weights
+        system = Equations(
+            lambda vector: curvature * self.product(vector) + ridge * vector,
+            linear,
+            lambda vector: vector / scale,
+            start=self._last,
+        )
+        enough = _INNER**2 * np.sum(linear**2 / scale, axis=0)
+        conjugate_gradients(system, Stop(enough=enough, max_iter=_MOST_INNER))
+        self._last = system.weights
+        return system.weights

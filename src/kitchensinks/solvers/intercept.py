@@ -15,8 +15,8 @@ FARTHEST_MARGIN = 40.0
 def best_shift(problem: Problem, scores: Any) -> Array:
     """What to add to each column of scores to make its weighted loss smallest: exact in 1-D.
 
-    Zero without an intercept. Where the loss falls for ever (one class only, logistic or
-    exponential) it stops FARTHEST_MARGIN past the last target, where the loss is below rounding.
+    Zero without an intercept. Where the loss has no minimum (one class only, logistic or
+    exponential) the shift stops FARTHEST_MARGIN past the last target: the loss is then rounding.
     """
     if not problem.fit_intercept:
         return np.zeros(problem.targets.shape[1])

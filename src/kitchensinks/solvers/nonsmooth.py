@@ -26,6 +26,7 @@ from kitchensinks.problem.losses import Array, Kinked
 from kitchensinks.problem.problem import Callback, Problem, Solution
 from kitchensinks.solvers.implicit import ImplicitGram
 from kitchensinks.solvers.intercept import best_shift
+from kitchensinks.solvers.needs import Needs, kinked
 from kitchensinks.solvers.quadratic import FactoredGram, factored_gram
 
 # Over-relaxation: each step goes this much of the way.
@@ -40,6 +41,8 @@ ADMM_ITERATIONS = 100
 DAMPING = 1e-5
 # The multipliers move once a Newton step promises less than this part of the gap.
 INNER_TOL = 0.1
+
+NEEDS = Needs("ADMM", smooth=False)
 
 
 def solve_nonsmooth(
@@ -56,70 +59,60 @@ def solve_nonsmooth(
     relative residuals of ADMM are below `tol`, or that the multipliers of the Newton phase, whose
     gradient is below `tol`, would give such a gap.
     """
-    loss = problem.loss
-    if not isinstance(loss, Kinked):
-        raise ValueError(f"loss={loss.name!r} is smooth: use solve_smooth.")
+    NEEDS.check(problem)
     factored = factored_gram(problem) if factored is None else factored
     first_pass = problem.design.passes
-    state = _Admm(problem, loss, factored)
-    solver = "admm"
-
-    def settled() -> bool:
-        objective, gap = float(state.objective.sum()), float((state.objective - state.bound).sum())
-        if callback is not None:
-            callback(iteration, objective, gap)
-        return problem.close_enough(objective, gap, tol)
-
+    state = _Admm(problem, kinked(problem.loss), factored, callback)
     # Newton needs a Gram: without one ADMM goes on alone.
     newton_follows = isinstance(factored, FactoredGram)
-    iteration, last = 0, max_iter
+    last = max_iter
     if newton_follows:
         last = min(-(-max_iter // 2), ADMM_ITERATIONS * problem.targets.shape[1])
-    while True:
-        checking = iteration % CHECK_EVERY == 0 or iteration == last
-        state.move_scores(checking)
-        if checking:
-            converged = settled() or (not problem.bounded and state.residual <= tol)
-            if converged or iteration == last:
-                break
-        state.move_weights()
-        iteration += 1
-
-    if not converged and iteration < max_iter and newton_follows:
+    converged = state.alternate(tol, last)
+    solver = "admm"
+    if newton_follows and not converged and state.iteration < max_iter:
         solver = "admm, then newton multipliers"
-        finished = []
-        for output in range(problem.targets.shape[1]):
-            newton = _Multipliers(state, output)
-            while not newton.close_enough(tol) and iteration < max_iter:
-                iteration += 1
-                newton.step(tol)
-                state.objective[output], state.bound[output] = newton.objective, newton.bound
-                settled()
-            state.best_weights[:, output] = newton.best_weights
-            state.best_intercept[output] = newton.best_intercept
-            finished.append(newton.close_enough(tol))
+        outputs = range(problem.targets.shape[1])
+        finished = [_go_on(state, output, tol, max_iter) for output in outputs]
         converged = all(finished)
-
     objective = float(state.objective.sum())
     return Solution(
         weights=state.best_weights,
         intercept=state.best_intercept,
         objective=objective,
         gap=max(0.0, objective - float(state.bound.sum())),
-        iterations=iteration,
+        iterations=state.iteration,
         passes=problem.design.passes - first_pass,
         converged=converged,
         solver=solver,
     )
 
 
+def _go_on(state: "_Admm", output: int, tol: float, max_iter: int) -> bool:
+    """Newton steps on one output from where ADMM left it; whether it then is close enough."""
+    newton = _Multipliers(state, output)
+    while not newton.close_enough(tol) and state.iteration < max_iter:
+        state.iteration += 1
+        newton.step(tol)
+        state.objective[output], state.bound[output] = newton.objective, newton.bound
+        state.settled(tol)
+    state.best_weights[:, output] = newton.best_weights
+    state.best_intercept[output] = newton.best_intercept
+    return newton.close_enough(tol)
+
+
 class _Admm:
     """Weights, split scores u, multipliers λ, and the best feasible point and bound so far."""
 
     def __init__(
-        self, problem: Problem, loss: Kinked, factored: FactoredGram | ImplicitGram
+        self,
+        problem: Problem,
+        loss: Kinked,
+        factored: FactoredGram | ImplicitGram,
+        callback: Callback | None,
     ) -> None:
-        self.problem, self.loss, self.factored = problem, loss, factored
+        self.problem, self.loss, self.factored, self.callback = problem, loss, factored, callback
+        self.iteration = 0
         n_rows, n_outputs = problem.targets.shape
         self.weights = np.zeros((problem.design.n_columns, n_outputs))
         self.intercept = best_shift(problem, np.zeros_like(problem.targets))
@@ -138,6 +131,26 @@ class _Admm:
         self.objective = np.full(n_outputs, np.inf)
         self.bound = np.zeros(n_outputs)
         self.residual = np.inf
+
+    def alternate(self, tol: float, last: int) -> bool:
+        """Iterate until the gap is below `tol` of the objective, and at most `last` times."""
+        while True:
+            checking = self.iteration % CHECK_EVERY == 0 or self.iteration == last
+            self.move_scores(checking)
+            if checking:
+                settled = self.settled(tol)
+                settled = settled or (not self.problem.bounded and self.residual <= tol)
+                if settled or self.iteration == last:
+                    return settled
+            self.move_weights()
+            self.iteration += 1
+
+    def settled(self, tol: float) -> bool:
+        """Report the objective and its gap; whether the gap is small enough."""
+        objective, gap = float(self.objective.sum()), float((self.objective - self.bound).sum())
+        if self.callback is not None:
+            self.callback(self.iteration, objective, gap)
+        return self.problem.close_enough(objective, gap, tol)
 
     def move_scores(self, checking: bool) -> None:
         """u and λ from the scores, and Z' of what the next weights need, in one traversal."""
@@ -338,8 +351,7 @@ class _Multipliers:
         problem = self.problem
         shrink = 1.0
         if problem.constraint is not None:
-            order = np.inf if isinstance(problem.constraint, SupBall) else 2
-            size = float(np.linalg.norm(self.weights[:, 0], order))
+            size = float(problem.constraint.norm(self.weights[:, 0]))
             shrink = min(1.0, problem.constraint.radius / max(size, np.finfo(float).tiny))
         weights, scores = shrink * self.weights, shrink * (self.scores - self.intercept)
         shift = best_shift(problem, scores)

@@ -17,17 +17,19 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from kitchensinks.problem.losses import Array, Loss
-from kitchensinks.problem.problem import Callback, Problem, Solution, responses, weighted_sums
+from kitchensinks.problem.problem import Callback, Problem, Solution, weighted_sums
 from kitchensinks.solvers.implicit import DiagonalGram
 from kitchensinks.solvers.intercept import best_shift, moved_scores
+from kitchensinks.solvers.needs import Needs
 from kitchensinks.solvers.quadratic import FactoredGram, factored_gram, minimise_quadratic
 
 # Told the best weights, and the score that they give the mean row.
 Keep = Callable[[Array, Array], None]
 # Pairs of (step, change of gradient) that L-BFGS remembers.
 MEMORY = 20
-# ... and how many where each is large.
-SHORT, MANY_COLUMNS = 6, 10**6
+# Pairs that it remembers beyond MANY_COLUMNS columns, where each takes much memory.
+SHORT = 6
+MANY_COLUMNS = 10**6
 # A ball's steps may rise above the last objective, but not above the worst of these many.
 RECENT = 5
 # A step must gain this part of what its slope promises (Armijo).
@@ -38,6 +40,8 @@ INNER_ACCURACY = 1e-3
 DAMPING = 1e-7
 # The Hessian of the multinomial loss couples the classes: its diagonal alone is too small.
 COUPLING = 2.0
+
+NEEDS = Needs("quasi-Newton", smooth=True)
 
 
 class _Point(NamedTuple):
@@ -94,28 +98,19 @@ def solve_smooth(
     quasi-Newton model promises to lower the objective by less than `tol` of it. Logistic,
     multinomial and exponential loss have no minimiser there if the classes separate: an error.
     """
-    if not problem.loss.smooth:
-        raise ValueError(f"loss={problem.loss.name!r} has kinks: use solve_nonsmooth.")
+    NEEDS.check(problem)
     factored = factored_gram(problem) if factored is None else factored
-    steps: _Steps
-    if problem.constraint is None:
-        steps = _RidgeSteps(problem, factored)
-    else:
-        steps = _BallSteps(problem, factored)
-
+    kind = _RidgeSteps if problem.constraint is None else _BallSteps
+    steps: _Steps = kind(problem, factored)
     first_pass = problem.design.passes
-    point = _visit(problem, *(_nothing(problem) if start is None else start))
+    point = _visit(problem, *(_zero_weights(problem) if start is None else start))
     best, bound = point, point.bound
     recent = deque([point.objective], maxlen=steps.recent)
-    converged = False
     iteration = 0
     while True:
         objective = float(best.objective.sum())
         gap = objective - float(bound.sum())
-        if callback is not None:
-            callback(iteration, objective, gap)
-        if keep is not None:
-            keep(best.weights, best.level)
+        _report(callback, keep, iteration, gap, best)
         converged = problem.close_enough(objective, gap, tol)
         if converged or iteration == max_iter:
             break
@@ -124,7 +119,7 @@ def solve_smooth(
         if newton and isinstance(factored, FactoredGram):
             steps = _NewtonSteps(problem, factored, steps.solver)
             point = best
-            recent = deque([point.objective], maxlen=1)
+            recent = deque([point.objective], maxlen=steps.recent)
         step = steps.propose(point, gap)
         if not problem.bounded and problem.close_enough(objective, -0.5 * step.promise.sum(), tol):
             converged = True
@@ -141,15 +136,10 @@ def solve_smooth(
         if point.objective.sum() <= best.objective.sum():
             best = point
 
-    shift = best_shift(problem, best.scores)
-    if not problem.loss.separable:
-        # Adding a number to the scores of all classes changes nothing: their intercepts sum to 0.
-        shift = shift - float(np.mean(best.level - problem.mean @ best.weights + shift))
-    scores = problem.design.each(moved_scores, best.scores, shift=shift)
-    objective = float(problem.objective(best.weights, scores).sum())
+    weights, intercept, objective = _with_intercept(problem, best)
     return Solution(
-        weights=best.weights,
-        intercept=best.level - problem.mean @ best.weights + shift,
+        weights=weights,
+        intercept=intercept,
         objective=objective,
         gap=max(0.0, objective - float(bound.sum())),
         iterations=iteration,
@@ -159,7 +149,27 @@ def solve_smooth(
     )
 
 
-def _nothing(problem: Problem) -> tuple[Array, Array]:
+def _report(
+    callback: Callback | None, keep: Keep | None, iteration: int, gap: float, best: _Point
+) -> None:
+    if callback is not None:
+        callback(iteration, float(best.objective.sum()), gap)
+    if keep is not None:
+        keep(best.weights, best.level)
+
+
+def _with_intercept(problem: Problem, best: _Point) -> tuple[Array, Array, float]:
+    """Weights, the intercept that suits them best, and their objective."""
+    shift = best_shift(problem, best.scores)
+    if not problem.loss.separable:
+        # Adding a number to the scores of all classes changes nothing: their intercepts sum to 0.
+        shift = shift - float(np.mean(best.level - problem.mean @ best.weights + shift))
+    scores = problem.design.each(moved_scores, best.scores, shift=shift)
+    objective = float(problem.objective(best.weights, scores).sum())
+    return best.weights, best.level - problem.mean @ best.weights + shift, objective
+
+
+def _zero_weights(problem: Problem) -> tuple[Array, Array]:
     """Weights of zero with their best level."""
     weights = np.zeros((problem.design.n_columns, problem.targets.shape[1]))
     return weights, best_shift(problem, problem.design.each(np.zeros_like, problem.targets))
@@ -170,15 +180,7 @@ def _visit(problem: Problem, weights: Array, level: Array) -> _Point:
 
     `gradient` is that of the loss in the centred features, `pull` its derivative in the level.
     """
-    columns, scores, slopes = problem.design.visit(
-        weights,
-        responses,
-        problem.targets,
-        problem.row_weights,
-        intercept=level - problem.mean @ weights,
-        loss=problem.loss,
-        halved=problem.halved,
-    )
+    columns, scores, slopes = problem.visit(weights, level - problem.mean @ weights)
     sums = problem.design.reduce(
         _facts,
         problem.row_weights,
@@ -324,18 +326,14 @@ class _BallSteps:
         self.curvature: Array | None = None
 
     def propose(self, point: _Point, gap: float) -> _Step:
-        problem, inner = self.problem, self.problem.column_sum
-        curvature = self.curvature
-        if curvature is None:
-            curvature = point.curvature
+        problem = self.problem
+        curvature = point.curvature if self.curvature is None else self.curvature
         linear = curvature * self.factored.apply(point.weights) - point.gradient
         target = self.factored.solve(
             curvature, linear, problem.alpha, problem.constraint, accuracy=INNER_ACCURACY * gap
         )
         weights, level = target - point.weights, -point.pull / curvature
-        ridge = problem.alpha * (target**2 - point.weights**2)
-        slope = np.vstack([point.gradient * weights + ridge, point.pull * level])
-        return _Step(weights, level, np.minimum(inner(slope), 0.0))
+        return _promised(problem, point, weights, level)
 
     def learn(self, old: _Point, new: _Point) -> None:
         """c = change of gradient · step / step'(G ⊕ 1)step, near the mean curvature."""
@@ -347,6 +345,13 @@ class _BallSteps:
         measured = np.divide(bend, size, out=usual.copy(), where=size > 0.0)
         trust = self.factored.trust
         self.curvature = np.clip(measured, usual / trust, usual * trust)
+
+
+def _promised(problem: Problem, point: _Point, weights: Array, level: Array) -> _Step:
+    """A move with its promise: the slope of the loss along it, and the change of the ridge."""
+    ridge = problem.alpha * ((point.weights + weights) ** 2 - point.weights**2)
+    slope = np.vstack([point.gradient * weights + ridge, point.pull * level])
+    return _Step(weights, level, np.minimum(problem.column_sum(slope), 0.0))
 
 
 class _NewtonSteps:
@@ -392,16 +397,14 @@ class _NewtonSteps:
             weights[:, output] = target - own
             if problem.fit_intercept:
                 level[output] = -point.pull[output] / total - beyond @ weights[:, output]
-        ridge = problem.alpha * ((point.weights + weights) ** 2 - point.weights**2)
-        slope = np.vstack([point.gradient * weights + ridge, point.pull * level])
-        return _Step(weights, level, np.minimum(problem.column_sum(slope), 0.0))
+        return _promised(problem, point, weights, level)
 
     def learn(self, old: _Point, new: _Point) -> None:
         """Nothing is carried over: the next Hessian is formed anew."""
 
 
 def _refuse_separation(problem: Problem, scores: Any) -> None:
-    """Raise where the loss can fall to zero for ever: no minimiser exists."""
+    """Raise where the loss approaches zero without reaching it: no minimiser exists."""
     if problem.bounded or problem.loss.attained:
         return
     separated = problem.design.reduce(
@@ -415,6 +418,6 @@ def _refuse_separation(problem: Problem, scores: Any) -> None:
     if np.any(separated):
         raise ValueError(
             f"loss={problem.loss.name!r} with alpha=0 and constraint=None: the features separate "
-            "the classes, so the weights grow for ever and no minimiser exists. Give alpha a "
+            "the classes, so the weights grow without bound and no minimiser exists. Give alpha a "
             "positive value, or a constraint such as SupBall or L2Ball."
         )

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kitchensinks.problem.losses import Array, Kinked, Loss
-from kitchensinks.problem.problem import Callback, Problem, Solution, responses
+from kitchensinks.problem.problem import Callback, Problem, Solution
+from kitchensinks.solvers.needs import Needs, kinked
 from kitchensinks.solvers.quadratic import FactoredGram
 from kitchensinks.solvers.smooth import Keep, solve_smooth
 
@@ -23,7 +24,10 @@ FIRST_WIDTH = 0.3
 SHARPEST = 30.0
 # Each smoothed problem is solved to this part of the gap that its width is good for.
 INNER = 0.3
+# Smoothed problems at most.
 MOST_WIDTHS = 12
+
+NEEDS = Needs("smoothing", smooth=False, bounded=True)
 
 
 @dataclass(frozen=True)
@@ -76,13 +80,8 @@ def solve_smoothed(
 
     `start` and `keep` are those of `solve_smooth`.
     """
-    loss = problem.loss
-    if not isinstance(loss, Kinked):
-        raise ValueError(f"loss={loss.name!r} is smooth: use solve_smooth.")
-    if not problem.bounded:
-        raise ValueError(
-            f"loss={loss.name!r} needs alpha > 0 or a constraint where rows are not kept."
-        )
+    NEEDS.check(problem)
+    loss = kinked(problem.loss)
     first_pass, done = problem.design.passes, 0
     width = max(FIRST_WIDTH * problem.scale, np.finfo(float).tiny)
     best: Solution | None = None
@@ -130,14 +129,6 @@ def solve_smoothed(
 
 def _certified(problem: Problem, smooth: Loss, found: Solution) -> tuple[float, float]:
     """The true objective of the weights, and the bound that the smoothed slopes give."""
-    columns, scores, slopes = problem.design.visit(
-        found.weights,
-        responses,
-        problem.targets,
-        problem.row_weights,
-        intercept=found.intercept,
-        loss=smooth,
-        halved=problem.halved,
-    )
+    columns, scores, slopes = problem.visit(found.weights, found.intercept, smooth)
     objective = float(problem.objective(found.weights, scores).sum())
     return objective, float(problem.dual_bound(slopes, columns).sum())

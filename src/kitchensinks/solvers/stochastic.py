@@ -16,11 +16,18 @@ from numpy.typing import NDArray
 
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.solvers.conjugate import Equations, Stop, conjugate_gradients
 
 # A step is this many times as long as a plain gradient step could be.
 REACH = 20.0
-# Kinked losses have no curvature: this stands for it, and grows as √steps after so many steps.
-KINK, STEADY_STEPS = 0.3, 50
+# Stands for the curvature of kinked losses, which have none.
+KINK = 0.3
+# After so many steps it grows as √steps.
+STEADY_STEPS = 50
+# Relative residual of the equations of one step.
+_RESIDUAL = 1e-3
+# Products with the matrix of a batch in one step.
+_MOST_PRODUCTS = 40
 # Parts of the features of one batch: (columns, features).
 Parts = Callable[[], Iterator[tuple[slice, NDArray[Any]]]]
 
@@ -117,18 +124,7 @@ def _proximal(matrix: Array, right: Array) -> Array:
 
     The condition number is at most 1 + REACH for a batch of usual weight: a dozen products suffice.
     """
-    found, residual = np.zeros_like(right), right.copy()
-    direction, size = residual.copy(), np.sum(residual**2, axis=0)
-    wanted = 1e-6 * size
-    for _ in range(40):
-        if (size <= wanted).all():
-            break
-        image = direction + matrix @ direction
-        bend = np.sum(direction * image, axis=0)
-        length = np.divide(size, bend, out=np.zeros_like(size), where=bend > 0.0)
-        found += length * direction
-        residual -= length * image
-        smaller = np.sum(residual**2, axis=0)
-        keep = np.divide(smaller, size, out=np.zeros_like(size), where=size > 0.0)
-        direction, size = residual + keep * direction, smaller
-    return found
+    system = Equations(lambda vector: vector + matrix @ vector, right, np.copy)
+    enough = _RESIDUAL**2 * np.sum(right**2, axis=0)
+    conjugate_gradients(system, Stop(enough=enough, max_iter=_MOST_PRODUCTS))
+    return system.weights

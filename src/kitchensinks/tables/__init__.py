@@ -8,7 +8,6 @@ from kitchensinks.tables.arrays import (
     describe,
     numeric_rows,
     numeric_weights,
-    subsample,
 )
 
 __all__ = [
@@ -19,5 +18,4 @@ __all__ = [
     "describe",
     "numeric_rows",
     "numeric_weights",
-    "subsample",
 ]

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
+from sklearn.utils.validation import _check_sample_weight
 
-from kitchensinks.numerics.words import Words
-
-# What to do about the errors that scikit-learn's checks raise, by what they say.
+# Advice for the errors of scikit-learn's checks, by a phrase of the error.
 _ADVICE = {
     "contains NaN": "Fill in or drop missing values first (sklearn.impute.SimpleImputer).",
     "infinity or a value too large": (
@@ -26,16 +25,12 @@ _ADVICE = {
     "Complex data": "Need real numbers: give real and imaginary parts as columns.",
 }
 
-# ... and what may be given as it is, where tables are taken.
+# What to add where tables are taken, and need no encoding first.
 _TABLES = (
     " Or give a data frame (pandas, polars) or ks.open_table(...), to fit and to predict: they may "
     "hold text and missing values."
 )
 _FOR_TABLES = ("contains NaN", "could not convert")
-
-# Entries of a sample of very wide rows, but never fewer rows than this.
-_SAMPLE_ENTRIES = 2**24
-_FEWEST_SAMPLED = 100
 
 
 def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
@@ -48,9 +43,9 @@ def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
 
 @contextmanager
 def advice(tables: bool = False) -> Iterator[None]:
-    """Put to an error of scikit-learn's checks, in place of its own advice, what to do about it.
+    """Replace the advice in an error of scikit-learn's checks by ours.
 
-    tables: mixed tables are taken where these rows are.
+    tables: True where a mixed table could be given in place of these rows.
     """
     try:
         yield
@@ -97,6 +92,19 @@ def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:
     return checked
 
 
+def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
+    """Weights of 0 or more, one a row; `positive`: at least one of them is not 0."""
+    weights = _check_sample_weight(given, rows, dtype=np.float64, allow_all_zero_weights=True)
+    if (weights < 0).any():
+        raise ValueError(
+            f"sample_weight has negative entries (the least is {weights.min():.3g}): "
+            "need weights of 0 or more."
+        )
+    if positive and not weights.any():
+        raise ValueError("sample_weight is zero for every row: need a positive weight.")
+    return np.asarray(weights)
+
+
 def densify(rows: Any) -> np.ndarray:
     """A block of rows as a plain array (sparse rows are filled in)."""
     return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
@@ -114,20 +122,3 @@ def block_slices(n_rows: int, block_rows: int) -> Iterator[slice]:
     """Slices that cut n_rows into consecutive blocks of at most block_rows."""
     for start in range(0, n_rows, max(1, block_rows)):
         yield slice(start, min(start + block_rows, n_rows))
-
-
-def subsample(
-    rows: Any, weights: np.ndarray | None, limit: int, seed: int
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """At most `limit` rows of positive weight, chosen by the seed, as a dense array.
-
-    All of them in their order where there are no more than `limit`; fewer of very wide rows,
-    so that the sample fits into memory.
-    """
-    limit = min(limit, max(_FEWEST_SAMPLED, _SAMPLE_ENTRIES // rows.shape[1]))
-    kept = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
-    if len(kept) > limit:
-        order = Words(seed, 0, stream=1).permutation(len(kept))
-        kept = np.sort(kept[order[:limit]])
-    sample = rows[kept] if len(kept) < rows.shape[0] else rows
-    return densify(sample), None if weights is None else weights[kept]

@@ -11,12 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.encoders import ENCODERS, Category, Date, Encoder, Number, Text, words_of
+from kitchensinks.tables.kinds import NUMBERS, family
 from kitchensinks.tables.table import Table, arrow, digest
 
-# Rows that a recipe is learned from, and runs of neighbours that they come in.
-SAMPLE_ROWS, _RUNS = 20_000, 32
-# Text of no more different values is a category.
+# Rows that a recipe is learned from.
+_MOST_ROWS = 20_000
+# Runs of neighbours that these rows come in.
+_RUNS = 32
+# Text with at most this many different values is a category.
 _FEW = 40
 
 
@@ -48,17 +52,12 @@ class Columns:
             raise ValueError(f"{table.label} has no columns other than {sorted(left_out)}.")
         sample = _sample(table, names, seed)
         kinds = {name: _plain_kind(table, name, sample) for name in names}
-        unsure = [name for name in names if kinds[name] == "unsure"]
-        formats: dict[str, str] = {}
-        if unsure:
-            decided, formats = _decide(sample.select(unsure))
-            kinds.update(decided)
+        kinds, formats = _decided(kinds, sample)
         encoders: list[Encoder] = []
         for name in names:
             values = sample.column(name).combine_chunks()
-            if values.null_count == len(values) or kinds[name] == "none":
-                continue
-            encoders.append(_learn_one(kinds[name], name, values, formats.get(name, ""), seed))
+            if values.null_count < len(values) and kinds[name] != "nothing":
+                encoders.append(_learn_one(kinds[name], name, values, formats.get(name, ""), seed))
         if not encoders:
             raise ValueError(f"{table.label} has no column with values to learn from.")
         narrow = all(
@@ -79,7 +78,7 @@ class Columns:
 
     @property
     def unscaled(self) -> np.ndarray:
-        """Which columns of numbers are 0 or 1 or parts of text, and have a scale of their own."""
+        """True for each column of numbers that must not be standardised (indicators, text)."""
         return np.array([mark for encoder in self.encoders for mark in encoder.unscaled()])
 
     @property
@@ -148,11 +147,11 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
     """Rows from all over the table, in runs of neighbours, as one Arrow table."""
     pa = arrow()
     n_rows = table.n_rows
-    if n_rows <= SAMPLE_ROWS:
+    if n_rows <= _MOST_ROWS:
         return pa.Table.from_batches(table.batches(names))
-    size = SAMPLE_ROWS // _RUNS
-    # One run in each of equal stretches, at a place of its own in each.
-    shifts = np.random.Philox(key=[seed, 0]).random_raw(_RUNS) % np.uint64(n_rows // _RUNS - size)
+    size = _MOST_ROWS // _RUNS
+    # One run in each of equal stretches of the table, at a random place.
+    shifts = Words(seed, 0, Stream.COLUMN_SAMPLE).raw(_RUNS) % np.uint64(n_rows // _RUNS - size)
     starts = np.arange(_RUNS) * (n_rows // _RUNS) + shifts.astype(np.int64)
     parts: list[Any] = []
     # A file that can be entered anywhere is read from the start of each run; others are walked.
@@ -170,31 +169,24 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
 
 
 def _plain_kind(table: Table, name: str, sample: Any) -> str:
-    """What a column is by its type, or by a first look; "unsure" for text that may be a date."""
-    types = arrow().types
+    """What a column is by its type, or by its words; "unsure" for text that may be a date."""
     kind = table.schema.field(name).type
-    if types.is_dictionary(kind):
-        own = kind.value_type
-        if types.is_timestamp(own) or types.is_date(own) or types.is_decimal(own):
+    own = family(kind)
+    if own == "category":
+        if family(kind.value_type) in ("date", "decimal"):
             raise ValueError(
-                f"Column {name!r} of {table.label} holds categories that are {own}: need text, "
-                "numbers or truth values. Convert it to dates, numbers or text first."
+                f"Column {name!r} of {table.label} holds categories that are {kind.value_type}: "
+                "need text, numbers or truth values. Convert it to dates, numbers or text first."
             )
-        return "category"
-    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
-        return "number"
-    if types.is_decimal(kind) or types.is_time(kind) or types.is_duration(kind):
-        return "number"
-    if types.is_timestamp(kind) or types.is_date(kind):
-        return "date"
-    if types.is_null(kind):
-        return "none"
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return own
+    if own == "text":
         return _kind_of_words(sample.column(name))
-    raise ValueError(
-        f"Column {name!r} of {table.label} holds {kind}: need numbers, text, dates or truth "
-        "values. Exclude it, or convert it first."
-    )
+    if own == "other":
+        raise ValueError(
+            f"Column {name!r} of {table.label} holds {kind}: need numbers, text, dates or truth "
+            "values. Exclude it, or convert it first."
+        )
+    return "number" if own in NUMBERS else own
 
 
 def _kind_of_words(values: Any) -> str:
@@ -213,13 +205,16 @@ def _is_narrow(kind: Any) -> bool:
     return bool(types.is_float32(kind) or types.is_float16(kind) or types.is_boolean(kind))
 
 
-def _decide(sample: Any) -> tuple[dict[str, str], dict[str, str]]:
-    """Kinds of text columns, and the formats of those that are dates, as skrub sees them."""
+def _decided(kinds: dict[str, str], sample: Any) -> tuple[dict[str, str], dict[str, str]]:
+    """Kinds of all columns, unsure ones decided by skrub, and the formats of dates in text."""
+    unsure = [name for name, kind in kinds.items() if kind == "unsure"]
+    if not unsure:
+        return kinds, {}
     try:
         from skrub import TableVectorizer
     except ImportError as error:
         raise ImportError(
-            f"Columns {sample.column_names} are text, which needs skrub: "
+            f"Columns {unsure} are text, which needs skrub: "
             'pip install "kitchensinks[tables]", or exclude them.'
         ) from error
     kept = "passthrough"
@@ -230,12 +225,12 @@ def _decide(sample: Any) -> tuple[dict[str, str], dict[str, str]]:
         datetime=kept,
         numeric=kept,
     )
-    judge.fit(sample.to_pandas())
+    judge.fit(sample.select(unsure).to_pandas(use_threads=False))
     names = {"numeric": "number", "datetime": "date", "low_cardinality": "category"}
-    kinds, formats = {}, {}
-    for name in sample.column_names:
+    kinds, formats = dict(kinds), {}
+    for name in unsure:
         kind = judge.column_to_kind_.get(name)
-        kinds[name] = "none" if kind is None else names.get(kind, "text")
+        kinds[name] = "nothing" if kind is None else names.get(kind, "text")
         for step in judge.all_processing_steps_[name]:
             if hasattr(step, "format_"):
                 formats[name] = step.format_ or ""

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kitchensinks.tables.kinds import family, is_number
 from kitchensinks.tables.lines import Chunk, TextTable
 from kitchensinks.tables.table import arrow, check_schema
 
-# The types are those of the first bytes, and of as many at a few places further on.
-_LOOK_BYTES, _LOOKS = 2**20, 8
-_Row = tuple[int, bytes, str | None]
+# Bytes at the start of the file that types are inferred from, and as many further on.
+_LOOK_BYTES = 2**20
+# Places further on that these bytes come from.
+_LOOKS = 8
 
 
 class DelimitedTable(TextTable):
@@ -54,7 +56,7 @@ class DelimitedTable(TextTable):
         names = next(csv.reader([text], delimiter=self._delimiter), [])
         # Spreadsheets and pandas leave the column of row numbers without a name.
         names = [name.strip() or f"column {k}" for k, name in enumerate(names, start=1)]
-        if names and all(map(_is_number, names)):
+        if names and all(map(is_number, names)):
             raise ValueError(
                 f"{self.label}, line 1: {text[:60]!r} looks like data. The first line must have "
                 "the names of the columns."
@@ -160,7 +162,7 @@ class DelimitedTable(TextTable):
         wider = [
             name
             for name, mine, theirs in found
-            if pa.types.is_integer(mine) and pa.types.is_floating(theirs)
+            if (family(mine), family(theirs)) == ("whole", "float")
         ]
         if ragged or not wider:
             return None
@@ -172,28 +174,28 @@ class DelimitedTable(TextTable):
         place = self.names.index(name)
         self.schema = self.schema.set(place, arrow().field(name, kind))
 
-    def _split(self, chunk: Chunk) -> Iterator[_Row]:
+    def _split(self, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
         """Rows by their first line: a row goes on while a quote is open."""
         kept, first = b"", chunk.line
         for number, data in enumerate(chunk.data.splitlines(keepends=True), chunk.line):
             kept += data
             if kept.count(b'"') % 2 == 0:
                 if kept.strip():
-                    yield first, kept, None
+                    yield first, kept
                 kept, first = b"", number + 1
         if kept.strip():
-            yield first, kept, None
+            yield first, kept
 
-    def _records(self, chunk: Chunk) -> Iterator[_Row]:
+    def _complaints(self, chunk: Chunk) -> Iterator[tuple[int, str]]:
         yield from self._sift(list(self._split(chunk)))
 
-    def _sift(self, rows: list[_Row]) -> Iterator[_Row]:
+    def _sift(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
         """Halve the rows until those that are bad stand alone."""
-        if self._parse(b"".join(data for _, data, _ in rows), self.names) is not None:
-            yield from rows
-        elif len(rows) == 1:
-            line, data, _ = rows[0]
-            yield line, data, self._complaint(data)
+        if self._parse(b"".join(data for _, data in rows), self.names) is not None:
+            return
+        if len(rows) == 1:
+            line, data = rows[0]
+            yield line, self._complaint(data)
         else:
             yield from self._sift(rows[: len(rows) // 2])
             yield from self._sift(rows[len(rows) // 2 :])
@@ -221,32 +223,16 @@ class DelimitedTable(TextTable):
 def _widest(mine: Any, theirs: Any) -> Any:
     """A type for the values of both."""
     types = arrow().types
-    if mine == theirs or types.is_null(theirs):
-        return mine
-    if types.is_null(mine):
-        return theirs
-    if types.is_integer(mine) and types.is_floating(theirs):
-        return theirs
-    if types.is_floating(mine) and types.is_integer(theirs):
+    if mine == theirs:
         return mine
     for one, other in ((mine, theirs), (theirs, mine)):
+        if family(other) == "nothing" or (family(one), family(other)) == ("float", "whole"):
+            return one
         if types.is_timestamp(one) and types.is_date(other):
             return one
     return arrow().string()
 
 
 def _in_words(kind: Any) -> str:
-    types = arrow().types
-    if types.is_integer(kind) or types.is_floating(kind):
-        return "numbers"
-    if types.is_boolean(kind):
-        return "true and false"
-    return "dates" if types.is_temporal(kind) else "text"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    words = {"whole": "numbers", "float": "numbers", "truth": "true and false"}
+    return words.get(family(kind), "dates" if arrow().types.is_temporal(kind) else "text")

@@ -7,16 +7,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kitchensinks.tables.kinds import NUMBERS, family, is_number
 from kitchensinks.tables.table import arrow
 
 # What stands for a missing value in text.
 MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
-# Parts of a date, and how they are read off seconds since 1970.
+# Parts of a date, in the order of `Date._parts`.
 _PARTS = ("days", "year", "month", "day", "weekday", "hour", "minute")
-# Categories beyond these have no column of their own.
+# Of a category with more values, only the most frequent ones have an indicator.
 _MOST_LEVELS = 64
-# Free text: pieces of three and four bytes fall into so many bins, and become so many numbers.
-_BINS, _TOPICS = 2048, 30
+# Bins into which pieces of free text fall.
+_BINS = 2048
+# Columns of numbers that free text becomes.
+_TOPICS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +41,7 @@ class Encoder:
         return [*self._names(), *flag]
 
     def unscaled(self) -> list[bool]:
-        """Of each output: whether its scale is its own. Amounts are measured by their spread."""
+        """True for each output that must not be standardised, such as an indicator."""
         return [not self.measured] * len(self._names()) + [True] * self.flagged
 
     def _names(self) -> list[str]:
@@ -46,9 +49,8 @@ class Encoder:
 
     def check(self, kind: Any, label: str) -> None:
         """An error where a column of this Arrow type cannot be what was learned."""
-        types = arrow().types
-        kind = kind.value_type if types.is_dictionary(kind) else kind
-        if not (types.is_null(kind) or self._takes(kind)):
+        kind = kind.value_type if family(kind) == "category" else kind
+        if not (family(kind) == "nothing" or self._takes(kind)):
             raise ValueError(
                 f"Column {self.name!r} of {label} holds {kind}, and was {self._example()} when the "
                 "model was fitted. Convert it."
@@ -91,22 +93,14 @@ class Number(Encoder):
         numbers = _numbers(_plain(values))
         seen = numbers[np.isfinite(numbers)]
         fill = float(np.median(seen)) if len(seen) else 0.0
-        return cls(name, bool(np.isnan(numbers).any()), fill, _is_text(_plain(values).type))
+        return cls(name, bool(np.isnan(numbers).any()), fill, family(_plain(values).type) == "text")
 
     def _names(self) -> list[str]:
         return [self.name]
 
     def _takes(self, kind: Any) -> bool:
-        types = arrow().types
-        return bool(
-            types.is_integer(kind)
-            or types.is_floating(kind)
-            or types.is_boolean(kind)
-            or types.is_decimal(kind)
-            or types.is_time(kind)
-            or types.is_duration(kind)
-            or (self.written and _is_text(kind))
-        )
+        own = family(kind)
+        return own in NUMBERS or (self.written and own == "text")
 
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
         numbers = _numbers(values)
@@ -114,7 +108,7 @@ class Number(Encoder):
         if missing.any():
             numbers = np.where(missing, self.fill, numbers)
         out[:, 0] = numbers
-        return missing
+        return np.asarray(missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +144,7 @@ class Category(Encoder):
         place = compute.index_in(words, arrow().array(self.values, words.type))
         known = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
         out[known, place.drop_null().to_numpy(zero_copy_only=False)] = 1.0
-        return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+        return _absent(words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +180,7 @@ class Levels(Encoder):
         words = _words(values)
         place = compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
         out[:] = self.table[place.to_numpy(zero_copy_only=False)]
-        return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+        return _absent(words)
 
 
 class Means(Levels):
@@ -226,8 +220,7 @@ class Date(Encoder):
         return [f"{self.name} {part}" for part in self.parts]
 
     def _takes(self, kind: Any) -> bool:
-        types = arrow().types
-        return _is_text(kind) or bool(types.is_timestamp(kind) or types.is_date(kind))
+        return family(kind) in ("text", "date")
 
     def _parts(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
         """Every part (n, 7), and where the date is missing."""
@@ -248,9 +241,10 @@ class Date(Encoder):
         return np.column_stack(parts).astype(np.float64), missing
 
     def _moments(self, values: Any) -> np.ndarray:
-        if arrow().types.is_null(values.type):
+        own = family(values.type)
+        if own == "nothing":
             return np.full(len(values), np.datetime64("NaT", "s"))
-        if _is_text(values.type):
+        if own == "text":
             import pandas
 
             words = _words(values).to_pandas()
@@ -299,13 +293,13 @@ class Text(Encoder):
         return [f"{self.name} topic {k + 1}" for k in range(self.directions.shape[1])]
 
     def _takes(self, kind: Any) -> bool:
-        return _is_text(kind) or bool(arrow().types.is_integer(kind))
+        return family(kind) in ("text", "whole")
 
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
         words = _words(values)
         scaled = _unit_rows(_pieces(words) @ sparse.diags_array(self.weights.astype(np.float64)))
         out[:, : self.directions.shape[1]] = scaled @ self.directions
-        return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+        return _absent(words)
 
 
 ENCODERS: dict[str, Any] = {
@@ -318,12 +312,7 @@ def _plain(values: Any) -> Any:
     pa = arrow()
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
-    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
-
-
-def _is_text(kind: Any) -> bool:
-    types = arrow().types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+    return values.dictionary_decode() if family(values.type) == "category" else values
 
 
 def _some_text(words: tuple[str, ...]) -> str:
@@ -336,41 +325,34 @@ def _names_of(kind: Any, known: tuple[str, ...]) -> bool:
 
     A file whose values all are numbers has a column of numbers, though others have text in it.
     """
-    types = arrow().types
-    if types.is_boolean(kind):
+    own = family(kind)
+    if own == "truth":
         return "true" in known or "false" in known
-    if types.is_integer(kind) or types.is_floating(kind):
-        return any(map(_is_number, known))
-    return _is_text(kind)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+    if own in ("whole", "float"):
+        return any(map(is_number, known))
+    return own == "text"
 
 
 def _numbers(values: Any) -> np.ndarray:
     """Floats, NaN where there is nothing or text that is no number."""
     pa = arrow()
     kind = values.type
-    if _is_text(kind):
+    own = family(kind)
+    if own == "text":
         import pandas
 
         words = _words(values).to_pandas()
         return np.asarray(pandas.to_numeric(words, errors="coerce"), dtype=np.float64)
-    if pa.types.is_null(kind):
+    if own == "nothing":
         return np.full(len(values), np.nan)
-    if pa.types.is_time(kind) or pa.types.is_duration(kind):
+    if own == "time":
         # Seconds, since midnight for times of the day.
         fine = pa.time64("us") if pa.types.is_time(kind) else pa.duration("us")
         return _numbers(values.cast(fine, safe=False).cast(pa.int64())) / 1e6
-    if values.null_count or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+    if values.null_count or own not in ("whole", "float"):
         narrow = pa.types.is_float32(kind) or pa.types.is_float16(kind)
         values = values.cast(pa.float32() if narrow else pa.float64(), safe=False)
-    numbers = values.to_numpy(zero_copy_only=False)
+    numbers = np.asarray(values.to_numpy(zero_copy_only=False))
     return numbers if numbers.dtype.kind == "f" else numbers.astype(np.float64)
 
 
@@ -387,6 +369,10 @@ def _words(values: Any) -> Any:
     words = compute.utf8_trim_whitespace(values.cast(pa.large_string()))
     empty = compute.is_in(words, pa.array(MISSING_WORDS, pa.large_string()))
     return compute.if_else(empty, pa.scalar(None, pa.large_string()), words)
+
+
+def _absent(words: Any) -> np.ndarray:
+    return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
 
 
 def _pieces(words: Any) -> sparse.csr_array:

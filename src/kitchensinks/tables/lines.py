@@ -57,8 +57,8 @@ class TextTable(Table):
         """Offset and line of the first row of data."""
         return 0, 1
 
-    def _records(self, chunk: Chunk) -> Iterator[tuple[int, bytes, str | None]]:
-        """(line, bytes, complaint or None) of each row of a chunk, one by one."""
+    def _complaints(self, chunk: Chunk) -> Iterator[tuple[int, str]]:
+        """The line of each bad row of a chunk, and what is wrong with it."""
         raise NotImplementedError
 
     def _parse(self, data: bytes, names: list[str]) -> Any:
@@ -124,9 +124,7 @@ class TextTable(Table):
 
     def _sort_out(self, chunk: Chunk, entry: _Entry) -> Any:
         """The good rows of a chunk with bad ones in it; an error unless those may be skipped."""
-        for line, _, complaint in self._records(chunk):
-            if complaint is None:
-                continue
+        for line, complaint in self._complaints(chunk):
             if not self._skip:
                 raise ValueError(
                     f"{self.label}, line {line}: {complaint}. Mend the line, or skip bad rows "
@@ -142,12 +140,11 @@ class TextTable(Table):
         if not bad:
             return chunk.data
         left_out = set(bad)
-        return b"".join(data for line, data, _ in self._split(chunk) if line not in left_out)
+        return b"".join(data for line, data in self._split(chunk) if line not in left_out)
 
-    def _split(self, chunk: Chunk) -> Iterator[tuple[int, bytes, str | None]]:
+    def _split(self, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
         """The rows of a chunk with their lines, without a look at what is in them."""
-        for number, data in enumerate(chunk.data.splitlines(keepends=True)):
-            yield chunk.line + number, data, None
+        yield from enumerate(chunk.data.splitlines(keepends=True), chunk.line)
 
     # What every table has.
 

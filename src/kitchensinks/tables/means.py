@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Encoder, Means, Text, words_of
 from kitchensinks.tables.table import Table
@@ -21,9 +21,9 @@ from kitchensinks.tables.table import Table
 Floats = NDArray[np.float64]
 
 FOLDS = 5
-# Sums that are held for one column and fold; categories that come later are unknown ones.
+# Sums that are held for one column and fold; categories beyond them count as unknown.
 _MOST_SUMS = 2**20
-# Text is a category where its different values have so many rows each.
+# Text is a category where its different values have at least this many rows each on average.
 _REPEATED = 10
 
 
@@ -41,8 +41,8 @@ NO_FOLDS = Folds((), np.zeros(0, dtype=np.int8))
 
 
 def fold_of(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The fold of each row, by its number: of five neighbours each is in another, at random."""
-    run = (places // FOLDS).astype(np.uint64) + Words(0, 0, stream=8).raw(1)
+    """The fold of each row, by its number: five neighbours are in five folds, in random order."""
+    run = (places // FOLDS).astype(np.uint64) + Words(0, 0, Stream.TARGET_FOLDS).raw(1)
     run *= np.uint64(0x9E3779B97F4A7C15)
     run ^= run >> np.uint64(32)
     run *= np.uint64(0xBF58476D1CE4E5B9)
@@ -101,6 +101,11 @@ def shrunk(sums: Floats, total: Floats) -> Floats:
     return np.vstack([means, level])
 
 
+def text_columns(columns: Columns) -> list[str]:
+    """Names of the columns that can become mean targets: categories and text."""
+    return [e.name for e in columns.encoders if isinstance(e, Category | Text)]
+
+
 def learn_means(
     table: Table,
     columns: Columns,
@@ -108,38 +113,32 @@ def learn_means(
     weights: Floats | None,
     labels: tuple[str, ...],
 ) -> tuple[Columns, Folds]:
-    """The recipe with its categories as mean targets; and for the rows of each fold, without it.
+    """The recipe with categories as mean targets of all rows; and of the rows outside each fold.
 
     targets (n, outputs), each with a label. Free text, whose values do not repeat, stays as it is.
-    Rows without weight are passed over when rows are numbered: it is as if they were not there.
+    Rows without weight change nothing: they are not numbered.
     """
-    names = [e.name for e in columns.encoders if isinstance(e, Category | Text)]
-    if weights is not None:
-        positive = weights[weights > 0]
-        weights = weights / max(positive.min(), 0.01 * positive.mean())
-    centre = np.average(targets, axis=0, weights=weights)
+    names = text_columns(columns)
+    if weights is None:
+        weights = np.ones(len(targets))
+    counted = np.flatnonzero(weights > 0)
+    copies = weights / max(weights[counted].min(), 0.01 * weights[counted].mean())
+    centre = np.average(targets, axis=0, weights=copies)
     n_sums = 1 + 2 * len(centre)
     tallies = {name: Tally.empty(n_sums) for name in names}
-    counted = np.arange(len(targets)) if weights is None else np.flatnonzero(weights > 0)
     own_fold = np.zeros(len(targets), dtype=np.int8)
     own_fold[counted] = fold_of(np.arange(len(counted)))
     total, done = np.zeros((FOLDS, n_sums)), 0
     for batch in table.batches(names):
-        places = np.arange(done, done + batch.num_rows)
-        done += batch.num_rows
-        if weights is not None:
-            places = places[weights[places] > 0]
-        own = np.ones((len(places), 1)) if weights is None else weights[places, None]
-        centred = targets[places] - centre
-        terms, fold = (
-            np.hstack([own, own * centred, own * centred**2]),
-            own_fold[places].astype(np.int64),
-        )
+        kept = np.flatnonzero(weights[done : done + batch.num_rows] > 0)
+        places, done = done + kept, done + batch.num_rows
+        own, centred = copies[places, None], targets[places] - centre
+        terms = np.hstack([own, own * centred, own * centred**2])
+        fold = own_fold[places].astype(np.int64)
         for k in range(n_sums):
             total[:, k] += np.bincount(fold, terms[:, k], FOLDS)
-        batch = batch.take(places - (done - batch.num_rows))
         for name, tally in tallies.items():
-            tally.add(words_of(batch.column(name)), fold, terms)
+            tally.add(words_of(batch.column(name).take(kept)), fold, terms)
     recipes = []
     for out in (None, *range(FOLDS)):
         rest = [k for k in range(FOLDS) if k != out]

@@ -70,11 +70,9 @@ class SvmlightTable(TextTable):
         columns = dict(zip(places, dense.T, strict=True)) | {"target": target}
         return pa.table([pa.array(columns[name]) for name in names], names=names)
 
-    def _records(self, chunk: Chunk) -> Iterator[tuple[int, bytes, str | None]]:
-        for line, data, _ in self._split(chunk):
-            if not data.strip() or data.lstrip().startswith(b"#"):
-                continue
-            good = self._parse(data, ["target"]) is not None
-            shown = data[:40].decode(errors="replace").strip()
-            complaint = f"{shown!r} is not a label and pairs index:value with rising indices"
-            yield line, data, None if good else complaint
+    def _complaints(self, chunk: Chunk) -> Iterator[tuple[int, str]]:
+        for line, data in self._split(chunk):
+            row = data.strip()
+            if row and not row.startswith(b"#") and self._parse(data, ["target"]) is None:
+                shown = data[:40].decode(errors="replace").strip()
+                yield line, f"{shown!r} is not a label and pairs index:value with rising indices"

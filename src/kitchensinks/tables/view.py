@@ -1,6 +1,5 @@
 """Rows of a table as an array that is never whole in memory, and its target column."""
 
-import copy
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.kinds import PLAIN, family
 from kitchensinks.tables.means import Folds
 from kitchensinks.tables.table import Table, arrow
 
@@ -38,12 +38,7 @@ class Rows:
 
     def __init__(self, table: Table, columns: Columns, folded: Folds | None = None) -> None:
         columns.check(table)
-        self.table = table
-        self._begin(columns, folded)
-
-    def _begin(self, columns: Columns, folded: Folds | None) -> None:
-        table = self.table
-        self.columns, self.folded = columns, folded
+        self.table, self.columns, self.folded = table, columns, folded
         self.shape = (table.n_rows, columns.width)
         self.dtype = columns.dtype
         self.unscaled = columns.unscaled
@@ -52,9 +47,7 @@ class Rows:
 
     def encoded(self, columns: Columns, folded: Folds) -> "Rows":
         """The same rows by another recipe."""
-        other = copy.copy(self)
-        other._begin(columns, folded)
-        return other
+        return Rows(self.table, columns, folded)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -187,11 +180,11 @@ def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | Non
     from pyarrow import compute
 
     column = pa.chunked_array([batch.column(0) for batch in table.batches([name])])
-    if pa.types.is_dictionary(column.type):
+    if family(column.type) == "category":
         column = column.cast(column.type.value_type)
-    if pa.types.is_decimal(column.type):
+    if family(column.type) == "decimal":
         column = column.cast(pa.float64())
-    if pa.types.is_floating(column.type):
+    if family(column.type) == "float":
         column = compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
     weights = None
     if column.null_count:
@@ -199,8 +192,7 @@ def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | Non
             raise ValueError(f"The target {name!r} is missing in every row of {table.label}.")
         weights = column.is_valid().to_numpy(zero_copy_only=False).astype(np.float64)
         column = column.fill_null(next(value for value in column if value.is_valid))
-    kind = column.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+    if family(column.type) in PLAIN:
         return np.asarray(column.to_numpy()), weights
     trimmed = compute.utf8_trim_whitespace(column.cast(pa.large_string()))
     coded = trimmed.dictionary_encode().combine_chunks()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments import data, maxout_table1
+from kitchensinks.papers.experiments import data, maxout_table1, study
 from kitchensinks.papers.experiments.harness import reproduce
 
 
@@ -53,12 +53,11 @@ def frames(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_frames_of_ones_own_run_the_paper_s_grid(frames, tmp_path):
     pytest.importorskip("matplotlib")
-    from kitchensinks.papers.experiments import maxout_timit
-
-    facts = reproduce(maxout_timit.STUDY, tmp_path / "out", quick=True)
+    timit = study("maxout-timit")
+    facts = reproduce(timit, tmp_path / "out", quick=True)
     assert facts["complete"]
     assert all(0 <= row["measured"]["error"] < 60 for row in facts["cells"])
-    full = maxout_timit.STUDY.cells(False)
+    full = timit.cells(False)
     assert {(cell["m"], cell["q"]) for cell in full if cell["projections"] is None} == {
         (None, None),
         *((m, q) for m in (1250, 2500, 5000, 10_000, 20_000) for q in (2, 4, 8, 16)),

@@ -1,6 +1,7 @@
 """Every table and figure runs on few rows; the committed results say what the page says."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,14 @@ def test_committed_verdicts_follow_from_the_committed_numbers(name):
 def test_the_page_agrees_with_the_results():
     page = ROOT / "docs" / "holds.md"
     assert page.read_text("utf-8") == tables.page(RESULTS, page.parent)
+
+
+def test_every_file_of_a_study_is_in_the_catalogue():
+    folder = Path(experiments.__file__).parent
+    files = {path.stem for path in folder.glob("*_*.py") if not path.stem.startswith("_")}
+    assert files == {re.sub("[-.]", "_", name) for name in experiments.names()}
+    for name in experiments.names():
+        assert set(experiments.study(name).needs) <= set(datasets.names())
 
 
 def test_an_unknown_name_lists_the_names():

@@ -133,34 +133,46 @@ def test_theorem_1_halves_when_rows_and_features_are_four_times_as_many():
 @settings(deadline=None)
 @given(sizes, errors, deltas)
 def test_inverses_return_the_smallest_count(size, error, delta):
-    n_draws = theory.ball_mean_draws(radius=size, error=error, delta=delta)
+    n_draws = theory.solve("n_draws", theory.ball_mean_error, value=error, radius=size, delta=delta)
     assert theory.ball_mean_error(radius=size, n_draws=n_draws, delta=delta) <= error
     if n_draws > 1:
         assert theory.ball_mean_error(radius=size, n_draws=n_draws - 1, delta=delta) > error
-    law = {"weight_bound": size, "delta": delta}
-    assert theory.sinks_l2_features(error=error, **law) == n_draws
-    assert theory.sinks_approximation_features(lipschitz=1.0, error=error, **law) == n_draws
+    law = {"value": error, "weight_bound": size, "delta": delta}
+    assert theory.solve("n_features", theory.sinks_l2_error, **law) == n_draws
+    risk = theory.sinks_approximation_risk
+    assert theory.solve("n_features", risk, lipschitz=1.0, **law) == n_draws
 
 
 @settings(deadline=None)
 @given(sizes, errors, deltas)
 def test_inverses_of_theorem_1_meet_the_error(size, error, delta):
     law = {"lipschitz": 1.0, "weight_bound": size, "loss_at_zero": 1.0, "delta": delta}
-    n_rows = theory.sinks_estimation_rows(error=error / 4, **law)
+    n_rows = theory.solve("n_rows", theory.sinks_estimation_error, value=error / 4, **law)
     assert theory.sinks_estimation_error(n_rows=n_rows, **law) <= error / 4
-    n_features = theory.sinks_excess_risk_features(n_rows=n_rows, error=error, **law)
-    risk = theory.sinks_excess_risk(n_rows=n_rows, n_features=n_features, **law)
-    assert risk <= error * (1 + 1e-12)
-    again = theory.sinks_excess_risk_rows(n_features=n_features, error=error, **law)
+    excess = theory.sinks_excess_risk
+    n_features = theory.solve("n_features", excess, value=error, n_rows=n_rows, **law)
+    assert excess(n_rows=n_rows, n_features=n_features, **law) <= error
+    again = theory.solve("n_rows", excess, value=error, n_features=n_features, **law)
     assert again <= n_rows
 
 
-def test_inverse_says_which_part_leaves_no_room():
+@pytest.mark.parametrize(("unknown", "given"), [("n_features", "n_rows"), ("n_rows", "n_features")])
+def test_inverse_says_which_argument_leaves_no_room(unknown, given):
     law = {"lipschitz": 1.0, "weight_bound": 1.0, "loss_at_zero": 1.0, "delta": 0.1}
-    with pytest.raises(ValueError, match=r"n_rows=100 alone is .* Use more rows"):
-        theory.sinks_excess_risk_features(n_rows=100, error=0.1, **law)
-    with pytest.raises(ValueError, match=r"n_features=100 alone is .* Use more features"):
-        theory.sinks_excess_risk_rows(n_features=100, error=0.1, **law)
+    with pytest.raises(ValueError, match=rf"still .* at {unknown}=.* or change .*{given}=100"):
+        theory.solve(unknown, theory.sinks_excess_risk, value=0.1, **law, **{given: 100})
+
+
+def test_real_arguments_are_solved_for_within_an_interval():
+    law = {"n_features": 50, "delta": 0.1}
+    size = theory.solve(
+        "weight_bound", theory.sinks_l2_error, value=0.3, between=(1e-3, 1e3), **law
+    )
+    assert theory.sinks_l2_error(weight_bound=size, **law) == pytest.approx(0.3, rel=1e-9)
+    with pytest.raises(ValueError, match=r"value=0.3: the bound runs from .* widen `between`"):
+        theory.solve("weight_bound", theory.sinks_l2_error, value=0.3, between=(10, 20), **law)
+    with pytest.raises(ValueError, match=r"between=0: need a positive finite number"):
+        theory.solve("weight_bound", theory.sinks_l2_error, value=0.3, between=(0, 20), **law)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, math.nan, math.inf])
@@ -189,5 +201,7 @@ def test_sizes_that_are_not_positive_are_refused(weight_bound):
 
 
 def test_error_that_no_count_reaches_is_refused():
-    with pytest.raises(ValueError, match="error=1e-200: the bound is still"):
-        theory.ball_mean_draws(radius=1.0, error=1e-200, delta=0.1)
+    with pytest.raises(ValueError, match="value=1e-200: the bound is still"):
+        theory.solve("n_draws", theory.ball_mean_error, value=1e-200, radius=1.0, delta=0.1)
+    with pytest.raises(ValueError, match=r"value=0.0: need a positive finite number"):
+        theory.solve("n_draws", theory.ball_mean_error, value=0.0, radius=1.0, delta=0.1)

@@ -41,7 +41,7 @@ def test_second_moment_grows_like_twice_the_printed_logarithm():
 def test_units_stay_within_lemma_2():
     rng = np.random.default_rng(1)
     rows = sphere(rng, 16, 200)  # 16 = 2⁴ points: Assouad dimension at most 4
-    bound = theory.maxout_sup_bound_explicit(
+    bound = theory.maxout_sup_bound(
         pool=4, n_inputs=200, intrinsic_dimension=4, diameter=2.0, delta=0.1
     )
     tail = theory.maxout_sup_tail(pool=4, n_inputs=200, delta=0.1)
@@ -118,15 +118,16 @@ def test_deviation_of_theorem_2_has_the_two_over_delta_of_its_proof():
     assert risk > 1.1 * 2 * math.sqrt(2 * math.log(10) / 4)  # printed
 
 
-def test_sup_bound_in_the_papers_form_needs_its_constant():
+def test_sup_bound_in_the_papers_form_takes_its_constant():
     law = {"pool": 4, "n_inputs": 9, "intrinsic_dimension": 2, "diameter": 2.0, "delta": 0.1}
     one = theory.maxout_sup_bound(constant=1.0, **law)
     assert one == pytest.approx(math.sqrt(2 * math.log(60) + math.log(5)))
     assert theory.maxout_sup_bound(constant=3.0, **law) == pytest.approx(3 * one)
-    with pytest.raises(TypeError, match="constant"):
-        theory.maxout_sup_bound(**law)
-    with pytest.raises(ValueError, match="Use maxout_sup_bound_explicit"):
+    with pytest.raises(ValueError, match="constant=0: need a positive finite number"):
+        theory.maxout_sup_bound(constant=0, **law)
+    with pytest.raises(ValueError, match="Leave constant=None"):
         theory.maxout_sup_bound(constant=1.0, **(law | {"diameter": 0.01}))
+    assert theory.maxout_sup_bound(**(law | {"diameter": 0.01})) >= 1
 
 
 @settings(max_examples=25, deadline=None)
@@ -136,16 +137,17 @@ def test_inverses_meet_the_error(weight_bound, error, delta):
     tail = min(tail, 0.5)
     law = {"weight_bound": weight_bound, "pool": 3, "tail": tail, "delta": delta}
     law["unit_bound"] = theory.maxout_norm_bound(pool=3, tail=tail)
-    n_units = theory.maxout_l2_units(error=error, **law)
+    n_units = theory.solve("n_units", theory.maxout_l2_error, value=error, **law)
     assert theory.maxout_l2_error(n_units=n_units, **law) <= error
     if n_units > 1:
         assert theory.maxout_l2_error(n_units=n_units - 1, **law) > error
     law |= {"lipschitz": 1.0, "loss_at_zero": 1.0}
-    n_rows = theory.maxout_excess_risk_rows(error=2 * error, n_units=n_units, **law)
-    assert theory.maxout_excess_risk(n_rows=n_rows, n_units=n_units, **law) <= 2 * error
-    fewest = theory.maxout_excess_risk_units(error=2 * error, n_rows=n_rows, **law)
+    excess = theory.maxout_excess_risk
+    n_rows = theory.solve("n_rows", excess, value=2 * error, n_units=n_units, **law)
+    assert excess(n_rows=n_rows, n_units=n_units, **law) <= 2 * error
+    fewest = theory.solve("n_units", excess, value=2 * error, n_rows=n_rows, **law)
     assert fewest <= n_units
-    assert theory.maxout_excess_risk(n_rows=n_rows, n_units=fewest, **law) <= 2 * error
+    assert excess(n_rows=n_rows, n_units=fewest, **law) <= 2 * error
 
 
 def test_units_of_theorem_2_make_the_relative_size():
@@ -154,7 +156,6 @@ def test_units_of_theorem_2_make_the_relative_size():
 
 
 def test_tail_too_heavy_for_the_error_is_refused():
-    with pytest.raises(ValueError, match="Use a larger unit_bound"):
-        theory.maxout_l2_units(
-            weight_bound=1.0, error=0.1, pool=4, unit_bound=3.0, tail=0.5, delta=0.1
-        )
+    law = {"weight_bound": 1.0, "pool": 4, "unit_bound": 3.0, "tail": 0.5, "delta": 0.1}
+    with pytest.raises(ValueError, match=r"no count brings it lower.* or change .*tail=0.5"):
+        theory.solve("n_units", theory.maxout_l2_error, value=0.1, **law)

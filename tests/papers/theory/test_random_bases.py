@@ -100,15 +100,16 @@ def test_cosines_cost_two_more_than_a_basis_that_is_zero_at_zero():
 @given(st.floats(0.1, 10), st.floats(0.05, 5), st.floats(0, 5), st.floats(1e-6, 0.99))
 def test_inverses_return_the_smallest_count(norm, error, radius, delta):
     law = {"norm": norm, "radius": radius, "second_moment": 2.0, "delta": delta}
-    n_features = theory.bases_cosine_features(error=error, **law)
+    n_features = theory.solve("n_features", theory.bases_cosine_error, value=error, **law)
     assert theory.bases_cosine_error(n_features=n_features, **law) <= error
     if n_features > 1:
         assert theory.bases_cosine_error(n_features=n_features - 1, **law) > error
     law["lipschitz"] = 0.5
-    n_features = theory.bases_uniform_features(error=error, **law)
+    n_features = theory.solve("n_features", theory.bases_uniform_error, value=error, **law)
     assert theory.bases_uniform_error(n_features=n_features, **law) <= error
-    n_features = theory.bases_l2_features(norm=norm, error=error, delta=delta)
-    assert theory.bases_l2_error(norm=norm, n_features=n_features, delta=delta) <= error
+    law = {"norm": norm, "delta": delta}
+    n_features = theory.solve("n_features", theory.bases_l2_error, value=error, **law)
+    assert theory.bases_l2_error(n_features=n_features, **law) <= error
 
 
 def test_negative_radius_is_refused():

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kitchensinks.papers import theory
+from kitchensinks.papers.theory.thesis_spectra import leverage_of_features
 
 
 def gaussian_operator(rows, bandwidth):
@@ -55,17 +56,18 @@ def test_distance_with_bounded_features_falls_almost_like_one_over_root_n():
 @given(st.floats(1.0, 1e6), st.floats(1e-6, 0.99))
 def test_leverage_and_features_are_inverses(leverage, delta):
     n_features = theory.leverage_features(leverage=leverage, delta=delta)
-    assert theory.leverage_of_features(n_features=n_features, delta=delta) >= leverage * (1 - 1e-9)
-    assert theory.leverage_of_features(n_features=n_features - 1, delta=delta) < leverage
+    assert leverage_of_features(n_features=n_features, delta=delta) >= leverage * (1 - 1e-9)
+    assert leverage_of_features(n_features=n_features - 1, delta=delta) < leverage
 
 
 @settings(deadline=None)
 @given(st.floats(0.01, 2.0), st.floats(0.1, 10), st.floats(1e-6, 0.99))
 def test_bounded_features_and_error_are_inverses(error, norm, delta):
     law = {"feature_bound": 1.0, "norm": norm, "delta": delta}
-    n_features = theory.bounded_features_count(error=error, **law)
-    got = theory.bounded_features_error(n_features=n_features, **law)
-    assert got <= error * (1 + 1e-9)
+    n_features = theory.solve("n_features", theory.bounded_features_error, value=error, **law)
+    assert theory.bounded_features_error(n_features=n_features, **law) <= error
+    stated = theory.leverage_features(leverage=(2 * norm / error) ** 2, delta=delta)
+    assert abs(n_features - stated) <= 1  # rounding
 
 
 @pytest.mark.parametrize("exponent", [1.3, 2.0, 4.0])
@@ -75,8 +77,8 @@ def test_polynomial_freedom_bounds_the_sum(exponent, mu):
     freedom = (eigenvalues / (eigenvalues + mu)).sum()
     bound = theory.polynomial_freedom(mu=mu, scale=2.0, exponent=exponent)
     assert freedom <= bound
-    back = theory.polynomial_mu(freedom=bound, scale=2.0, exponent=exponent)
-    assert back == pytest.approx(mu)
+    law = {"between": (1e-6, 1.9), "scale": 2.0, "exponent": exponent}
+    assert theory.solve("mu", theory.polynomial_freedom, value=bound, **law) == pytest.approx(mu)
 
 
 @pytest.mark.parametrize(("rate", "n_inputs"), [(0.5, 1), (2.0, 1), (0.8, 2), (1.0, 3), (2.0, 3)])
@@ -90,7 +92,9 @@ def test_subexponential_freedom_bounds_the_sum(rate, n_inputs, extra):
     law = {"scale": 3.0, "rate": rate, "n_inputs": n_inputs}
     bound = theory.subexponential_freedom(mu=mu, **law)
     assert freedom <= 0.6 * bound  # 3 in place of 5 is enough
-    assert theory.subexponential_mu(freedom=bound, **law) == pytest.approx(mu)
+    law["between"] = (mu / 100, mu * 1.001)
+    back = theory.solve("mu", theory.subexponential_freedom, value=bound, **law)
+    assert back == pytest.approx(mu)
 
 
 def test_printed_index_of_lemma_ii_5_is_reversed():
@@ -155,7 +159,5 @@ def test_laws_that_do_not_hold_are_refused():
         theory.polynomial_freedom(mu=2.0, scale=1.0, exponent=2.0)
     with pytest.raises(ValueError, match=r"mu=0.1: need less than 0.0183"):
         theory.subexponential_freedom(mu=0.1, scale=1.0, rate=1.0, n_inputs=2)
-    with pytest.raises(ValueError, match=r"freedom=3.0: need a finite number above 4"):
-        theory.polynomial_mu(freedom=3.0, scale=1.0, exponent=2.0)
     with pytest.raises(ValueError, match=r"mu=0.0: need a positive finite number"):
         theory.gaussian_freedom(mu=0.0, radius=1.0, bandwidth=1.0, n_inputs=1)

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import erf
+from scipy.special import erf, gammainccinv
 
 from kitchensinks.papers import theory
+from kitchensinks.papers.theory.thesis_svm import SvmPlan
 
 CONSTANTS = {"noise": 2.0, "c_root": 0.1, "c_linear": 0.1}
 
@@ -66,9 +67,7 @@ def test_plans_use_the_features_of_theorem_ii_2():
 
 
 def test_risk_at_its_terms():
-    plan = theory.SvmPlan(
-        n_rows=1000, n_features=100, ridge=0.25, mu=0.01, norm=3.0, gap=0.5, delta=0.1
-    )
+    plan = SvmPlan(n_rows=1000, n_features=100, ridge=0.25, mu=0.01, norm=3.0, gap=0.5, delta=0.1)
     target = 9 * (2 * 3 * 0.1 + 2 * 9 * 0.25 + 0.5)
     spread = (900 * 4 + 120 * 5) * 100 * 4 * 2 + (10 * 10 * 3 + 5 + 72 * 3) * math.log(10)
     got = theory.svm_excess_risk(plan, noise=3.0, c_root=2.0, c_linear=5.0)
@@ -92,12 +91,12 @@ def test_local_radius_of_lemma_ii_13_needs_the_binary_logarithm():
     ("plan_for", "start"), [(polynomial, 16), (subexponential, 100), (plain, 16)]
 )
 def test_rows_for_a_risk(plan_for, start):
-    rows = theory.svm_rows(plan_for, error=0.1, start=start, **CONSTANTS)
+    rows = theory.solve("n_rows", lambda n_rows: risk(plan_for(n_rows)), value=0.1, start=start)
     assert risk(plan_for(rows)) <= 0.1 < risk(plan_for(rows // 2))
 
 
 def test_rows_for_a_risk_of_separated_classes():
-    rows = theory.svm_rows(separated, error=0.1, **CONSTANTS)
+    rows = theory.solve("n_rows", lambda n_rows: risk(separated(n_rows)), value=0.1, start=16)
     assert risk(separated(rows)) <= 0.1 < risk(separated(rows // 2))
 
 
@@ -120,7 +119,7 @@ def test_smoothed_labels_of_two_intervals_stay_within_lemma_ii_16(bandwidth):
     excess = np.maximum(0, 1 - np.sign(rows) * scores).max()  # the worst law on the classes
     law = {"margin": margin, "bandwidth": bandwidth, "n_inputs": 1}
     assert np.abs(scores).max() <= 1
-    assert excess <= theory.separated_risk_integral(**law) <= theory.separated_risk(**law)
+    assert excess <= theory.separated_risk(**law) <= theory.separated_risk(**law, closed_form=True)
     square = 2 * (1 + margin / 2) / (math.sqrt(2 * math.pi) * bandwidth)  # ∫ g²
     norm = theory.separated_norm(margin=margin, radius=1.0, bandwidth=bandwidth, n_inputs=1)
     assert norm == pytest.approx(math.sqrt(square))
@@ -136,8 +135,8 @@ def test_smoothed_labels_of_two_points_stay_within_lemma_ii_16(n_inputs):
     other = (np.linalg.norm(noise, axis=1) <= half).mean()
     excess = 1 - own + other
     law = {"margin": 2 * half, "bandwidth": bandwidth, "n_inputs": n_inputs}
-    assert excess <= theory.separated_risk_integral(**law)
-    assert excess >= 0.4 * theory.separated_risk_integral(**law)  # and not far below
+    assert excess <= theory.separated_risk(**law)
+    assert excess >= 0.4 * theory.separated_risk(**law)  # and not far below
 
 
 @pytest.mark.parametrize("n_inputs", [1, 2, 5, 8])
@@ -145,17 +144,18 @@ def test_smoothed_labels_of_two_points_stay_within_lemma_ii_16(n_inputs):
 def test_closed_form_bounds_the_integral(n_inputs, ratio):
     bandwidth = 1.0 / (ratio * max(1.0, math.sqrt(n_inputs - 1)))
     law = {"margin": 2.0, "bandwidth": bandwidth, "n_inputs": n_inputs}
-    assert theory.separated_risk_integral(**law) <= theory.separated_risk(**law)
+    assert theory.separated_risk(**law) <= theory.separated_risk(**law, closed_form=True)
 
 
 def test_printed_risk_of_lemma_ii_16_lies_below_the_integral():
     d, tau, gamma = 8, 1.0, 0.3  # τ is here the radius of the ball inside a class
     printed = 4 * tau ** (d - 2) / math.gamma(d / 2) * math.exp(-((tau / gamma) ** 2))
     printed *= gamma ** (d - 2)
-    integral = theory.separated_risk_integral(margin=2 * tau, bandwidth=gamma, n_inputs=d)
+    integral = theory.separated_risk(margin=2 * tau, bandwidth=gamma, n_inputs=d)
     assert integral == pytest.approx(9.04e-3, rel=1e-3)
     assert printed < 1e-8
-    corrected = theory.separated_risk(margin=2 * tau, bandwidth=gamma, n_inputs=d)
+    law = {"margin": 2 * tau, "bandwidth": gamma, "n_inputs": d}
+    corrected = theory.separated_risk(**law, closed_form=True)
     assert integral < corrected < 2 * integral
 
 
@@ -176,19 +176,23 @@ def test_printed_norm_of_lemma_ii_16_is_not_the_norm():
 
 def test_bandwidth_is_the_inverse_of_the_integral():
     for n_inputs in (1, 3, 10):
-        bandwidth = theory.separated_bandwidth(margin=1.0, error=1e-3, n_inputs=n_inputs)
-        law = {"margin": 1.0, "bandwidth": bandwidth, "n_inputs": n_inputs}
-        assert theory.separated_risk_integral(**law) == pytest.approx(1e-3)
+        law = {"margin": 1.0, "n_inputs": n_inputs}
+        ends = (0.01, 1.0)
+        bandwidth = theory.solve(
+            "bandwidth", theory.separated_risk, value=1e-3, between=ends, **law
+        )
+        exact = 1 / (2 * math.sqrt(gammainccinv(n_inputs / 2, 1e-3 / 2)))
+        assert bandwidth == pytest.approx(exact)
 
 
 def test_printed_bandwidth_of_theorem_ii_15_leaves_a_slow_risk():
     n_rows = 10**6
     law = {"margin": 1.0, "n_inputs": 2}
-    printed = theory.separated_risk_integral(bandwidth=1 / math.sqrt(math.log(n_rows)), **law)
+    printed = theory.separated_risk(bandwidth=1 / math.sqrt(math.log(n_rows)), **law)
     assert printed == pytest.approx(2 * n_rows**-0.25)
     plan = separated(n_rows)
     assert plan.bandwidth == pytest.approx(1 / (2 * math.sqrt(math.log(n_rows))))
-    assert theory.separated_risk_integral(bandwidth=plan.bandwidth, **law) <= 2.001 / n_rows
+    assert theory.separated_risk(bandwidth=plan.bandwidth, **law) <= 2.001 / n_rows
     assert plan.ridge == 1 / n_rows
 
 
@@ -206,13 +210,11 @@ def test_bad_plans_are_refused():
         plain(5)
     with pytest.raises(ValueError, match=r"n_rows=100: need at least 8104"):
         theory.separated_plan(n_rows=100, margin=1.0, radius=1.0, n_inputs=10, delta=0.1)
-    with pytest.raises(ValueError, match=r"bandwidth=0.4: .* Use separated_risk_integral"):
-        theory.separated_risk(margin=1.0, bandwidth=0.4, n_inputs=8)
+    with pytest.raises(ValueError, match=r"bandwidth=0.4: .* Use closed_form=False"):
+        theory.separated_risk(margin=1.0, bandwidth=0.4, n_inputs=8, closed_form=True)
     with pytest.raises(ValueError, match=r"margin=0.0: need a positive finite number"):
         theory.separated_plan(n_rows=100, margin=0.0, radius=1.0, n_inputs=2, delta=0.1)
     with pytest.raises(ValueError, match=r"gap=-1.0: need a finite number of 0 or more"):
         polynomial(10**6, gap=-1.0)
-    with pytest.raises(ValueError, match=r"error=2.5: need less than 2"):
-        theory.separated_bandwidth(margin=1.0, error=2.5, n_inputs=2)
     with pytest.raises(TypeError, match="c_root"):
         theory.svm_excess_risk(plain(100), noise=2.0)

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from kitchensinks.numerics.elementwise import affine
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables import check_size, densify, describe
 
 if TYPE_CHECKING:
@@ -241,11 +241,12 @@ def sample_blocks(
     seed: int,
     start: int,
     stop: int,
-    stream: int = 0,
+    stream: Stream = Stream.DRAW,
+    part: int = 0,
 ) -> Theta:
     """Sample the blocks that hold draws start, …, stop − 1, and cut off the rest."""
     first = start // block_size
-    blocks = [sample(Words(seed, b, stream)) for b in range(first, -(-stop // block_size))]
+    blocks = [sample(Words(seed, b, stream, part)) for b in range(first, -(-stop // block_size))]
     low, high = start - first * block_size, stop - first * block_size
     return {name: join([block[name] for block in blocks])[low:high] for name in blocks[0]}
 

@@ -19,7 +19,7 @@ from kitchensinks.features.bases.projections import (
     sample_projection,
 )
 from kitchensinks.numerics.quadrature import interpolate
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 
 # Trapezoid grid for integrals against the normal density; spectrally accurate.
 _GRID = np.linspace(-8.5, 8.5, 161)
@@ -97,7 +97,7 @@ class Maxout(Basis):
             return {"plane": sample_projection(words, self.projection, n_inputs)}
 
         planes = [
-            sample_blocks(plane, size, seed, 0, count, stream=2 + j)["plane"]
+            sample_blocks(plane, size, seed, 0, count, *_stream(j))["plane"]
             for j, count in enumerate(sizes)
         ]
 
@@ -137,6 +137,12 @@ class Maxout(Basis):
         sizes = np.outer(own, other)
         cosine = np.divide(rows @ others.T, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         return sizes * maxout_kernel(cosine, self.pool)
+
+
+def _stream(place: int) -> tuple[Stream, int]:
+    """The stream of the shared planes of one place of the pool."""
+    near = Stream.MAXOUT_PLANES
+    return (near, place) if place < near.size else (Stream.MORE_PLANES, place - near.size)
 
 
 def maxout_kernel(cosine: Any, pool: int) -> Floats:

@@ -17,7 +17,7 @@ from kitchensinks.features.bases.leverage import (
     check_mu,
     require_dense,
 )
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.keys import row_keys
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ MOST_ROWS = 2000
 _MOST_ENTRIES = 2**24
 # Very wide rows are scored on this many at least.
 _FEWEST_ROWS = 100
-# The words that choose rows and candidates: apart from those of the draws themselves.
-_STREAM = 2**32
 
 
 class Reweighted(Basis):
@@ -196,7 +194,7 @@ class Reweighted(Basis):
         >>> basis.learn_draw(basis.draw(0, 3, 30), rows).features(rows).shape
         (200, 30)
         """
-        words = Words(draw.seed, 0, _STREAM)
+        words = Words(draw.seed, 0, Stream.REWEIGHTED)
         sample, sample_weights = self.scored_rows(rows, weights, int(words.raw(1)[0]))
         if scaler is not None:
             sample = scaler.apply(sample, np.float64)

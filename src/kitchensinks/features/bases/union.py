@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis, check_draw, check_positive
 from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Scorer, Theta
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 
 
 class Union(Basis):
@@ -115,7 +115,7 @@ class Union(Basis):
         parts: list[Draw | None] = []
         for j, basis in enumerate(self.bases):
             low, high = int((owners[:start] == j).sum()), int((owners == j).sum())
-            own_seed = int(Words(seed, j, stream=1).raw(1)[0])
+            own_seed = int(Words(seed, j, Stream.UNION_PARTS).raw(1)[0])
             parts.append(
                 basis.draw(own_seed, n_inputs, high, dtype, start=low) if high > low else None
             )

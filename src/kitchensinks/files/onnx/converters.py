@@ -6,8 +6,6 @@ standardised in float64 and go on in the dtype of the fit.
 """
 
 import os
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.files.onnx.graph import Graph
 from kitchensinks.numerics.warps import BEND, LINEAR, MIX, QUANTILE
+from kitchensinks.tables.disk import atomic
 
 # The newest operators that the converters were written for.
 _OPSET = 18
@@ -52,20 +51,10 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> 
             "or KitchenSinkRegressor. For pipelines call register_converters() and then "
             "skl2onnx.to_onnx."
         )
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path.parent} is not a folder: {path} cannot be written there.")
-    data = _convert(estimator, notes or {})
-    _verify(estimator, data)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with atomic(path) as file:
+        data = _convert(estimator, notes or {})
+        _verify(estimator, data)
+        file.write_bytes(data)
 
 
 def register_converters() -> None:

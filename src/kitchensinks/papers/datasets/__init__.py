@@ -1,7 +1,7 @@
 """The papers' data sets: synthetic ones by formula (``make_*``), real ones by name (``load``).
 
-Columns come as they are: standardising is the estimator's work. Labels of two classes are −1 and +1
-unless said otherwise.
+Columns are not standardised; the estimators do that. Labels of two classes are −1 and +1 unless
+stated otherwise.
 """
 
 from kitchensinks.papers.datasets.real import FOLDER_VARIABLE, Dataset, available, load, names

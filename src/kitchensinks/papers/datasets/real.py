@@ -1,6 +1,4 @@
-"""Real sets of the papers, by name, and small ones that come with scikit-learn."""
-
-from __future__ import annotations
+"""The real data sets of the papers by name, and small ones that ship with scikit-learn."""
 
 import difflib
 import inspect
@@ -17,10 +15,13 @@ from kitchensinks.papers.datasets.synthetic import _check_count, _start
 
 FOLDER_VARIABLE = "KITCHENSINKS_DATA"
 
+# X_train, y_train, X_test, y_test, and feature_names where the columns have names.
+Parts = dict[str, Any]
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Dataset:
-    """A data set in two parts. X_* are (rows, columns) arrays; "adult" alone has pandas tables."""
+    """Training and test rows. X_* are arrays (rows, columns), or pandas tables for "adult"."""
 
     name: str
     X_train: Any
@@ -37,7 +38,7 @@ class Dataset:
 
 
 def names() -> dict[str, str]:
-    """Every name that `load` knows, with one line about it.
+    """Every name that `load` knows, with a one-line description.
 
     >>> names()["iris"]
     'iris flowers: 3 species, 4 columns; ships with scikit-learn'
@@ -46,15 +47,15 @@ def names() -> dict[str, str]:
 
 
 def available() -> list[str]:
-    """The names that `load` serves without a download: bundled, or with files in the folder.
+    """The names that `load` can serve without a download: bundled, or with files in the folder.
 
     >>> {"breast_cancer", "digits"} <= set(available())
     True
     """
-    return [name for name, recipe in _RECIPES.items() if _is_here(recipe)]
+    return [name for name, recipe in _RECIPES.items() if recipe.paths() or not recipe.files]
 
 
-def load(name: str, *, download: bool = True, **options) -> Dataset:
+def load(name: str, *, download: bool = True, **options: Any) -> Dataset:
     """The data set called `name`, split into training and test rows.
 
     Its files are looked for in the folder that the environment variable KITCHENSINKS_DATA names. If
@@ -64,7 +65,7 @@ def load(name: str, *, download: bool = True, **options) -> Dataset:
     - bundled sets (75/25), covtype, covtype-binary, cpu_act, house_16H (90/10): random_state=0
     - kddcup99: n_train=50_000, n_test=150_000 (None: all rows), random_state=0
     - uci_har: walking=False (True: +1 walking, on the level or on stairs; −1 not), n_irrelevant=0
-      (columns to add, each a shuffled copy of a real one), random_state=0 (6 of 21 subjects test)
+      (columns to add, each a permuted copy of a real one), random_state=0 (6 of 21 subjects test)
     - orl_faces, umist_faces: test_share=0.25 (0: all rows, in order, are training rows),
       random_state=0; umist_faces also full_size=False (True: 412 images of 112 × 92)
 
@@ -88,22 +89,26 @@ def load(name: str, *, download: bool = True, **options) -> Dataset:
     return Dataset(name=name, description=recipe.description, **parts)
 
 
-def _paths(recipe) -> list[Path]:
-    """Where the files of a set would be; empty when no folder is named."""
-    folder = os.environ.get(FOLDER_VARIABLE)
-    return [Path(folder).expanduser() / file for file in recipe.files] if folder else []
+class _Recipe(NamedTuple):
+    """One set: `build` turns the contents of `files` into the parts of a Dataset."""
+
+    description: str
+    build: Callable[..., Parts]
+    files: tuple[str, ...] = ()  # none: ships with scikit-learn
+    source: str = ""
+    task: str = "classification"
+
+    def paths(self) -> list[Path]:
+        """Where the files are, if all of them are there."""
+        folder = os.environ.get(FOLDER_VARIABLE)
+        paths = [Path(folder).expanduser() / file for file in self.files] if folder else []
+        return paths if all(path.is_file() for path in paths) else []
 
 
-def _is_here(recipe) -> bool:
-    paths = _paths(recipe)
-    return len(paths) == len(recipe.files) and all(path.is_file() for path in paths)
-
-
-def _contents(name, recipe, download) -> dict[str, Any]:
+def _contents(name: str, recipe: _Recipe, download: bool) -> Any:
     """Everything, not yet split: arrays of an .npz file, or the tables "train" and "test"."""
     failure = "Nothing was downloaded."
-    if recipe.files and _is_here(recipe):
-        paths = _paths(recipe)
+    if paths := recipe.paths():
         if paths[0].suffix == ".npz":
             with np.load(paths[0]) as arrays:
                 return dict(arrays)
@@ -125,7 +130,7 @@ def _contents(name, recipe, download) -> dict[str, Any]:
     )
 
 
-def _pandas():
+def _pandas() -> Any:
     try:
         import pandas
         import pyarrow  # noqa: F401  (pandas reads Parquet with it)
@@ -135,8 +140,8 @@ def _pandas():
     return pandas
 
 
-def _fetch(name) -> dict[str, Any] | None:
-    """What scikit-learn ships or downloads, shaped like our files; None where it has nothing."""
+def _fetch(name: str) -> Any:
+    """What scikit-learn ships or downloads, in the layout of our files; None if it has nothing."""
     from sklearn import datasets
 
     if not _RECIPES[name].files:
@@ -151,9 +156,9 @@ def _fetch(name) -> dict[str, Any] | None:
         _pandas()
         table = datasets.fetch_openml("adult", version=2, as_frame=True).frame
         table = table.rename(columns={"class": "income"})
-        train, test = table.iloc[16281:], table.iloc[:16281]  # the official test rows come first
+        train, test = table.iloc[16281:], table.iloc[:16281]  # OpenML has the test rows first
         if len(train) != 32561 or (train["income"] == ">50K").sum() != 7841:
-            raise ValueError("OpenML's rows are not in the order we know: no official split")
+            raise ValueError("OpenML changed the order of the rows, which gave the official split")
         return {"train": train, "test": test}
     if name in ("cpu_act", "house_16H", "covtype", "covtype-binary"):
         if name in ("covtype", "covtype-binary"):
@@ -166,11 +171,13 @@ def _fetch(name) -> dict[str, Any] | None:
     return None
 
 
-def _parts(X_train, y_train, X_test, y_test, **rest) -> dict[str, Any]:
+def _parts(X_train: Any, y_train: Any, X_test: Any, y_test: Any, **rest: Any) -> Parts:
     return dict(X_train=X_train, y_train=y_train, X_test=X_test, y_test=y_test, **rest)
 
 
-def _split(rows, targets, test_share, random_state, by_class=False) -> dict[str, Any]:
+def _split(
+    rows: Any, targets: Any, test_share: float, random_state: Any, by_class: bool = False
+) -> Parts:
     """Split by seed. By class: each class gives its share, and the rows keep their order."""
     from sklearn.model_selection import train_test_split
 
@@ -187,16 +194,16 @@ def _split(rows, targets, test_share, random_state, by_class=False) -> dict[str,
     return _parts(rows[train], targets[train], rows[test], targets[test])
 
 
-def _bundled(raw, random_state=0):
+def _bundled(raw: Any, random_state: Any = 0) -> Parts:
     return _split(raw.data, raw.target, 0.25, random_state) | {"feature_names": raw.feature_names}
 
 
-def _official(raw):
+def _official(raw: Any) -> Parts:
     X_train, X_test = (raw[part].astype(np.float32) for part in ("X_train", "X_test"))
     return _parts(X_train, raw["y_train"].astype(np.int64), X_test, raw["y_test"].astype(np.int64))
 
 
-def _timit(raw):
+def _timit(raw: Any) -> Parts:
     for part in ("train", "test"):
         rows, targets = raw[f"X_{part}"], raw[f"y_{part}"]
         if rows.ndim != 2 or targets.shape != (len(rows),):
@@ -207,44 +214,46 @@ def _timit(raw):
     return _parts(*(raw[part] for part in ("X_train", "y_train", "X_test", "y_test")))
 
 
-def _mnist(raw):
+def _mnist(raw: Any) -> Parts:
     images = {part: raw[part].reshape(-1, 784) for part in ("X_train", "X_test")}
     parts = _official(raw | images)
     return parts | {part: parts[part] / np.float32(255) for part in images}
 
 
-def _tenth(raw, random_state=0):
+def _tenth(raw: Any, random_state: Any = 0) -> Parts:
     parts = _split(raw["X"], raw["y"], 0.1, random_state)
     return parts | {"feature_names": raw["feature_names"]}
 
 
-def _regression(raw, random_state=0):
+def _regression(raw: Any, random_state: Any = 0) -> Parts:
     return _tenth(raw | {"y": raw["y"].astype(np.float64)}, random_state)
 
 
-def _covtype(raw, random_state=0):
+def _covtype(raw: Any, random_state: Any = 0) -> Parts:
     columns = {"X": raw["X"].astype(np.float32), "y": raw["y"].astype(np.int64)}
     return _tenth(raw | columns, random_state)
 
 
-def _covtype_binary(raw, random_state=0):
+def _covtype_binary(raw: Any, random_state: Any = 0) -> Parts:
     return _covtype(raw | {"y": np.where(raw["y"] == 2, 1, -1)}, random_state)
 
 
-def _adult(raw):
+def _adult(raw: Any) -> Parts:
     X_train, X_test = (raw[part].drop(columns="income") for part in ("train", "test"))
     y_train, y_test = (np.asarray(raw[part]["income"], dtype=str) for part in ("train", "test"))
     return _parts(X_train, y_train, X_test, y_test, feature_names=X_train.columns)
 
 
-def _adult_onehot(raw):
+def _adult_onehot(raw: Any) -> Parts:
     parts = _adult(raw)
     columns, train, test = _one_hot(parts["X_train"], parts["X_train"], parts["X_test"])
     y_train, y_test = (np.where(parts[part] == ">50K", 1, -1) for part in ("y_train", "y_test"))
     return _parts(train, y_train, test, y_test, feature_names=columns)
 
 
-def _kddcup99(raw, n_train=50_000, n_test=150_000, random_state=0):
+def _kddcup99(
+    raw: Any, n_train: int | None = 50_000, n_test: int | None = 150_000, random_state: Any = 0
+) -> Parts:
     random = _start(1, 0.0, random_state)
     tables = []
     for part, count in (("train", n_train), ("test", n_test)):
@@ -255,13 +264,13 @@ def _kddcup99(raw, n_train=50_000, n_test=150_000, random_state=0):
                 raise ValueError(f"n_{part}={count}: only {len(table)} rows; None takes them all.")
             table = table.iloc[random.choice(len(table), count, replace=False)]
         tables.append(table)
-    # categories come from all training rows, so that the columns do not depend on the sample
+    # Categories come from all training rows, so that the columns do not depend on the sample.
     columns, train, test = _one_hot(raw["train"].drop(columns="label"), *tables)
     y_train, y_test = (np.where(table["label"] == "normal", -1, 1) for table in tables)
     return _parts(train, y_train, test, y_test, feature_names=columns)
 
 
-def _one_hot(learn, *tables):
+def _one_hot(learn: Any, *tables: Any) -> tuple[Any, ...]:
     """Column names, then each table as float32: numbers as they are, a 0/1 column per category.
 
     The columns and categories are those of the table `learn`, null being a category where it
@@ -276,7 +285,7 @@ def _one_hot(learn, *tables):
             categories = sorted(learn[column].dropna().unique()) + missing
         pairs += [(column, category) for category in categories]
 
-    def read(values, category):
+    def read(values: Any, category: Any) -> Any:
         if category is None:
             return values.to_numpy(np.float32)
         return (values.isna() if category == "missing" else values == category).to_numpy(np.float32)
@@ -286,7 +295,7 @@ def _one_hot(learn, *tables):
     return columns, *map(np.column_stack, stacked)
 
 
-def _har(raw, walking=False, n_irrelevant=0, random_state=0):
+def _har(raw: Any, walking: bool = False, n_irrelevant: int = 0, random_state: Any = 0) -> Parts:
     _check_count("n_irrelevant", n_irrelevant, least=0)
     random = _start(1, 0.0, random_state)
     labels = raw["y"].astype(np.int64)
@@ -299,7 +308,7 @@ def _har(raw, walking=False, n_irrelevant=0, random_state=0):
     return _parts(rows[~test], labels[~test], rows[test], labels[test], feature_names=columns)
 
 
-def _fsdd(raw):
+def _fsdd(raw: Any) -> Parts:
     """Log energies of 20 mel-spaced bands from 100 to 4000 Hz in 16 windows of each recording.
 
     A window is 256 samples (32 ms) under a Hann curve; windows start at equal steps from the first
@@ -314,34 +323,23 @@ def _fsdd(raw):
         windows = sound[starts[:, None] + np.arange(256)] * np.hanning(256)
         power = np.abs(np.fft.rfft(windows)) ** 2 / np.mean(sound**2)
         rows.append(np.log(np.add.reduceat(power, edges, axis=1)[:, :20] + 0.01).ravel())
-    bands, digits, test = (
-        np.array(rows, np.float32),
-        raw["digit"].astype(np.int64),
-        raw["index"] < 5,
-    )
+    bands, digits = np.array(rows, np.float32), raw["digit"].astype(np.int64)
+    test = raw["index"] < 5
     return _parts(bands[~test], digits[~test], bands[test], digits[test])
 
 
-def _faces(raw, test_share=0.25, random_state=0):
+def _faces(raw: Any, test_share: float = 0.25, random_state: Any = 0) -> Parts:
     rows = raw["X"].reshape(len(raw["X"]), -1).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return _split(rows, raw["subject"].astype(np.int64), test_share, random_state, by_class=True)
 
 
-def _umist(raw, full_size=False, test_share=0.25, random_state=0):
+def _umist(
+    raw: Any, full_size: bool = False, test_share: float = 0.25, random_state: Any = 0
+) -> Parts:
     size = "112x92" if full_size else "28x23"
     sized = {"X": raw[f"X_{size}"], "subject": raw[f"subject_{size}"]}
     return _faces(sized, test_share, random_state)
-
-
-class _Recipe(NamedTuple):
-    """One set: `build` turns the contents of `files` into the parts of a Dataset."""
-
-    description: str
-    build: Callable[..., dict[str, Any]]
-    files: tuple[str, ...] = ()  # none: ships with scikit-learn
-    source: str = ""
-    task: str = "classification"
 
 
 _SPLIT = "saved with numpy.savez as X_train, y_train, X_test, y_test"

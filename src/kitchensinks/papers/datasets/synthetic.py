@@ -1,15 +1,17 @@
-"""Synthetic sets of the thesis, by formula."""
-
-from __future__ import annotations
+"""Generators of the synthetic sets of the thesis."""
 
 import math
+from typing import Any
 
 import numpy as np
+from scipy.special import jv
 
 Pair = tuple[np.ndarray, np.ndarray]
 
 
-def make_annulus(n_rows: int = 1000, *, noise=0.1, n_inputs: int = 2, random_state=None) -> Pair:
+def make_annulus(
+    n_rows: int = 1000, *, noise: float = 0.1, n_inputs: int = 2, random_state: Any = None
+) -> Pair:
     """A disc of radius 0.9 (label −1) inside a ring of radii 1.1 to 2 (label +1): thesis 2.5.
 
     Disc and ring have equal probability and are uniform by area; then each label flips with
@@ -25,13 +27,13 @@ def make_annulus(n_rows: int = 1000, *, noise=0.1, n_inputs: int = 2, random_sta
     _check_count("n_inputs", n_inputs)
     outside = random.uniform(size=n_rows) < 0.5
     low, high = np.where(outside, 1.1, 0.0), np.where(outside, 2.0, 0.9)
-    # the volume within radius r grows as r^d, so r^d is uniform
+    # The volume within radius r grows as r^d, so r^d is uniform.
     powers = random.uniform(low**n_inputs, high**n_inputs)
     rows = _directions(random, n_rows, n_inputs) * powers[:, None] ** (1.0 / n_inputs)
     return rows, _signs(random, outside, noise)
 
 
-def make_sine(n_rows: int = 1000, *, noise=0.0, random_state=None) -> Pair:
+def make_sine(n_rows: int = 1000, *, noise: float = 0.0, random_state: Any = None) -> Pair:
     """Below or above a sine: uniform on [−π, π]², y = +1 where x₂ < sin x₁, else −1.
 
     The thesis (figure 3.1) shows a picture only; this is the geometry of its author's public
@@ -46,7 +48,7 @@ def make_sine(n_rows: int = 1000, *, noise=0.0, random_state=None) -> Pair:
     return rows, _signs(random, rows[:, 1] < np.sin(rows[:, 0]), noise)
 
 
-def make_strips(n_rows: int = 1000, *, noise=0.0, random_state=None) -> Pair:
+def make_strips(n_rows: int = 1000, *, noise: float = 0.0, random_state: Any = None) -> Pair:
     """Four vertical strips, equally likely, two of width 1 and two of width 0.1.
 
     Edges along x₁: −2, −1, 0, 0.1, 0.2; labels −1, +1, −1, +1 from left to right; x₂ uniform on
@@ -65,7 +67,7 @@ def make_strips(n_rows: int = 1000, *, noise=0.0, random_state=None) -> Pair:
     return rows, _signs(random, positive, noise)
 
 
-def make_square(n_rows: int = 1000, *, noise=0.0, random_state=None) -> Pair:
+def make_square(n_rows: int = 1000, *, noise: float = 0.0, random_state: Any = None) -> Pair:
     """A square in a square of twice its area: uniform on [−½, ½]², y = −1 where max|xᵢ| < √½/2.
 
     The thesis (figure 3.1) shows a picture only; this is the geometry of its author's public
@@ -81,7 +83,9 @@ def make_square(n_rows: int = 1000, *, noise=0.0, random_state=None) -> Pair:
     return rows, _signs(random, np.abs(rows).max(axis=1) >= math.sqrt(0.5) / 2, noise)
 
 
-def make_checkboard(n_rows: int = 1000, *, noise=0.0, n_cells: int = 4, random_state=None) -> Pair:
+def make_checkboard(
+    n_rows: int = 1000, *, noise: float = 0.0, n_cells: int = 4, random_state: Any = None
+) -> Pair:
     """A board of n × n unit cells on [−n/2, n/2]²: y = +1 where ⌊x₁ + n/2⌋ + ⌊x₂ + n/2⌋ is odd.
 
     n is `n_cells`. The thesis (figure 3.1) shows a picture only. We chose 4 × 4, where 20 Gaussian
@@ -98,7 +102,7 @@ def make_checkboard(n_rows: int = 1000, *, noise=0.0, n_cells: int = 4, random_s
 
 
 def make_depth_separation(
-    n_rows: int = 1000, *, target_seed: int = 0, random_state=None
+    n_rows: int = 1000, *, target_seed: int = 0, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows in R⁴ with an oscillating radial density, and two radial targets: thesis 3.7.
 
@@ -116,8 +120,6 @@ def make_depth_separation(
     >>> X.shape, smooth.shape, g.shape
     ((3, 4), (3,), (3,))
     """
-    from scipy.special import jv
-
     random = _start(n_rows, 0.0, random_state)
     n_bands, per_band = 22, 1000
     ball = 2.0**0.25 / math.sqrt(math.pi)
@@ -133,7 +135,7 @@ def make_depth_separation(
     edges = grid[::per_band]
     band = np.clip(np.searchsorted(edges, radius, side="right") - 1, 0, n_bands - 1)
 
-    # g is a sum of steps, one at each edge, and a smoothed step is the integral of the bump
+    # g is a sum of steps, one at each edge, and a smoothed step is the integral of the bump.
     offsets = np.linspace(-1.0, 1.0, 2001)[1:-1]
     rise = np.cumsum(np.exp(-1.0 / (1.0 - offsets**2)))
     distance = (radius[:, None] - edges) / (0.1 * (edges[1] - edges[0]))
@@ -142,14 +144,14 @@ def make_depth_separation(
     return _directions(random, n_rows, 4) * radius[:, None], smooth, values[band]
 
 
-def _check_count(name, value, least=1) -> None:
+def _check_count(name: str, value: Any, least: int = 1) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name}={value!r}: need an integer of {least} or more.")
 
 
-def _start(n_rows, noise, random_state) -> np.random.RandomState:
-    """Check the arguments that all generators share, and return their random source."""
-    from sklearn.utils import check_random_state
+def _start(n_rows: int, noise: float, random_state: Any) -> Any:
+    """Check the arguments common to all generators, and return their RandomState."""
+    from sklearn.utils import check_random_state  # imports pandas where it is installed
 
     _check_count("n_rows", n_rows)
     if not 0 <= noise <= 1:
@@ -157,11 +159,11 @@ def _start(n_rows, noise, random_state) -> np.random.RandomState:
     return check_random_state(random_state)
 
 
-def _directions(random, n_rows, n_inputs) -> np.ndarray:
+def _directions(random: Any, n_rows: int, n_inputs: int) -> np.ndarray:
     normals = random.normal(size=(n_rows, n_inputs))
-    return normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    return np.asarray(normals / np.linalg.norm(normals, axis=1, keepdims=True))
 
 
-def _signs(random, positive, noise) -> np.ndarray:
+def _signs(random: Any, positive: np.ndarray, noise: float) -> np.ndarray:
     """+1 where positive, else −1, each flipped with probability `noise`."""
     return np.where(positive ^ (random.uniform(size=len(positive)) < noise), 1, -1)

@@ -49,16 +49,16 @@ class ReLUSum:
 
     @property
     def n_inputs(self) -> int:
-        return self.inner.shape[2] - 1
+        return int(self.inner.shape[2]) - 1
 
     @property
     def n_outputs(self) -> int:
-        return self.outer.shape[0]
+        return int(self.outer.shape[0])
 
     @property
     def n_units(self) -> int:
         """Units of each output."""
-        return self.outer.shape[1]
+        return int(self.outer.shape[1])
 
     @property
     def variations(self) -> Floats:
@@ -191,7 +191,7 @@ class ReLUNetwork:
         columns = [np.square(layer.inner[:, :, :-1]).sum(axis=(0, 1)) for layer in self.layers]
         between = [a @ b for a, b in zip(columns[1:], squares[:-1], strict=True)]
         ends = scale**2 * columns[0].sum(), squares[-1].sum() / scale**2
-        return np.sqrt(np.array([ends[0], *between, ends[1]]))
+        return np.asarray(np.sqrt([ends[0], *between, ends[1]]))
 
 
 def _scale(accuracy: float) -> float:

@@ -1,4 +1,4 @@
-"""Layers of random features, each fitted to what the layers before it have missed."""
+"""Layers of random features, each fitted to the residual of the layers before it."""
 
 import math
 from dataclasses import dataclass, field
@@ -17,12 +17,13 @@ from sklearn.utils.validation import (
 )
 
 from kitchensinks.estimators import KitchenSinkRegressor
-from kitchensinks.estimators.transform import seed_of
-from kitchensinks.features.bases import Basis
+from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import spread_of
 from kitchensinks.features.scaling import Scaler, Spread
-from kitchensinks.numerics.words import Words
+from kitchensinks.fitting.settings import Solver
+from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.state import seed_of
 from kitchensinks.tables import numeric_weights
 from kitchensinks.tables.keys import row_keys
 
@@ -66,7 +67,7 @@ class Chain:
 
 
 class _StackedSinks(BaseEstimator):
-    """What the two tasks share."""
+    """Parameters and fit common to regression and classification."""
 
     def __init__(
         self,
@@ -104,7 +105,7 @@ class _StackedSinks(BaseEstimator):
         spread = spread_of(X, weights)
         self.scaler_ = Scaler.over(spread) if self.standardize else None
         rows = self._rows(X)
-        # In every layer the scores together vary as much as the columns of the rows together.
+        # Scales the scores so that their total variance equals that of the columns.
         scale = 1.0 if self.scaler_ is None else self.scaler_.scale
         variance = float((spread.squares / spread.weight / scale**2).sum())
         emphasis = math.sqrt(variance / targets.shape[1])
@@ -120,15 +121,16 @@ class _StackedSinks(BaseEstimator):
         return self
 
     def _layer(self, number: int) -> KitchenSinkRegressor:
-        """One layer, with a draw of its own; the first is that of the seed itself."""
-        own = int(Words(self.seed_, number, stream=7).raw(1)[0]) if number else self.seed_
+        """A new layer with its own draw; layer 0 draws with the seed itself."""
+        own = self.seed_
+        if number:
+            own = int(Words(self.seed_, number, Stream.STACKED_LAYERS).raw(1)[0])
         return KitchenSinkRegressor(
-            self.basis,
+            Fourier() if self.basis is None else self.basis,
             self.n_components,
             alpha=self.alpha,
             standardize=False,
-            dtype=self.dtype,
-            memory_budget=self.memory_budget,
+            solver=Solver(dtype=self.dtype, memory_budget=self.memory_budget),
             random_state=own,
         )
 
@@ -240,20 +242,20 @@ class StackedSinksClassifier(ClassifierMixin, _StackedSinks):
         """The class of the largest score."""
         scores = self._scores(X)
         place = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_[place]
+        return np.asarray(self.classes_[place])
 
 
 def _shares(X: Any, weights: Floats | None, count: int, seed: int) -> NDArray[np.int64]:
-    """The share of each row, 0 to count − 1, of nearly equal size and chosen by content.
+    """The share of each row, 0 to count − 1: nearly equal in size, chosen by a hash of the row.
 
-    Equal rows go together, order and rows of weight zero change nothing.
+    Equal rows are in the same share. Neither the order nor rows of weight zero change the shares.
     """
     keys = row_keys(X, seed)
     different = np.unique(keys if weights is None else keys[weights > 0])
     if len(different) < count:
         raise ValueError(
-            f"X has {len(keys)} sample(s), {len(different)} of them different, for n_layers="
-            f"{count}: each layer is fitted to rows of its own, so there must be at least as many. "
-            "Give more rows or fewer layers."
+            f"X has {len(keys)} sample(s), {len(different)} distinct, for n_layers={count}: "
+            "each layer is fitted to its own rows, so at least as many distinct rows are needed. "
+            "Pass more rows or fewer layers."
         )
     return np.searchsorted(different, keys) % count

@@ -1,38 +1,138 @@
 """Every table and figure of the papers, one file each: `sinks reproduce NAME`.
 
-The file ``rks_figure1.py`` holds the study ``rks-figure1``, ``rfsvm_figure2_3.py`` the study
-``rfsvm-figure2.3``. Files of one word are the bench that they all stand on.
+This file is the catalogue. The study ``rfsvm-figure2.3`` stands in ``rfsvm_figure2_3.py``, which
+lists its cells, runs one of them and reports on the results. What the studies share: `study` (cells
+and reports), `claims` (when a claim holds), `harness` (runs, resumes and writes), `tables`
+(Markdown), `data`, `curves` (error and time against K), `phones` (maxout on speech), `rfsvm`,
+`bandwidths` and `nets` (the thesis).
 """
-
-from __future__ import annotations
 
 import difflib
 import importlib
 import re
-from pathlib import Path
+from typing import NamedTuple
 
 from kitchensinks.papers.experiments.study import Study
 
 
+class About(NamedTuple):
+    """One table or figure: its place, what it shows, minutes of a full run, and the data sets."""
+
+    source: str
+    what: str
+    minutes: float
+    needs: tuple[str, ...] = ()
+    licensed: bool = False
+
+
+_SINKS, _BASES = "Rahimi & Recht 2008 (kitchen sinks)", "Rahimi & Recht 2008 (random bases)"
+_MAXOUT, _THESIS = "Mroueh, Rennie & Goel 2015 (maxout)", "Sun 2019 (thesis)"
+_ADULT, _THREE = ("a9a", "adult-onehot"), ("adult-onehot", "mnist", "covtype")
+
+# fmt: off
+CATALOGUE = {
+    "bases-figure1": About(
+        f"{_BASES}, Figure 1",
+        "Random functions, their laws and their kernels, checked by simulation", 1),
+    "bases-figure2": About(
+        f"{_BASES}, Figure 2",
+        "Forest with random binning: error and training time against the number of grids",
+        3, ("covtype-binary",)),
+    "bases-figure3": About(
+        f"{_BASES}, Figure 3",
+        "Random stumps against AdaBoost on adult: error and time against K, time against error",
+        2, _ADULT),
+    "bases-table1": About(
+        f"{_BASES}, Table I",
+        "Least squares on Fourier and binning features against exact kernel machines, four sets",
+        8, ("cpu_act", "house_16H", "a9a", "covtype-binary")),
+    "depth-figure3.3": About(
+        f"{_THESIS}, Figure 3.3",
+        "Radial density, and smoothed and unsmoothed targets, of the depth-separation data", 0.1),
+    "depth-figure3.4": About(
+        f"{_THESIS}, Figure 3.4",
+        "Predictions of random ReLU features, two- and three-layer nets against the radius", 1),
+    "depth-figure3.5": About(
+        f"{_THESIS}, Figure 3.5",
+        "Loss and accuracy of random ReLU features, two- and three-layer nets by their size", 12),
+    "maxout-figure1": About(
+        f"{_MAXOUT}, Figure 1",
+        "Distances of 100 points of the unit circle before and after 1000 maxout units", 0.2),
+    "maxout-figure2": About(
+        f"{_MAXOUT}, Figure 2",
+        "Two principal components of maxout features of one person's face views",
+        1, ("umist_faces",)),
+    "maxout-table1": About(
+        f"{_MAXOUT}, Table 1",
+        "MNIST test error of ridge regression on random maxout features, by m and q",
+        40, ("mnist",)),
+    "maxout-table2": About(
+        f"{_MAXOUT}, Table 2",
+        "Errors on speech frames of logistic regression on maxout features, by m and q",
+        5, ("phoneme", "isolet")),
+    "maxout-table3": About(
+        f"{_MAXOUT}, Table 3",
+        "Maxout units that share projections, and Fourier features, on speech frames",
+        3, ("phoneme", "isolet")),
+    "maxout-timit": About(
+        f"{_MAXOUT}, Tables 2 and 3",
+        "Frame errors on your own TIMIT frames of logistic regression on maxout features",
+        3000, ("timit",), licensed=True),
+    "relu-figure3.1": About(
+        f"{_THESIS}, Figure 3.1", "The synthetic sets sine, strips, square and checkboard", 0.1),
+    "relu-figure3.2": About(
+        f"{_THESIS}, Figure 3.2",
+        "Cross-validated accuracy of Fourier and ReLU features against their bandwidth", 3, _THREE),
+    "relu-table3.1": About(
+        f"{_THESIS}, Table 3.1",
+        "Accuracy and training time of random Fourier and ReLU features on seven sets", 12, _THREE),
+    "rfsvm-figure2.1": About(
+        f"{_THESIS}, Figure 2.1",
+        "Accuracy of random Fourier and kernel support vector machines on the annulus, against λ",
+        5),
+    "rfsvm-figure2.2": About(
+        f"{_THESIS}, Figure 2.2",
+        "Training rows of the annulus: label −1 inside, +1 outside, a tenth of them flipped", 0.1),
+    "rfsvm-figure2.3": About(
+        f"{_THESIS}, Figure 2.3",
+        "Excess risk on the annulus against the number of rows m, with N = ln²(m)/4 features", 4),
+    "rfsvm-figure2.4": About(
+        f"{_THESIS}, Figure 2.4",
+        "Reweighted against uniform features in ten dimensions and on MNIST", 6, ("mnist",)),
+    "rks-figure1": About(
+        f"{_SINKS}, Figure 1",
+        "Random stumps against AdaBoost: error against K, time against K, time against error",
+        10, (*_ADULT, "uci_har", "kddcup99")),
+    "rks-figure2": About(
+        f"{_SINKS}, Figure 2",
+        "The largest weight over 500 runs against K on adult, without ridge or constraint",
+        2, _ADULT),
+    "rks-sigmoid-fourier": About(
+        f"{_SINKS}, section 4",
+        "Fourier and sigmoid features against AdaBoost and against fitted nonlinearities",
+        3, ("adult-onehot", "uci_har", "kddcup99")),
+    "theory-rates": About(
+        "Random bases, Theorems 3.1 and 3.2; kitchen sinks, Lemma 1",
+        "Approximation error of sums of K random functions, with the bounds above the data", 1),
+}
+# fmt: on
+
+
 def names() -> list[str]:
-    """The name of every table and figure, from the names of the files; nothing is imported.
+    """The name of every table and figure.
 
     >>> "rks-figure2" in names()
     True
     """
-    return sorted(map(_name, (path.stem for path in Path(__file__).parent.glob("[a-z]*_*.py"))))
+    return list(CATALOGUE)
 
 
 def study(name: str) -> Study:
     """The table or figure called `name`."""
-    known = names()
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    if name not in CATALOGUE:
+        near = difflib.get_close_matches(name, CATALOGUE, n=3, cutoff=0.4)
         hint = f"The nearest: {', '.join(near)}. " if near else ""
-        raise ValueError(f"no experiment {name!r}. {hint}All names: {', '.join(known)}.")
+        raise ValueError(f"no experiment {name!r}. {hint}All names: {', '.join(CATALOGUE)}.")
     module = importlib.import_module(f"{__name__}.{re.sub('[-.]', '_', name)}")
-    return module.STUDY
-
-
-def _name(stem: str) -> str:
-    return re.sub(r"(?<=\d)_(?=\d)", ".", stem).replace("_", "-")
+    about = CATALOGUE[name]._asdict()
+    return Study(name, cells=module.cells, run=module.run, report=module.report, **about)

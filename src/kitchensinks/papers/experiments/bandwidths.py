@@ -1,17 +1,13 @@
-"""What the thesis's comparisons of Fourier and ReLU features share (section 3.7)."""
+"""Data and models common to the comparisons of Fourier and ReLU features (thesis, 3.7)."""
 
-from __future__ import annotations
-
-import warnings
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 import kitchensinks as ks
 from kitchensinks.papers.datasets import Dataset
-from kitchensinks.papers.experiments.data import load, part
+from kitchensinks.papers.experiments.data import load, part, standardised
 
 BASES = {"Fourier": ks.Fourier, "ReLU": ks.ReLU}
 SYNTHETIC = ("sine", "strips", "square", "checkboard")
@@ -19,9 +15,10 @@ REAL = ("adult", "mnist", "covtype")
 NAMES = {"adult": "adult-onehot"}
 
 
-def synthetic(name: str, n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def synthetic(name: str, n_rows: int, seed: int) -> tuple[Any, Any]:
     """Rows and labels of one of the four sets in the plane."""
-    return getattr(ks.datasets, f"make_{name}")(n_rows, random_state=seed)
+    rows, labels = getattr(ks.datasets, f"make_{name}")(n_rows, random_state=seed)
+    return rows, labels
 
 
 @lru_cache(maxsize=2)
@@ -30,7 +27,7 @@ def real(name: str, n_train: int | None, n_test: int | None = None, seed: int = 
 
 
 def classifier(
-    name: str, basis: str, gamma: float, count: int, seed: int, **settings: Any
+    name: str, basis: str, gamma: float, count: int, seed: int, solver: ks.Solver
 ) -> ks.KitchenSinkClassifier:
     """Hinge loss for two classes, logistic for more, ‖c‖₂ ≤ 1000 (plane) or 10,000 (real sets).
 
@@ -42,22 +39,14 @@ def classifier(
         loss="logistic" if name in ("mnist", "covtype") else "hinge",
         constraint=ks.L2Ball(1000.0 if name in SYNTHETIC else 10_000.0),
         standardize=name in ("adult", "covtype"),
+        solver=solver,
         random_state=seed,
-        **settings,
     )
 
 
 def middle(name: str, basis: str, rows: np.ndarray) -> float:
-    """The bandwidth by the median heuristic, which a screening is laid around."""
+    """The bandwidth by the median heuristic, the centre of a screening grid."""
     some = rows[:1000].astype(np.float64)
     if name in ("adult", "covtype"):
-        spread = some.std(axis=0)
-        some = (some - some.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        some = standardised(some, some)
     return float(BASES[basis]().resolve(some).gamma)
-
-
-def fit(model: Any, rows: np.ndarray, labels: np.ndarray) -> Any:
-    """The iterations of a screening may end before the last digit."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(rows, labels)

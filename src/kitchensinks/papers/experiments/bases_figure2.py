@@ -3,24 +3,14 @@
 Columns standardised, and as they come (metres, degrees, 0 and 1): bases-table1 says why both.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Claim, Near, Ratio
-from kitchensinks.papers.experiments.data import load, part, percent_wrong
-from kitchensinks.papers.experiments.study import (
-    Cell,
-    Line,
-    Report,
-    Results,
-    Stopwatch,
-    Study,
-    Table,
-)
+from kitchensinks.papers.experiments.data import load, part, percent_wrong, standardised
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
 _COLUMNS = {"raw": "columns as they come", "standardised": "columns standardised"}
 # Bandwidths as multiples of the median heuristic's.
@@ -37,10 +27,8 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     data = part(load("covtype-binary"), 300 if quick else None, 300 if quick else None)
     raw = cell["columns"] == "raw"
     some = np.asarray(data.X_train[:2000], dtype=np.float64)
-    if not raw:
-        deviation = some.std(axis=0)
-        some = (some - some.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-    gamma = _FACTORS[cell["columns"]] * float(ks.Binning().resolve(some).gamma)
+    like = some if raw else standardised(some, some)
+    gamma = _FACTORS[cell["columns"]] * float(ks.Binning().resolve(like).gamma)
     model = ks.KitchenSinkClassifier(
         ks.Binning(gamma), cell["P"], alpha=1e-6, standardize=not raw, random_state=cell["seed"]
     )
@@ -93,15 +81,3 @@ def report(results: Results) -> Report:
 
     notes = "All 522,911 training rows, alpha = 1e-6; processor seconds of one thread."
     return Report(tables, claims, draw, (7.0, 3.0), notes)
-
-
-STUDY = Study(
-    name="bases-figure2",
-    source="Rahimi & Recht 2008 (random bases), Figure 2",
-    what="Forest with random binning: error and training time against the number of grids",
-    minutes=3,
-    cells=cells,
-    run=run,
-    report=report,
-    needs=("covtype-binary",),
-)

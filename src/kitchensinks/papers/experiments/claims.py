@@ -6,23 +6,22 @@ A claim is put to one or more checks, and each check scores 1, ½ or 0:
   side; ½ within three times that; else 0. sd is the deviation over seeds, the paper's included.
 - `Below`, an order: 1 where mean(low) < mean(high); ½ where it is not, but the difference is within
   two standard errors of the seeds; else 0.
-- `Ratio`, so many times: 1 where mean(high)/mean(low) is at least `least`, and at most `most` where
-  that is given; ½ where it is above 1 all the same; else 0.
+- `Ratio`, a factor: 1 where mean(high)/mean(low) is at least `least`, and at most `most` where that
+  is given; ½ where it is still above 1; else 0.
 
 All checks at 1: the claim holds. A mean score of ½ or more: it holds in part. Less: it does not
 hold.
 """
 
-from __future__ import annotations
-
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-# One number a seed.
+# One number per seed.
 Values = Sequence[float] | np.ndarray
 
 HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
@@ -37,21 +36,30 @@ def spread(values: Values) -> tuple[float, float]:
     return mean, math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else 0.0
 
 
-class Check(Protocol):
+class Check(ABC):
     """Something that can be read off the results."""
 
+    label: str
+
+    @abstractmethod
     def score(self) -> float:
         """1, ½ or 0."""
 
-    def told(self) -> str:
-        """Ours, in words."""
+    @abstractmethod
+    def ours_in_words(self) -> str:
+        """What was measured."""
 
     def better(self) -> bool:
         """Whether ours is clearly better than the paper's number."""
+        return False
+
+    def told(self) -> str:
+        """What was measured, after the label."""
+        return f"{self.label}: {self.ours_in_words()}" if self.label else self.ours_in_words()
 
 
 @dataclass(frozen=True)
-class Near:
+class Near(Check):
     """Ours is the paper's number, or better than it.
 
     `side` names the better one, "lower" or "higher"; None: a difference counts both ways.
@@ -69,10 +77,10 @@ class Near:
         excess = self._excess()
         return 1.0 if excess <= 1 else 0.5 if excess <= 3 else 0.0
 
-    def told(self) -> str:
+    def ours_in_words(self) -> str:
         mean, deviation = spread(self.ours)
         shown = f"{mean:.4g} ± {deviation:.2g}" if len(self.ours) > 1 else f"{mean:.4g}"
-        return _labelled(self.label, f"{shown} ({self.against} {self.paper:.4g})")
+        return f"{shown} ({self.against} {self.paper:.4g})"
 
     def better(self) -> bool:
         return self._excess() < -1
@@ -86,7 +94,7 @@ class Near:
 
 
 @dataclass(frozen=True)
-class Below:
+class Below(Check):
     """One quantity of ours lies below another: mean(low) < mean(high)."""
 
     low: Values
@@ -100,17 +108,13 @@ class Below:
         error = math.sqrt(low_sd**2 / len(self.low) + high_sd**2 / len(self.high))
         return 0.5 if low - high <= 2 * error else 0.0
 
-    def told(self) -> str:
-        text = f"{spread(self.low)[0]:.4g} against {spread(self.high)[0]:.4g}"
-        return _labelled(self.label, text)
-
-    def better(self) -> bool:
-        return False
+    def ours_in_words(self) -> str:
+        return f"{spread(self.low)[0]:.4g} against {spread(self.high)[0]:.4g}"
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """One quantity of ours is so many times another: mean(high)/mean(low)."""
+class Ratio(Check):
+    """The factor between two quantities of ours: mean(high)/mean(low)."""
 
     high: Values
     low: Values
@@ -122,18 +126,11 @@ class Ratio:
         ratio = self._ratio()
         return 1.0 if self.least <= ratio <= self.most else 0.5 if ratio > 1 else 0.0
 
-    def told(self) -> str:
-        return _labelled(self.label, f"{self._ratio():.3g} times")
-
-    def better(self) -> bool:
-        return False
+    def ours_in_words(self) -> str:
+        return f"{self._ratio():.3g} times"
 
     def _ratio(self) -> float:
         return spread(self.high)[0] / spread(self.low)[0]
-
-
-def _labelled(label: str, text: str) -> str:
-    return f"{label}: {text}" if label else text
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ Cells have the entries data, method, K and seed, and measure `error` (percent of
 `seconds` (training and testing, of the processor) and `wall` (of the clock).
 """
 
-from __future__ import annotations
-
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -13,12 +12,41 @@ import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers.datasets import Dataset
-from kitchensinks.papers.experiments.data import percent_wrong
-from kitchensinks.papers.experiments.study import Line, Results, Stopwatch, Table
+from kitchensinks.papers.experiments.claims import Near, Ratio
+from kitchensinks.papers.experiments.data import load, part, percent_wrong
+from kitchensinks.papers.experiments.study import Cell, Line, Results, Stopwatch, Table
+
+# Test errors that differ by no more are called equal, in percent of the test rows.
+EQUAL = 0.5
+_OPTIONS: dict[str, dict[str, Any]] = {"uci_har": {"walking": True, "n_irrelevant": 200}}
+
+
+def grid(
+    sets: Collection[str],
+    counts: Mapping[str, Collection[int]],
+    seeds: Mapping[str, int],
+    most: Mapping[tuple[str, str], int] | None = None,
+) -> list[Cell]:
+    """A cell for every set, method, K of the method and seed; `most` limits K on some sets."""
+    limits = most or {}
+    return [
+        {"data": data, "method": method, "K": count, "seed": seed}
+        for data in sets
+        for method in counts
+        for count in counts[method]
+        if count <= limits.get((data, method), 10_000)
+        for seed in range(seeds.get(method, 1))
+    ]
+
+
+def rows_of(name: str, quick: bool) -> Dataset:
+    """The set with the papers' options; 500 of its rows for a quick run."""
+    few = 500 if quick else None
+    return part(load(name, **_OPTIONS.get(name, {})), few, few)
 
 
 def adaboost(count: int, seed: int = 0) -> Any:
-    """scikit-learn's AdaBoost of decision stumps, which looks through every threshold."""
+    """scikit-learn's AdaBoost of decision stumps, which searches all thresholds."""
     from sklearn.ensemble import AdaBoostClassifier
     from sklearn.tree import DecisionTreeClassifier
 
@@ -46,7 +74,7 @@ def fit_and_test(model: Any, data: Dataset) -> dict[str, float]:
 
 @lru_cache(maxsize=8)
 def warm(kind: str, *bases: Any) -> None:
-    """Compile what the method `kind` of a study compiles, so that no cell pays for it."""
+    """Compile the loops that the method `kind` uses, so that no timed cell includes compilation."""
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(6000, 5)).astype(np.float32), rng.choice([-1, 1], 6000)
     for basis in bases:
@@ -62,12 +90,8 @@ def counts(results: Results, data: str, method: str) -> list[int]:
 
 def curve(results: Results, key: str, data: str, method: str) -> np.ndarray:
     """Means over seeds for every K."""
-    return np.array(
-        [
-            results.mean(key, data=data, method=method, K=count)
-            for count in counts(results, data, method)
-        ]
-    )
+    own = results.where(data=data, method=method)
+    return np.array([np.mean(values) for values in own.by("K", of=key).values()])
 
 
 def best_error(results: Results, data: str, method: str) -> list[float]:
@@ -82,6 +106,29 @@ def seconds_to_reach(results: Results, data: str, method: str, error: float) -> 
     reached = curve(results, "error", data, method) <= error
     seconds = curve(results, "seconds", data, method)
     return float(seconds[reached].min()) if reached.any() else np.inf
+
+
+def as_accurate(
+    results: Results,
+    data: str,
+    label: str,
+    ours: str,
+    theirs: str = "adaboost",
+    against: str = "AdaBoost",
+) -> Near:
+    """The check that our best error is theirs, or below it."""
+    (rival,) = best_error(results, data, theirs)
+    mine = best_error(results, data, ours)
+    return Near(mine, rival, EQUAL, "lower", label=label, against=against)
+
+
+def faster(
+    results: Results, data: str, label: str, ours: str, theirs: str = "adaboost", least: float = 10
+) -> Ratio:
+    """The check that they take so many times our seconds to reach their best error + 0.5."""
+    (rival,) = best_error(results, data, theirs)
+    slow, fast = (seconds_to_reach(results, data, m, rival + EQUAL) for m in (theirs, ours))
+    return Ratio([slow], [fast], least, label=label)
 
 
 def table(results: Results, data: str, title: str, labels: dict[str, str]) -> Table:

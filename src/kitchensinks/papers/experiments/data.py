@@ -1,12 +1,12 @@
-"""The data sets of the studies, kept from one cell to the next."""
+"""The data sets of the studies, kept from one cell to the next, and what fits to them share."""
 
-from __future__ import annotations
-
+import warnings
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from kitchensinks.papers import datasets
 from kitchensinks.papers.datasets import Dataset
@@ -19,7 +19,7 @@ def load(name: str, **options: Any) -> Dataset:
 
 
 def part(data: Dataset, n_train: int | None, n_test: int | None = None, seed: int = 0) -> Dataset:
-    """At most so many training and test rows, drawn by seed; None takes all of them as they are."""
+    """A subsample of at most `n_train` and `n_test` rows in their order; None keeps all rows."""
     rng = np.random.default_rng(seed)
     train, test = (
         slice(None)
@@ -39,3 +39,16 @@ def part(data: Dataset, n_train: int | None, n_test: int | None = None, seed: in
 def percent_wrong(predicted: np.ndarray, targets: np.ndarray) -> float:
     """100 × the share of wrong classes."""
     return 100.0 * float(np.mean(predicted != targets))
+
+
+def standardised(rows: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """Columns with the mean and deviation that `like` has; constant columns are only centred."""
+    deviation = like.std(axis=0)
+    return np.asarray((rows - like.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))
+
+
+def fit_quietly(model: Any, rows: np.ndarray, targets: np.ndarray) -> Any:
+    """Fit without the warning of an iteration limit, which some studies set on purpose."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(rows, targets)

@@ -1,14 +1,12 @@
 """Thesis, Figure 3.3: radial density and targets of the depth-separation data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Below, Claim
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 LOW, HIGH = 10.4, 15.6
 
@@ -72,14 +70,3 @@ def report(results: Results) -> Report:
 
     notes = "`ks.datasets.make_depth_separation` has the formulas; the thesis shows pictures only."
     return Report([Table("The data", lines, digits=3)], claims, draw, (9.0, 3.0), notes)
-
-
-STUDY = Study(
-    name="depth-figure3.3",
-    source="Sun 2019 (thesis), Figure 3.3",
-    what="Radial density, and smoothed and unsmoothed targets, of the depth-separation data",
-    minutes=0.1,
-    cells=cells,
-    run=run,
-    report=report,
-)

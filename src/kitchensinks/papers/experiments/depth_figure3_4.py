@@ -1,14 +1,13 @@
 """Thesis, Figure 3.4: what the deep and the shallow models predict, against the radius."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from kitchensinks.papers.experiments import nets
 from kitchensinks.papers.experiments.claims import Below, Claim
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.data import fit_quietly
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 NODES = 1280
 SHOWN = 600
@@ -26,7 +25,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     data = nets.separation(n_rows, n_test, 0)
     targets, truth = data["regression"]
     model = nets.make(cell["model"], nodes, "regression", epochs, 0)
-    predicted = nets.fit(model, data["rows"], targets).predict(data["others"])
+    predicted = fit_quietly(model, data["rows"], targets).predict(data["others"])
     order = np.argsort(data["radius"])[:: max(1, n_test // SHOWN)]
     return {
         "radius": data["radius"][order],
@@ -79,13 +78,3 @@ def report(results: Results) -> Report:
 _NOTES = """1280 nodes, or as many parameters; 10,000 training rows; settings as in Figure 3.5.
 Blue: the target; red: predictions on test rows. Stacked Fourier features, ours, stand beside
 them."""
-
-STUDY = Study(
-    name="depth-figure3.4",
-    source="Sun 2019 (thesis), Figure 3.4",
-    what="Predictions of random ReLU features, two- and three-layer nets against the radius",
-    minutes=1,
-    cells=cells,
-    run=run,
-    report=report,
-)

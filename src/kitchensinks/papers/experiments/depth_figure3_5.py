@@ -1,22 +1,13 @@
 """Thesis, Figure 3.5: random ReLU features, two- and three-layer nets by their size."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from kitchensinks.papers.experiments import nets
 from kitchensinks.papers.experiments.claims import Below, Claim
-from kitchensinks.papers.experiments.study import (
-    Cell,
-    Line,
-    Report,
-    Results,
-    Stopwatch,
-    Study,
-    Table,
-)
+from kitchensinks.papers.experiments.data import fit_quietly
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
 NODES = [20, 40, 80, 160, 320, 640, 1280, 2560, 5120]
 # The largest nets take half of the time, and have one seed.
@@ -42,7 +33,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     targets, truth = data[task]
     model = nets.make(cell["model"], cell["nodes"], task, epochs, cell["seed"])
     with Stopwatch() as watch:
-        nets.fit(model, data["rows"], targets)
+        fit_quietly(model, data["rows"], targets)
     pairs = {"train_error": (data["rows"], targets), "error": (data["others"], truth)}
     measured = {name: _error(model.predict(rows), own, task) for name, (rows, own) in pairs.items()}
     return measured | {"fit_seconds": watch.processor, "target_variance": float(truth.var())}
@@ -57,15 +48,12 @@ def _error(predicted: np.ndarray, truth: np.ndarray, task: str) -> float:
 def report(results: Results) -> Report:
     sizes, models = results.unique("nodes"), results.unique("model")
     deep, shallow = nets.MODELS[2], nets.MODELS[:2]
-
-    def errors(task: str, nodes: int, model: str) -> list[float]:
-        return results.values("error", task=task, nodes=nodes, model=model)
-
+    errors = results.by("task", "nodes", "model", of="error")
     tables = [
         Table(
             f"{task}, {title} on test rows",
             [
-                Line(f"{nodes} nodes, {model}", errors(task, nodes, model))
+                Line(f"{nodes} nodes, {model}", errors[task, nodes, model])
                 for nodes in sizes
                 for model in models
             ],
@@ -76,7 +64,7 @@ def report(results: Results) -> Report:
     claims = [
         Claim(
             f"three layers are clearly better than {other}: {task}",
-            [Below(errors(task, n, deep), errors(task, n, other), f"{n} nodes") for n in sizes],
+            [Below(errors[task, n, deep], errors[task, n, other], f"{n} nodes") for n in sizes],
             "With 20 nodes no model learns anything. With thousands, random ReLU features, which "
             "are fitted exactly, catch up in classification.",
         )
@@ -88,8 +76,8 @@ def report(results: Results) -> Report:
             "training the inner weights of two layers gains little over random ReLU features",
             [
                 Below(
-                    errors(task, n, shallow[0]),
-                    [error + 0.05 for error in errors(task, n, shallow[1])],
+                    errors[task, n, shallow[0]],
+                    [error + 0.05 for error in errors[task, n, shallow[1]]],
                     f"{task}, {n} nodes: ReLU against net + 0.05",
                 )
                 for task in TITLES
@@ -101,7 +89,7 @@ def report(results: Results) -> Report:
     def draw(figure: Any) -> None:
         for axes, (task, title) in zip(figure.subplots(1, 2), TITLES.items(), strict=True):
             for model in models:
-                means = [np.mean(errors(task, nodes, model)) for nodes in sizes]
+                means = [np.mean(errors[task, nodes, model]) for nodes in sizes]
                 style = "o-" if model in nets.MODELS else ".:"
                 if task == "classification":
                     means = [1.0 - mean for mean in means]
@@ -119,13 +107,3 @@ with alpha by leave-one-out, where the thesis descends stochastic gradients; the
 with Adam (step 0.001, batches of 200) for 100 epochs. A three-layer net has two hidden layers of
 equal width and the parameters of the shallow nets. Stacked layers of random features, each a convex
 fit, are added: they are ours, not the thesis's."""
-
-STUDY = Study(
-    name="depth-figure3.5",
-    source="Sun 2019 (thesis), Figure 3.5",
-    what="Loss and accuracy of random ReLU features, two- and three-layer nets by their size",
-    minutes=12,
-    cells=cells,
-    run=run,
-    report=report,
-)

@@ -1,13 +1,10 @@
-"""Run the cells of a study, one after the other, and write what they say.
+"""Run the cells of a study one after the other, and write the results.
 
-A folder has `results.json` (every number), `table.md`, `figure.png` and `figure.svg`. The first is
-replaced as a whole after every cell, so a run that is stopped goes on at the next one.
+A folder has `results.json` (every number), `table.md`, `figure.png` and `figure.svg`. results.json
+is replaced atomically after every cell, so that an interrupted run resumes at the next cell.
 """
 
-from __future__ import annotations
-
 import json
-import os
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,6 +15,7 @@ from kitchensinks.numerics.threads import threads
 from kitchensinks.papers.experiments.machine import commit, machine
 from kitchensinks.papers.experiments.study import Cell, Report, Results, Stopwatch, Study
 from kitchensinks.papers.experiments.tables import markdown
+from kitchensinks.tables.disk import atomic
 
 RESULTS, TABLE, FIGURE = "results.json", "table.md", "figure"
 
@@ -28,10 +26,10 @@ def reproduce(
     quick: bool = False,
     told: Callable[[int, int, Cell], None] = lambda done, total, cell: None,
 ) -> dict[str, Any]:
-    """Run what is not yet there, and write the folder; returns the contents of its results.json.
+    """Run the cells that have no result yet, write the folder, and return its results.json.
 
     `told(done, total, cell)` is called before each cell. Everything runs on one thread, so that
-    processor times compare.
+    processor times are comparable.
     """
     _need_matplotlib()
     folder = folder_of(study.name, out, quick)
@@ -58,7 +56,7 @@ def reproduce(
 
 
 def folder_of(name: str, out: Path, quick: bool) -> Path:
-    """Quick runs have folders of their own: their numbers are not the papers'."""
+    """Quick runs have separate folders, because their numbers do not reproduce the papers'."""
     return out / "quick" / name if quick else out / name
 
 
@@ -108,7 +106,7 @@ def _measured(study: Study, cell: Cell, quick: bool) -> dict[str, Any]:
 
 
 def _finished(path: Path, study: Study, quick: bool) -> dict[str, dict[str, Any]]:
-    """The cells of an earlier run by their key; none where it was of another kind or version."""
+    """The cells of an earlier run of the same kind and version, by their key."""
     if not path.exists():
         return {}
     facts = json.loads(path.read_text("utf-8"))
@@ -124,13 +122,12 @@ def _key(cell: Cell) -> str:
 def _write(path: Path, facts: dict[str, Any]) -> None:
     text = json.dumps(facts, indent=1, ensure_ascii=False)
     text = re.sub(r"\[[-+.\de,\s]+\]", lambda numbers: " ".join(numbers[0].split()), text)
-    temporary = path.with_suffix(".part")
-    temporary.write_text(text + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    with atomic(path) as file:
+        file.write_text(text + "\n", encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as JSON has them."""
+    """NumPy numbers and arrays as plain Python values."""
     return value.tolist()
 
 

@@ -1,6 +1,4 @@
-"""What numbers were measured on."""
-
-from __future__ import annotations
+"""The machine, the versions and the commit that results were measured with."""
 
 import os
 import platform
@@ -15,7 +13,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def machine() -> dict[str, Any]:
-    """Processor, system and versions of what computes."""
+    """Processor, system and versions of the numerical packages."""
     versions = {name: version(name) for name in _PACKAGES}
     return {
         "processor": _processor(),

@@ -1,14 +1,12 @@
 """Maxout paper, Figure 1: distances of points of the unit circle before and after the map."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Below, Claim, Near
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 POOLS, UNITS = [8, 32], 1000
 # Pairs that are kept to be drawn.
@@ -86,14 +84,3 @@ def report(results: Results) -> Report:
         "has no linear part (errata, 1)."
     )
     return Report([Table("The curve", lines, digits=3)], claims, draw, (8.0, 3.2), notes)
-
-
-STUDY = Study(
-    name="maxout-figure1",
-    source="Mroueh, Rennie & Goel 2015 (maxout), Figure 1",
-    what="Distances of 100 points of the unit circle before and after 1000 maxout units",
-    minutes=0.2,
-    cells=cells,
-    run=run,
-    report=report,
-)

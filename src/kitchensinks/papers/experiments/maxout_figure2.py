@@ -1,7 +1,5 @@
 """Maxout paper, Figure 2: the views of one face in two dimensions, by maxout units and PCA."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,7 @@ from sklearn.decomposition import PCA
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Claim, Near
 from kitchensinks.papers.experiments.data import load
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 UNITS, POOL = 10_000, 12
 
@@ -66,14 +64,3 @@ _NOTES = """34 views of UMIST subject 20, 112 × 92 pixels of unit norm (the pap
 that it does not name), 10,000 units of q = 12 with Hadamard projections. The paper shows a picture
 and no number. Linear components of the pixels themselves order these views just as well: that is a
 matter of principal components, not of the maxout map."""
-
-STUDY = Study(
-    name="maxout-figure2",
-    source="Mroueh, Rennie & Goel 2015 (maxout), Figure 2",
-    what="Two principal components of maxout features of one person's face views",
-    minutes=1,
-    cells=cells,
-    run=run,
-    report=report,
-    needs=("umist_faces",),
-)

@@ -5,8 +5,6 @@ of m, the first q directions of a unit are its pool of q, and the leading corner
 factor is the factor of the corner.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,7 +17,7 @@ from kitchensinks.features.bases.projections import project
 from kitchensinks.fitting.growth import Prefixes
 from kitchensinks.papers.experiments.claims import Below, Claim, Near
 from kitchensinks.papers.experiments.data import load, part, percent_wrong
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.study import Cell, Groups, Line, Report, Results, Table
 from kitchensinks.problem.moments import Moments, NormalEquations
 
 COUNTS = [100, 500, 1000, 5000, 10_000]
@@ -52,8 +50,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     """Errors on the test digits of every q and m, with the ridge chosen on held-out digits."""
     data = part(load("mnist"), *((1200, 500) if quick else (None, None)))
     pools, counts = cell["pools"], COUNTS[:2] if quick else COUNTS
-    basis = ks.Maxout(pools[-1])
-    draw = basis.draw(cell["seed"], data.X_train.shape[1], counts[-1], np.float32)
+    draw = ks.Maxout(pools[-1]).draw(cell["seed"], data.X_train.shape[1], counts[-1], np.float32)
     order = np.random.default_rng(0).permutation(len(data.y_train))
     fitted, held = np.split(order, [len(order) * 5 // 6])
     sums = {q: Moments.zeros(np.zeros(counts[-1]), 10) for q in pools}
@@ -61,27 +58,37 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         rows = fitted[start : start + BLOCK_ROWS]
         for q, features in _pooled(draw, data.X_train[rows], pools):
             sums[q].add(features.copy(), _coded(data.y_train[rows]), None)
-    measured = []
     ridges = {}
     for q, features in _pooled(draw, data.X_train[held], pools):
         sums[q].close()
         ridges[q] = _choose(sums[q], counts, features, data.y_train[held])
         sums[q].add(features.copy(), _coded(data.y_train[held]), None)
         sums[q].close()
-    for q, features in _pooled(draw, data.X_test, pools):
-        moments = sums.pop(q)
-        equations = moments.normal_equations(fit_intercept=False)
-        errors = [0.0] * len(counts)
-        for ridge in set(ridges[q]):
-            served = [m for m, chosen in zip(counts, ridges[q], strict=True) if chosen == ridge]
-            found = _errors(equations, ridge, served, features, data.y_test)
-            for m, error in zip(served, found, strict=True):
-                errors[counts.index(m)] = error
-        # The paper's features are divided by √m, and its sums are not divided by n.
-        alphas = np.array(ridges[q]) * np.trace(equations.gram)
-        lambdas = alphas * moments.weight / np.array(counts)
-        measured.append({"q": q, "errors": errors, "lambdas": lambdas})
+    measured = [
+        {"q": q} | _tested(sums.pop(q), ridges[q], counts, features, data.y_test)
+        for q, features in _pooled(draw, data.X_test, pools)
+    ]
     return {"m": counts, "measured": measured}
+
+
+def _tested(
+    moments: Moments,
+    ridges: list[float],
+    counts: list[int],
+    features: np.ndarray,
+    labels: np.ndarray,
+) -> dict[str, Any]:
+    """Errors of every m with its own ridge, and the ridges in the units of the paper."""
+    equations = moments.normal_equations(fit_intercept=False)
+    errors: dict[int, float] = {}
+    for ridge in set(ridges):
+        served = [m for m, chosen in zip(counts, ridges, strict=True) if chosen == ridge]
+        found = _errors(equations, ridge, served, features, labels)
+        errors |= dict(zip(served, found, strict=True))
+    # The paper's features are divided by √m, and its sums are not divided by n.
+    alphas = np.array(ridges) * np.trace(equations.gram)
+    lambdas = alphas * moments.weight / np.array(counts)
+    return {"errors": [errors[m] for m in counts], "lambdas": lambdas}
 
 
 def _coded(labels: np.ndarray) -> np.ndarray:
@@ -133,27 +140,41 @@ def _errors(
 
 def report(results: Results) -> Report:
     counts = results.rows[0]["m"]
+    ours: Groups = {}
+    lambdas: Groups = {}
     found = [each for row in results.rows for each in row["measured"]]
-    pools = sorted({each["q"] for each in found})
-    ours, lambdas = (
-        {
-            (q, m): [each[key][place] for each in found if each["q"] == q]
-            for q in pools
-            for place, m in enumerate(counts)
-        }
-        for key in ("errors", "lambdas")
-    )
+    for each in sorted(found, key=lambda each: each["q"]):
+        for m, error, strength in zip(counts, each["errors"], each["lambdas"], strict=True):
+            ours.setdefault((each["q"], m), []).append(error)
+            lambdas.setdefault((each["q"], m), []).append(strength)
+    pools = sorted({q for q, _ in ours})
     paper = {(q, m): PAPER[q][COUNTS.index(m)] for q, m in ours}
     lines = [
         Line(f"q = {q}, m = {m:,}", ours[q, m], *paper[q, m], _lambda(lambdas[q, m]))
         for q, m in ours
     ]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for q in pools:
+            means = [np.mean(ours[q, m]) for m in counts]
+            (line,) = axes.plot(counts, means, marker="o", ms=3, label=f"q = {q}")
+            axes.plot(counts, [paper[q, m][0] for m in counts], "x", color=line.get_color())
+        axes.axhline(NEIGHBOURS, color="grey", lw=0.8, ls=":", label="nearest neighbours")
+        axes.set(xscale="log", yscale="log", xlabel="m", ylabel="test error, %")
+        axes.set_title("MNIST: ours (dots) and the paper's (crosses)")
+        axes.legend(fontsize=7)
+
+    seeds = ", ".join(f"{len(ours[q, counts[-1]])} of q = {q}" for q in pools)
+    table = Table("Test error on MNIST", lines, "%")
+    claims = _claims(ours, paper, counts, pools)
+    return Report([table], claims, draw, (5.5, 3.8), f"{_NOTES} Seeds: {seeds}.")
+
+
+def _claims(ours: Groups, paper: Any, counts: list[int], pools: list[int]) -> list[Claim]:
     most, others = counts[-1], [q for q in pools if q > 1]
-    claims = [
-        Claim(
-            f"the errors at m = {most:,}",
-            [_near(ours, paper, q, most) for q in others],
-        ),
+    return [
+        Claim(f"the errors at m = {most:,}", [_near(ours, paper, q, most) for q in others]),
         Claim("the errors at q = 4", [_near(ours, paper, 4, m) for m in counts]),
         Claim(
             "q = 1 is linear: about 15 % whatever m from 500 on",
@@ -178,22 +199,6 @@ def report(results: Results) -> Report:
         ),
     ]
 
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
-        for q in pools:
-            (line,) = axes.plot(
-                counts, [np.mean(ours[q, m]) for m in counts], marker="o", ms=3, label=f"q = {q}"
-            )
-            axes.plot(counts, [paper[q, m][0] for m in counts], "x", color=line.get_color())
-        axes.axhline(NEIGHBOURS, color="grey", lw=0.8, ls=":", label="nearest neighbours")
-        axes.set(xscale="log", yscale="log", xlabel="m", ylabel="test error, %")
-        axes.set_title("MNIST: ours (dots) and the paper's (crosses)")
-        axes.legend(fontsize=7)
-
-    seeds = ", ".join(f"{len(ours[q, most])} of q = {q}" for q in pools)
-    table = Table("Test error on MNIST", lines, "%")
-    return Report([table], claims, draw, (5.5, 3.8), f"{_NOTES} Seeds: {seeds}.")
-
 
 def _near(ours: Any, paper: Any, q: int, m: int) -> Near:
     """Within two deviations, a tenth of a per cent or a twentieth of the error."""
@@ -212,14 +217,3 @@ intercept, λ in the units of the paper's formula. A sixth of the training digit
 seeds, is held out to choose λ (of three strengths, from the least that float32 sums allow; m =
 10,000 takes the strength of m = 5000); then all 60,000 are fitted. A seed names 10,000 units of 16
 directions; smaller m and q are the first of them."""
-
-STUDY = Study(
-    name="maxout-table1",
-    source="Mroueh, Rennie & Goel 2015 (maxout), Table 1",
-    what="MNIST test error of ridge regression on random maxout features, by m and q",
-    minutes=40,
-    cells=cells,
-    run=run,
-    report=report,
-    needs=("mnist",),
-)

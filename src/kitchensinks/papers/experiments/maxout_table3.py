@@ -1,13 +1,11 @@
 """Maxout paper, Table 3: maxout units that share their projections, and Fourier features."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments import phones
 from kitchensinks.papers.experiments.claims import Below, Claim
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 # (units, shared projections), and the paper's pair that it stands for with its error.
 MAXOUT: dict[tuple[int, int | None], tuple[str, float]] = {
@@ -46,46 +44,42 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
 def report(results: Results) -> Report:
     tables, claims = [], []
-    for name in results.unique("data"):
+    for name, title in phones.NAMES.items():
         own = results.where(data=name)
-        pairs = [(r["m"], r["projections"]) for r in own.where(features="maxout", seed=0).rows]
-        errors = {
-            (m, p): own.values("error", features="maxout", m=m, projections=p) for m, p in pairs
-        }
+        if not own.rows:
+            continue
+        errors = own.where(features="maxout").by("m", "projections", of="error")
         fourier = own.values("error", features="Fourier")
         lines = [
-            Line(f"maxout, m = {m:,}, {_told(m, p)}", errors[m, p], note=_note(m, p))
-            for m, p in pairs
+            Line(f"maxout, m = {m:,}, {_told(m, p)}", values, note=_note(m, p))
+            for (m, p), values in errors.items()
         ]
         _, printed, value = FOURIER
         (count,) = own.unique("m", features="Fourier")
-        lines.append(
-            Line(f"Fourier, m = {count:,}", fourier, note=f"{printed}: {value} % on TIMIT")
-        )
-        tables.append(Table(f"Test error on {phones.NAMES[name]}", lines, "%"))
-        *shared, (most, _) = pairs
+        note = f"{printed}: {value} % on TIMIT"
+        lines.append(Line(f"Fourier, m = {count:,}", fourier, note=note))
+        tables.append(Table(f"Test error on {title}", lines, "%"))
+        *shared, (most, _) = errors
         many, few = max(shared), min(shared)
         thin = (many[0], few[1]) if (many[0], few[1]) in errors else few
-        called = phones.NAMES[name]
+        unshared = errors[most, None]
         claims += [
             Claim(
-                f"{called}: sharing projections loses little (less than {LITTLE:g} %)",
+                f"{title}: sharing projections loses little (less than {LITTLE:g} %)",
                 [
                     Below(errors[thin], _plus(errors[many]), f"m = {many[0]:,}, P = {thin[1]:,}"),
-                    Below(
-                        errors[many], _plus(errors[most, None]), f"P = {many[1]:,}, and unshared"
-                    ),
+                    Below(errors[many], _plus(unshared), f"P = {many[1]:,}, and unshared"),
                 ],
             ),
             Claim(
-                f"{called}: more units from the same projections lower the error",
+                f"{title}: more units from the same projections lower the error",
                 [Below(errors[thin], errors[few], f"m = {thin[0]:,} and {few[0]:,}")],
             ),
             Claim(
-                f"{called}: maxout features do about as well as Fourier features",
+                f"{title}: maxout features do about as well as Fourier features",
                 [
-                    Below(errors[most, None], _plus(fourier), "maxout"),
-                    Below(fourier, _plus(errors[most, None]), "Fourier"),
+                    Below(unshared, _plus(fourier), "maxout"),
+                    Below(fourier, _plus(unshared), "Fourier"),
                 ],
             ),
         ]
@@ -124,14 +118,3 @@ def _note(m: int, projections: int | None) -> str:
 _NOTES = """q = 4; the paper's sizes are 60 to 200 times ours, on two million frames of TIMIT, and
 its rates (in the last column) are phone error rates after decoding: compare the order of the lines.
 Settings as in Table 2. The paper's nets (22.7 and 19.7 %) are not run here."""
-
-STUDY = Study(
-    name="maxout-table3",
-    source="Mroueh, Rennie & Goel 2015 (maxout), Table 3",
-    what="Maxout units that share projections, and Fourier features, on speech frames",
-    minutes=3,
-    cells=cells,
-    run=run,
-    report=report,
-    needs=("phoneme", "isolet"),
-)

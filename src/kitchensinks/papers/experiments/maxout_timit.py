@@ -1,16 +1,11 @@
-"""Maxout paper, Tables 2 and 3, on frames made from your own licensed copy of TIMIT."""
+"""Maxout paper, Tables 2 and 3, on frames of your own licensed copy of TIMIT."""
 
-from __future__ import annotations
-
-import itertools
 from typing import Any
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments import phones
-from kitchensinks.papers.experiments.claims import Below, Claim
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
-POOLS = [2, 4, 8, 16]
 # Phone error rates in per cent and their deviations, by m, of q = 2, 4, 8 and 16.
 PAPER = {
     1250: [(24.7, 0.2), (24.4, 0.2), (25.6, 0.2), (26.0, 0.2)],
@@ -28,7 +23,7 @@ def cells(quick: bool) -> list[Cell]:
     counts, shared, seeds = list(PAPER), list(SHARED), 5
     if quick:
         counts, shared, seeds = [20, 40], [(40, 20)], 1
-    own: list[Cell] = [{"m": m, "q": q, "projections": None} for m in counts for q in POOLS]
+    own: list[Cell] = [{"m": m, "q": q, "projections": None} for m in counts for q in phones.POOLS]
     own += [{"m": m, "q": 4, "projections": p} for m, p in shared]
     raw = {"m": None, "q": None, "projections": None, "seed": 0}
     return [raw, *({**each, "seed": seed} for seed in range(seeds) for each in own)]
@@ -44,52 +39,19 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
 def report(results: Results) -> Report:
     plain = results.where(projections=None)
-    counts = [m for m in plain.unique("m") if m is not None]
-    errors = {(m, q): plain.values("error", m=m, q=q) for m in counts for q in POOLS}
-    raw, most = plain.values("error", q=None), counts[-1]
-    lines = []
+    errors, lines = plain.by("m", "q", of="error"), []
+    raw = errors.pop((None, None))
     for (m, q), values in errors.items():
-        printed = PAPER[m][POOLS.index(q)] if m in PAPER else ()
+        printed = PAPER[m][phones.POOLS.index(q)] if m in PAPER else ()
         lines.append(Line(f"m = {m:,}, q = {q}", values, *printed))
-    pairs = {(r["m"], r["projections"]) for r in results.rows if r["projections"] is not None}
-    for m, projections in sorted(pairs):
-        values = results.values("error", m=m, projections=projections)
+    shared = Results(row for row in results.rows if row["projections"] is not None)
+    for (m, projections), values in sorted(shared.by("m", "projections", of="error").items()):
         label = f"m = {m:,}, q = 4, {projections:,} shared projections"
         lines.append(Line(label, values, SHARED.get((m, projections))))
     lines.append(Line("the inputs themselves", raw, *RAW))
-    claims = [
-        Claim(
-            f"q = 4 is best at m = {most:,}",
-            [Below(errors[most, 4], errors[most, q], f"q = 4 and {q}") for q in POOLS if q != 4],
-        ),
-        Claim(
-            "the error falls with m",
-            [
-                Below(errors[more, q], errors[less, q], f"q = {q}, m = {more:,}")
-                for q in POOLS
-                for less, more in itertools.pairwise(counts)
-            ],
-        ),
-        Claim(
-            "far below logistic regression on the inputs",
-            [Below(errors[most, 4], [0.8 * raw[0]], "q = 4, against four fifths of it")],
-        ),
-    ]
-    return Report([Table("Frame error", lines, "%")], claims, notes=_NOTES)
+    return Report([Table("Frame error", lines, "%")], phones.claims(errors, raw), notes=_NOTES)
 
 
 _NOTES = """The paper's rates are of phones, after Viterbi decoding to 39 of them; ours are of
 frames, so compare orders and not numbers. Averaged stochastic gradients, as there; inputs
 standardised."""
-
-STUDY = Study(
-    name="maxout-timit",
-    source="Mroueh, Rennie & Goel 2015 (maxout), Tables 2 and 3",
-    what="Frame errors on your own TIMIT frames of logistic regression on maxout features",
-    minutes=3000,
-    cells=cells,
-    run=run,
-    report=report,
-    needs=("timit",),
-    licensed=True,
-)

@@ -4,15 +4,11 @@ The nets are scikit-learn's: small and dense as they are, another library would 
 dependency for the same answer.
 """
 
-from __future__ import annotations
-
 import math
-import warnings
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 import kitchensinks as ks
@@ -66,10 +62,3 @@ def separation(n_rows: int, n_test: int, seed: int) -> dict[str, Any]:
         "regression": (smooth.astype(np.float32), smooth_test),
         "classification": (labels, labels_test),
     }
-
-
-def fit(model: Any, rows: np.ndarray, targets: np.ndarray) -> Any:
-    """The nets run for their epochs and warn that they could go on."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(rows, targets)

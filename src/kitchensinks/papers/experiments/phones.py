@@ -1,20 +1,20 @@
-"""What the maxout paper's studies of speech frames share (section 5.2.2)."""
+"""Data, models and claims common to the studies of speech frames (maxout paper, 5.2.2)."""
 
-from __future__ import annotations
-
-import warnings
+import itertools
 from functools import cache
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
 from kitchensinks.papers.datasets import Dataset
-from kitchensinks.papers.experiments.data import load, part, percent_wrong
+from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.data import fit_quietly, load, part, percent_wrong
+from kitchensinks.papers.experiments.study import Groups
 
+POOLS = [2, 4, 8, 16]
 NAMES = {"phoneme": "phonemes of TIMIT", "isolet": "ISOLET"}
 SEEDS = {"phoneme": 5, "isolet": 1}
 
@@ -42,9 +42,7 @@ def error(name: str, basis: Any, count: int, seed: int, quick: bool) -> float:
         model = _classifier(basis, count, 1e-6, seed, solver="stochastic")
     else:
         model = _classifier(basis, count, strength(name, quick), seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(data.X_train, data.y_train)
+    fit_quietly(model, data.X_train, data.y_train)
     return percent_wrong(model.predict(data.X_test), data.y_test)
 
 
@@ -61,8 +59,31 @@ def _classifier(basis: Any, count: int, alpha: float | str, seed: int, **setting
         count,
         loss="logistic",
         alpha=alpha,
-        dtype="float32",
-        tol=1e-2,
+        solver=ks.Solver(tol=1e-2, dtype="float32"),
         random_state=seed,
         **settings,
     )
+
+
+def claims(errors: Groups, raw: list[float], prefix: str = "") -> list[Claim]:
+    """What Table 2 claims of the errors by (m, q) and of the error on the inputs themselves."""
+    counts = sorted({m for m, _ in errors})
+    most = counts[-1]
+    return [
+        Claim(
+            f"{prefix}q = 4 is best at m = {most:,}",
+            [Below(errors[most, 4], errors[most, q], f"q = 4 and {q}") for q in POOLS if q != 4],
+        ),
+        Claim(
+            f"{prefix}the error falls with m",
+            [
+                Below(errors[more, q], errors[less, q], f"q = {q}, m = {more:,}")
+                for q in POOLS
+                for less, more in itertools.pairwise(counts)
+            ],
+        ),
+        Claim(
+            f"{prefix}far below logistic regression on the inputs",
+            [Below(errors[most, 4], [0.8 * raw[0]], "q = 4, against four fifths of it")],
+        ),
+    ]

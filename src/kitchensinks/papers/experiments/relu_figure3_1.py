@@ -1,14 +1,12 @@
 """Thesis, Figure 3.1: the four synthetic sets in the plane."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from kitchensinks.papers.experiments import bandwidths
 from kitchensinks.papers.experiments.claims import Claim, Near
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 
 def cells(quick: bool) -> list[Cell]:
@@ -41,14 +39,3 @@ def report(results: Results) -> Report:
     )
     table = Table("Share of the positive class", lines, digits=3)
     return Report([table], [claim], draw, (11.0, 2.8), notes)
-
-
-STUDY = Study(
-    name="relu-figure3.1",
-    source="Sun 2019 (thesis), Figure 3.1",
-    what="The synthetic sets sine, strips, square and checkboard",
-    minutes=0.1,
-    cells=cells,
-    run=run,
-    report=report,
-)

@@ -1,15 +1,15 @@
 """Thesis, Figure 3.2: how much the accuracy of Fourier and ReLU features depends on bandwidth."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+import kitchensinks as ks
 from kitchensinks.papers.experiments import bandwidths
 from kitchensinks.papers.experiments.claims import Below, Claim
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.data import fit_quietly
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 FACTORS = [4.0**power for power in range(-4, 5)]
 ROWS, COUNT, FOLDS = 1000, 200, 5
@@ -33,8 +33,10 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     found = []
     cut = StratifiedKFold(folds, shuffle=True, random_state=0)
     for fitted, held in cut.split(data.X_train, data.y_train):
-        model = bandwidths.classifier(name, basis, gamma, count, 0, tol=1e-2, max_iter=most)
-        bandwidths.fit(model, data.X_train[fitted], data.y_train[fitted])
+        model = bandwidths.classifier(
+            name, basis, gamma, count, 0, ks.Solver(tol=1e-2, max_iter=most)
+        )
+        fit_quietly(model, data.X_train[fitted], data.y_train[fitted])
         found.append(model.score(data.X_train[held], data.y_train[held]))
     return {"gamma": gamma, "accuracies": found}
 
@@ -42,12 +44,8 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 def report(results: Results) -> Report:
     sets, factors = results.unique("data"), results.unique("factor")
     curves = {
-        (name, basis): [
-            np.mean(results.values("accuracies", data=name, features=basis, factor=factor))
-            for factor in factors
-        ]
-        for name in sets
-        for basis in bandwidths.BASES
+        pair: np.mean(values, axis=1).tolist()
+        for pair, values in results.by("data", "features", of="accuracies").items()
     }
     loss = {key: [max(curve) - value for value in curve] for key, curve in curves.items()}
     tables = [
@@ -74,13 +72,8 @@ def report(results: Results) -> Report:
         Claim(
             "Fourier features are more sensitive to the bandwidth than ReLU features",
             [
-                Below([max(loss[name, "ReLU"])], [max(loss[name, "Fourier"])], f"{name}: at worst")
-                for name in sets
-            ]
-            + [
-                Below(
-                    [np.mean(loss[name, "ReLU"])], [np.mean(loss[name, "Fourier"])], f"{name}: mean"
-                )
+                Below([over(loss[name, "ReLU"])], [over(loss[name, "Fourier"])], f"{name}: {told}")
+                for over, told in ((max, "at worst"), (np.mean, "mean"))
                 for name in sets
             ],
             "On adult the two lose about as much on average; at worst Fourier features lose more "
@@ -104,14 +97,3 @@ _NOTES = """1000 rows and 200 features of each set (the thesis: all rows and 200
 the ball of Table 3.1, the convex problem solved, so there is no learning rate to screen. The
 bandwidth runs over powers of four around the median rule: γ of exp(−γ‖x − z‖²) for Fourier
 features, γ of ω·(x, 1/γ) for ReLU features."""
-
-STUDY = Study(
-    name="relu-figure3.2",
-    source="Sun 2019 (thesis), Figure 3.2",
-    what="Cross-validated accuracy of Fourier and ReLU features against their bandwidth",
-    minutes=3,
-    cells=cells,
-    run=run,
-    report=report,
-    needs=("adult-onehot", "mnist", "covtype"),
-)

@@ -1,7 +1,6 @@
-"""What the thesis's studies of random Fourier support vector machines share (section 2.5)."""
+"""Data and models common to the studies of random Fourier SVMs (thesis, section 2.5)."""
 
-from __future__ import annotations
-
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +9,9 @@ from scipy.spatial.distance import pdist
 from sklearn.svm import SVC
 
 import kitchensinks as ks
+from kitchensinks.papers import datasets
 from kitchensinks.papers.experiments.data import load, part
+from kitchensinks.papers.experiments.study import Results
 
 NOISE = 0.1
 # λ of the thesis's ½λ‖f‖²; its −7 ≤ log λ ≤ 1 is taken to base ten.
@@ -25,7 +26,7 @@ def training(data: str, m: int, run: int) -> Rows:
     if data == "mnist":
         digits = part(load("mnist"), m, 1, seed=run)
         return digits.X_train, digits.y_train
-    return ks.datasets.make_annulus(m, noise=NOISE, n_inputs=_inputs(data), random_state=run)
+    return datasets.make_annulus(m, noise=NOISE, n_inputs=_inputs(data), random_state=run)
 
 
 @lru_cache(maxsize=2)
@@ -34,7 +35,7 @@ def testing(data: str, n_rows: int) -> Rows:
     if data == "mnist":
         digits = load("mnist")
         return digits.X_test[:n_rows], digits.y_test[:n_rows]
-    return ks.datasets.make_annulus(n_rows, noise=0.0, n_inputs=_inputs(data), random_state=10_000)
+    return datasets.make_annulus(n_rows, noise=0.0, n_inputs=_inputs(data), random_state=10_000)
 
 
 def _inputs(data: str) -> int:
@@ -74,7 +75,7 @@ def excess_risk(accuracy: Any) -> Any:
 
 def log_squared(m: int, factor: float) -> int:
     """N = O(ln² m) features."""
-    return max(1, round(factor * np.log(m) ** 2))
+    return max(1, round(factor * math.log(m) ** 2))
 
 
 def scores(
@@ -87,3 +88,19 @@ def scores(
         float(machine(rows, count, method, lam, run).fit(rows, labels).score(others, truth))
         for lam in lambdas
     ]
+
+
+def best(results: Results, key: str, choose: Any, **entries: Any) -> tuple[float, np.ndarray]:
+    """The λ of the best mean over runs, by np.argmin or np.argmax, and each run's value there."""
+    own = results.where(**entries)
+    values = np.array(own.values(key))
+    place = int(choose(values.mean(axis=0)))
+    return own.rows[0]["lambdas"][place], values[:, place]
+
+
+def draw_runs(axes: Any, sizes: list[int], runs: dict[str, list[np.ndarray]], label: str) -> None:
+    """Mean and deviation of the runs at each size, a line for each method."""
+    for method, values in runs.items():
+        means, deviations = [v.mean() for v in values], [v.std() for v in values]
+        axes.errorbar(sizes, means, deviations, lw=1, capsize=2, label=method)
+    axes.set(xscale="log", xlabel="m", ylabel=label)

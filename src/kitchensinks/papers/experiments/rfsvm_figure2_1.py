@@ -1,7 +1,5 @@
 """Thesis, Figure 2.1: accuracy of random Fourier and kernel support vector machines against λ."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 
@@ -9,7 +7,7 @@ import numpy as np
 
 from kitchensinks.papers.experiments import rfsvm
 from kitchensinks.papers.experiments.claims import Below, Claim
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 COUNTS = [1, 3, 5, 10, 20]
 ROWS, RUNS = 1000, 10
@@ -42,21 +40,15 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 def report(results: Results) -> Report:
     counts = [n for n in results.unique("N") if n is not None]
     lambdas = results.rows[0]["lambdas"]
-    curves = {
-        (n, method): np.array(results.values("accuracies", N=n, method=method))
-        for n, method in [*((n, m) for n in counts for m in rfsvm.METHODS), (None, "ksvm")]
-    }
+    keys = [*((n, method) for n in counts for method in rfsvm.METHODS), (None, "ksvm")]
     # Each at the λ that is best on average, as a reader of the figure compares them.
-    best = {key: curve[:, curve.mean(axis=0).argmax()] for key, curve in curves.items()}
+    best, lines = {}, []
+    for n, method in keys:
+        lam, values = rfsvm.best(results, "accuracies", np.argmax, N=n, method=method)
+        label = "kernel SVM" if n is None else f"N = {n}, {method}"
+        lines.append(Line(label, values, note=f"λ = {lam:g}"))
+        best[n, method] = values
     kernel, most = best[None, "ksvm"], counts[-1]
-    lines = [
-        Line(
-            "kernel SVM" if n is None else f"N = {n}, {method}",
-            values,
-            note=f"λ = {lambdas[curves[n, method].mean(axis=0).argmax()]:g}",
-        )
-        for (n, method), values in best.items()
-    ]
     claims = [
         Claim(
             "random features do slightly worse than the kernel machine",
@@ -81,25 +73,20 @@ def report(results: Results) -> Report:
     ]
 
     def draw(figure: Any) -> None:
+        curves = results.by("N", "method", of="accuracies")
         axes = figure.subplots(1, len(counts), sharey=True)
         for axis, n in zip(axes, counts, strict=True):
-            for key, label in (
-                ((None, "ksvm"), "ksvm"),
-                ((n, "unif"), "unif"),
-                ((n, "opt"), "opt"),
-            ):
-                curve = curves[key]
+            for key in ((None, "ksvm"), (n, "unif"), (n, "opt")):
+                curve = np.array(curves[key])
                 deviation = curve.std(axis=0, ddof=1) if len(curve) > 1 else None
-                axis.errorbar(
-                    np.log10(lambdas), curve.mean(axis=0), deviation, lw=1, capsize=2, label=label
-                )
+                style = {"lw": 1, "capsize": 2, "label": key[1]}
+                axis.errorbar(np.log10(lambdas), curve.mean(axis=0), deviation, **style)
             axis.set(title=f"N = {n}", xlabel="log λ")
         axes[0].set_ylabel("accuracy")
         axes[0].legend(fontsize=7)
 
-    return Report(
-        [Table("Accuracy at the best λ", lines, digits=4)], claims, draw, (11, 2.8), _NOTES
-    )
+    table = Table("Accuracy at the best λ", lines, digits=4)
+    return Report([table], claims, draw, (11, 2.8), _NOTES)
 
 
 _NOTES = """1000 training rows of the annulus, new ones in every run, and 100,000 test rows; the
@@ -108,13 +95,3 @@ which a tenth is flipped (0.9 is the Bayes classifier), computed from the labels
 flipped: the mean is the same, and the noise of the test labels is gone. The thesis does not say how
 it chooses the μ of its Algorithm 1: ours is the one at which the effective dimension is the number
 of columns."""
-
-STUDY = Study(
-    name="rfsvm-figure2.1",
-    source="Sun 2019 (thesis), Figure 2.1",
-    what="Accuracy of random Fourier and kernel support vector machines on the annulus, against λ",
-    minutes=5,
-    cells=cells,
-    run=run,
-    report=report,
-)

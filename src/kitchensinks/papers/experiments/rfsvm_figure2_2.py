@@ -1,14 +1,12 @@
 """Thesis, Figure 2.2: training rows of the annulus, and the circle that is a Bayes boundary."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Claim, Near
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 
 def cells(quick: bool) -> list[Cell]:
@@ -42,14 +40,3 @@ def report(results: Results) -> Report:
         "The Bayes classifier", [Line("accuracy of the unit circle", accuracy, 0.9)], "", 4
     )
     return Report([table], [claim], draw, (3.6, 3.6))
-
-
-STUDY = Study(
-    name="rfsvm-figure2.2",
-    source="Sun 2019 (thesis), Figure 2.2",
-    what="Training rows of the annulus: label −1 inside, +1 outside, a tenth of them flipped",
-    minutes=0.1,
-    cells=cells,
-    run=run,
-    report=report,
-)

@@ -5,8 +5,6 @@ weights are those of least squares without ridge or intercept; where many fit eq
 that coincide on the rows), those of the least 2-norm.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ import numpy as np
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Below, Claim, Near, Ratio
 from kitchensinks.papers.experiments.data import load, part
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 _COUNTS = (100, 300, 1000, 3000, 10_000)
 _SETS = {"a9a": "adult, 123 binary columns", "adult-onehot": "adult, 6 numeric and 102 binary"}
@@ -38,13 +36,9 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
 
 def report(results: Results) -> Report:
-    norms = {
-        name: {
-            count: np.concatenate(results.values("sup_norms", data=name, K=count))
-            for count in results.unique("K", data=name)
-        }
-        for name in _SETS
-    }
+    norms: dict[str, dict[int, np.ndarray]] = {name: {} for name in _SETS}
+    for (name, count), values in results.by("data", "K", of="sup_norms").items():
+        norms[name][count] = np.concatenate(values)
     tables = [
         Table(
             f"Largest weight on {_SETS[name]}",
@@ -112,15 +106,3 @@ def _slope(norms: dict[int, np.ndarray]) -> float:
     """Of log mean ‖α‖_∞ against log K, by least squares."""
     means = [values.mean() for values in norms.values()]
     return float(np.polyfit(np.log(list(norms)), np.log(means), 1)[0])
-
-
-STUDY = Study(
-    name="rks-figure2",
-    source="Rahimi & Recht 2008 (kitchen sinks), Figure 2",
-    what="The largest weight over 500 runs against K on adult, without ridge or constraint",
-    minutes=2,
-    cells=cells,
-    run=run,
-    report=report,
-    needs=("a9a", "adult-onehot"),
-)

@@ -4,25 +4,23 @@ And against fitting the nonlinearities too: problem (2) for sigmoids, by nonline
 gradients over directions, offsets and weights together.
 """
 
-from __future__ import annotations
-
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments import curves
-from kitchensinks.papers.experiments.claims import Below, Claim, Near, Ratio
-from kitchensinks.papers.experiments.data import load, part
-from kitchensinks.papers.experiments.study import Cell, Report, Results, Study
+from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.data import standardised
+from kitchensinks.papers.experiments.study import Cell, Report, Results
 
 _SETS = {
     "adult-onehot": "adult, one-hot",
     "uci_har": "activity (UCI HAR)",
     "kddcup99": "KDD Cup 99",
 }
-_OPTIONS: dict[str, dict[str, Any]] = {"uci_har": {"walking": True, "n_irrelevant": 200}}
 _BASES = {"fourier": ks.Fourier(), "sigmoid": ks.Sigmoid()}
 _METHODS = {
     "fourier": "random Fourier",
@@ -38,24 +36,15 @@ _COUNTS = {
 }
 _QUICK = {"fourier": (25, 100), "sigmoid": (25, 100), "conjugate": (2, 5), "adaboost": (5,)}
 _STEPS = 40
-# Test errors that differ by no more are called equal, in percent of the test rows.
-_EQUAL = 0.5
 
 
 def cells(quick: bool) -> list[Cell]:
-    return [
-        {"data": data, "method": method, "K": count, "seed": seed}
-        for data in _SETS
-        for method in _METHODS
-        for count in (_QUICK if quick else _COUNTS)[method]
-        for seed in range(2 if method in _BASES and not quick else 1)
-    ]
+    seeds = {} if quick else dict.fromkeys(_BASES, 2)
+    return curves.grid(_SETS, _QUICK if quick else _COUNTS, seeds)
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    data = load(cell["data"], **_OPTIONS.get(cell["data"], {}))
-    data = part(data, 500 if quick else None, 500 if quick else None)
-    count, seed = cell["K"], cell["seed"]
+    data, count, seed = curves.rows_of(cell["data"], quick), cell["K"], cell["seed"]
     if cell["method"] == "adaboost":
         return curves.fit_and_test(curves.adaboost(count), data)
     if cell["method"] == "conjugate":
@@ -73,10 +62,8 @@ class SigmoidsByDescent:
     def __init__(self, count: int, seed: int, steps: int) -> None:
         self.count, self.seed, self.steps = count, seed, steps
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> SigmoidsByDescent:
-        X = X.astype(np.float64)
-        self.mean, self.deviation = X.mean(axis=0), X.std(axis=0)
-        self.deviation[self.deviation == 0] = 1
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
+        self.like = X.astype(np.float64)
         rows, labels = self._rows(X), y.astype(float)
         rng = np.random.default_rng(self.seed)
         inner = rng.normal(size=(rows.shape[1], self.count)) / np.sqrt(rows.shape[1])
@@ -93,7 +80,7 @@ class SigmoidsByDescent:
 
     def _rows(self, X: np.ndarray) -> np.ndarray:
         """Standardised, with a column of ones for the offsets."""
-        return np.column_stack([(X - self.mean) / self.deviation, np.ones(len(X))])
+        return np.column_stack([standardised(X, self.like), np.ones(len(X))])
 
     def _split(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return parameters[: -self.count].reshape(-1, self.count), parameters[-self.count :]
@@ -113,29 +100,20 @@ class SigmoidsByDescent:
 def report(results: Results) -> Report:
     accurate, faster, descent, quicker, wider = [], [], [], [], []
     for data, title in _SETS.items():
-        (boosted,) = curves.best_error(results, data, "adaboost")
-        (trained,) = curves.best_error(results, data, "conjugate")
         for basis in _BASES:
-            ours, label = curves.best_error(results, data, basis), f"{title}, {basis}"
-            accurate.append(Near(ours, boosted, _EQUAL, "lower", label=label, against="AdaBoost"))
-            theirs, mine = (
-                curves.seconds_to_reach(results, data, method, boosted + _EQUAL)
-                for method in ("adaboost", basis)
-            )
-            faster.append(Ratio([theirs], [mine], 10, label=f"{label}, seconds of AdaBoost / ours"))
-        ours = curves.best_error(results, data, "sigmoid")
-        descent.append(Near(ours, trained, _EQUAL, "lower", label=title, against="fitted"))
-        theirs, mine = (
-            curves.seconds_to_reach(results, data, method, trained + _EQUAL)
-            for method in ("conjugate", "sigmoid")
-        )
-        quicker.append(Ratio([theirs], [mine], 2, label=f"{title}, seconds of fitting / ours"))
+            label = f"{title}, {basis}"
+            accurate.append(curves.as_accurate(results, data, label, basis))
+            label += ", seconds of AdaBoost / ours"
+            faster.append(curves.faster(results, data, label, basis))
+        pair = ("sigmoid", "conjugate")
+        descent.append(curves.as_accurate(results, data, title, *pair, "fitted"))
+        label = f"{title}, seconds of fitting / ours"
+        quicker.append(curves.faster(results, data, label, *pair, least=2))
         few, many = (_best_count(results, data, method) for method in ("conjugate", "sigmoid"))
         wider.append(Below([few], [many], f"{title}, K at the best error"))
     claims = [
         Claim(
-            "Fourier and sigmoid features are as accurate as AdaBoost (within 0.5 points)",
-            accurate,
+            "Fourier and sigmoid features are as accurate as AdaBoost (within 0.5 points)", accurate
         ),
         Claim(
             "and one to three orders of magnitude faster (to reach AdaBoost's best error + 0.5)",
@@ -146,10 +124,7 @@ def report(results: Results) -> Report:
         Claim("with many more nonlinearities", wider),
         Claim("in much less time (half or less, to reach the fitted error + 0.5 points)", quicker),
     ]
-
-    def draw(figure: Any) -> None:
-        curves.draw(figure, results, _SETS, _METHODS)
-
+    draw = partial(curves.draw, results=results, sets=_SETS, labels=_METHODS)
     tables = [curves.table(results, data, title, _METHODS) for data, title in _SETS.items()]
     notes = (
         "The paper prints no numbers here. Bandwidths by the median heuristic, no ridge, no "
@@ -161,15 +136,3 @@ def report(results: Results) -> Report:
 def _best_count(results: Results, data: str, method: str) -> int:
     place = int(np.argmin(curves.curve(results, "error", data, method)))
     return curves.counts(results, data, method)[place]
-
-
-STUDY = Study(
-    name="rks-sigmoid-fourier",
-    source="Rahimi & Recht 2008 (kitchen sinks), section 4",
-    what="Fourier and sigmoid features against AdaBoost and against fitted nonlinearities",
-    minutes=3,
-    cells=cells,
-    run=run,
-    report=report,
-    needs=tuple(_SETS),
-)

@@ -13,6 +13,8 @@ from kitchensinks.papers.experiments.claims import Claim, Values, spread
 
 # One run of the grid, such as {"data": "adult", "K": 100, "seed": 0}: what JSON can hold.
 Cell = dict[str, Any]
+# Values by an entry of their cells, or by a tuple of entries.
+Groups = dict[Any, list[Any]]
 
 
 class Results:
@@ -21,6 +23,8 @@ class Results:
     >>> results = Results([{"K": 10, "seed": 0, "error": 0.3}, {"K": 10, "seed": 1, "error": 0.2}])
     >>> results.values("error", K=10), results.unique("K"), results.mean("error", seed=1)
     ([0.3, 0.2], [10], 0.2)
+    >>> results.by("K", of="error")
+    {10: [0.3, 0.2]}
     """
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
@@ -39,13 +43,24 @@ class Results:
         return float(np.mean(self.values(key, **entries)))
 
     def unique(self, key: str, **entries: Any) -> list[Any]:
-        """The different values, in the order of the cells."""
+        """The distinct values, in the order of the cells."""
         return list(dict.fromkeys(self.values(key, **entries)))
+
+    def by(self, *entries: str, of: str) -> Groups:
+        """The values of `of` for each combination of entries, in the order of the cells.
+
+        Keys are tuples, or plain values where one entry is named.
+        """
+        groups: Groups = {}
+        for row in self.rows:
+            key = tuple(row[entry] for entry in entries)
+            groups.setdefault(key if len(key) > 1 else key[0], []).append(row[of])
+        return groups
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table: the paper's printed value beside ours (one value a seed)."""
+    """A row of a table: the paper's printed value beside ours (one value per seed)."""
 
     label: str
     ours: Values
@@ -80,10 +95,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Report:
-    """What the results say.
+    """The conclusions from the results.
 
-    `draw` draws the figure with the paper's axes into a matplotlib Figure of `size` inches; `notes`
-    say what was chosen where the paper gives no number, and what differs from its setting.
+    `draw` draws the figure with the paper's axes into a matplotlib Figure of `size` inches. `notes`
+    state the settings that the paper leaves open, and those that differ from the paper's.
     """
 
     tables: Sequence[Table]
@@ -95,13 +110,12 @@ class Report:
 
 @dataclass(frozen=True)
 class Study:
-    """One table or figure.
+    """One table or figure, with its line of the catalogue.
 
     `cells(quick)` lists the grid; `run(cell, quick)` measures one cell and returns plain numbers
     (or lists of them); `report(results)` is a pure function of the results, of quick ones too.
-    `needs` names the data sets; `minutes` is what the full run takes on one thread. Raise `version`
-    when a cell comes to mean something else: results of another version are not resumed. `licensed`
-    data have to be bought: --all goes without the study where they are missing.
+    Raise `version` when a cell comes to mean something else: results of another version are not
+    resumed. `licensed` data have to be bought: --all skips the study where they are missing.
     """
 
     name: str
@@ -112,15 +126,15 @@ class Study:
     run: Callable[[Cell, bool], dict[str, Any]]
     report: Callable[[Results], Report]
     needs: tuple[str, ...] = ()
-    version: int = 1
     licensed: bool = False
+    version: int = 1
 
 
 @dataclass
 class Stopwatch:
-    """Seconds of the processor and of the clock that a `with` block takes.
+    """Processor time and wall time of a `with` block, in seconds.
 
-    Rules go by the processor's, which other work on the machine leaves alone.
+    Claims are checked on processor time, which other work on the machine hardly changes.
     """
 
     processor: float = field(default=0.0, init=False)

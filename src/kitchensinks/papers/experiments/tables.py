@@ -1,7 +1,5 @@
 """Results as Markdown: the table of one study, and the page of all of them."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator
@@ -30,45 +28,52 @@ def markdown(facts: Facts) -> str:
     lines = [f"# {facts['name']}: {facts['source']}", "", f"{facts['what']}.", ""]
     if facts["quick"]:
         lines += ["A quick run on few rows: these are not the numbers of the study.", ""]
-    for table in facts["tables"]:
-        lines += [*_table(table), ""]
-    lines += ["What the paper claims:", "", *_claims(facts["claims"]), ""]
-    if facts["notes"]:
-        lines += [facts["notes"], ""]
-    return "\n".join([*lines, _measured_on(facts), ""])
+    claims = ["What the paper claims:", "", *_claims(facts["claims"]), ""]
+    return "\n".join([*lines, *_tables(facts), *claims, *_foot(facts)])
 
 
 def page(results: Path, docs: Path) -> str:
     """'Does it hold?': every full run in the folder `results`, as a page of the folder `docs`."""
-    studies = [
-        json.loads(path.read_text("utf-8")) for path in sorted(results.glob("*/results.json"))
-    ]
-    studies = [facts for facts in studies if facts["complete"] and not facts["quick"]]
-    verdicts = [claim["verdict"] for facts in studies for claim in facts["claims"]]
+    read = (json.loads(path.read_text("utf-8")) for path in sorted(results.glob("*/results.json")))
+    studies = [facts for facts in read if facts["complete"] and not facts["quick"]]
+    up = Path(os.path.relpath(results, docs)).as_posix()
+    lines = [_HEAD, *_overview(studies)]
+    for facts in studies:
+        name = facts["name"]
+        lines += [f"## {name}: {facts['source']}", "", f"{facts['what']}.", ""]
+        lines += [*_claims(facts["claims"]), ""]
+        if (results / name / "figure.svg").exists():
+            lines += [f"![{name}]({up}/{name}/figure.svg)", ""]
+        lines += [*_tables(facts), *_foot(facts)]
+    return "\n".join(lines)
+
+
+def _overview(studies: list[Facts]) -> Iterator[str]:
+    """How many claims hold, in all and by study, and which studies have no results."""
+    found = {facts["name"]: [claim["verdict"] for claim in facts["claims"]] for facts in studies}
+    verdicts = [verdict for own in found.values() for verdict in own]
     hold, in_part, fail = (verdicts.count(kind) for kind in (HOLDS, IN_PART, FAILS))
     counts = f"{hold} hold, {in_part} hold in part, {fail} do not hold"
-    lines = [_HEAD, f"Of {len(verdicts)} claims {counts}.", ""]
-    missing = sorted(set(names()) - {facts["name"] for facts in studies})
-    if missing:
-        lines += [f"Not run in full here, and so not on this page: {', '.join(missing)}.", ""]
-    lines += ["| | hold | in part | do not |", "|---|---|---|---|"]
-    for facts in studies:
-        found = [claim["verdict"] for claim in facts["claims"]]
-        own = " | ".join(str(found.count(kind) or "") for kind in (HOLDS, IN_PART, FAILS))
-        lines.append(f"| {facts['name']} | {own} |")
-    lines.append("")
-    up = Path(os.path.relpath(results, docs)).as_posix()
-    for facts in studies:
-        lines += [f"## {facts['name']}: {facts['source']}", "", f"{facts['what']}.", ""]
-        lines += [*_claims(facts["claims"]), ""]
-        if (results / facts["name"] / "figure.svg").exists():
-            lines += [f"![{facts['name']}]({up}/{facts['name']}/figure.svg)", ""]
-        for table in facts["tables"]:
-            lines += [*_table(table), ""]
-        if facts["notes"]:
-            lines += [facts["notes"], ""]
-        lines += [_measured_on(facts), ""]
-    return "\n".join(lines)
+    yield from (f"Of {len(verdicts)} claims {counts}.", "")
+    if missing := sorted(set(names()) - set(found)):
+        yield from (f"Not run in full here, and so not on this page: {', '.join(missing)}.", "")
+    yield from ("| | hold | in part | do not |", "|---|---|---|---|")
+    for name, own in found.items():
+        cells = " | ".join(str(own.count(kind) or "") for kind in (HOLDS, IN_PART, FAILS))
+        yield f"| {name} | {cells} |"
+    yield ""
+
+
+def _tables(facts: Facts) -> Iterator[str]:
+    for table in facts["tables"]:
+        yield from _table(table)
+        yield ""
+
+
+def _foot(facts: Facts) -> Iterator[str]:
+    if facts["notes"]:
+        yield from (facts["notes"], "")
+    yield from (_measured_on(facts), "")
 
 
 def _claims(claims: list[Facts]) -> Iterator[str]:

@@ -5,8 +5,6 @@ B the norm sup |α/p| is at most B². The sum is that of the proofs,
 f̂ = (1/K)Σ_k φ(x₀; θ_k)·φ(·; θ_k); beside it the best weights for the same draw, by least squares.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ import numpy as np
 import kitchensinks as ks
 from kitchensinks.papers import theory
 from kitchensinks.papers.experiments.claims import Below, Claim, Near
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Study, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 _GAMMA, _INPUTS, _DELTA = 0.5, 3, 0.05
 _BASES = {
@@ -23,6 +21,7 @@ _BASES = {
     "sigmoid": ks.Sigmoid("tanh", gamma=1.0),
 }
 _COUNTS = (16, 64, 256, 1024, 4096)
+_NORMS = {"mean_square": "L₂", "largest": "L_∞"}
 
 
 def cells(quick: bool) -> list[Cell]:
@@ -48,51 +47,34 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
 def report(results: Results) -> Report:
     counts = results.unique("K")
-    slopes, claims, lines = {}, [], []
+    slopes, lines = {}, []
     for basis in _BASES:
-        for key in ("mean_square", "largest"):
+        for key, name in _NORMS.items():
             means = [np.mean(results.values(key, basis=basis, K=count)) for count in counts]
             slopes[basis, key] = float(np.polyfit(np.log(counts), np.log(means), 1)[0])
-            name = {"mean_square": "L₂", "largest": "L_∞"}[key]
             lines.append(Line(f"{basis}, {name}", [slopes[basis, key]], -0.5))
-    for key, name in (("mean_square", "L₂"), ("largest", "L_∞")):
-        checks = [
-            Near([slopes[basis, key]], -0.5, 0.05, label=f"slope, {basis}") for basis in _BASES
-        ]
-        claims.append(Claim(f"the {name} error falls as 1/√K", checks))
-    claims.append(
+    grid = [(basis, count) for basis in _BASES for count in counts]
+
+    def seldom(basis: str, count: int, key: str, label: str) -> Near:
+        return Near([_above(results, basis, count, key)], _DELTA, 0.01, "lower", label=label)
+
+    claims = [
+        Claim(
+            f"the {name} error falls as 1/√K",
+            [Near([slopes[basis, key]], -0.5, 0.05, label=f"slope, {basis}") for basis in _BASES],
+        )
+        for key, name in _NORMS.items()
+    ]
+    claims += [
         Claim(
             "the L₂ error is below the bound of Theorem 3.1 with probability 0.95 (share above it)",
-            [
-                Near(
-                    [_above(results, basis, count, "mean_square")],
-                    _DELTA,
-                    0.01,
-                    "lower",
-                    label=f"{basis}, K = {count}",
-                )
-                for basis in _BASES
-                for count in counts
-            ],
-        )
-    )
-    claims.append(
+            [seldom(basis, k, "mean_square", f"{basis}, K = {k}") for basis, k in grid],
+        ),
         Claim(
             "the L_∞ error of cosines is below the bound of Example a, as corrected in the errata "
             "(share above)",
-            [
-                Near(
-                    [_above(results, "fourier", count, "largest")],
-                    _DELTA,
-                    0.01,
-                    "lower",
-                    label=f"K = {count}",
-                )
-                for count in counts
-            ],
-        )
-    )
-    claims.append(
+            [seldom("fourier", count, "largest", f"K = {count}") for count in counts],
+        ),
         Claim(
             "weights fitted to the same draw are no worse than those of the proofs",
             [
@@ -101,15 +83,14 @@ def report(results: Results) -> Report:
                     np.ravel(results.values("mean_square", basis=basis, K=count)),
                     f"{basis}, K = {count}",
                 )
-                for basis in _BASES
-                for count in counts
+                for basis, count in grid
             ],
-        )
-    )
+        ),
+    ]
 
     def draw(figure: Any) -> None:
         for axis, basis in zip(figure.subplots(1, 3, sharey=True), _BASES, strict=True):
-            for number, (key, name) in enumerate((("mean_square", "L₂"), ("largest", "L_∞"))):
+            for number, (key, name) in enumerate(_NORMS.items()):
                 errors = np.array([results.values(key, basis=basis, K=k)[0] for k in counts])
                 low, high = np.quantile(errors, [0.05, 0.95], axis=1)
                 axis.fill_between(counts, low, high, alpha=0.3, color=f"C{number}")
@@ -137,7 +118,7 @@ def _ball(count: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(count, _INPUTS))
     radii = rng.uniform(size=(count, 1)) ** (1 / _INPUTS)
-    return radii * rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(radii * rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def _bound(basis: str, count: int, key: str) -> float | None:
@@ -156,14 +137,3 @@ def _above(results: Results, basis: str, count: int, key: str) -> float:
     """The share of draws above the bound."""
     errors = np.ravel(results.values(key, basis=basis, K=count))
     return float(np.mean(errors > _bound(basis, count, key)))
-
-
-STUDY = Study(
-    name="theory-rates",
-    source="Random bases, Theorems 3.1 and 3.2; kitchen sinks, Lemma 1",
-    what="Approximation error of sums of K random functions, with the bounds above the data",
-    minutes=1,
-    cells=cells,
-    run=run,
-    report=report,
-)

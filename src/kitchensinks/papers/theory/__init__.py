@@ -1,154 +1,105 @@
-"""The papers' bounds as functions: what each guarantees, and how many features or rows it takes.
+"""The papers' bounds as functions: what each statement guarantees, and what it takes.
 
 One file for each paper, and three for the thesis; every function names its statement, maps the
 paper's symbols to its arguments, and corrects the printed constant where that is wrong. Arguments
-are given by name. A constant that a paper leaves unnamed is an argument too.
+are given by name. A constant that a paper leaves unnamed is an argument too. `solve` is the inverse
+of all of them: it finds the features, rows or units at which a bound has a given value.
 
 >>> from kitchensinks import theory
->>> theory.sinks_l2_features(weight_bound=1.0, error=0.1, delta=0.05)
+>>> theory.solve("n_features", theory.sinks_l2_error, value=0.1, weight_bound=1.0, delta=0.05)
 1189
 """
 
+from kitchensinks.papers.theory._shared import solve
 from kitchensinks.papers.theory.kitchen_sinks import (
-    ball_mean_draws,
     ball_mean_error,
-    sinks_approximation_features,
     sinks_approximation_risk,
     sinks_estimation_error,
-    sinks_estimation_rows,
     sinks_excess_risk,
-    sinks_excess_risk_features,
-    sinks_excess_risk_rows,
     sinks_l2_error,
-    sinks_l2_features,
 )
 from kitchensinks.papers.theory.maxout import (
     max_second_moment,
     maxout_approximation_risk,
     maxout_approximation_units,
     maxout_excess_risk,
-    maxout_excess_risk_rows,
-    maxout_excess_risk_units,
     maxout_l2_error,
-    maxout_l2_units,
     maxout_norm_bound,
     maxout_sup_bound,
-    maxout_sup_bound_explicit,
     maxout_sup_tail,
 )
 from kitchensinks.papers.theory.random_bases import (
     bases_cosine_error,
-    bases_cosine_features,
     bases_l2_error,
-    bases_l2_features,
     bases_uniform_error,
-    bases_uniform_features,
 )
 from kitchensinks.papers.theory.thesis_relu import (
-    ReLUNetworkBound,
     maurey_error,
-    maurey_units,
-    relu_features,
     relu_features_error,
     relu_network,
     relu_network_accuracy,
-    relu_norm_of_variation,
-    relu_rows,
     relu_rows_error,
     relu_variation,
     relu_variation_of_norm,
 )
 from kitchensinks.papers.theory.thesis_spectra import (
-    bounded_features_count,
     bounded_features_error,
     gaussian_eigenvalue,
     gaussian_freedom,
     leverage_error,
     leverage_features,
-    leverage_of_features,
     polynomial_freedom,
-    polynomial_mu,
     subexponential_freedom,
-    subexponential_mu,
     widom_eigenvalue,
 )
 from kitchensinks.papers.theory.thesis_svm import (
-    SvmPlan,
     plain_plan,
     polynomial_plan,
-    separated_bandwidth,
     separated_norm,
     separated_plan,
     separated_risk,
-    separated_risk_integral,
     subexponential_plan,
     svm_excess_risk,
-    svm_rows,
 )
 
 __all__ = [
-    "ReLUNetworkBound",
-    "SvmPlan",
-    "ball_mean_draws",
     "ball_mean_error",
     "bases_cosine_error",
-    "bases_cosine_features",
     "bases_l2_error",
-    "bases_l2_features",
     "bases_uniform_error",
-    "bases_uniform_features",
-    "bounded_features_count",
     "bounded_features_error",
     "gaussian_eigenvalue",
     "gaussian_freedom",
     "leverage_error",
     "leverage_features",
-    "leverage_of_features",
     "maurey_error",
-    "maurey_units",
     "max_second_moment",
     "maxout_approximation_risk",
     "maxout_approximation_units",
     "maxout_excess_risk",
-    "maxout_excess_risk_rows",
-    "maxout_excess_risk_units",
     "maxout_l2_error",
-    "maxout_l2_units",
     "maxout_norm_bound",
     "maxout_sup_bound",
-    "maxout_sup_bound_explicit",
     "maxout_sup_tail",
     "plain_plan",
     "polynomial_freedom",
-    "polynomial_mu",
     "polynomial_plan",
-    "relu_features",
     "relu_features_error",
     "relu_network",
     "relu_network_accuracy",
-    "relu_norm_of_variation",
-    "relu_rows",
     "relu_rows_error",
     "relu_variation",
     "relu_variation_of_norm",
-    "separated_bandwidth",
     "separated_norm",
     "separated_plan",
     "separated_risk",
-    "separated_risk_integral",
-    "sinks_approximation_features",
     "sinks_approximation_risk",
     "sinks_estimation_error",
-    "sinks_estimation_rows",
     "sinks_excess_risk",
-    "sinks_excess_risk_features",
-    "sinks_excess_risk_rows",
     "sinks_l2_error",
-    "sinks_l2_features",
+    "solve",
     "subexponential_freedom",
-    "subexponential_mu",
     "subexponential_plan",
     "svm_excess_risk",
-    "svm_rows",
     "widom_eigenvalue",
 ]

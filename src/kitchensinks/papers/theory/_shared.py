@@ -1,98 +1,160 @@
-"""Checks of the arguments, and one search that turns any falling bound into its inverse."""
+"""What the bounds share: checks of the arguments by their names, and `solve`, their inverse."""
 
+import functools
 import math
 import operator
 from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar, overload
+
+from scipy.optimize import brentq
+
+P = ParamSpec("P")
+R = TypeVar("R")
+# Takes the name of an argument and its value, and returns the value as a float or an int.
+Rule = Callable[[str, Any], Any]
 
 
-def positive(name: str, value: float, meaning: str) -> float:
-    """`value` as a float, or an error that says what it stands for."""
-    number = _number(name, value, "a positive finite number", meaning)
-    if not (math.isfinite(number) and number > 0):
-        raise ValueError(f"{name}={value!r}: need a positive finite number. It is {meaning}.")
-    return number
+def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator that puts every argument given by name to the rule of that name."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            values: Any = {
+                name: rules[name](name, value) if name in rules else value
+                for name, value in kwargs.items()
+            }
+            return function(*args, **values)
+
+        return call
+
+    return decorate
 
 
-def nonnegative(name: str, value: float, meaning: str) -> float:
-    """`value` as a float that may be zero, or an error that says what it stands for."""
-    number = _number(name, value, "a finite number of 0 or more", meaning)
-    if not (math.isfinite(number) and number >= 0):
-        raise ValueError(f"{name}={value!r}: need a finite number of 0 or more. It is {meaning}.")
-    return number
+def number(meaning: str, need: str, allowed: Callable[[float], bool]) -> Rule:
+    """The rule of a finite number that is `allowed`; its error says what the number stands for."""
+
+    def rule(name: str, value: Any) -> float:
+        try:
+            converted = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"{name}={value!r} is of type {type(value).__name__}: need {need}. It is {meaning}."
+            ) from None
+        if not (math.isfinite(converted) and allowed(converted)):
+            raise ValueError(f"{name}={value!r}: need {need}. It is {meaning}.")
+        return converted
+
+    return rule
 
 
-def above(name: str, value: float, limit: float, meaning: str) -> float:
-    """`value` as a float larger than `limit`, or an error that says what it stands for."""
-    number = _number(name, value, f"a finite number above {limit:g}", meaning)
-    if not (math.isfinite(number) and number > limit):
-        raise ValueError(
-            f"{name}={value!r}: need a finite number above {limit:g}. It is {meaning}."
-        )
-    return number
+def positive(meaning: str) -> Rule:
+    return number(meaning, "a positive finite number", lambda value: value > 0)
 
 
-def probability(name: str, value: float) -> float:
-    """`value` as a float strictly between 0 and 1."""
-    meaning = "a chance of failure: give one that you accept, such as 0.05"
-    number = _number(name, value, "a number strictly between 0 and 1", meaning)
-    if not 0 < number < 1:
-        raise ValueError(
-            f"{name}={value!r}: need a number strictly between 0 and 1. It is {meaning}."
-        )
-    return number
+def nonnegative(meaning: str) -> Rule:
+    return number(meaning, "a finite number of 0 or more", lambda value: value >= 0)
 
 
-def count(name: str, value: int, meaning: str) -> int:
-    """`value` as a whole number of 1 or more."""
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        raise TypeError(
-            f"{name}={value!r} is of type {type(value).__name__}: need a whole number of 1 or "
-            f"more. It is {meaning}."
-        ) from None
-    if isinstance(value, bool) or whole < 1:
-        raise ValueError(f"{name}={value!r}: need a whole number of 1 or more. It is {meaning}.")
-    return whole
+def above(limit: float, meaning: str) -> Rule:
+    return number(meaning, f"a finite number above {limit:g}", lambda value: value > limit)
 
 
-def smallest_count(bound: Callable[[int], float], error: float, *, start: int = 1) -> int:
-    """The smallest whole number n >= `start` with bound(n) <= error, for a bound that falls with n.
+CHANCE = number(
+    "a chance of failure: give one that you accept, such as 0.05",
+    "a number strictly between 0 and 1",
+    lambda value: 0 < value < 1,
+)
 
-    >>> smallest_count(lambda n: 3 / n, 0.5)
-    6
+
+def count(meaning: str) -> Rule:
+    """The rule of a whole number of 1 or more."""
+
+    def rule(name: str, value: Any) -> int:
+        need = f"need a whole number of 1 or more. It is {meaning}."
+        try:
+            whole = operator.index(value)
+        except TypeError:
+            kind = type(value).__name__
+            raise TypeError(f"{name}={value!r} is of type {kind}: {need}") from None
+        if isinstance(value, bool) or whole < 1:
+            raise ValueError(f"{name}={value!r}: {need}")
+        return whole
+
+    return rule
+
+
+@overload
+def solve(
+    unknown: str, bound: Callable[..., float], *, value: float, start: int = 1, **arguments: Any
+) -> int: ...
+@overload
+def solve(
+    unknown: str,
+    bound: Callable[..., float],
+    *,
+    value: float,
+    between: tuple[float, float],
+    **arguments: Any,
+) -> float: ...
+def solve(
+    unknown: str,
+    bound: Callable[..., float],
+    *,
+    value: float,
+    between: tuple[float, float] | None = None,
+    start: int = 1,
+    **arguments: Any,
+) -> float:
+    """The inverse of any bound: the argument `unknown` for which `bound` is `value`.
+
+    A count such as n_features or n_rows is the smallest whole number, from `start` on, at which the
+    bound is at most `value`. With `between` = (low, high), both positive, the argument is a real
+    number of that interval at which a monotone bound equals `value`. The other arguments of the
+    bound are passed by name.
+
+    >>> from kitchensinks import theory
+    >>> theory.solve("n_features", theory.sinks_l2_error, value=0.1, weight_bound=1.0, delta=0.05)
+    1189
+    >>> mu = theory.solve("mu", theory.polynomial_freedom, value=40.0, between=(1e-9, 0.9),
+    ...                   scale=1.0, exponent=2.0)
+    >>> round(mu, 6)
+    0.01
     """
-    high = start
-    while bound(high) > error:
+    value = positive("what the bound is to be")("value", value)
+
+    def at(place: float) -> float:
+        return bound(**arguments, **{unknown: place})
+
+    if between is not None:
+        return _root(at, value, between)
+    high: int = count("the first number that is tried")("start", start)
+    while (reached := at(high)) > value:
         high *= 2
         if high.bit_length() > 400:
+            others = ", ".join(f"{name}={held!r}" for name, held in arguments.items())
             raise ValueError(
-                f"error={error!r}: the bound is still {bound(high):.3g} at {high:.3g}. "
-                "Ask for a larger error, or lower what the bound cannot shrink."
+                f"value={value!r}: the bound is still {reached:.3g} at {unknown}={high:.3g}, and "
+                f"no count brings it lower. Ask for a larger value, or change {others or 'it'}."
             )
     low = max(high // 2, start - 1)
     while high - low > 1:
         middle = (low + high) // 2
-        if bound(middle) <= error:
+        if at(middle) <= value:
             high = middle
         else:
             low = middle
     return high
 
 
-def leaves_room(error: float, fixed: float, part: str, remedy: str) -> None:
-    """Raise when the part of a bound that the asked count cannot shrink is already `error`."""
-    if fixed >= error:
+def _root(bound: Callable[[float], float], value: float, between: tuple[float, float]) -> float:
+    """Where a monotone bound has the value, searched on a logarithmic axis."""
+    low, high = (positive("an end of the interval")("between", end) for end in between)
+    ends = bound(low), bound(high)
+    if not min(ends) <= value <= max(ends):
         raise ValueError(
-            f"error={error!r}: {part} alone is {fixed:.3g}, and no count brings the bound below "
-            f"it. {remedy}"
+            f"value={value!r}: the bound runs from {ends[0]:.3g} to {ends[1]:.3g} between {low:g} "
+            f"and {high:g}. Ask for a value in that range, or widen `between`."
         )
-
-
-def _number(name: str, value: float, need: str, meaning: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"{name}={value!r} is of type {type(value).__name__}: need {need}. It is {meaning}."
-        ) from None
+    place = brentq(lambda log: bound(math.exp(log)) - value, math.log(low), math.log(high))
+    return math.exp(float(place))

@@ -17,20 +17,21 @@ that the proofs construct are α_k = α(w_k)/(K·p(w_k)).
 
 import math
 
-from kitchensinks.papers.theory._shared import (
-    count,
-    leaves_room,
-    nonnegative,
-    positive,
-    probability,
-    smallest_count,
+from kitchensinks.papers.theory._shared import CHANCE, checked, count, number, positive
+
+_bound = checked(
+    weight_bound=positive("the paper's C, the bound on |α(w)|/p(w)"),
+    radius=positive("the radius of the ball, the paper's M"),
+    lipschitz=positive("the Lipschitz constant of the loss"),
+    loss_at_zero=number("the loss at margin zero, c(0)", "a finite number", lambda value: True),
+    n_draws=count("the number of vectors averaged, the paper's K"),
+    n_features=count("the number of drawn features, the paper's K"),
+    n_rows=count("the number of training rows, the paper's m"),
+    delta=CHANCE,
 )
 
-_C = "the paper's C, the bound on |α(w)|/p(w)"
-_L = "the Lipschitz constant of the loss"
-_ERROR = "the error that you accept"
 
-
+@_bound
 def ball_mean_error(*, radius: float, n_draws: int, delta: float) -> float:
     """How far the average of K independent vectors of a ball lies from its mean.
 
@@ -41,24 +42,10 @@ def ball_mean_error(*, radius: float, n_draws: int, delta: float) -> float:
     >>> round(ball_mean_error(radius=1.0, n_draws=100, delta=0.05), 4)
     0.3448
     """
-    radius = positive("radius", radius, "the radius of the ball, the paper's M")
-    n_draws = count("n_draws", n_draws, "the number of vectors averaged, the paper's K")
-    delta = probability("delta", delta)
     return radius / math.sqrt(n_draws) * (1 + math.sqrt(2 * math.log(1 / delta)))
 
 
-def ball_mean_draws(*, radius: float, error: float, delta: float) -> int:
-    """How many vectors to average for this error: the inverse of `ball_mean_error`.
-
-    >>> ball_mean_draws(radius=1.0, error=0.1, delta=0.05)
-    1189
-    """
-    error = positive("error", error, _ERROR)
-    return smallest_count(
-        lambda n_draws: ball_mean_error(radius=radius, n_draws=n_draws, delta=delta), error
-    )
-
-
+@_bound
 def sinks_l2_error(*, weight_bound: float, n_features: int, delta: float) -> float:
     """Distance from a target of F_p to the constructed sum of K features.
 
@@ -70,26 +57,10 @@ def sinks_l2_error(*, weight_bound: float, n_features: int, delta: float) -> flo
     >>> round(sinks_l2_error(weight_bound=2.0, n_features=1000, delta=0.05), 4)
     0.2181
     """
-    weight_bound = positive("weight_bound", weight_bound, _C)
-    n_features = count("n_features", n_features, "the number of drawn features, the paper's K")
     return ball_mean_error(radius=weight_bound, n_draws=n_features, delta=delta)
 
 
-def sinks_l2_features(*, weight_bound: float, error: float, delta: float) -> int:
-    """How many features for this distance: the inverse of `sinks_l2_error`.
-
-    >>> sinks_l2_features(weight_bound=2.0, error=0.1, delta=0.05)
-    4755
-    """
-    error = positive("error", error, _ERROR)
-    return smallest_count(
-        lambda n_features: sinks_l2_error(
-            weight_bound=weight_bound, n_features=n_features, delta=delta
-        ),
-        error,
-    )
-
-
+@_bound
 def sinks_approximation_risk(
     *, lipschitz: float, weight_bound: float, n_features: int, delta: float
 ) -> float:
@@ -105,27 +76,10 @@ def sinks_approximation_risk(
     >>> round(risk, 4)
     0.2181
     """
-    lipschitz = positive("lipschitz", lipschitz, _L)
     return lipschitz * sinks_l2_error(weight_bound=weight_bound, n_features=n_features, delta=delta)
 
 
-def sinks_approximation_features(
-    *, lipschitz: float, weight_bound: float, error: float, delta: float
-) -> int:
-    """How many features for this added risk: the inverse of `sinks_approximation_risk`.
-
-    >>> sinks_approximation_features(lipschitz=1.0, weight_bound=2.0, error=0.1, delta=0.05)
-    4755
-    """
-    error = positive("error", error, _ERROR)
-    return smallest_count(
-        lambda n_features: sinks_approximation_risk(
-            lipschitz=lipschitz, weight_bound=weight_bound, n_features=n_features, delta=delta
-        ),
-        error,
-    )
-
-
+@_bound
 def sinks_estimation_error(
     *, lipschitz: float, weight_bound: float, loss_at_zero: float, n_rows: int, delta: float
 ) -> float:
@@ -144,38 +98,12 @@ def sinks_estimation_error(
     >>> round(gap, 4)
     0.1543
     """
-    lipschitz = positive("lipschitz", lipschitz, _L)
-    weight_bound = positive("weight_bound", weight_bound, _C)
-    loss_at_zero = nonnegative("loss_at_zero", abs(loss_at_zero), "the loss at margin zero, c(0)")
-    n_rows = count("n_rows", n_rows, "the number of training rows, the paper's m")
-    delta = probability("delta", delta)
     spread = lipschitz * weight_bound
     deviation = spread * math.sqrt(2 * math.log(2 / delta))
-    return (4 * spread + 2 * loss_at_zero + deviation) / math.sqrt(n_rows)
+    return (4 * spread + 2 * abs(loss_at_zero) + deviation) / math.sqrt(n_rows)
 
 
-def sinks_estimation_rows(
-    *, lipschitz: float, weight_bound: float, loss_at_zero: float, error: float, delta: float
-) -> int:
-    """How many rows for this gap between risks: the inverse of `sinks_estimation_error`.
-
-    >>> sinks_estimation_rows(
-    ...     lipschitz=1.0, weight_bound=2.0, loss_at_zero=1.0, error=0.1, delta=0.05)
-    23816
-    """
-    error = positive("error", error, _ERROR)
-    return smallest_count(
-        lambda n_rows: sinks_estimation_error(
-            lipschitz=lipschitz,
-            weight_bound=weight_bound,
-            loss_at_zero=loss_at_zero,
-            n_rows=n_rows,
-            delta=delta,
-        ),
-        error,
-    )
-
-
+@_bound
 def sinks_excess_risk(
     *,
     lipschitz: float,
@@ -205,65 +133,6 @@ def sinks_excess_risk(
         n_rows=n_rows,
         delta=delta,
     )
-    approximation = sinks_approximation_risk(
+    return 2 * estimation + sinks_approximation_risk(
         lipschitz=lipschitz, weight_bound=weight_bound, n_features=n_features, delta=delta
-    )
-    return 2 * estimation + approximation
-
-
-def sinks_excess_risk_features(
-    *,
-    lipschitz: float,
-    weight_bound: float,
-    loss_at_zero: float,
-    n_rows: int,
-    error: float,
-    delta: float,
-) -> int:
-    """How many features for this excess risk, with the rows given: an inverse of Theorem 1.
-
-    >>> sinks_excess_risk_features(lipschitz=1.0, weight_bound=2.0, loss_at_zero=1.0,
-    ...                            n_rows=100_000, error=0.2, delta=0.05)
-    4535
-    """
-    error = positive("error", error, _ERROR)
-    estimation = 2 * sinks_estimation_error(
-        lipschitz=lipschitz,
-        weight_bound=weight_bound,
-        loss_at_zero=loss_at_zero,
-        n_rows=n_rows,
-        delta=delta,
-    )
-    leaves_room(error, estimation, f"the part of n_rows={n_rows}", "Use more rows.")
-    return sinks_approximation_features(
-        lipschitz=lipschitz, weight_bound=weight_bound, error=error - estimation, delta=delta
-    )
-
-
-def sinks_excess_risk_rows(
-    *,
-    lipschitz: float,
-    weight_bound: float,
-    loss_at_zero: float,
-    n_features: int,
-    error: float,
-    delta: float,
-) -> int:
-    """How many rows for this excess risk, with the features given: an inverse of Theorem 1.
-
-    >>> sinks_excess_risk_rows(lipschitz=1.0, weight_bound=2.0, loss_at_zero=1.0,
-    ...                        n_features=10_000, error=0.2, delta=0.05)
-    55474
-    """
-    error = positive("error", error, _ERROR)
-    approximation = sinks_approximation_risk(
-        lipschitz=lipschitz, weight_bound=weight_bound, n_features=n_features, delta=delta
-    )
-    leaves_room(error, approximation, f"the part of n_features={n_features}", "Use more features.")
-    return sinks_estimation_rows(
-        lipschitz=lipschitz,
-        weight_bound=weight_bound,
-        loss_at_zero=loss_at_zero,
-        error=(error - approximation) / 2,
-        delta=delta,
     )

@@ -28,20 +28,27 @@ import math
 import numpy as np
 from scipy.special import log_ndtr
 
-from kitchensinks.papers.theory._shared import (
-    count,
-    leaves_room,
-    nonnegative,
-    positive,
-    probability,
-    smallest_count,
-)
+from kitchensinks.papers.theory._shared import CHANCE, checked, count, nonnegative, positive
 from kitchensinks.papers.theory.kitchen_sinks import ball_mean_error
 
-_ERROR = "the error that you accept"
-_UNITS = "the number of maxout units, the paper's m"
+_bound = checked(
+    pool=count("the number of projections in one unit, the paper's q"),
+    n_units=count("the number of maxout units, the paper's m"),
+    n_rows=count("the number of training rows, the paper's N"),
+    n_inputs=count("the dimension of the inputs, the paper's d"),
+    intrinsic_dimension=positive("the Assouad dimension d_M"),
+    diameter=positive("the diameter of the set of inputs, at most 2"),
+    weight_bound=positive("the paper's C, the bound on |α|/p"),
+    unit_bound=positive("the size M that a unit rarely exceeds"),
+    lipschitz=positive("the Lipschitz constant of the loss"),
+    loss_at_zero=nonnegative("the loss at margin zero, V(0)"),
+    error=positive("the ε of Theorem 2"),
+    tail=CHANCE,
+    delta=CHANCE,
+)
 
 
+@_bound
 def max_second_moment(*, pool: int) -> float:
     """Mean square of the largest of q standard normals, by quadrature.
 
@@ -52,7 +59,6 @@ def max_second_moment(*, pool: int) -> float:
     >>> round(max_second_moment(pool=1), 6), round(max_second_moment(pool=4), 4)
     (1.0, 1.5513)
     """
-    pool = count("pool", pool, "the number of projections in one unit, the paper's q")
     points = np.linspace(-14.0, 14.0, 5601)
     log_density = (
         math.log(pool) - points**2 / 2 - math.log(2 * math.pi) / 2 + (pool - 1) * log_ndtr(points)
@@ -60,6 +66,7 @@ def max_second_moment(*, pool: int) -> float:
     return float(np.trapezoid(points**2 * np.exp(log_density), points))
 
 
+@_bound
 def maxout_sup_bound(
     *,
     pool: int,
@@ -67,57 +74,36 @@ def maxout_sup_bound(
     intrinsic_dimension: float,
     diameter: float,
     delta: float,
-    constant: float,
+    constant: float | None = None,
 ) -> float:
-    """Largest value of one maxout unit over all inputs, in the paper's form.
+    """Largest value of one maxout unit over all inputs.
 
-    sup_x |φ(x, W)| <= C₁√(d_M log(diam(M)√d/δ) + log(q + 1)), except with the chance that
-    `maxout_sup_tail` returns.
+    sup_x |φ(x, W)| <= max(1, √(8(d_M log⁺(6 diam(M)√d) + log((q + 1)/δ)))), except with the chance
+    that `maxout_sup_tail` returns. With a `constant` it is the paper's form,
+    C₁√(d_M log(diam(M)√d/δ) + log(q + 1)).
 
-    Source: maxout, Lemma 2. q -> pool, d -> n_inputs, d_M -> intrinsic_dimension,
-    diam(M) -> diameter, δ -> delta, C₁ -> constant, which the paper does not name.
-    `maxout_sup_bound_explicit` is the same proof with its numbers kept.
+    Source: maxout, Lemma 2, with the numbers of its proof at ε = 1/2. q -> pool, d -> n_inputs,
+    d_M -> intrinsic_dimension, diam(M) -> diameter, δ -> delta, C₁ -> constant, which the paper
+    does not name.
 
-    >>> bound = maxout_sup_bound(pool=4, n_inputs=200, intrinsic_dimension=4, diameter=2.0,
-    ...                          delta=0.05, constant=3.0)
-    >>> round(bound, 2)
-    15.58
+    >>> law = {"pool": 4, "n_inputs": 200, "intrinsic_dimension": 4, "diameter": 2.0, "delta": 0.05}
+    >>> round(maxout_sup_bound(**law), 2), round(maxout_sup_bound(**law, constant=3.0), 2)
+    (14.18, 15.58)
     """
-    pool, n_inputs, dimension, diameter, delta = _unit(
-        pool, n_inputs, intrinsic_dimension, diameter, delta
-    )
-    constant = positive("constant", constant, "the unnamed constant C₁ of Lemma 2")
+    if constant is None:
+        cover = intrinsic_dimension * max(0.0, math.log(6 * diameter * math.sqrt(n_inputs)))
+        return max(1.0, math.sqrt(8 * (cover + math.log((pool + 1) / delta))))
+    constant = positive("the unnamed constant C₁ of Lemma 2")("constant", constant)
     ratio = diameter * math.sqrt(n_inputs) / delta
     if ratio <= 1:
         raise ValueError(
             f"diameter·√n_inputs/delta={ratio:.3g}: need more than 1 for the printed logarithm. "
-            "Use maxout_sup_bound_explicit, which has no such limit."
+            "Leave constant=None for the form of the proof, which has no such limit."
         )
-    return constant * math.sqrt(dimension * math.log(ratio) + math.log(pool + 1))
+    return float(constant * math.sqrt(intrinsic_dimension * math.log(ratio) + math.log(pool + 1)))
 
 
-def maxout_sup_bound_explicit(
-    *, pool: int, n_inputs: int, intrinsic_dimension: float, diameter: float, delta: float
-) -> float:
-    """Largest value of one maxout unit over all inputs, with the numbers of the proof.
-
-    sup_x |φ(x, W)| <= max(1, √(8(d_M log⁺(6 diam(M)√d) + log((q + 1)/δ)))), except with the chance
-    that `maxout_sup_tail` returns.
-
-    Source: maxout, proof of Lemma 2 with ε = 1/2. Symbols as in `maxout_sup_bound`.
-
-    >>> bound = maxout_sup_bound_explicit(
-    ...     pool=4, n_inputs=200, intrinsic_dimension=4, diameter=2.0, delta=0.05)
-    >>> round(bound, 2)
-    14.18
-    """
-    pool, n_inputs, dimension, diameter, delta = _unit(
-        pool, n_inputs, intrinsic_dimension, diameter, delta
-    )
-    cover = dimension * max(0.0, math.log(6 * diameter * math.sqrt(n_inputs)))
-    return max(1.0, math.sqrt(8 * (cover + math.log((pool + 1) / delta))))
-
-
+@_bound
 def maxout_sup_tail(*, pool: int, n_inputs: int, delta: float) -> float:
     """Chance that a unit exceeds the bound of Lemma 2 somewhere.
 
@@ -130,11 +116,10 @@ def maxout_sup_tail(*, pool: int, n_inputs: int, delta: float) -> float:
     >>> round(maxout_sup_tail(pool=4, n_inputs=200, delta=0.05), 4)
     0.05
     """
-    pool = count("pool", pool, "the number of projections in one unit, the paper's q")
-    n_inputs = count("n_inputs", n_inputs, "the dimension of the inputs, the paper's d")
-    return probability("delta", delta) + pool * math.exp(-n_inputs / 8)
+    return delta + pool * math.exp(-n_inputs / 8)
 
 
+@_bound
 def maxout_norm_bound(*, pool: int, tail: float) -> float:
     """Mean-square size of one maxout unit, exceeded with chance at most `tail`.
 
@@ -147,18 +132,12 @@ def maxout_norm_bound(*, pool: int, tail: float) -> float:
     >>> round(maxout_norm_bound(pool=4, tail=0.001), 4)
     4.9624
     """
-    tail = probability("tail", tail)
     return math.sqrt(max_second_moment(pool=pool)) + math.sqrt(2 * math.log(1 / tail))
 
 
+@_bound
 def maxout_l2_error(
-    *,
-    weight_bound: float,
-    n_units: int,
-    pool: int,
-    unit_bound: float,
-    tail: float,
-    delta: float,
+    *, weight_bound: float, n_units: int, pool: int, unit_bound: float, tail: float, delta: float
 ) -> float:
     """Distance from a target to the constructed sum of m maxout units.
 
@@ -177,49 +156,11 @@ def maxout_l2_error(
     >>> round(error, 4)
     0.2034
     """
-    weight_bound = positive("weight_bound", weight_bound, "the paper's C, the bound on |α|/p")
-    n_units = count("n_units", n_units, _UNITS)
-    unit_bound = positive("unit_bound", unit_bound, "the size M that a unit rarely exceeds")
     sampled = ball_mean_error(radius=weight_bound * unit_bound, n_draws=n_units, delta=delta)
-    return sampled + _left_out(weight_bound, pool, tail)
+    return sampled + weight_bound * math.sqrt(max_second_moment(pool=pool) * tail)
 
 
-def maxout_l2_units(
-    *,
-    weight_bound: float,
-    error: float,
-    pool: int,
-    unit_bound: float,
-    tail: float,
-    delta: float,
-) -> int:
-    """How many units for this distance: the inverse of `maxout_l2_error`.
-
-    >>> size = maxout_norm_bound(pool=4, tail=1e-4)
-    >>> maxout_l2_units(weight_bound=1.0, error=0.1, pool=4, unit_bound=size, tail=1e-4, delta=0.05)
-    47559
-    """
-    error = positive("error", error, _ERROR)
-    weight_bound = positive("weight_bound", weight_bound, "the paper's C, the bound on |α|/p")
-    leaves_room(
-        error,
-        _left_out(weight_bound, pool, tail),
-        f"what units above unit_bound={unit_bound} may hold",
-        "Use a larger unit_bound, with its smaller tail.",
-    )
-    return smallest_count(
-        lambda n_units: maxout_l2_error(
-            weight_bound=weight_bound,
-            n_units=n_units,
-            pool=pool,
-            unit_bound=unit_bound,
-            tail=tail,
-            delta=delta,
-        ),
-        error,
-    )
-
-
+@_bound
 def maxout_approximation_risk(
     *,
     lipschitz: float,
@@ -241,7 +182,6 @@ def maxout_approximation_risk(
     >>> round(risk, 4)
     0.2034
     """
-    lipschitz = positive("lipschitz", lipschitz, "the Lipschitz constant of the loss")
     return lipschitz * maxout_l2_error(
         weight_bound=weight_bound,
         n_units=n_units,
@@ -252,6 +192,7 @@ def maxout_approximation_risk(
     )
 
 
+@_bound
 def maxout_approximation_units(*, unit_bound: float, error: float) -> int:
     """How many units make the relative size ε of the approximation term of Theorem 2.
 
@@ -260,16 +201,13 @@ def maxout_approximation_units(*, unit_bound: float, error: float) -> int:
     Source: maxout, Theorem 2, which prints m >= C'/ε²·(d_M log(diam(M)√d/δ) + log(q + 1)): that is
     M from Lemma 2, with C' = C₁². M -> unit_bound, ε -> error.
 
-    >>> size = maxout_sup_bound(pool=4, n_inputs=200, intrinsic_dimension=4, diameter=2.0,
-    ...                         delta=0.05, constant=3.0)
-    >>> maxout_approximation_units(unit_bound=size, error=0.1)
+    >>> maxout_approximation_units(unit_bound=15.5775, error=0.1)
     24266
     """
-    unit_bound = positive("unit_bound", unit_bound, "the size M that a unit rarely exceeds")
-    error = positive("error", error, "the ε of Theorem 2")
-    return smallest_count(lambda n_units: unit_bound / math.sqrt(n_units), error)
+    return math.ceil((unit_bound / error) ** 2)
 
 
+@_bound
 def maxout_excess_risk(
     *,
     lipschitz: float,
@@ -298,136 +236,15 @@ def maxout_excess_risk(
     >>> round(risk, 4)
     0.2398
     """
-    estimation = _estimation(lipschitz, weight_bound, loss_at_zero, n_rows, n_units, pool, delta)
-    return estimation + maxout_approximation_risk(
-        lipschitz=lipschitz,
-        weight_bound=weight_bound,
-        n_units=n_units,
-        pool=pool,
-        unit_bound=unit_bound,
-        tail=tail,
-        delta=delta,
-    )
-
-
-def maxout_excess_risk_rows(
-    *,
-    lipschitz: float,
-    weight_bound: float,
-    loss_at_zero: float,
-    error: float,
-    n_units: int,
-    pool: int,
-    unit_bound: float,
-    tail: float,
-    delta: float,
-) -> int:
-    """How many rows for this excess risk, with the units given: an inverse of Theorem 2.
-
-    >>> maxout_excess_risk_rows(lipschitz=1.0, weight_bound=1.0, loss_at_zero=0.5, error=0.25,
-    ...     n_units=10_000, pool=4, unit_bound=maxout_norm_bound(pool=4, tail=1e-4), tail=1e-4,
-    ...     delta=0.05)
-    60961
-    """
-    error = positive("error", error, _ERROR)
-    approximation = maxout_approximation_risk(
-        lipschitz=lipschitz,
-        weight_bound=weight_bound,
-        n_units=n_units,
-        pool=pool,
-        unit_bound=unit_bound,
-        tail=tail,
-        delta=delta,
-    )
-    leaves_room(error, approximation, f"the part of n_units={n_units}", "Use more units.")
-    return smallest_count(
-        lambda n_rows: (
-            approximation
-            + _estimation(lipschitz, weight_bound, loss_at_zero, n_rows, n_units, pool, delta)
-        ),
-        error,
-    )
-
-
-def maxout_excess_risk_units(
-    *,
-    lipschitz: float,
-    weight_bound: float,
-    loss_at_zero: float,
-    n_rows: int,
-    error: float,
-    pool: int,
-    unit_bound: float,
-    tail: float,
-    delta: float,
-) -> int:
-    """How many units for this excess risk, with the rows given: an inverse of Theorem 2.
-
-    >>> maxout_excess_risk_units(lipschitz=1.0, weight_bound=1.0, loss_at_zero=0.5, error=0.25,
-    ...     n_rows=100_000, pool=4, unit_bound=maxout_norm_bound(pool=4, tail=1e-4), tail=1e-4,
-    ...     delta=0.05)
-    9011
-    """
-    error = positive("error", error, _ERROR)
-    endless = 10**30
-    fixed = _estimation(
-        lipschitz, weight_bound, loss_at_zero, n_rows, endless, pool, delta
-    ) + lipschitz * _left_out(weight_bound, pool, tail)
-    leaves_room(
-        error,
-        fixed,
-        f"the part of n_rows={n_rows} and of units above unit_bound={unit_bound}",
-        "Use more rows, or a larger unit_bound with its smaller tail.",
-    )
-    return smallest_count(
-        lambda n_units: maxout_excess_risk(
-            lipschitz=lipschitz,
-            weight_bound=weight_bound,
-            loss_at_zero=loss_at_zero,
-            n_rows=n_rows,
-            n_units=n_units,
-            pool=pool,
-            unit_bound=unit_bound,
-            tail=tail,
-            delta=delta,
-        ),
-        error,
-    )
-
-
-def _estimation(
-    lipschitz: float,
-    weight_bound: float,
-    loss_at_zero: float,
-    n_rows: int,
-    n_units: int,
-    pool: int,
-    delta: float,
-) -> float:
-    """The statistical part of Theorem 2: (10), made to hold for the drawn projections."""
-    lipschitz = positive("lipschitz", lipschitz, "the Lipschitz constant of the loss")
-    weight_bound = positive("weight_bound", weight_bound, "the paper's C, the bound on |α|/p")
-    loss_at_zero = nonnegative("loss_at_zero", loss_at_zero, "the loss at margin zero, V(0)")
-    n_rows = count("n_rows", n_rows, "the number of training rows, the paper's N")
-    n_units = count("n_units", n_units, _UNITS)
-    delta = probability("delta", delta)
     size = math.sqrt(max_second_moment(pool=pool)) + math.sqrt(2 * math.log(1 / delta) / n_units)
     deviation = 2 * math.sqrt(2 * math.log(2 / delta))
-    return (4 * lipschitz * weight_bound * size + 2 * loss_at_zero + deviation) / math.sqrt(n_rows)
-
-
-def _left_out(weight_bound: float, pool: int, tail: float) -> float:
-    """What the units above the bound may contribute to a target: Cσ(q)√tail."""
-    return weight_bound * math.sqrt(max_second_moment(pool=pool) * probability("tail", tail))
-
-
-def _unit(
-    pool: int, n_inputs: int, intrinsic_dimension: float, diameter: float, delta: float
-) -> tuple[int, int, float, float, float]:
-    return (
-        count("pool", pool, "the number of projections in one unit, the paper's q"),
-        count("n_inputs", n_inputs, "the dimension of the inputs, the paper's d"),
-        positive("intrinsic_dimension", intrinsic_dimension, "the Assouad dimension d_M"),
-        positive("diameter", diameter, "the diameter of the set of inputs, at most 2"),
-        probability("delta", delta),
+    spread = 4 * lipschitz * weight_bound * size + 2 * loss_at_zero + deviation
+    return spread / math.sqrt(n_rows) + maxout_approximation_risk(
+        lipschitz=lipschitz,
+        weight_bound=weight_bound,
+        n_units=n_units,
+        pool=pool,
+        unit_bound=unit_bound,
+        tail=tail,
+        delta=delta,
     )

@@ -15,19 +15,21 @@ constructed weights are c_k = α(θ_k)/(K·p(θ_k)).
 
 import math
 
-from kitchensinks.papers.theory._shared import (
-    count,
-    nonnegative,
-    positive,
-    probability,
-    smallest_count,
-)
+from kitchensinks.papers.theory._shared import CHANCE, checked, count, nonnegative, positive
 from kitchensinks.papers.theory.kitchen_sinks import ball_mean_error
 
-_NORM = "the norm sup |α(θ)|/p(θ) of the target"
-_ERROR = "the error that you accept"
+_bound = checked(
+    norm=positive("the norm sup |α(θ)|/p(θ) of the target"),
+    n_features=count("the number of drawn features, the paper's K"),
+    lipschitz=positive("the Lipschitz constant of φ"),
+    radius=nonnegative("the largest length of an input, the paper's B"),
+    second_moment=nonnegative("the mean of θ'θ"),
+    value_at_zero=nonnegative("the largest |φ| at input zero"),
+    delta=CHANCE,
+)
 
 
+@_bound
 def bases_l2_error(*, norm: float, n_features: int, delta: float) -> float:
     """Mean-square distance from a target to the constructed sum of K features.
 
@@ -39,23 +41,10 @@ def bases_l2_error(*, norm: float, n_features: int, delta: float) -> float:
     >>> round(bases_l2_error(norm=1.0, n_features=400, delta=0.05), 4)
     0.1724
     """
-    norm = positive("norm", norm, _NORM)
-    n_features = count("n_features", n_features, "the number of drawn features, the paper's K")
     return ball_mean_error(radius=norm, n_draws=n_features, delta=delta)
 
 
-def bases_l2_features(*, norm: float, error: float, delta: float) -> int:
-    """How many features for this mean-square distance: the inverse of `bases_l2_error`.
-
-    >>> bases_l2_features(norm=1.0, error=0.1, delta=0.05)
-    1189
-    """
-    error = positive("error", error, _ERROR)
-    return smallest_count(
-        lambda n_features: bases_l2_error(norm=norm, n_features=n_features, delta=delta), error
-    )
-
-
+@_bound
 def bases_uniform_error(
     *,
     norm: float,
@@ -81,47 +70,9 @@ def bases_uniform_error(
     >>> round(error, 4)
     0.4052
     """
-    norm = positive("norm", norm, _NORM)
-    n_features = count("n_features", n_features, "the number of drawn features, the paper's K")
-    lipschitz = positive("lipschitz", lipschitz, "the Lipschitz constant of φ")
-    radius = nonnegative("radius", radius, "the largest length of an input, the paper's B")
-    second_moment = nonnegative("second_moment", second_moment, "the mean of θ'θ")
-    value_at_zero = nonnegative("value_at_zero", value_at_zero, "the largest |φ| at input zero")
-    delta = probability("delta", delta)
     deviation = math.sqrt(2 * math.log(1 / delta))
     mean = 2 * value_at_zero + 4 * lipschitz * radius * math.sqrt(second_moment)
     return norm / math.sqrt(n_features) * (deviation + mean)
-
-
-def bases_uniform_features(
-    *,
-    norm: float,
-    error: float,
-    lipschitz: float,
-    radius: float,
-    second_moment: float,
-    delta: float,
-    value_at_zero: float = 0.0,
-) -> int:
-    """How many features for this largest distance: the inverse of `bases_uniform_error`.
-
-    >>> bases_uniform_features(norm=1.0, error=0.1, lipschitz=1.0, radius=1.0,
-    ...                        second_moment=2.0, delta=0.05)
-    6569
-    """
-    error = positive("error", error, _ERROR)
-    return smallest_count(
-        lambda n_features: bases_uniform_error(
-            norm=norm,
-            n_features=n_features,
-            lipschitz=lipschitz,
-            radius=radius,
-            second_moment=second_moment,
-            delta=delta,
-            value_at_zero=value_at_zero,
-        ),
-        error,
-    )
 
 
 def bases_cosine_error(
@@ -145,25 +96,6 @@ def bases_cosine_error(
     return bases_uniform_error(
         norm=norm,
         n_features=n_features,
-        lipschitz=1.0,
-        radius=radius,
-        second_moment=second_moment,
-        delta=delta,
-        value_at_zero=1.0,
-    )
-
-
-def bases_cosine_features(
-    *, norm: float, error: float, radius: float, second_moment: float, delta: float
-) -> int:
-    """How many cosines for this largest distance: the inverse of `bases_cosine_error`.
-
-    >>> bases_cosine_features(norm=1.0, error=0.1, radius=1.0, second_moment=2.0, delta=0.05)
-    10211
-    """
-    return bases_uniform_features(
-        norm=norm,
-        error=error,
         lipschitz=1.0,
         radius=radius,
         second_moment=second_moment,

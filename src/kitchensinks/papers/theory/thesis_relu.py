@@ -22,78 +22,54 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kitchensinks.papers.theory._shared import (
-    count,
-    nonnegative,
-    positive,
-    probability,
-    smallest_count,
+from kitchensinks.papers.theory._shared import CHANCE, checked, count, nonnegative, positive
+from kitchensinks.papers.theory.thesis_spectra import bounded_features_error
+
+_bound = checked(
+    norm=positive("the norm of the target"),
+    radius=nonnegative("the radius r of the ball that holds the inputs"),
+    variation=positive("the R of the class Λ_R"),
+    second_moment=positive("the mean of |ω|²"),
+    n_features=count("the number of random features, N"),
+    n_units=count("the number of units, N"),
+    n_rows=count("the number of training rows, m"),
+    delta=CHANCE,
 )
-from kitchensinks.papers.theory.thesis_spectra import bounded_features_count, bounded_features_error
-
-_RADIUS = "the radius r of the ball that holds the inputs"
-_NORM = "the norm of the target"
 
 
-def relu_features(*, error: float, norm: float, radius: float, delta: float) -> int:
-    """How many random ReLU features hold the target to a distance ε.
-
-    N >= 20R²(r² + 1)/ε²·ln(64R²(r² + 1)/(ε²δ)) with R = ‖f₀‖: with probability at least 1 - δ, some
-    weights of length at most 2R on features divided by √N have ‖f_N - f₀‖ <= ε.
-
-    Source: thesis, Proposition III.10. ε -> error, R_f₀ -> norm, r -> radius, δ -> delta. It prints
-    5(r² + 1)/ε²·ln(16(r² + 1)/(ε²δ)), without R and with another ε; and Algorithm 2 prints features
-    that are not divided by √N.
-
-    >>> relu_features(error=0.5, norm=1.0, radius=1.0, delta=0.1)
-    1367
-    """
-    radius = nonnegative("radius", radius, _RADIUS)
-    return bounded_features_count(
-        error=error, feature_bound=math.hypot(radius, 1.0), norm=norm, delta=delta
-    )
-
-
+@_bound
 def relu_features_error(*, n_features: int, norm: float, radius: float, delta: float) -> float:
-    """The distance ε that N random ReLU features guarantee: the inverse of `relu_features`.
+    """The distance ε to the target that N random ReLU features guarantee.
+
+    The least ε with N >= 20R²(r² + 1)/ε²·ln(64R²(r² + 1)/(ε²δ)) and R = ‖f₀‖: with probability at
+    least 1 - δ, some weights of length at most 2R on features divided by √N have ‖f_N - f₀‖ <= ε.
+
+    Source: thesis, Proposition III.10. R_f₀ -> norm, r -> radius, N -> n_features, δ -> delta. It
+    prints N >= 5(r² + 1)/ε²·ln(16(r² + 1)/(ε²δ)), without R and with another ε; and Algorithm 2
+    prints features that are not divided by √N.
 
     >>> round(relu_features_error(n_features=1367, norm=1.0, radius=1.0, delta=0.1), 3)
     0.5
     """
-    radius = nonnegative("radius", radius, _RADIUS)
     return bounded_features_error(
         n_features=n_features, feature_bound=math.hypot(radius, 1.0), norm=norm, delta=delta
     )
 
 
-def relu_rows(*, error: float, norm: float, radius: float, delta: float) -> int:
-    """How many rows, beside `relu_features`, bring Algorithm 2 within 3ε of the target's risk.
-
-    m >= [(4 + 2√(2 ln 1/δ))·R(√(r² + 1) + 1)/ε]² with R = 2R_f₀ the limit on the weights; then
-    R(f_N) - R(f₀) <= 3ε with probability at least 1 - 2δ, for the hinge and the logistic loss.
-
-    Source: thesis, Proposition III.10. ε -> error, R_f₀ -> norm, r -> radius, δ -> delta.
-
-    >>> relu_rows(error=0.5, norm=1.0, radius=1.0, delta=0.1)
-    6412
-    """
-    error = positive("error", error, "the ε of Proposition III.10, a third of the excess risk")
-    return smallest_count(
-        lambda n_rows: relu_rows_error(n_rows=n_rows, norm=norm, radius=radius, delta=delta), error
-    )
-
-
+@_bound
 def relu_rows_error(*, n_rows: int, norm: float, radius: float, delta: float) -> float:
-    """The ε that m rows allow: the inverse of `relu_rows`.
+    """The ε that m rows allow: Algorithm 2 comes within 3ε of the target's risk.
+
+    ε = (4 + 2√(2 ln 1/δ))·R(√(r² + 1) + 1)/√m with R = 2R_f₀ the limit on the weights. With the
+    features of `relu_features_error` for the same ε, R(f_N) - R(f₀) <= 3ε with probability at least
+    1 - 2δ, for the hinge and the logistic loss.
+
+    Source: thesis, Proposition III.10. R_f₀ -> norm, r -> radius, m -> n_rows, δ -> delta.
 
     >>> round(relu_rows_error(n_rows=6412, norm=1.0, radius=1.0, delta=0.1), 4)
     0.5
     """
-    n_rows = count("n_rows", n_rows, "the number of training rows, m")
-    limit = 2 * positive("norm", norm, _NORM)
-    radius = nonnegative("radius", radius, _RADIUS)
-    delta = probability("delta", delta)
-    size = limit * (math.hypot(radius, 1.0) + 1)
+    size = 2 * norm * (math.hypot(radius, 1.0) + 1)
     return (4 + 2 * math.sqrt(2 * math.log(1 / delta))) * size / math.sqrt(n_rows)
 
 
@@ -117,6 +93,7 @@ def relu_variation(*, outer: ArrayLike, inner: ArrayLike) -> float:
     return float(np.abs(weights) @ np.linalg.norm(units, axis=1))
 
 
+@_bound
 def relu_variation_of_norm(*, norm: float, second_moment: float) -> float:
     """The R for which a ball of the random-feature space lies in Λ_R.
 
@@ -128,20 +105,10 @@ def relu_variation_of_norm(*, norm: float, second_moment: float) -> float:
     >>> relu_variation_of_norm(norm=2.0, second_moment=4.0)
     4.0
     """
-    second_moment = positive("second_moment", second_moment, "the mean of |ω|²")
-    return positive("norm", norm, _NORM) * math.sqrt(second_moment)
+    return norm * math.sqrt(second_moment)
 
 
-def relu_norm_of_variation(*, variation: float, second_moment: float) -> float:
-    """The largest ball of the random-feature space in Λ_R: the inverse of `relu_variation_of_norm`.
-
-    >>> relu_norm_of_variation(variation=4.0, second_moment=4.0)
-    2.0
-    """
-    second_moment = positive("second_moment", second_moment, "the mean of |ω|²")
-    return positive("variation", variation, "the R of the class Λ_R") / math.sqrt(second_moment)
-
-
+@_bound
 def maurey_error(*, variation: float, n_units: int, radius: float) -> float:
     """Distance to a function of Λ_R that some network of N units reaches.
 
@@ -153,22 +120,7 @@ def maurey_error(*, variation: float, n_units: int, radius: float) -> float:
     >>> maurey_error(variation=2.0, n_units=100, radius=0.0)
     0.2
     """
-    variation = positive("variation", variation, "the R of the class Λ_R")
-    n_units = count("n_units", n_units, "the number of units, N")
-    radius = nonnegative("radius", radius, _RADIUS)
     return variation * math.hypot(radius, 1.0) / math.sqrt(n_units)
-
-
-def maurey_units(*, variation: float, error: float, radius: float) -> int:
-    """How many units for this distance: the inverse of `maurey_error`.
-
-    >>> maurey_units(variation=2.0, error=0.1, radius=1.0)
-    800
-    """
-    error = positive("error", error, "the distance that you accept")
-    return smallest_count(
-        lambda n_units: maurey_error(variation=variation, n_units=n_units, radius=radius), error
-    )
 
 
 class ReLUNetworkBound(NamedTuple):
@@ -213,7 +165,7 @@ def relu_network(
     >>> [round(norm, 4) for norm in bound.weight_norms]
     [4.4721, 1.0, 0.4472]
     """
-    accuracy = positive("accuracy", accuracy, "the ε of Proposition III.15")
+    accuracy = positive("the ε of Proposition III.15")("accuracy", accuracy)
     if accuracy > 1:
         raise ValueError(
             f"accuracy={accuracy!r}: need 1 or less, so that rescaling keeps the biases below 1."
@@ -222,7 +174,7 @@ def relu_network(
     depth = len(sizes)
     to_come = [math.prod(sizes[layer:]) for layer in range(depth + 1)]
     exact = [(to_come[layer] * reach / accuracy) ** 2 for layer in range(depth)]
-    # a count that is whole up to rounding must not become one more
+    # Rounding errors must not push a whole number up to the next one.
     units = [math.ceil(need * (1 - 1e-12)) for need in exact]
     missed = sum(layer**2 / to_come[layer] ** 2 for layer in range(1, depth))
     between = [
@@ -242,11 +194,7 @@ def relu_network(
 
 
 def relu_network_accuracy(
-    *,
-    n_units: Sequence[int],
-    variations: Sequence[float],
-    radius: float,
-    slack: float,
+    *, n_units: Sequence[int], variations: Sequence[float], radius: float, slack: float
 ) -> float:
     """The ε that these units of each layer allow: the inverse of `relu_network`.
 
@@ -274,8 +222,9 @@ def _layers(
             f"variations of {len(variations)} layers and {name} of {len(counts)}: need one of "
             "each for every layer, at least one layer."
         )
-    sizes = [positive("variations", value, "the R_i of each layer") for value in variations]
-    numbers = [count(name, value, "one number for each layer") for value in counts]
-    radius = nonnegative("radius", radius, _RADIUS)
-    slack = positive("slack", slack, "the s by which each class reaches beyond its set")
+    size, units = positive("the R_i of each layer"), count("one number for each layer")
+    sizes = [size("variations", value) for value in variations]
+    numbers = [units(name, value) for value in counts]
+    radius = nonnegative("the radius r of the ball that holds the inputs")("radius", radius)
+    slack = positive("the s by which each class reaches beyond its set")("slack", slack)
     return sizes, numbers, math.hypot(radius + slack, 1.0)

@@ -23,12 +23,30 @@ import math
 
 from scipy.special import gammainc, lambertw
 
-from kitchensinks.papers.theory._shared import above, count, positive, probability
+from kitchensinks.papers.theory._shared import CHANCE, above, checked, count, positive
 
-_ERROR = "the error that you accept"
-_MU = "the regularisation μ of the operator"
+_bound = checked(
+    leverage=positive("the largest leverage d_max"),
+    mu=positive("the regularisation μ of the operator"),
+    norm=positive("the target's norm"),
+    feature_bound=positive("the largest |φ|, κ"),
+    n_features=count("the number of drawn features, the thesis's N"),
+    scale=positive("the factor of the law of the eigenvalues, c₁ or c₃"),
+    exponent=above(1.0, "the c₂ of λ_i <= c₁·i^(-c₂)"),
+    rate=positive("the c₄ of λ_i <= c₃·exp(-c₄·i^(1/d))"),
+    n_inputs=count("the number of inputs, d"),
+    index=count("the rank of the eigenvalue, from 1"),
+    height=positive("the α of the Fourier transform's bound"),
+    decay=positive("the β of the Fourier transform's bound"),
+    density_bound=positive("the largest density of the inputs"),
+    radius=positive("the radius of the ball that holds the inputs"),
+    bandwidth=positive("the γ of exp(-‖x - x'‖²/(2γ²))"),
+    constant=positive("the unnamed constant C of Lemma II.17"),
+    delta=CHANCE,
+)
 
 
+@_bound
 def leverage_features(*, leverage: float, delta: float) -> int:
     """How many features represent the whole unit ball of the kernel's space to 2√μ.
 
@@ -41,11 +59,10 @@ def leverage_features(*, leverage: float, delta: float) -> int:
     >>> leverage_features(leverage=40.0, delta=0.05)
     1892
     """
-    leverage = positive("leverage", leverage, "the largest leverage d_max")
-    delta = probability("delta", delta)
     return max(1, math.ceil(5 * leverage * math.log(16 * leverage / delta)))
 
 
+@_bound
 def leverage_of_features(*, n_features: int, delta: float) -> float:
     """The largest leverage that N features can serve: the inverse of `leverage_features`.
 
@@ -54,11 +71,10 @@ def leverage_of_features(*, n_features: int, delta: float) -> float:
     >>> round(leverage_of_features(n_features=1892, delta=0.05), 2)
     40.01
     """
-    n_features = count("n_features", n_features, "the number of drawn features, the thesis's N")
-    delta = probability("delta", delta)
     return n_features / (5 * float(lambertw(16 * n_features / (5 * delta)).real))
 
 
+@_bound
 def leverage_error(*, mu: float, norm: float) -> float:
     """Distance to a target that the features of `leverage_features` guarantee.
 
@@ -69,9 +85,10 @@ def leverage_error(*, mu: float, norm: float) -> float:
     >>> leverage_error(mu=0.25, norm=3.0)
     3.0
     """
-    return 2 * math.sqrt(positive("mu", mu, _MU)) * positive("norm", norm, "the target's norm")
+    return 2 * math.sqrt(mu) * norm
 
 
+@_bound
 def bounded_features_error(
     *, n_features: int, feature_bound: float, norm: float, delta: float
 ) -> float:
@@ -86,23 +103,11 @@ def bounded_features_error(
     >>> round(bounded_features_error(n_features=2000, feature_bound=1.0, norm=1.0, delta=0.05), 4)
     0.3083
     """
-    feature_bound = positive("feature_bound", feature_bound, "the largest |φ|, κ")
     leverage = leverage_of_features(n_features=n_features, delta=delta)
     return leverage_error(mu=feature_bound**2 / leverage, norm=norm)
 
 
-def bounded_features_count(*, error: float, feature_bound: float, norm: float, delta: float) -> int:
-    """How many features for this distance: the inverse of `bounded_features_error`.
-
-    >>> bounded_features_count(error=0.1, feature_bound=1.0, norm=1.0, delta=0.05)
-    23520
-    """
-    error = positive("error", error, _ERROR)
-    feature_bound = positive("feature_bound", feature_bound, "the largest |φ|, κ")
-    norm = positive("norm", norm, "the target's norm")
-    return leverage_features(leverage=(2 * feature_bound * norm / error) ** 2, delta=delta)
-
-
+@_bound
 def polynomial_freedom(*, mu: float, scale: float, exponent: float) -> float:
     """Degrees of freedom when the eigenvalues fall like a power.
 
@@ -114,25 +119,12 @@ def polynomial_freedom(*, mu: float, scale: float, exponent: float) -> float:
     >>> round(polynomial_freedom(mu=0.01, scale=1.0, exponent=2.0), 4)
     40.0
     """
-    mu = positive("mu", mu, _MU)
-    scale, exponent = _power_law(scale, exponent)
     if mu >= scale:
         raise ValueError(f"mu={mu!r}: need less than scale={scale!r}, the largest eigenvalue.")
     return float(2 * exponent / (exponent - 1) * (scale / mu) ** (1 / exponent))
 
 
-def polynomial_mu(*, freedom: float, scale: float, exponent: float) -> float:
-    """The μ at which the bound has this value: the inverse of `polynomial_freedom`.
-
-    >>> round(polynomial_mu(freedom=40.0, scale=1.0, exponent=2.0), 6)
-    0.01
-    """
-    scale, exponent = _power_law(scale, exponent)
-    factor = 2 * exponent / (exponent - 1)
-    freedom = above("freedom", freedom, factor, "the degrees of freedom, at some μ below scale")
-    return float(scale * (factor / freedom) ** exponent)
-
-
+@_bound
 def subexponential_freedom(*, mu: float, scale: float, rate: float, n_inputs: int) -> float:
     """Degrees of freedom when the eigenvalues fall like an exponential of i^(1/d).
 
@@ -144,8 +136,6 @@ def subexponential_freedom(*, mu: float, scale: float, rate: float, n_inputs: in
     >>> round(subexponential_freedom(mu=1e-4, scale=1.0, rate=1.0, n_inputs=2), 2)
     424.15
     """
-    mu = positive("mu", mu, _MU)
-    scale, rate, n_inputs = _exponential_law(scale, rate, n_inputs)
     log_ratio = math.log(scale / mu)
     need = max(rate, 1 / rate) * n_inputs**2
     if log_ratio <= need:
@@ -156,18 +146,7 @@ def subexponential_freedom(*, mu: float, scale: float, rate: float, n_inputs: in
     return 5 * (log_ratio / rate) ** n_inputs
 
 
-def subexponential_mu(*, freedom: float, scale: float, rate: float, n_inputs: int) -> float:
-    """The μ at which the bound has this value: the inverse of `subexponential_freedom`.
-
-    >>> round(subexponential_mu(freedom=424.15, scale=1.0, rate=1.0, n_inputs=2), 8)
-    0.0001
-    """
-    scale, rate, n_inputs = _exponential_law(scale, rate, n_inputs)
-    least = 5 * (max(1.0, rate**-2) * n_inputs**2) ** n_inputs
-    freedom = above("freedom", freedom, least, "the degrees of freedom, at some μ small enough")
-    return scale * math.exp(-rate * (freedom / 5) ** (1 / n_inputs))
-
-
+@_bound
 def widom_eigenvalue(
     *,
     index: int,
@@ -194,17 +173,11 @@ def widom_eigenvalue(
     >>> round(value, 4)
     0.039
     """
-    index = count("index", index, "the rank of the eigenvalue, from 1")
-    height = positive("height", height, "the α of the Fourier transform's bound")
-    decay = positive("decay", decay, "the β of the Fourier transform's bound")
-    density_bound = positive("density_bound", density_bound, "the largest density of the inputs")
-    radius = positive("radius", radius, "the radius of the ball that holds the inputs")
-    n_inputs = count("n_inputs", n_inputs, "the number of inputs, d")
-    constant = positive("constant", constant, "the unnamed constant C of Lemma II.17")
     volume = 4 * math.exp(4 / n_inputs * math.lgamma(n_inputs / 2 + 1)) / radius**2
     return constant * height * density_bound * math.exp(-decay * volume * index ** (2 / n_inputs))
 
 
+@_bound
 def gaussian_eigenvalue(*, index: int, radius: float, bandwidth: float, n_inputs: int) -> float:
     """A bound on the i-th eigenvalue of the Gaussian kernel, for any law of inputs in a ball.
 
@@ -218,15 +191,14 @@ def gaussian_eigenvalue(*, index: int, radius: float, bandwidth: float, n_inputs
     >>> round(gaussian_eigenvalue(index=6, radius=1.0, bandwidth=1.0, n_inputs=1), 6)
     0.00366
     """
-    index = count("index", index, "the rank of the eigenvalue, from 1")
-    n_inputs = count("n_inputs", n_inputs, "the number of inputs, d")
-    intensity = _intensity(radius, bandwidth)
+    intensity = (radius / bandwidth) ** 2
     degree = 0
     while math.comb(degree + n_inputs, n_inputs) < index:
         degree += 1
     return _poisson_tail(degree, intensity)
 
 
+@_bound
 def gaussian_freedom(*, mu: float, radius: float, bandwidth: float, n_inputs: int) -> float:
     """Degrees of freedom of the Gaussian kernel, for any law of inputs in a ball.
 
@@ -239,9 +211,7 @@ def gaussian_freedom(*, mu: float, radius: float, bandwidth: float, n_inputs: in
     >>> round(gaussian_freedom(mu=1e-4, radius=1.0, bandwidth=1.0, n_inputs=2), 2)
     26.94
     """
-    mu = positive("mu", mu, _MU)
-    n_inputs = count("n_inputs", n_inputs, "the number of inputs, d")
-    intensity = _intensity(radius, bandwidth)
+    intensity = (radius / bandwidth) ** 2
     best, degree, rank = 1 / mu, 1, 1
     while rank < best:
         best = min(best, rank + _poisson_tail(degree, intensity) / mu)
@@ -250,27 +220,6 @@ def gaussian_freedom(*, mu: float, radius: float, bandwidth: float, n_inputs: in
     return best
 
 
-def _intensity(radius: float, bandwidth: float) -> float:
-    radius = positive("radius", radius, "the radius of the ball that holds the inputs")
-    bandwidth = positive("bandwidth", bandwidth, "the γ of exp(-‖x - x'‖²/(2γ²))")
-    return (radius / bandwidth) ** 2
-
-
 def _poisson_tail(degree: int, intensity: float) -> float:
     """P(Poisson(intensity) >= degree)."""
     return float(gammainc(degree, intensity)) if degree else 1.0
-
-
-def _power_law(scale: float, exponent: float) -> tuple[float, float]:
-    return (
-        positive("scale", scale, "the c₁ of λ_i <= c₁·i^(-c₂)"),
-        above("exponent", exponent, 1.0, "the c₂ of λ_i <= c₁·i^(-c₂)"),
-    )
-
-
-def _exponential_law(scale: float, rate: float, n_inputs: int) -> tuple[float, float, int]:
-    return (
-        positive("scale", scale, "the c₃ of λ_i <= c₃·exp(-c₄·i^(1/d))"),
-        positive("rate", rate, "the c₄ of λ_i <= c₃·exp(-c₄·i^(1/d))"),
-        count("n_inputs", n_inputs, "the d of λ_i <= c₃·exp(-c₄·i^(1/d))"),
-    )

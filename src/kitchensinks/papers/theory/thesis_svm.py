@@ -2,7 +2,7 @@
 
 The machine minimises the mean hinge loss plus (λ/2)‖f‖² over N random features divided by √N, so
 the estimators' alpha is λ/2. A plan says which λ, μ and N a theorem picks for m rows;
-`svm_excess_risk` is its guarantee, and `svm_rows` the inverse:
+`svm_excess_risk` is its guarantee:
 
     plan = polynomial_plan(n_rows=10**6, scale=1.0, exponent=3.0, norm=1.0, gap=0.0, delta=0.05)
     risk = svm_excess_risk(plan, noise=2.0, c_root=..., c_linear=...)
@@ -22,18 +22,18 @@ the estimators' alpha is λ/2. A plan says which λ, μ and N a theorem picks fo
 """
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
-from scipy.special import gammaincc, gammainccinv
+from scipy.special import gammaincc
 
 from kitchensinks.papers.theory._shared import (
+    CHANCE,
     above,
+    checked,
     count,
     nonnegative,
+    number,
     positive,
-    probability,
-    smallest_count,
 )
 from kitchensinks.papers.theory.thesis_spectra import (
     gaussian_freedom,
@@ -42,9 +42,24 @@ from kitchensinks.papers.theory.thesis_spectra import (
     subexponential_freedom,
 )
 
-_ROWS = "the number of training rows, the thesis's m"
-_MARGIN = "the distance τ between the classes"
-_BANDWIDTH = "the γ of exp(-‖x - x'‖²/(2γ²))"
+_bound = checked(
+    n_rows=count("the number of training rows, the thesis's m"),
+    n_inputs=count("the number of inputs, d"),
+    scale=positive("the factor of the law of the eigenvalues, c₁ or c₃"),
+    exponent=above(1.0, "the c₂ of λ_i <= c₁·i^(-c₂)"),
+    feature_bound=positive("the largest |φ|, κ"),
+    norm=positive("the norm R of the function that stands for the classifier"),
+    gap=nonnegative("the distance ε to the Bayes classifier"),
+    margin=positive("the distance τ between the classes"),
+    radius=positive("the radius of the ball that holds the inputs"),
+    bandwidth=positive("the γ of exp(-‖x - x'‖²/(2γ²))"),
+    noise=number(
+        "V in |E[y|x]| >= 2/V; 2 means that labels have no noise", "2 or more", lambda v: v >= 2
+    ),
+    c_root=positive("the unnamed constant C₁ of Lemma II.12"),
+    c_linear=positive("the unnamed constant C₂ of Lemma II.12"),
+    delta=CHANCE,
+)
 
 
 class SvmPlan(NamedTuple):
@@ -60,6 +75,7 @@ class SvmPlan(NamedTuple):
     bandwidth: float | None = None
 
 
+@_bound
 def polynomial_plan(
     *, n_rows: int, scale: float, exponent: float, norm: float, gap: float, delta: float
 ) -> SvmPlan:
@@ -77,22 +93,14 @@ def polynomial_plan(
     >>> round(plan.ridge, 6), plan.n_features
     (0.000251, 46696)
     """
-    n_rows = count("n_rows", n_rows, _ROWS)
-    exponent = above("exponent", exponent, 1.0, "the c₂ of λ_i <= c₁·i^(-c₂)")
     ridge = n_rows ** (-exponent / (2 + exponent))
     freedom = polynomial_freedom(mu=ridge**2, scale=scale, exponent=exponent)
     return _plan(n_rows, freedom, ridge, ridge**2, norm, gap, delta)
 
 
+@_bound
 def subexponential_plan(
-    *,
-    n_rows: int,
-    scale: float,
-    rate: float,
-    n_inputs: int,
-    norm: float,
-    gap: float,
-    delta: float,
+    *, n_rows: int, scale: float, rate: float, n_inputs: int, norm: float, gap: float, delta: float
 ) -> SvmPlan:
     """λ, μ and N for optimised features when the eigenvalues fall like c₃·exp(-c₄·i^(1/d)).
 
@@ -107,12 +115,12 @@ def subexponential_plan(
     >>> plan.ridge, plan.n_features
     (1e-06, 267515)
     """
-    n_rows = count("n_rows", n_rows, _ROWS)
-    mu = positive("scale", scale, "the c₃ of λ_i <= c₃·exp(-c₄·i^(1/d))") / n_rows**2
+    mu = scale / n_rows**2
     freedom = subexponential_freedom(mu=mu, scale=scale, rate=rate, n_inputs=n_inputs)
     return _plan(n_rows, freedom, 1 / n_rows, mu, norm, gap, delta)
 
 
+@_bound
 def plain_plan(
     *, n_rows: int, feature_bound: float, norm: float, gap: float, delta: float
 ) -> SvmPlan:
@@ -128,12 +136,11 @@ def plain_plan(
     >>> round(plan.ridge, 6), plan.n_features
     (0.01, 748934)
     """
-    n_rows = count("n_rows", n_rows, _ROWS)
-    feature_bound = positive("feature_bound", feature_bound, "the largest |φ|, κ")
     ridge = n_rows ** (-1 / 3)
     return _plan(n_rows, feature_bound**2 / ridge**2, ridge, ridge**2, norm, gap, delta)
 
 
+@_bound
 def separated_plan(
     *, n_rows: int, margin: float, radius: float, n_inputs: int, delta: float
 ) -> SvmPlan:
@@ -151,9 +158,6 @@ def separated_plan(
     >>> plan.ridge, round(plan.bandwidth, 4), plan.n_features
     (1e-06, 0.1345, 442623)
     """
-    n_rows = count("n_rows", n_rows, _ROWS)
-    margin = positive("margin", margin, _MARGIN)
-    n_inputs = count("n_inputs", n_inputs, "the number of inputs, d")
     least = max(3, math.floor(math.exp(n_inputs - 1)) + 1)
     if n_rows < least:
         raise ValueError(
@@ -168,11 +172,13 @@ def separated_plan(
         1 / n_rows,
         mu,
         separated_norm(margin=margin, radius=radius, bandwidth=bandwidth, n_inputs=n_inputs),
-        separated_risk(margin=margin, bandwidth=bandwidth, n_inputs=n_inputs),
+        separated_risk(margin=margin, bandwidth=bandwidth, n_inputs=n_inputs, closed_form=True),
         delta,
-    )._replace(bandwidth=bandwidth)
+        bandwidth,
+    )
 
 
+@_bound
 def svm_excess_risk(plan: SvmPlan, *, noise: float, c_root: float, c_linear: float) -> float:
     """Error rate of the fitted machine above the Bayes classifier's, for any plan.
 
@@ -190,14 +196,6 @@ def svm_excess_risk(plan: SvmPlan, *, noise: float, c_root: float, c_linear: flo
     >>> round(svm_excess_risk(plan, noise=2.0, c_root=0.01, c_linear=0.01), 4)
     0.1887
     """
-    noise = positive("noise", noise, "Massart's V, at least 2")
-    if noise < 2:
-        raise ValueError(
-            f"noise={noise!r}: need 2 or more. It is V in |E[y|x]| >= 2/V; 2 means that labels "
-            "have no noise."
-        )
-    c_root = positive("c_root", c_root, "the unnamed constant C₁ of Lemma II.12")
-    c_linear = positive("c_linear", c_linear, "the unnamed constant C₂ of Lemma II.12")
     target = 2 * plan.norm * math.sqrt(plan.mu) + 2 * plan.norm**2 * plan.ridge + plan.gap
     complexity = (900 * c_root**2 + 120 * c_linear) * plan.n_features * (noise + 1)
     deviation = 10 * math.sqrt(plan.n_features) * plan.norm + 5 + 72 * noise
@@ -205,89 +203,7 @@ def svm_excess_risk(plan: SvmPlan, *, noise: float, c_root: float, c_linear: flo
     return 9 * target + 3 * spread / plan.n_rows
 
 
-def svm_rows(
-    plan_for: Callable[[int], SvmPlan],
-    *,
-    error: float,
-    noise: float,
-    c_root: float,
-    c_linear: float,
-    start: int = 16,
-) -> int:
-    """How many rows for this excess risk: the inverse of `svm_excess_risk`.
-
-    `plan_for` gives the plan for a number of rows; `start` is the first number tried, one that the
-    plan accepts.
-
-    >>> rows = svm_rows(
-    ...     lambda n_rows: polynomial_plan(
-    ...         n_rows=n_rows, scale=1.0, exponent=3.0, norm=1.0, gap=0.0, delta=0.05),
-    ...     error=0.1, noise=2.0, c_root=0.01, c_linear=0.01)
-    >>> rows
-    3335229558
-    """
-    error = positive("error", error, "the excess error rate that you accept")
-    return smallest_count(
-        lambda n_rows: svm_excess_risk(
-            plan_for(n_rows), noise=noise, c_root=c_root, c_linear=c_linear
-        ),
-        error,
-        start=count("start", start, "the first number of rows to try"),
-    )
-
-
-def separated_risk(*, margin: float, bandwidth: float, n_inputs: int) -> float:
-    """Excess hinge risk of the Gaussian-smoothed labels of two classes at a distance τ.
-
-    4(τ/2γ)^(d-2)/Γ(d/2)·exp(-(τ/2γ)²), for γ < τ/(2√(d - 1)).
-
-    Source: thesis, Lemma II.16. τ -> margin, γ -> bandwidth, d -> n_inputs. It prints
-    τ^(d-2)γ^(d-2)·exp(-τ²/γ²): the power of γ has the wrong sign, and τ must be halved, because
-    only points within τ/2 of a class can be given its label.
-
-    >>> round(separated_risk(margin=1.0, bandwidth=0.15, n_inputs=8), 6)
-    0.013667
-    """
-    ratio, n_inputs = _half_margin(margin, bandwidth, n_inputs)
-    if ratio**2 <= n_inputs - 1:
-        raise ValueError(
-            f"bandwidth={bandwidth!r}: need less than margin/(2√(n_inputs - 1)) = "
-            f"{margin / (2 * math.sqrt(n_inputs - 1)):.3g}. Use separated_risk_integral, which "
-            "has no such limit."
-        )
-    log_risk = (n_inputs - 2) * math.log(ratio) - math.lgamma(n_inputs / 2) - ratio**2
-    return 4 * math.exp(log_risk)
-
-
-def separated_risk_integral(*, margin: float, bandwidth: float, n_inputs: int) -> float:
-    """The integral that `separated_risk` bounds, exactly, for any bandwidth.
-
-    4/(Γ(d/2)γ^d)·∫ from τ/2 of e^(-r²/γ²)r^(d-1) dr = 2Q(d/2, (τ/2γ)²), with Q the regularised
-    upper incomplete gamma function.
-
-    Source: thesis, proof of Lemma II.16. τ -> margin, γ -> bandwidth, d -> n_inputs.
-
-    >>> round(separated_risk_integral(margin=1.0, bandwidth=0.15, n_inputs=8), 6)
-    0.009041
-    """
-    ratio, n_inputs = _half_margin(margin, bandwidth, n_inputs)
-    return 2 * float(gammaincc(n_inputs / 2, ratio**2))
-
-
-def separated_bandwidth(*, margin: float, error: float, n_inputs: int) -> float:
-    """The largest bandwidth with this excess hinge risk: the inverse of `separated_risk_integral`.
-
-    >>> round(separated_bandwidth(margin=1.0, error=0.009041, n_inputs=8), 4)
-    0.15
-    """
-    margin = positive("margin", margin, _MARGIN)
-    n_inputs = count("n_inputs", n_inputs, "the number of inputs, d")
-    error = positive("error", error, "the excess hinge risk that you accept")
-    if error >= 2:
-        raise ValueError(f"error={error!r}: need less than 2, the risk of no bandwidth at all.")
-    return margin / (2 * math.sqrt(float(gammainccinv(n_inputs / 2, error / 2))))
-
-
+@_bound
 def separated_norm(*, margin: float, radius: float, bandwidth: float, n_inputs: int) -> float:
     """Norm of the Gaussian-smoothed labels of two classes in a ball.
 
@@ -300,10 +216,6 @@ def separated_norm(*, margin: float, radius: float, bandwidth: float, n_inputs: 
     >>> round(separated_norm(margin=0.5, radius=1.0, bandwidth=0.1, n_inputs=2), 4)
     8.8388
     """
-    margin = positive("margin", margin, _MARGIN)
-    radius = positive("radius", radius, "the radius of the ball that holds the inputs")
-    bandwidth = positive("bandwidth", bandwidth, _BANDWIDTH)
-    n_inputs = count("n_inputs", n_inputs, "the number of inputs, d")
     log_square = (
         n_inputs * math.log((radius + margin / 2) / bandwidth)
         - n_inputs / 2 * math.log(2)
@@ -312,10 +224,36 @@ def separated_norm(*, margin: float, radius: float, bandwidth: float, n_inputs: 
     return math.exp(log_square / 2)
 
 
-def _half_margin(margin: float, bandwidth: float, n_inputs: int) -> tuple[float, int]:
-    margin = positive("margin", margin, _MARGIN)
-    bandwidth = positive("bandwidth", bandwidth, _BANDWIDTH)
-    return margin / (2 * bandwidth), count("n_inputs", n_inputs, "the number of inputs, d")
+@_bound
+def separated_risk(
+    *, margin: float, bandwidth: float, n_inputs: int, closed_form: bool = False
+) -> float:
+    """Excess hinge risk of the Gaussian-smoothed labels of two classes at a distance τ.
+
+    4/(Γ(d/2)γ^d)·∫ from τ/2 of e^(-r²/γ²)r^(d-1) dr = 2Q(d/2, (τ/2γ)²), with Q the regularised
+    upper incomplete gamma function. In closed form it is at most
+    4(τ/2γ)^(d-2)/Γ(d/2)·exp(-(τ/2γ)²), for γ < τ/(2√(d - 1)).
+
+    Source: thesis, Lemma II.16 and its proof. τ -> margin, γ -> bandwidth, d -> n_inputs. It prints
+    τ^(d-2)γ^(d-2)·exp(-τ²/γ²): the power of γ has the wrong sign, and τ must be halved, because
+    only points within τ/2 of a class can be given its label.
+
+    >>> round(separated_risk(margin=1.0, bandwidth=0.15, n_inputs=8), 6)
+    0.009041
+    >>> round(separated_risk(margin=1.0, bandwidth=0.15, n_inputs=8, closed_form=True), 6)
+    0.013667
+    """
+    ratio = margin / (2 * bandwidth)
+    if not closed_form:
+        return 2 * float(gammaincc(n_inputs / 2, ratio**2))
+    if ratio**2 <= n_inputs - 1:
+        raise ValueError(
+            f"bandwidth={bandwidth!r}: need less than margin/(2√(n_inputs - 1)) = "
+            f"{margin / (2 * math.sqrt(n_inputs - 1)):.3g}. Use closed_form=False, which has no "
+            "such limit."
+        )
+    log_risk = (n_inputs - 2) * math.log(ratio) - math.lgamma(n_inputs / 2) - ratio**2
+    return 4 * math.exp(log_risk)
 
 
 def _plan(
@@ -326,17 +264,11 @@ def _plan(
     norm: float,
     gap: float,
     delta: float,
+    bandwidth: float | None = None,
 ) -> SvmPlan:
     if ridge >= 0.5:
         raise ValueError(
             f"n_rows={n_rows!r}: gives λ = {ridge:.3g}, and the bounds need λ < 1/2. Use more rows."
         )
-    return SvmPlan(
-        n_rows=n_rows,
-        n_features=leverage_features(leverage=leverage, delta=delta),
-        ridge=ridge,
-        mu=mu,
-        norm=positive("norm", norm, "the norm R of the function that stands for the classifier"),
-        gap=nonnegative("gap", gap, "the distance ε to the Bayes classifier"),
-        delta=probability("delta", delta),
-    )
+    n_features = leverage_features(leverage=leverage, delta=delta)
+    return SvmPlan(n_rows, n_features, ridge, mu, norm, gap, delta, bandwidth)

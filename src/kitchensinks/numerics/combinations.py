@@ -1,0 +1,224 @@
+"""Compiled products with bins whose rows share combinations of them; each beside its NumPy twin.
+
+A row has one bin in each grid. Grids are put into groups, and each combination of bins that a group
+has is a node of its own: node n_columns + m stands for the two nodes links[m]. The combinations of
+group q are links[ends[q]:ends[q + 1]], and nodes (groups, n) says where each row is.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.numerics.threads import looped
+
+Floats = NDArray[np.float64]
+# Odd multipliers that spread pairs over a hash table.
+_ODD, _OTHER_ODD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+# Rows that one thread takes through all groups.
+_TILE = 2**15
+
+
+@looped()
+def count_rows(columns: Any, fitted: Any, counts: Any, owners: Any) -> None:
+    """counts_c: the number of fitted rows in column c; owners_c: the last of them.
+
+    columns (grids, n), −1 for none; fitted (n,); counts and owners (columns,), zero at first.
+    """
+    n_grids, n_rows = columns.shape
+    for g in numba.prange(n_grids):
+        own = columns[g]
+        for i in range(n_rows):
+            if fitted[i] and own[i] >= 0:
+                counts[own[i]] += 1
+                owners[own[i]] = i
+
+
+def count_rows_plain(
+    columns: NDArray[Any], fitted: NDArray[np.bool_], counts: NDArray[Any], owners: NDArray[Any]
+) -> None:
+    """The same in NumPy."""
+    for own in columns:
+        rows = np.flatnonzero(fitted & (own >= 0))
+        np.add.at(counts, own[rows], 1)
+        np.maximum.at(owners, own[rows], rows)
+
+
+@looped()
+def renumber(columns: Any, order: Any, counts: Any, ends: Any, numbers: Any, out: Any) -> None:
+    """Number the columns of two or more rows as the rows meet them.
+
+    numbers_c: the new number of column c, −1 at first. out (grids, len(order)): the numbers of the
+    rows in their order; all other columns of grid g have its last number, ends[g + 1] − 1.
+    """
+    n_grids = columns.shape[0]
+    for g in numba.prange(n_grids):
+        number, rest = ends[g], ends[g + 1] - 1
+        for i in range(len(order)):
+            column = columns[g, order[i]]
+            out[g, i] = rest
+            if column >= 0 and counts[column] > 1:
+                if numbers[column] < 0:
+                    numbers[column] = number
+                    number += 1
+                out[g, i] = numbers[column]
+
+
+def renumber_plain(
+    columns: NDArray[Any],
+    order: NDArray[np.intp],
+    counts: NDArray[Any],
+    ends: NDArray[np.int64],
+    numbers: NDArray[Any],
+    out: NDArray[Any],
+) -> None:
+    """The same in NumPy."""
+    for g, own in enumerate(columns[:, order]):
+        kept = (own >= 0) & (counts[own] > 1)
+        different, first = np.unique(own[kept], return_index=True)
+        numbers[different[np.argsort(first)]] = ends[g] + np.arange(len(different))
+        out[g] = np.where(kept, numbers[own], ends[g + 1] - 1)
+
+
+@numba.njit(cache=True, nogil=True)
+def combine(nodes: Any, bins: Any, first: Any, slots: Any, links: Any, out: Any) -> Any:
+    """The number of different pairs (nodes_i, bins_i), or −1 where they do not fit into `links`.
+
+    links: the pairs in the order in which they come; out_i: `first` plus the number of pair i. The
+    slots of a hash table with open addressing are a power of two, at least twice len(links).
+    """
+    slots[:] = -1
+    mask = np.int64(len(slots) - 1)
+    count = 0
+    for i in range(len(nodes)):
+        one, two = nodes[i], bins[i]
+        name = np.uint64(one) * _ODD ^ np.uint64(two) * _OTHER_ODD
+        place = np.int64(name >> np.uint64(32)) & mask
+        while slots[place] >= 0 and (
+            links[slots[place], 0] != one or links[slots[place], 1] != two
+        ):
+            place = (place + 1) & mask
+        if slots[place] < 0:
+            if count == len(links):
+                return -1
+            slots[place] = count
+            links[count, 0], links[count, 1] = one, two
+            count += 1
+        out[i] = first + slots[place]
+    return count
+
+
+def combine_plain(
+    nodes: NDArray[Any],
+    bins: NDArray[Any],
+    first: int,
+    slots: NDArray[Any],
+    links: NDArray[Any],
+    out: NDArray[Any],
+) -> int:
+    """The same with a dictionary."""
+    found: dict[tuple[int, int], int] = {}
+    for i, pair in enumerate(zip(nodes.tolist(), bins.tolist(), strict=True)):
+        if pair not in found:
+            if len(found) == len(links):
+                return -1
+            links[len(found)] = pair
+            found[pair] = len(found)
+        out[i] = first + found[pair]
+    return len(found)
+
+
+@looped()
+def gather(nodes: Any, links: Any, ends: Any, n_columns: Any, values: Any, out: Any) -> None:
+    """out_i = Σ_q values[nodes[q, i]]: two groups at a time, so that sums are stored half as often.
+
+    values (nodes, outputs): those of the bins are given, those of combinations are filled in;
+    out (n, outputs).
+    """
+    n_groups, n_rows = nodes.shape
+    n_outputs = values.shape[1]
+    for q in numba.prange(n_groups):
+        for m in range(ends[q], ends[q + 1]):
+            one, two = links[m, 0], links[m, 1]
+            for o in range(n_outputs):
+                values[n_columns + m, o] = values[one, o] + values[two, o]
+    for tile in numba.prange((n_rows + _TILE - 1) // _TILE):
+        first, last = tile * _TILE, min((tile + 1) * _TILE, n_rows)
+        out[first:last] = 0.0
+        for q in range(0, n_groups, 2):
+            one = nodes[q, first:last]
+            two = nodes[min(q + 1, n_groups - 1), first:last]
+            both = 1.0 if q + 1 < n_groups else 0.0
+            if n_outputs == 1:
+                only, total = values[:, 0], out[first:last, 0]
+                for i in range(len(one)):
+                    total[i] += only[one[i]] + both * only[two[i]]
+            else:
+                for i in range(len(one)):
+                    total, left, right = out[first + i], values[one[i]], values[two[i]]
+                    for o in range(n_outputs):
+                        total[o] += left[o] + both * right[o]
+
+
+def gather_plain(
+    nodes: NDArray[Any],
+    links: NDArray[Any],
+    ends: NDArray[np.int64],
+    n_columns: int,
+    values: Floats,
+    out: Floats,
+) -> None:
+    """The same in NumPy."""
+    for m, (one, two) in enumerate(links):
+        values[n_columns + m] = values[one] + values[two]
+    out[:] = values[nodes].sum(axis=0)
+
+
+@looped()
+def scatter(nodes: Any, links: Any, ends: Any, offsets: Any, values: Any, out: Any) -> None:
+    """out[nodes[q, i]] += values_i for every group, passed on from combinations to their bins.
+
+    values (n, outputs); out (nodes, outputs); the last column of each grid, offsets[g + 1] − 1,
+    stays zero.
+    """
+    n_groups, n_rows = nodes.shape
+    n_outputs, n_columns = values.shape[1], offsets[-1]
+    out[:] = 0.0
+    for q in numba.prange(n_groups):
+        own = nodes[q]
+        if n_outputs == 1:
+            given, total = values[:, 0], out[:, 0]
+            for i in range(n_rows):
+                total[own[i]] += given[i]
+        else:
+            for i in range(n_rows):
+                here, more = out[own[i]], values[i]
+                for o in range(n_outputs):
+                    here[o] += more[o]
+        for m in range(ends[q + 1] - 1, ends[q] - 1, -1):
+            one, two = links[m, 0], links[m, 1]
+            for o in range(n_outputs):
+                passed = out[n_columns + m, o]
+                out[one, o] += passed
+                out[two, o] += passed
+    for g in range(len(offsets) - 1):
+        out[offsets[g + 1] - 1] = 0.0
+
+
+def scatter_plain(
+    nodes: NDArray[Any],
+    links: NDArray[Any],
+    ends: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    values: Floats,
+    out: Floats,
+) -> None:
+    """The same in NumPy."""
+    out[:] = 0.0
+    for own in nodes:
+        np.add.at(out, own, values)
+    for m in range(len(links) - 1, -1, -1):
+        for part in links[m]:
+            out[part] += out[offsets[-1] + m]
+    out[offsets[1:] - 1] = 0.0

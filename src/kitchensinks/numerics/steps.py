@@ -1,0 +1,107 @@
+"""Compiled vector updates of conjugate gradients, grid by grid; each beside its NumPy twin.
+
+Columns of grid g are offsets[g] to offsets[g + 1] and stay in cache while the grid is walked, so
+that each update also sums what the next one needs. Vectors are (columns, outputs) and may be longer
+than offsets[-1]; what is behind is left alone. alphas (1,) or (outputs,); spread (columns, 1) or
+(columns, outputs) is the diagonal preconditioner M.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.numerics.threads import looped
+
+Floats = NDArray[np.float64]
+
+
+@looped()
+def step(offsets: Any, alphas: Any, direction: Any, image: Any, bend: Any) -> None:
+    """image += α·direction, and bend_go = Σ direction·image over the columns of grid g."""
+    for g in numba.prange(len(offsets) - 1):
+        for o in range(direction.shape[1]):
+            total, alpha = 0.0, alphas[min(o, len(alphas) - 1)]
+            for c in range(offsets[g], offsets[g + 1]):
+                image[c, o] += alpha * direction[c, o]
+                total += direction[c, o] * image[c, o]
+            bend[g, o] = total
+
+
+def step_plain(
+    offsets: NDArray[np.int64], alphas: Floats, direction: Floats, image: Floats, bend: Floats
+) -> None:
+    """The same in NumPy."""
+    for g, (first, last) in enumerate(pairwise(offsets)):
+        image[first:last] += alphas * direction[first:last]
+        bend[g] = np.sum(direction[first:last] * image[first:last], axis=0)
+
+
+@looped()
+def move(
+    offsets: Any,
+    length: Any,
+    spread: Any,
+    cross: Any,
+    weights: Any,
+    residual: Any,
+    direction: Any,
+    image: Any,
+    sums: Any,
+) -> None:
+    """β += length·direction, r −= length·image; sums_g: r'M⁻¹r, r'r and β'(cross + r) of grid g."""
+    last = spread.shape[1] - 1
+    for g in numba.prange(len(offsets) - 1):
+        for o in range(weights.shape[1]):
+            shaped, square, inner = 0.0, 0.0, 0.0
+            step = length[o]
+            for c in range(offsets[g], offsets[g + 1]):
+                beta = weights[c, o] + step * direction[c, o]
+                left = residual[c, o] - step * image[c, o]
+                weights[c, o], residual[c, o] = beta, left
+                shaped += left * left / spread[c, min(o, last)]
+                square += left * left
+                inner += beta * (cross[c, o] + left)
+            sums[0, g, o], sums[1, g, o], sums[2, g, o] = shaped, square, inner
+
+
+def move_plain(
+    offsets: NDArray[np.int64],
+    length: Floats,
+    spread: Floats,
+    cross: Floats,
+    weights: Floats,
+    residual: Floats,
+    direction: Floats,
+    image: Floats,
+    sums: Floats,
+) -> None:
+    """The same in NumPy."""
+    for g, (first, last) in enumerate(pairwise(offsets)):
+        own = slice(first, last)
+        weights[own] += length * direction[own]
+        residual[own] -= length * image[own]
+        sums[0, g] = np.sum(residual[own] ** 2 / spread[own], axis=0)
+        sums[1, g] = np.sum(residual[own] ** 2, axis=0)
+        sums[2, g] = np.sum(weights[own] * (cross[own] + residual[own]), axis=0)
+
+
+@looped()
+def turn(offsets: Any, keep: Any, spread: Any, residual: Any, direction: Any) -> None:
+    """direction = M⁻¹r + keep·direction."""
+    last = spread.shape[1] - 1
+    for g in numba.prange(len(offsets) - 1):
+        for c in range(offsets[g], offsets[g + 1]):
+            for o in range(direction.shape[1]):
+                shaped = residual[c, o] / spread[c, min(o, last)]
+                direction[c, o] = shaped + keep[o] * direction[c, o]
+
+
+def turn_plain(
+    offsets: NDArray[np.int64], keep: Floats, spread: Floats, residual: Floats, direction: Floats
+) -> None:
+    """The same in NumPy."""
+    own = slice(offsets[0], offsets[-1])
+    direction[own] = residual[own] / spread[own] + keep * direction[own]

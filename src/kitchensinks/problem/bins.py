@@ -1,0 +1,182 @@
+"""The features of random binning as a design: one column for each row in each grid.
+
+A row has one bin in each grid, so a product with the features is a gather or a scatter. `Shared`
+prepares the bins for many products over the same fitted rows, in two ways.
+
+Bins of a single fitted row need no place among the unknowns of a ridge fit. Minimised over the
+weights of the m_i such bins of row i,
+
+    s_i·(e_i − Σz·w)² + α·Σw² = s_i'·e_i²,      s_i' = s_i·α/(α + m_i·z²·s_i),
+
+so the row counts s_i' in place of s_i, and afterwards each of those bins has w = s_i'·z·e_i/α. Most
+bins of a fine law are of this kind.
+
+The bins of a coarse law are few, and many rows have the same ones in several grids: sums over
+the bins of such grids are worked out once for each combination that occurs, and looked up by row.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.numerics.bins import sum_into_bins, sum_of_bins
+from kitchensinks.numerics.combinations import combine, count_rows, gather, renumber, scatter
+from kitchensinks.problem.design import ProductDesign
+from kitchensinks.problem.losses import Array
+
+# Grids are put together while a combination of their bins has this many rows or more on average.
+_ROWS_A_COMBINATION = 4
+# The bins of one grid of this many rows stay in cache whatever the order of the rows.
+_FITTING = 2**16
+# More rows are sorted by their bins in this many of the coarsest grids.
+_SORTED_BY = 3
+
+
+class Combinations(NamedTuple):
+    """Grids in groups, and the combinations of their bins that rows have.
+
+    Nodes are bins, and then combinations: that of links[m] = (node, bin) is node n_columns + m. The
+    combinations of group q are ends[q] to ends[q + 1]; nodes (groups, n): where each row is.
+    """
+
+    nodes: NDArray[Any]
+    links: NDArray[Any]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, columns: NDArray[Any], offsets: NDArray[np.int64]) -> "Combinations":
+        """Group the coarse grids first, as long as rows have few combinations of their bins.
+
+        One more grid in a group saves a look-up for each row and costs two for each combination.
+        `columns` (grids, n) is overwritten.
+        """
+        most = columns.shape[1] // _ROWS_A_COMBINATION
+        slots = np.empty(1 << max(2 * most - 1, 1).bit_length(), dtype=np.int32)
+        spare, pairs = np.empty_like(columns[0]), np.empty((most, 2), dtype=columns.dtype)
+        links, ends, done = [pairs[:0].copy()], [], 0
+        nodes: list[NDArray[Any]] = []
+        for g in np.argsort(np.diff(offsets), kind="stable"):
+            count = -1
+            if nodes:
+                count = combine(nodes[-1], columns[g], offsets[-1] + done, slots, pairs, spare)
+            if count < 0:
+                nodes.append(columns[g])
+                ends.append(done)
+            else:
+                nodes[-1][:] = spare
+                links.append(pairs[:count].copy())
+                done += count
+        ends.append(done)
+        return cls(np.stack(nodes), np.concatenate(links), np.array(ends, dtype=np.int64))
+
+
+class Shared(NamedTuple):
+    """Bins of two or more fitted rows, renumbered, and those of one row, listed by row.
+
+    Only fitted rows are kept, in an order, `order`, in which neighbours share bins, and bins are
+    numbered as rows meet them: what is looked up next is then mostly in cache. Grid g has the
+    columns offsets[g] to offsets[g + 1]; the last of them stands for every bin that is not kept and
+    has the weight zero, so that products need no branch. `places` are the kept columns in the
+    original numbering and `kept` in the new one. `alone` are the columns of one fitted row, `owner`
+    that row, and counts (fitted rows,) their number by row.
+    """
+
+    combinations: Combinations
+    offsets: NDArray[np.int64]
+    order: NDArray[np.intp]
+    places: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    alone: NDArray[np.int64]
+    owner: NDArray[np.int32]
+    counts: Array
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def n_nodes(self) -> int:
+        return self.n_columns + len(self.combinations.links)
+
+    def gather(self, values: Array, out: Array) -> None:
+        """out (fitted rows, outputs) = Σ of the values (nodes, outputs) of each row's bins."""
+        gather(*self.combinations, self.n_columns, values, out)
+
+    def scatter(self, values: Array, out: Array) -> None:
+        """out (nodes, outputs) = Σ of the values (fitted rows, outputs) of the rows in each bin."""
+        scatter(*self.combinations, self.offsets, values, out)
+
+
+class Bins(ProductDesign):
+    """Which column each row has in each grid, (grids, n), −1 for none, times a scale.
+
+    The columns of grid g are offsets[g] to offsets[g + 1]. A quarter of the memory of a CSR matrix,
+    and products that all threads share.
+
+    >>> bins = Bins(np.array([[0, 1], [2, 2]]), np.array([0, 2, 3]), 0.5)
+    >>> bins.scores(np.array([[1.0], [2.0], [4.0]])).ravel()
+    array([2.5, 3. ])
+    """
+
+    def __init__(self, columns: NDArray[Any], offsets: NDArray[np.int64], scale: float) -> None:
+        super().__init__(columns.shape[1], int(offsets[-1]))
+        self.columns, self.offsets, self.scale = columns, offsets, scale
+        self._shared: tuple[NDArray[np.bool_], Shared] | None = None
+
+    def first(self, count: int, scale: float) -> "Bins":
+        """The first grids alone."""
+        return Bins(self.columns[:count], self.offsets[: count + 1], scale)
+
+    def times(self, vector: Array) -> Array:
+        out = np.empty((self.n_rows, vector.shape[1]))
+        sum_of_bins(self.columns, self.scale * vector, out)
+        return out
+
+    def transposed(self, vector: Array) -> Array:
+        out = np.empty((self.n_columns, vector.shape[1]))
+        sum_into_bins(self.columns, self.scale * vector, out)
+        return out
+
+    def squares(self, shares: Array) -> Array:
+        return self.scale * self.transposed(shares[:, None])[:, 0]
+
+    def dense(self, rows: slice) -> Array:
+        own = self.columns[:, rows]
+        out = np.zeros((own.shape[1], self.n_columns))
+        for columns in own:
+            found = np.flatnonzero(columns >= 0)
+            out[found, columns[found]] = self.scale
+        return out
+
+    def shared(self, fitted: NDArray[np.bool_]) -> Shared:
+        """The bins prepared for fits to the rows `fitted`; the last answer is kept."""
+        if self._shared is None or not np.array_equal(self._shared[0], fitted):
+            self._shared = fitted, self._share(fitted)
+        return self._shared[1]
+
+    def _share(self, fitted: NDArray[np.bool_]) -> Shared:
+        counts = np.zeros(self.n_columns, dtype=np.int32)
+        owner = np.zeros(self.n_columns, dtype=np.int32)
+        count_rows(self.columns, fitted, counts, owner)
+        kept = np.concatenate([[0], np.cumsum(counts > 1)])[self.offsets]
+        ends = (kept + np.arange(len(kept))).astype(np.int64)
+        order = np.flatnonzero(fitted)
+        if self.n_rows > _FITTING:
+            coarsest = np.argsort(np.diff(self.offsets), kind="stable")[:_SORTED_BY]
+            order = order[np.lexsort(self.columns[coarsest[::-1]][:, order])]
+        numbers = np.full(self.n_columns, -1, dtype=self.columns.dtype)
+        columns = np.empty((len(self.columns), len(order)), dtype=self.columns.dtype)
+        renumber(self.columns, order, counts, ends, numbers, columns)
+        places, alone = np.flatnonzero(counts > 1), np.flatnonzero(counts == 1)
+        own = np.bincount(owner[alone], minlength=self.n_rows).astype(np.float64)
+        return Shared(
+            Combinations.of(columns, ends),
+            ends,
+            order,
+            places,
+            numbers[places],
+            alone,
+            owner[alone],
+            own[order],
+        )

@@ -1,0 +1,45 @@
+"""What the values of a column are, by their Arrow type or by the word itself."""
+
+from typing import Any
+
+from kitchensinks.tables.table import arrow
+
+# Checks of `pyarrow.types` by what they tell of a type.
+_FAMILIES = {
+    "category": ("dictionary",),
+    "nothing": ("null",),
+    "truth": ("boolean",),
+    "whole": ("integer",),
+    "float": ("floating",),
+    "decimal": ("decimal",),
+    "time": ("time", "duration"),
+    "date": ("timestamp", "date"),
+    "text": ("string", "large_string", "string_view"),
+}
+# Families that are numbers as they are.
+PLAIN = ("truth", "whole", "float")
+# Families that become numbers without a choice.
+NUMBERS = (*PLAIN, "decimal", "time")
+
+
+def family(kind: Any) -> str:
+    """What values of an Arrow type are: one of the names above, or "other".
+
+    >>> import pyarrow
+    >>> family(pyarrow.int8()), family(pyarrow.date32()), family(pyarrow.binary())
+    ('whole', 'date', 'other')
+    """
+    types = arrow().types
+    for name, checks in _FAMILIES.items():
+        if any(getattr(types, f"is_{check}")(kind) for check in checks):
+            return name
+    return "other"
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number as Python writes it."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,65 @@
+"""Encodings of categories run on the threads that the caller allows."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from kitchensinks.law.encodings import encode
+from kitchensinks.numerics.threads import threads
+from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.encoders import Category, Means
+from kitchensinks.tables.table import open_table
+from kitchensinks.tables.view import Rows
+
+pa = pytest.importorskip("pyarrow")
+
+
+def mixed_rows(n_rows=600):
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 5, n_rows)
+    words = np.array(["oslo", "rome", "paris", "bonn", "bern"])[level]
+    table = open_table(pa.table({"city": words, "size": rng.normal(size=n_rows)}))
+    return Rows(table, Columns.learn(table)), level.astype(float)
+
+
+def test_one_thread_is_one_thread(monkeypatch):
+    started = []
+    start = threading.Thread.start
+
+    def noted(thread):
+        started.append(thread)
+        start(thread)
+
+    rows, targets = mixed_rows()
+    monkeypatch.setattr(threading.Thread, "start", noted)
+    with threads(1):
+        found = encode(rows, targets, None, "regression")
+    assert not started
+    assert found.folded is not None
+
+
+def test_the_encoding_of_an_earlier_fit_is_taken_again():
+    rows, targets = mixed_rows()
+    first = encode(rows, targets, None, "regression")
+    again = encode(rows, targets, None, "regression", like=first.columns)
+    kinds = [[type(one) for one in fit.columns.encoders] for fit in (first, again)]
+    assert kinds[0] == kinds[1]
+    plain = encode(rows, targets, None, "regression", like=rows.columns)
+    assert isinstance(plain.columns.encoders[0], Category)
+
+
+def test_few_rows_or_a_constant_target_take_means_without_a_trial(monkeypatch):
+    monkeypatch.setattr("kitchensinks.law.encodings.short_runs", None)
+    rows, targets = mixed_rows(100)
+    assert isinstance(encode(rows, targets, None, "regression").columns.encoders[0], Means)
+    rows, targets = mixed_rows()
+    constant = encode(rows, np.ones_like(targets), None, "regression")
+    assert isinstance(constant.columns.encoders[0], Means)
+
+
+def test_several_outputs_have_indicators():
+    rows, targets = mixed_rows()
+    found = encode(rows, np.column_stack([targets, targets]), None, "regression")
+    assert isinstance(found.columns.encoders[0], Category)
+    assert encode(found, targets, None, "regression") is found

@@ -1,0 +1,212 @@
+"""One law of all solvers: each that applies to a problem reaches its optimum within its own gap.
+
+The problem is a loss, a penalty with or without a ball, and a design: dense blocks, a CSR matrix or
+bins. `Needs` says which solvers apply; the others refuse, naming what is missing.
+"""
+
+from functools import cache
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy import sparse
+
+from kitchensinks.problem.bins import Bins
+from kitchensinks.problem.constraints import L2Ball, SupBall
+from kitchensinks.problem.design import Design, SparseFeatures
+from kitchensinks.problem.losses import LOSSES
+from kitchensinks.problem.problem import Problem, certificate
+from kitchensinks.solvers import (
+    FactoredGram,
+    conjugate,
+    coordinate,
+    nonsmooth,
+    smooth,
+    smoothed,
+    solve_squared,
+)
+from kitchensinks.solvers.binned import binned_ridge
+from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
+from kitchensinks.solvers.needs import Needs
+
+N_ROWS, N_GRIDS, N_BINS, TOL = 120, 4, 4, 1e-4
+PENALTIES = {
+    "ridge": (1e-2, None),
+    "box": (0.0, SupBall(0.6)),
+    "ball": (0.0, L2Ball(1.0)),
+    "ridge+box": (1e-2, SupBall(0.6)),
+}
+RNG = np.random.default_rng(0)
+COLUMNS = RNG.integers(0, N_BINS, size=(N_GRIDS, N_ROWS)) + N_BINS * np.arange(N_GRIDS)[:, None]
+COLUMNS[RNG.random(COLUMNS.shape) < 0.1] = -1
+SHARES = RNG.random(N_ROWS) * (RNG.random(N_ROWS) < 0.9)
+SHARES /= SHARES.sum()
+BINS = Bins(COLUMNS.astype(np.int32), np.arange(N_GRIDS + 1) * N_BINS, 0.5)
+MATRIX = BINS.dense(slice(0, N_ROWS))
+SCORES = MATRIX @ RNG.normal(size=(BINS.n_columns, 3)) + RNG.normal(size=(N_ROWS, 3))
+
+
+def blocks(work=None):
+    for start in range(0, N_ROWS, 50):
+        rows = slice(start, min(start + 50, N_ROWS))
+        yield rows, MATRIX[rows] if work is None else work(rows, MATRIX[rows])
+
+
+DESIGNS = {
+    "blocks": lambda: Design(blocks, *MATRIX.shape),
+    "csr": lambda: SparseFeatures(sparse.csr_array(MATRIX)),
+    "bins": lambda: Bins(BINS.columns, BINS.offsets, BINS.scale),
+}
+
+
+def factored(problem):
+    centred = MATRIX - problem.mean
+    return FactoredGram(centred.T @ (SHARES[:, None] * centred))
+
+
+def by_squares(problem):
+    """Squared loss from its sums alone."""
+    gram = factored(problem).gram
+    target = SHARES @ problem.targets
+    return solve_squared(
+        gram=gram,
+        cross=problem.target_image - np.outer(problem.mean, target),
+        mean=problem.mean,
+        target_mean=target,
+        target_variance=SHARES @ (problem.targets - target) ** 2,
+        alpha=problem.alpha,
+        constraint=problem.constraint,
+    )
+
+
+def on_bins(problem):
+    return binned_ridge(problem.design, problem.targets, SHARES, problem.alpha, tol=TOL)
+
+
+# The needs of each way to solve, the way itself, and the designs that it is for.
+OPTIONS = {"tol": TOL, "max_iter": 3000}
+SOLVERS = {
+    "direct": (Needs("direct", squared=True), by_squares, DESIGNS),
+    "conjugate": (conjugate.NEEDS, lambda p: conjugate.solve_ridge(p, **OPTIONS), DESIGNS),
+    "binned": (Needs("binned", squared=True, ridge=True, ball=False), on_bins, ["bins"]),
+    "smooth": (
+        smooth.NEEDS,
+        lambda p: smooth.solve_smooth(p, factored=factored(p), **OPTIONS),
+        DESIGNS,
+    ),
+    "smooth, diagonal": (
+        smooth.NEEDS,
+        lambda p: smooth.solve_smooth(p, factored=DiagonalGram(p.diagonal), **OPTIONS),
+        DESIGNS,
+    ),
+    "nonsmooth": (
+        nonsmooth.NEEDS,
+        lambda p: nonsmooth.solve_nonsmooth(p, factored=factored(p), **OPTIONS),
+        DESIGNS,
+    ),
+    "nonsmooth, implicit": (
+        nonsmooth.NEEDS,
+        lambda p: nonsmooth.solve_nonsmooth(
+            p, factored=ImplicitGram(p.gram_times, p.diagonal), tol=1e-2, max_iter=3000
+        ),
+        DESIGNS,
+    ),
+    "smoothed": (
+        smoothed.NEEDS,
+        lambda p: smoothed.solve_smoothed(p, factored=factored(p), **OPTIONS),
+        DESIGNS,
+    ),
+    "coordinates": (
+        coordinate.NEEDS,
+        lambda p: coordinate.solve_coordinates(p, tol=TOL)[0],
+        DESIGNS,
+    ),
+}
+
+
+def targets_for(loss):
+    if not loss.separable:
+        return np.eye(3)[SCORES.argmax(axis=1)]
+    return np.sign(SCORES[:, :2]) if "regression" not in loss.tasks else SCORES[:, :2]
+
+
+def problem_of(name, penalty, design):
+    loss, (alpha, ball) = LOSSES[name], PENALTIES[penalty]
+    return Problem.without_gram(
+        DESIGNS[design](), loss, targets_for(loss), SHARES, alpha, ball, True
+    )
+
+
+def entries(loss, y, u):
+    """The loss of every row as a convex expression."""
+    margin = cp.multiply(y, u)
+    return {
+        "squared": lambda: cp.square(y - u),
+        "huber": lambda: cp.huber(y - u, 1.35),
+        "squared_hinge": lambda: cp.square(cp.pos(1 - margin)),
+        "hinge": lambda: cp.pos(1 - margin),
+        "logistic": lambda: cp.logistic(-margin),
+        "exponential": lambda: cp.exp(-margin),
+        "quantile": lambda: 0.5 * cp.abs(y - u),
+        "multinomial": lambda: cp.log_sum_exp(u, axis=1) - cp.sum(margin, axis=1),
+    }[loss.name]()
+
+
+@cache
+def optimum(name, penalty):
+    """The least objective by a conic solver."""
+    loss, (alpha, ball) = LOSSES[name], PENALTIES[penalty]
+    y = targets_for(loss)
+    weights, intercept = cp.Variable((MATRIX.shape[1], y.shape[1])), cp.Variable((1, y.shape[1]))
+    scores = MATRIX @ weights + np.ones((N_ROWS, 1)) @ intercept
+    values = entries(loss, y, scores)
+    total = SHARES @ values if values.ndim == 1 else cp.sum(SHARES @ values)
+    limits = []
+    if isinstance(ball, SupBall):
+        limits = [cp.abs(weights) <= ball.radius]
+    if isinstance(ball, L2Ball):
+        limits = [cp.norm(weights[:, k]) <= ball.radius for k in range(y.shape[1])]
+    objective = total + alpha * cp.sum_squares(weights)
+    return cp.Problem(cp.Minimize(objective), limits).solve(solver=cp.CLARABEL)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_solver_that_applies_reaches_the_optimum(name, penalty, design):
+    least, applied = optimum(name, penalty), []
+    for solver, (needs, solve, fits) in SOLVERS.items():
+        problem = problem_of(name, penalty, design)
+        if needs.missing(problem):
+            with pytest.raises(ValueError, match=f"{needs.solver} needs .*, but "):
+                needs.check(problem)
+            continue
+        if design not in fits:
+            continue
+        solution = solve(problem)
+        assert solution.converged, solver
+        assert solution.objective >= least - 1e-6, solver
+        assert solution.objective - least <= solution.gap + 1e-6, solver
+        objective, _ = certificate(problem, solution.weights, solution.intercept)
+        assert objective == pytest.approx(solution.objective, rel=1e-6), solver
+        if problem.constraint is not None:
+            inside = problem.constraint.project(solution.weights)
+            np.testing.assert_allclose(inside, solution.weights, atol=1e-9, err_msg=solver)
+        applied.append(solver)
+    assert len(applied) >= 2, "each problem is solved in two ways at least"
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_solver_refuses_a_problem_that_it_is_not_for(name):
+    problem = problem_of(name, "box", "bins")
+    refused = {
+        "conjugate": lambda: conjugate.solve_ridge(problem),
+        "coordinates": lambda: coordinate.solve_coordinates(problem),
+    }
+    if problem.loss.smooth:
+        refused["nonsmooth"] = lambda: nonsmooth.solve_nonsmooth(problem)
+    else:
+        refused["smooth"] = lambda: smooth.solve_smooth(problem)
+    for solve in refused.values():
+        with pytest.raises(ValueError, match=r"needs .*, but "):
+            solve()
