@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight
 
-# What to do about the errors that scikit-learn's checks raise, by what they say.
+# Advice for the errors of scikit-learn's checks, by a phrase of the error.
 _ADVICE = {
     "contains NaN": "Fill in or drop missing values first (sklearn.impute.SimpleImputer).",
     "infinity or a value too large": (
@@ -25,7 +25,7 @@ _ADVICE = {
     "Complex data": "Need real numbers: give real and imaginary parts as columns.",
 }
 
-# ... and what may be given as it is, where tables are taken.
+# What to add where tables are taken, and need no encoding first.
 _TABLES = (
     " Or give a data frame (pandas, polars) or ks.open_table(...), to fit and to predict: they may "
     "hold text and missing values."
@@ -43,9 +43,9 @@ def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
 
 @contextmanager
 def advice(tables: bool = False) -> Iterator[None]:
-    """Put to an error of scikit-learn's checks, in place of its own advice, what to do about it.
+    """Replace the advice in an error of scikit-learn's checks by ours.
 
-    tables: mixed tables are taken where these rows are.
+    tables: True where a mixed table could be given in place of these rows.
     """
     try:
         yield
