@@ -15,6 +15,7 @@ from kitchensinks.estimators.resume import identity_of
 from kitchensinks.execution.cluster import connected
 from kitchensinks.execution.fits import fit_collections, score_collections
 from kitchensinks.files.checkpoint import Checkpoint
+from kitchensinks.law import Learned
 from kitchensinks.state import Spec, State
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import row_keys
@@ -78,6 +79,9 @@ def fit_on_cluster(
             name = "r2" if source.task == "regression" else "accuracy"
             validation = {name: score, "error": None if name == "r2" else 1.0 - score}
             terminal.note(f"Held out: {'R²' if name == 'r2' else name} {score:.4f}.")
+            if isinstance(spec.basis, Learned):
+                # The score is that of this law: all rows are fitted with it again.
+                spec = replace(spec, basis=state.law, n_components=None)
         start = time.monotonic()
         # The model takes tables, by the recipe of their columns.
         model.state_ = fitted("Fitting all rows", None, work.checkpoint("all-rows"))

@@ -112,13 +112,13 @@ def _law(spec: Spec, loss: Loss, job: Job, columns: Columns | None) -> Law:
     basis, schema, note = spec.basis, job.partitions.schema, ""
     unscaled = None if columns is None else columns.unscaled
     if not isinstance(basis, Basis):
-        if isinstance(basis, Learned):
-            batch = batch_of(job.sampled(_LEARNED))
-        else:
-            batch = Batch(job.sample.rows, np.zeros((len(job.sample.rows), 1)))
+        again = not isinstance(basis, Learned)
+        nothing = np.zeros((len(job.sample.rows), 1))
+        batch = Batch(job.sample.rows, nothing) if again else batch_of(job.sampled(_LEARNED))
         law, _ = find_law(basis, batch, spec.request(loss, unscaled, stream=True))
-        if not law.note:
+        if again or not law.note:
             return law
+        # It could not be learned: the plain law is that of all rows.
         basis, note = _plain_basis(spec), law.note
     request = spec.request(loss, unscaled)
     # Nothing but the shape and the dtype of the rows is looked at.
