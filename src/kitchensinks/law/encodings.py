@@ -56,7 +56,8 @@ def encode(
     coded, labels = _coded(targets, weights, kind)
     counted = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
     many = len(counted) >= _FEWEST_ROWS
-    tried = _ways(rows, texts, coded, weights, labels, many)
+    free = None if like is None else {e.name for e in like.encoders if isinstance(e, Text)}
+    tried = _ways(rows, texts, coded, weights, labels, many, free)
     if like is not None:
         return next((one for one in tried if _kinds(one.columns) == _kinds(like)), tried[0])
     if len(tried) == 1 or not many or not np.ptp(coded[counted], axis=0).any():
@@ -80,10 +81,11 @@ def _ways(
     weights: Floats | None,
     labels: tuple[str, ...],
     many: bool,
+    free: set[str] | None,
 ) -> list[Rows]:
     """The rows with categories as means, as places where they have an order, and as indicators
     where there are many rows and few enough indicators."""
-    means, folded = learn_means(rows.table, rows.columns, coded, weights, labels)
+    means, folded = learn_means(rows.table, rows.columns, coded, weights, labels, free)
     ways = [rows.encoded(means, folded)]
     orders = _orders(rows.table, texts)
     if orders:
