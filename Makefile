@@ -1,15 +1,22 @@
 # Two commands do all the set-up: `make demo` and `make test`.
 PYTHON ?= python3
 VENV := .venv
+OLDEST := .venv-oldest
 BIN := $(VENV)/bin
-THREADS ?= 2
+# Processes that run tests; auto is one a core.
+WORKERS ?= auto
 
-.PHONY: demo test test-slow lint bench docs clean help
+# Each process has one thread for matrix products, and two that compiled loops may ask for (tests of
+# threads do). Compiled loops are kept between runs.
+ENVIRONMENT = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=2
+PYTEST = pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal
+
+.PHONY: demo test test-slow test-oldest lint public house bench docs clean help
 
 help:
 	@echo "make demo   fit every basis on bundled data; table and pictures in demo/"
-	@echo "make test   lint, types and the whole test suite"
-	@echo "make lint | test-slow | bench | docs | clean"
+	@echo "make test   lint, types and the test suite"
+	@echo "make lint | test-slow | test-oldest | public | house | bench | docs | clean"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -28,10 +35,28 @@ lint: $(VENV)/.installed-test
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/python -m pytest -m "not slow"
+	$(ENVIRONMENT) NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba $(BIN)/python -m $(PYTEST) -m "not slow"
 
 test-slow: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -m slow
+	$(ENVIRONMENT) NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba $(BIN)/python -m $(PYTEST) -m slow
+
+$(OLDEST)/.installed: pyproject.toml .ci/oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint .ci/oldest.txt --editable ".[test]"
+	@touch $@
+
+test-oldest: $(OLDEST)/.installed
+	$(ENVIRONMENT) NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(OLDEST)/bin/python -m $(PYTEST) \
+		-m "not slow" -p no:cacheprovider
+
+# The public names, parameters and defaults that tests/test_public.py compares with.
+public: $(VENV)/.installed-test
+	$(BIN)/python -m tests.public
+
+# Of this tree alone, or beside another version: make house BEFORE=path/to/its/tree
+house: $(VENV)/.installed-test
+	$(BIN)/python -m benchmarks.house $(BEFORE) .
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks
@@ -40,4 +65,4 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) demo docs/_build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) demo dist docs/_build .pytest_cache .mypy_cache .ruff_cache

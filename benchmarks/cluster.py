@@ -69,7 +69,7 @@ def workers(count: int) -> Iterator[tuple[Any, Any]]:
 
 def model(n_components: int, **settings: Any) -> Any:
     given = {"alpha": 1e-4, "solver": "direct", "random_state": 0} | settings
-    return ks.KitchenSinkRegressor(n_components=n_components, **given)
+    return ks.KitchenSinkRegressor(ks.Fourier(), n_components=n_components, **given)
 
 
 def seconds(work: Any) -> float:
@@ -208,7 +208,7 @@ def faults(kills: int = 10, pause: float = 30.0) -> dict[str, Any]:
 
     rows = rows_of(0, 4000, 6).astype(np.float64)
     targets = targets_of(rows)
-    settings = {"dtype": "float64", "alpha": "auto"}
+    settings = {"solver": ks.Solver("direct", dtype="float64"), "alpha": "auto"}
     expected = model(300, **settings).fit(rows, targets).model_.weights
     X = da.from_array(rows, chunks=(100, 6)).map_blocks(slowly, dtype=rows.dtype)
     y = da.from_array(targets, chunks=100)

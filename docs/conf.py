@@ -1,5 +1,6 @@
 """Sphinx: `make docs` builds docs/_build/html."""
 
+import inspect
 import re
 from itertools import groupby
 
@@ -26,15 +27,17 @@ def list_public_names(app, docname, source):
     """Append to the reference every public name, under the room that holds it."""
     if docname != "reference":
         return
-    classes = [name for name in ks.__all__ if isinstance(getattr(ks, name), type)]
+    names = [name for name in ks.__all__ if not inspect.ismodule(getattr(ks, name))]
 
     def room(name):
         return getattr(ks, name).__module__.split(".")[1]
 
-    for title, names in groupby(sorted(classes, key=room), key=room):
+    for title, group in groupby(sorted(names, key=room), key=room):
         source[0] += f"\n## {title}\n"
-        for name in names:
-            directive = f".. autoclass:: kitchensinks.{name}\n   :members:\n"
+        for name in group:
+            kind = "class" if inspect.isclass(getattr(ks, name)) else "function"
+            directive = f".. auto{kind}:: kitchensinks.{name}\n"
+            directive += "   :members:\n" if kind == "class" else ""
             source[0] += f"\n### {name}\n\n```{{eval-rst}}\n{directive}```\n"
 
 

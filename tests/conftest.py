@@ -17,3 +17,11 @@ def data_folder() -> Path:
     if not os.environ.get("KITCHENSINKS_DATA") or not folder.is_dir():
         pytest.skip("needs the real data sets: set KITCHENSINKS_DATA to their folder")
     return folder
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A process among several has one thread; a test that asks for two can have them."""
+    if hasattr(config, "workerinput"):
+        import numba
+
+        numba.set_num_threads(1)

@@ -1,23 +1,47 @@
 """The examples in the documentation run, and its tables name what exists."""
 
-import doctest
 import re
 from pathlib import Path
 
 import pytest
 
 import kitchensinks as ks
+from tests.pages import blocks_of, run_page
 
 DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+WITH_EXAMPLES = [page for page in PAGES if any(b.language == "python" for b in blocks_of(page))]
 
 
-@pytest.mark.parametrize(
-    "page", ["tutorial.md", "bases.md", "theory.md", "selection.md", "geometry.md", "depth.md"]
-)
-def test_examples_of_the_page_run(page):
-    result = doctest.testfile(str(DOCS / page), module_relative=False, encoding="utf-8")
-    assert result.attempted > 0
-    assert result.failed == 0
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.name)
+def test_examples_of_the_page_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_page(page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_example_escapes(page):
+    """Python is fenced as ```python, so that the test above sees it."""
+    outside = page.read_text("utf-8")
+    for block in blocks_of(page):
+        assert block.language not in {"py", "python3", "pycon", "ipython", "Python"}, block.line
+        if block.language == "python":
+            outside = outside.replace(block.text, "")
+    assert ">>>" not in outside
+    assert "Not run by the tests" not in outside or any(b.reason for b in blocks_of(page))
+
+
+def test_a_wrong_example_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nx = 1\n```\n\n```python\n>>> x + 1\n3\n```\n", "utf-8")
+    with pytest.raises(AssertionError, match=r"Expected:\s+3\s+Got:\s+2"):
+        run_page(page)
+    page.write_text("```python\nraise KeyError\n```\n", "utf-8")
+    with pytest.raises(KeyError):
+        run_page(page)
+    reason = "*Not run by the tests: there is no such file.*\n\n"
+    page.write_text(reason + page.read_text("utf-8"), "utf-8")
+    run_page(page)
 
 
 def test_the_table_of_bases_names_every_basis():
@@ -38,14 +62,6 @@ def test_the_page_on_the_command_names_every_verb():
     page = (DOCS / "command.md").read_text("utf-8")
     for verb in typer.main.get_command(app).commands:
         assert f"sinks {verb}" in page
-
-
-@pytest.mark.parametrize("page", ["fitting.md", "files.md", "cluster.md"])
-def test_python_blocks_of_the_page_run(page):
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text("utf-8"), re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(block, {})
 
 
 def test_every_picture_is_drawn_shown_and_small():

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from tests.pages import blocks_of, run_page
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
@@ -16,11 +18,11 @@ def test_tables_are_those_of_the_results_files():
         assert fill(text) == text
 
 
-def test_the_example_runs():
-    example = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
-    assert len(example.strip().splitlines()) <= 11
-    names: dict = {}
-    exec(example, names)
+def test_the_example_runs(tmp_path, monkeypatch):
+    (example,) = (block for block in blocks_of(ROOT / "README.md") if block.language == "python")
+    assert len(example.text.strip().splitlines()) <= 11
+    monkeypatch.chdir(tmp_path)
+    names = run_page(ROOT / "README.md")
     assert names["model"].score(names["X_test"], names["y_test"]) > 0.96
 
 

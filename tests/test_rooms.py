@@ -1,6 +1,7 @@
 """The rooms of the package: who may import from whom, and how light the front door is."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,27 +10,15 @@ import pytest
 
 import kitchensinks as ks
 
+ROOT = Path(__file__).parents[1]
 PACKAGE = Path(ks.__file__).parent
 
-# Each room imports only from itself and from the rooms before it, so this list is the flow.
-ROOMS = [
-    "numerics",
-    "tables",
-    "features",
-    "problem",
-    "solvers",
-    "fitting",
-    "law",
-    "state",
-    "execution",
-    "estimators",
-    "files",
-    "inspect",
-    "papers",
-    "demo",
-    "cli",
-    "__main__",
-]
+# Each room imports only from itself and from the rooms before it, so this list is the flow. It is
+# the table of CONTRIBUTING.md: folders end in a slash.
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+TABLE = CONTRIBUTING.read_text("utf-8").split("## The rooms")[1].split("\n## ")[0]
+FILES = re.findall(r"^\| `(\w+(?:/|\.py))` \| \S.* \|$", TABLE, re.MULTILINE)
+ROOMS = [file.removesuffix("/").removesuffix(".py") for file in FILES]
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
 
@@ -60,7 +49,7 @@ def imported_rooms(path):
 def test_a_room_imports_only_from_rooms_above_it(path):
     room = room_of(path)
     assert room in ROOMS, (
-        f"{path.name} stands in the room {room!r}, which is not in ROOMS of {__file__}: "
+        f"{path.name} stands in the room {room!r}, which is not in the table of {CONTRIBUTING}: "
         "add it there, after every room that it imports from."
     )
     above = set(ROOMS[: ROOMS.index(room) + 1])
@@ -69,6 +58,13 @@ def test_a_room_imports_only_from_rooms_above_it(path):
         f"{path.relative_to(PACKAGE)} imports from {sorted(below)}, which are not above {room!r}: "
         "move what is shared up, or the importer down."
     )
+
+
+def test_the_table_of_rooms_is_the_package():
+    assert len(set(ROOMS)) == len(ROOMS)
+    there = {f"{path.name}/" for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
+    there |= {path.name for path in PACKAGE.glob("*.py")} - {"__init__.py"}
+    assert set(FILES) == there
 
 
 def test_a_room_below_is_noticed(tmp_path, monkeypatch):

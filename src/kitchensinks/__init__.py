@@ -34,7 +34,8 @@ _HOMES = {
     "kitchensinks.estimators.hashing": ("MaxoutHash",),
     "kitchensinks.inspect": ("distance_profile",),
     "kitchensinks.papers.depth": ("ReLUNetwork", "StackedSinksClassifier", "StackedSinksRegressor"),
-    "kitchensinks.estimators.streaming": ("StreamingRidgeCV", "StreamingRidgeClassifierCV"),
+    "kitchensinks.estimators.streaming": ("StreamingRidgeCV",),
+    "kitchensinks.estimators.streaming_classes": ("StreamingRidgeClassifierCV",),
 }
 _MODULES = {
     "bases": "kitchensinks.features.bases",

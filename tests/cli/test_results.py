@@ -188,7 +188,13 @@ def test_components_auto_and_binning(sinks, workshop, tmp_path):
     arguments = ["fit", workshop / "train.csv", "-t", "price", "--drop", "kind", "-q", "--json"]
     arguments += ["--validation", "0", "--out", tmp_path / "m.sinks"]
     _, out, _ = sinks(*arguments, "--basis", "fourier", "--components", "auto")
-    assert json.loads(out)["components"] in (256, 512, 1024)
+    model = ks.load(tmp_path / "m.sinks")
+    assert model.n_components == "auto"
+    assert json.loads(out)["components"] == model.n_components_
+    # The number that the same rows give without the command.
+    table = ks.open_table(rows_of(300).drop_columns(["kind"]))
+    same = ks.KitchenSinkRegressor(ks.Fourier(), "auto", random_state=0).fit(table, "price")
+    assert model.n_components_ == same.n_components_
     _, out, _ = sinks(*arguments, "--basis", "binning")
     assert json.loads(out)["components"] == 250
 

@@ -168,6 +168,7 @@ def rank_correlation_with_order(views, pool, n_features, projection):
     return [abs(spearmanr(component, order).statistic) for component in embedded.T]
 
 
+@pytest.mark.slow
 def test_maxout_components_order_the_views_of_a_face(data_folder):
     """Maxout paper, Figure 2: the first component follows the angle (0.945 to 0.949, 5 seeds)."""
     faces = ks.datasets.load("umist_faces", full_size=True, test_share=0)

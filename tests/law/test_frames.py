@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from kitchensinks.estimators.tables import frame_rows, is_mixed
 from sklearn.preprocessing import TargetEncoder
 
 import kitchensinks as ks
-from kitchensinks.estimators.tables import frame_rows, is_mixed
 from kitchensinks.law import encode
 from kitchensinks.law.encodings import _orders, _placed
 from kitchensinks.tables import lines, means

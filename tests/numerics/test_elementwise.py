@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kitchensinks.numerics import elementwise
 from kitchensinks.numerics.elementwise import (
     add_lower,
     add_lower_plain,
@@ -15,6 +16,14 @@ from kitchensinks.numerics.elementwise import (
     cosine,
     cosine_plain,
 )
+
+
+@pytest.fixture(autouse=True, params=["compiled", "by size"])
+def compiled(request, monkeypatch):
+    """Every shape through the compiled loop, and through whichever its size asks for."""
+    if request.param == "compiled":
+        monkeypatch.setattr(elementwise, "SMALL", 0)
+
 
 SHAPES = [(0, 3), (1, 1), (3, 0), (7, 5), (33, 130), (67, 513)]
 
@@ -52,7 +61,7 @@ def test_affine_agrees_with_its_plain_twin(shape, dtype):
     np.testing.assert_allclose(values, expected, rtol=1e-5, atol=4 * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("size", [3, 300])
+@pytest.mark.parametrize("size", [0, 1, 3, 300])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_add_lower_agrees_with_its_plain_twin(size, dtype):
     rng = np.random.default_rng(0)
@@ -64,7 +73,7 @@ def test_add_lower_agrees_with_its_plain_twin(size, dtype):
     np.testing.assert_allclose(total, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("size", [3, 300])
+@pytest.mark.parametrize("size", [0, 1, 3, 300])
 def test_add_rank_two_agrees_with_its_plain_twin(size):
     rng = np.random.default_rng(0)
     total = np.asfortranarray(np.tril(rng.normal(size=(size, size))))

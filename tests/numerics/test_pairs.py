@@ -52,6 +52,10 @@ def test_maps_agree_with_their_plain_twins(kind):
     warp_rows(far, mean, scale, kinds, knots, factor, fast)
     warp_rows_plain(far, mean, scale, kinds, knots, factor, plain)
     np.testing.assert_allclose(fast, plain, rtol=1e-12)
+    for count in (0, 1):
+        few = np.empty((count, 3))
+        warp_rows(far[:count], mean, scale, kinds, knots, factor, few)
+        np.testing.assert_array_equal(few, fast[:count])
     order = np.argsort(far[:, 0])
     assert (np.diff(fast[order, 0]) >= 0).all(), "a map of a column must not change its order"
     if kind != LINEAR:

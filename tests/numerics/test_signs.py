@@ -22,7 +22,9 @@ def table(column, threshold):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n_rows", "count"), [(1, 1), (63, 5), (64, 16), (65, 17), (9000, 40)])
+@pytest.mark.parametrize(
+    ("n_rows", "count"), [(0, 3), (1, 1), (63, 5), (64, 16), (65, 17), (9000, 40)]
+)
 def test_products_by_counting_bits(n_rows, count, dtype):
     rows, column, threshold = stumps(n_rows, 3, count, dtype)
     found = signs.stump_products(rows, column, threshold)
@@ -31,28 +33,30 @@ def test_products_by_counting_bits(n_rows, count, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_signs(dtype):
-    rows, column, threshold = stumps(50, 3, 30, dtype)
-    found, expected = np.empty((2, 50, 30), dtype=dtype)
+@pytest.mark.parametrize(("n_rows", "count"), [(0, 3), (1, 1), (50, 30)])
+def test_signs(n_rows, count, dtype):
+    rows, column, threshold = stumps(n_rows, 3, count, dtype)
+    found, expected = np.empty((2, n_rows, count), dtype=dtype)
     signs.stump_signs(rows, column, threshold, found)
     signs.stump_signs_plain(rows, column, threshold, expected)
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("n_rows", [0, 1, 80])
 @pytest.mark.parametrize("n_outputs", [0, 1, 3])
-def test_sums_and_tables_over_intervals(n_outputs):
-    rows, column, threshold = stumps(80, 5, 12, np.float64)
+def test_sums_and_tables_over_intervals(n_rows, n_outputs):
+    rows, column, threshold = stumps(n_rows, 5, 12, np.float64)
     sorted_table = table(column, threshold)
     size = 12 + len(sorted_table[0])
-    targets = np.random.default_rng(1).normal(size=(80, n_outputs))
+    targets = np.random.default_rng(1).normal(size=(n_rows, n_outputs))
     counts, sums = np.zeros((2, size), dtype=int), np.zeros((2, size, n_outputs))
     signs.interval_sums(rows, *sorted_table, targets, counts[0], sums[0])
     signs.interval_sums_plain(rows, *sorted_table, targets, counts[1], sums[1])
     np.testing.assert_array_equal(*counts)
     np.testing.assert_allclose(*sums, atol=1e-12)
-    assert counts[0].sum() == 80 * len(sorted_table[0])
+    assert counts[0].sum() == n_rows * len(sorted_table[0])
     tables = np.random.default_rng(2).normal(size=(size, n_outputs))
-    scores = np.zeros((2, 80, n_outputs))
+    scores = np.zeros((2, n_rows, n_outputs))
     signs.look_up(rows, *sorted_table, tables, scores[0])
     signs.look_up_plain(rows, *sorted_table, tables, scores[1])
     np.testing.assert_allclose(*scores, atol=1e-12)

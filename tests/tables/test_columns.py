@@ -182,10 +182,13 @@ def test_the_recipe_comes_from_a_bounded_sample(seekable, monkeypatch):
         {"a": np.arange(size), "b": np.where(np.arange(size) < 25_000, "x 1", "z 1")}
     )
     seen = []
-    decide = columns_module._decide
-    monkeypatch.setattr(
-        columns_module, "_decide", lambda sample: seen.append(sample.num_rows) or decide(sample)
-    )
+    decided = columns_module._decided
+
+    def noted(kinds, sample):
+        seen.append(sample.num_rows)
+        return decided(kinds, sample)
+
+    monkeypatch.setattr(columns_module, "_decided", noted)
     first = Columns.learn(open_table(frame), seed=0)
     assert seen == [20_000]
     assert first.outputs == ["a", "b=z 1"]

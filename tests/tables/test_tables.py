@@ -1,6 +1,7 @@
 """Tables: every source gives the same rows, from any place, as often as asked; bad files say so."""
 
 import gzip
+import threading
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
+from kitchensinks.numerics.threads import threads
 from kitchensinks.tables import delimited, lines
 from kitchensinks.tables import table as tables
+from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.lines import row_end
 from kitchensinks.tables.table import open_table
+from kitchensinks.tables.view import Rows
 
 N_ROWS = 1000
 
@@ -387,3 +391,24 @@ def test_a_file_that_changes_under_a_walk_is_noticed(tmp_path):
     write(path, "a\nx\ny\n")
     with pytest.raises(ValueError, match="has changed"):
         list(table.batches())
+
+
+def test_one_thread_is_one_thread(tmp_path, monkeypatch):
+    size = 3000
+    words = np.array(["a 1", "b 2", "c 3"])[np.arange(size) % 3]
+    frame = pd.DataFrame({"n": np.arange(size), "m": np.arange(size) / 7, "w": words, "v": words})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv")
+    started = []
+    start = threading.Thread.start
+
+    def noted(thread):
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", noted)
+    with threads(1):
+        for source in (frame, tmp_path / "t.parquet", tmp_path / "t.csv"):
+            table = open_table(source)
+            assert Rows(table, Columns.learn(table))[:].shape[0] == size
+    assert not started

@@ -5,10 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kitchensinks.estimators.inputs import (
+    check_columns,
     importances_of,
     known_rows,
     more_inputs,
@@ -133,7 +135,7 @@ class KitchenSink(BaseEstimator):
     def _fit_dask(
         self, spec: Spec, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint | None
     ) -> Self:
-        from kitchensinks.execution.fits import check_columns, fit_collections
+        from kitchensinks.execution.fits import fit_collections
 
         check_columns(self, X, reset=True)
         self._forget()
@@ -253,21 +255,22 @@ class KitchenSink(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_") and self.state_.has_rows
 
-    def _answer(self, method: str, X: Any) -> Any:
+    def _answer(self, method: str, X: Any) -> NDArray[Any]:
         """What a method gives for rows: an array, or a lazy one for Dask collections."""
         state = self._state()
         if is_dask(X):
-            from kitchensinks.execution.fits import answer_collection, check_columns
+            from kitchensinks.execution.lazily import answer_collection
 
             check_columns(self, X, reset=False)
-            return answer_collection(state.small(), method, X)
+            lazy: NDArray[Any] = answer_collection(state.small(), method, X)
+            return lazy
         rows = known_rows(self, state.columns, X)
         with threads(self.n_jobs):
             return state.answer(method, state.model.scores(rows))
 
     def _score(self, local: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
         if is_dask(X):
-            from kitchensinks.execution.fits import check_columns, score_collections
+            from kitchensinks.execution.fits import score_collections
 
             check_columns(self, X, reset=False)
             return score_collections(self._spec(), self._state().small(), X, y, sample_weight)

@@ -9,6 +9,8 @@ from sklearn.base import ClassifierMixin
 from kitchensinks.estimators.base import KitchenSink, reported
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
+from kitchensinks.problem.targets import Classes
+from kitchensinks.state import State
 
 
 class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
@@ -106,7 +108,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         )
         self.class_weight = class_weight
 
-    classes_ = reported(lambda s: s.targets.labels, "The labels, sorted.")
+    classes_ = reported(lambda s: _classes_of(s).labels, "The labels, sorted.")
     calibration_ = reported(lambda s: s.calibration, "From scores to probabilities, or None.")
 
     def freeze(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
@@ -138,7 +140,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
                 "batch: call freeze(X, y) with representative rows, or give a dict."
             )
         if classes is not None and known:
-            labels = self.state_.targets.labels
+            labels = _classes_of(self.state_).labels
             if not np.array_equal(np.unique(classes), labels):
                 raise ValueError(
                     f"classes={np.unique(classes).tolist()}, but the first rows had "
@@ -172,3 +174,8 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose class is right; of Dask collections, partition by partition."""
         return self._score(super().score, X, y, sample_weight)
+
+
+def _classes_of(state: State) -> Classes:
+    assert isinstance(state.targets, Classes)
+    return state.targets

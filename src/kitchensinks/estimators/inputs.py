@@ -9,7 +9,6 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
-    _check_sample_weight,
     validate_data,
 )
 
@@ -18,6 +17,7 @@ from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.state import Spec
 from kitchensinks.tables import advice, check_size, describe
+from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.table import Table, check_schema, open_table
 from kitchensinks.tables.view import Rows, known_targets
@@ -90,7 +90,7 @@ def more_inputs(
     rows = known_rows(estimator, columns, X)
     y = spec.kind.check(y)
     check_consistent_length(rows, y)
-    weights = None if sample_weight is None else check_weights(sample_weight, rows, positive=False)
+    weights = None if sample_weight is None else check_weights(sample_weight, rows)
     return Inputs(rows, y, weights, columns)
 
 
@@ -131,17 +131,11 @@ def _checked_array(estimator: BaseEstimator, X: Any, reset: bool, scaled: bool) 
     return X
 
 
-def check_weights(given: Any, X: Any, positive: bool) -> Array:
-    """Weights of 0 or more, one a row; `positive`: at least one of them is not 0."""
-    weights = _check_sample_weight(given, X, dtype=np.float64, allow_all_zero_weights=True)
-    if (weights < 0).any():
-        raise ValueError(
-            f"sample_weight has negative entries (the least is {weights.min():.3g}): "
-            "need weights of 0 or more."
-        )
-    if positive and not weights.any():
-        raise ValueError("sample_weight is zero for every row: need a positive weight.")
-    return np.asarray(weights)
+def check_columns(estimator: BaseEstimator, X: Any, reset: bool) -> None:
+    """Number and names of the columns of a Dask collection, by scikit-learn's own checks."""
+    from kitchensinks.execution.partitions import shown_columns
+
+    validate_data(estimator, shown_columns(X), reset=reset, skip_check_array=True)
 
 
 def table_targets(

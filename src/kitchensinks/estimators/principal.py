@@ -12,14 +12,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from kitchensinks.estimators.inputs import check_columns
 from kitchensinks.estimators.transform import check_basis
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, Look
+from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import check_dtype
-from kitchensinks.fitting.space import gram_bytes
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.state import Model, seed_of
 from kitchensinks.tables import advice, check_size, numeric_weights
@@ -151,9 +152,7 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         A Dask collection is summed where its partitions are.
         """
         if is_dask(X):
-            from kitchensinks.estimators.principal_cluster import fit_partitions
-
-            return fit_partitions(self, X, sample_weight)
+            return self._fit_dask(X, sample_weight)
         X, weights = self._validate(X, sample_weight, reset=True)
         if X.shape[0] < max(2, self.n_components):
             raise ValueError(
@@ -175,6 +174,36 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._check_memory(self.draw_.n_columns)
         self._moments = Moments.zeros(self._shift, 0)
         self._add(X, weights)
+        self._solved()
+        return self
+
+    def _fit_dask(self, X: Any, sample_weight: Any) -> "KitchenSinkPCA":
+        """Scaler and law from one walk over the partitions, sums from another."""
+        from kitchensinks.execution.job import rows_job
+
+        check_count("n_components", self.n_components)
+        check_count("n_features", self.n_features)
+        check_columns(self, X, reset=True)
+        job = rows_job(
+            X,
+            sample_weight,
+            self._dense_basis(),
+            self.n_features,
+            seed_of(self.random_state),
+            bool(self.standardize),
+            None if self.dtype is None else check_dtype(self.dtype),
+            self.memory_budget,
+        )
+        assert job.recipe.pilot is not None
+        self._set_features(job.frozen, job.recipe.pilot)
+        moments = job.summed().moments
+        if moments.count < max(2, self.n_components):
+            raise ValueError(
+                f"X has {moments.count} sample(s) for n_components={self.n_components}: need as "
+                "many rows as components, and at least 2. Give more rows or ask for fewer "
+                "components."
+            )
+        self._moments, self._principal = moments, None
         self._solved()
         return self
 
@@ -230,13 +259,14 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._moments, self._principal = mine.merge(theirs), None
         return self
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Any) -> Any:
         """Components of each row, shape (n, n_components), in the dtype of the features."""
         self._solved()
         if is_dask(X):
-            from kitchensinks.estimators.principal_cluster import transform_partitions
+            from kitchensinks.execution.lazily import score_rows
 
-            return transform_partitions(self, X)
+            check_columns(self, X, reset=False)
+            return score_rows(self._model(), X)
         X, _ = self._validate(X, None, reset=False)
         return self._model().scores(X).astype(X.dtype, copy=False)
 
@@ -263,7 +293,7 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @property
     def _n_features_out(self) -> int:
-        return self._solved().directions.shape[1]
+        return int(self._solved().directions.shape[1])
 
     def _solved(self) -> Principal:
         """The components, found anew if rows have come in since the last time."""

@@ -1,13 +1,11 @@
 """The scikit-learn transformer over any basis."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_array
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_sample_weight,
@@ -15,6 +13,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from kitchensinks.estimators.inputs import check_columns
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.bases.base import check_count
@@ -115,22 +114,17 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         return out
 
     def _lazily(self, X: Any) -> Any:
-        from kitchensinks.execution.lazily import lazily
-        from kitchensinks.execution.partitions import Schema, whole_rows
+        from kitchensinks.execution.lazily import feature_rows
 
         if self.basis_.learns_draw:
             raise ValueError(
                 f"Dask collections need features that a seed draws, and those of {self.basis_!r} "
                 "depend on the rows of fit. Transform the partitions one by one instead."
             )
-        rows = whole_rows(X)
-        schema = Schema.of(rows)
-        shown = X._meta if hasattr(X, "columns") else np.empty((0, schema.n_inputs))
-        validate_data(self, shown, reset=False, skip_check_array=True)
-        dtype = np.dtype(schema.dtype if self.dtype is None else check_dtype(self.dtype))
+        check_columns(self, X, reset=False)
         draw = self.draw_
-        frozen = Frozen(None, draw.basis, draw.seed, draw.n_inputs, draw.n_components, dtype)
-        return lazily(_Drawn(frozen), "transform", rows, draw.n_columns, dtype)
+        frozen = Frozen(None, draw.basis, draw.seed, draw.n_inputs, draw.n_components, draw.dtype)
+        return feature_rows(frozen, X, None if self.dtype is None else check_dtype(self.dtype))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """A name for each column of the output; input_features are checked and not used."""
@@ -158,19 +152,6 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-@dataclass(frozen=True)
-class _Drawn:
-    """What a worker needs to make features: the seed, and not the draw."""
-
-    frozen: Frozen
-
-    def transform(self, rows: Any) -> Any:
-        dtype = self.frozen.dtype
-        with np.errstate(over="ignore"), advice():
-            rows = check_array(rows, accept_sparse="csr", dtype=dtype)
-        return self.frozen.features(check_size(rows, dtype))
 
 
 def check_basis(basis: Any) -> Basis:

@@ -1,4 +1,4 @@
-"""Dask runs the tasks: trees of sums, a watch over lost workers, and errors in plain words."""
+"""Dask runs the tasks: trees of sums, a watch over lost workers, and errors that say what to do."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ import numpy
 import scipy
 
 import kitchensinks
-from kitchensinks.numerics.threads import blas_threads, loop_threads
+from kitchensinks.numerics.threads import blas_threads
 
 try:
     import dask
@@ -23,17 +23,18 @@ except ImportError as error:
         'Dask is not installed: pip install "kitchensinks[dask]" brings it.'
     ) from error
 
-# Sums that one task adds up: the fewer, the fewer of them wait in memory.
+# Sums that one task adds up: with few, few of them wait in memory.
 FAN_IN = 2
 # Seconds without any worker before a fit gives up; `kitchensinks.patience` in Dask's configuration.
 PATIENCE = "30s"
 # Seconds that a scheduler has to answer in.
 ANSWER = 10
-# After three deaths of its workers Dask gives a task up: it gets so many chances in all.
+# Dask gives a task up after three of its workers have died: it is submitted this many times.
 CHANCES = 8
+# Seconds between two looks at the scheduler.
 _POLL = 0.5
 
-# Hears how many tasks are done, and of how many.
+# Called with the number of tasks that are done, and of all.
 Told = Callable[[int, int], None]
 
 
@@ -73,11 +74,11 @@ def active_client() -> Any:
 def slots() -> int:
     """How many tasks run at the same time."""
     client = active_client()
-    return CPU_COUNT if client is None else max(1, sum(client.nthreads().values()))
+    return int(CPU_COUNT) if client is None else max(1, sum(client.nthreads().values()))
 
 
 def persist(*nodes: Any) -> list[Any]:
-    """The tasks, begun: their values stay where they are made for as long as the tasks are held."""
+    """The tasks, started: their values stay on the workers for as long as the tasks are held."""
     client = active_client()
     if client is None:
         with blas_threads(1):
@@ -88,9 +89,9 @@ def persist(*nodes: Any) -> list[Any]:
 def compute(*nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
     """The values of the tasks: on the active client, or on Dask's own scheduler in this process.
 
-    A worker that is lost is made up for by Dask. Where all are gone for longer than the patience,
-    or the scheduler is, this is a `ClusterError`. `told(done, total)` hears how many tasks are
-    done with.
+    Dask computes again what was lost with a worker. Where all workers are gone for longer than the
+    patience, or the scheduler is, this is a `ClusterError`. `told(done, total)` is called with
+    the number of tasks that are done.
     """
     client = active_client()
     if client is None:
@@ -145,7 +146,7 @@ def workers() -> tuple[int, int]:
 
 @contextmanager
 def _counted(told: Told | None) -> Iterator[None]:
-    """Tell how many tasks of Dask's own scheduler are done with."""
+    """Count the tasks that Dask's own scheduler has done."""
     if told is None:
         yield
         return
@@ -183,7 +184,7 @@ def _watch(client: Any, futures: list[Any], told: Told | None) -> None:
 
 
 def _unfinished(dask_scheduler: Any) -> int:
-    """How many tasks the scheduler has that are not done with."""
+    """How many tasks of the scheduler are not done."""
     kinds = ("waiting", "queued", "no-worker", "processing")
     groups = dask_scheduler.task_groups.values()
     return int(sum(group.states.get(kind, 0) for group in groups for kind in kinds))
@@ -223,20 +224,6 @@ def check_versions(wanted: dict[str, str]) -> None:
                 f"client has {wanted[name]}: sums made by different versions must not be added. "
                 "Install the same there."
             )
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Compiled loops of this task on one thread: the other cores have tasks of their own."""
-    with loop_threads(1):
-        yield
-
-
-@contextmanager
-def all_threads() -> Iterator[None]:
-    """BLAS on all cores: for the one task that everything else waits for."""
-    with blas_threads(CPU_COUNT):
-        yield
 
 
 @contextmanager

@@ -10,9 +10,10 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
+from dask import delayed
 from numpy.typing import NDArray
 
-from kitchensinks.execution.cluster import delayed, persist, tree
+from kitchensinks.execution.cluster import persist, tree
 from kitchensinks.execution.partitions import Partitions
 from kitchensinks.fitting.held import HeldRows
 from kitchensinks.problem.design import Design, Merge

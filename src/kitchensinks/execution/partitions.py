@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from dask import delayed
 from scipy import sparse
+from sklearn.utils import check_array
 
-from kitchensinks.execution.cluster import ClusterError, Told, compute, delayed, one_thread
-from kitchensinks.tables.keys import RowSample
-
-# Rows of a sample that say where the mean of the features is, and their bytes at most.
-_PILOT_ROWS, _PILOT_BYTES = 256, 2**15
+from kitchensinks.execution.cluster import ClusterError, Told, compute
+from kitchensinks.numerics.threads import loop_threads
+from kitchensinks.tables import advice, check_size
 
 
 class PartitionError(ValueError):
@@ -92,9 +92,10 @@ class Schema:
 
 @contextmanager
 def naming(number: int) -> Iterator[None]:
-    """Put the number of the partition before whatever is wrong with it."""
+    """Errors begin with the number of the partition."""
     try:
-        with one_thread():
+        # Compiled loops use one thread: the other cores have tasks of their own.
+        with loop_threads(1):
             yield
     except (ValueError, TypeError) as error:
         raise PartitionError(f"Partition {number}: {error}") from error
@@ -143,16 +144,29 @@ class Partitions:
         return error
 
 
-def pilot_rows(sample: RowSample) -> np.ndarray:
-    """A few of the rows, in so few bytes that they go with every task."""
-    count = min(_PILOT_ROWS, max(1, _PILOT_BYTES // sample.rows[0].nbytes))
-    return np.asarray(sample.rows[:count])
+def checked_rows(rows: Any, dtype: Any = None, limited: bool = True) -> Any:
+    """Finite numbers, dense or CSR, in the dtype given, or in their own float32 or float64.
+
+    limited: float64 rows must be so small that their squares are finite.
+    """
+    floats = [np.float64, np.float32] if dtype is None else dtype
+    with np.errstate(over="ignore"), advice():
+        rows = check_array(rows, accept_sparse="csr", dtype=floats, input_name="X")
+    if dtype is None and not (limited and rows.dtype == np.float64):
+        return rows
+    return check_size(rows, rows.dtype)
+
+
+def shown_columns(X: Any) -> Any:
+    """No rows of a collection, with all of its columns: enough to check their number and names."""
+    if type(X).__name__ == "Series" or getattr(X, "ndim", 2) != 2:
+        raise ValueError("X is a single column: need rows and columns, such as X[['a']] or (n, 1).")
+    return X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))
 
 
 def whole_rows(X: Any) -> Any:
     """The collection, with all columns of a row in one chunk."""
-    if type(X).__name__ == "Series" or getattr(X, "ndim", 2) != 2:
-        raise ValueError("X is a single column: need rows and columns, such as X[['a']] or (n, 1).")
+    shown_columns(X)
     if hasattr(X, "numblocks") and X.numblocks[1] > 1:
         warnings.warn(
             f"X is chunked along its columns, {X.numblocks[1]} chunks: rechunked so that rows are "
@@ -183,30 +197,22 @@ def _aligned(X: Any, other: Any, name: str) -> tuple[Any, Any]:
                     "each row."
                 )
             other = other.rechunk({0: X.chunks[0]})
-    if _count(X) != _count(other):
+    if X.npartitions != other.npartitions:
         raise ValueError(
-            f"X has {_count(X)} partitions and {name} has {_count(other)}: need the same rows in "
-            "each. Take both from one DataFrame, or repartition them alike."
+            f"X has {X.npartitions} partitions and {name} has {other.npartitions}: need the same "
+            "rows in each. Take both from one DataFrame, or repartition them alike."
         )
     return X, other
 
 
 def _with_sizes(array: Any) -> Any:
     """The array with the lengths of its chunks known; they are computed where they are not."""
-    if not any(map(math.isnan, array.chunks[0])):
-        return array
-    lengths = compute(*[delayed(_length)(task) for task in _tasks(array)])
-    known = array.copy()
-    known._chunks = (tuple(lengths), *array.chunks[1:])
-    return known
+    known = not any(map(math.isnan, array.chunks[0]))
+    return array if known else array.copy().compute_chunk_sizes()
 
 
 def _length(rows: Any) -> int:
     return int(rows.shape[0])
-
-
-def _count(collection: Any) -> int:
-    return int(collection.npartitions)
 
 
 def _tasks(collection: Any) -> list[Any]:

@@ -114,7 +114,9 @@ class FeatureBlocks:
         parts = (part for part in block_slices(self.n_rows, self.block_rows) if part.start >= start)
         blocks = ((part, self.rows[part]) for part in parts)
         if work is None or self.n_rows <= self.block_rows:
-            yield from map(make, blocks)
+            for part, rows in blocks:
+                features = self.of(rows)
+                yield part, features if work is None else work(part, features)
             return
         _ = self.frozen.held and self.frozen.draw  # made once, before threads ask for it
         yield from in_order(make, blocks, self._at_once)

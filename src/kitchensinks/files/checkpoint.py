@@ -72,7 +72,7 @@ class Checkpoint:
             raise OSError(f"The checkpoint folder {self.folder} cannot be made: {error}.") from None
         remove_unfinished(self.folder)
         if not path.exists():
-            self._write(_FACTS, json.dumps({"identity": identity, "settled": settled}).encode(), {})
+            self._write(_FACTS, {"identity": identity, "settled": settled}, {})
             return settled
         header, _ = self._read(_FACTS)
         self._compare(header["identity"], identity)
@@ -170,29 +170,24 @@ class Checkpoint:
             signal.signal(signal.SIGINT, before)
 
     def _save(self, phase: str, position: int, arrays: State) -> None:
-        header = json.dumps({"position": position}).encode()
-        self._write(f"{phase}.sums", header, arrays)
+        self._write(f"{phase}.sums", {"position": position}, arrays)
         self._saved_at = time.monotonic()
 
     # -- files ---------------------------------------------------------------------------
 
-    def _write(self, name: str, header: bytes, arrays: State) -> None:
-        """Header, arrays and checksum into a new file, which takes the name when it is on disk."""
-        facts = json.loads(header)
-        views = {key: _flat(array) for key, array in arrays.items()}
-        facts["arrays"] = {
-            key: [array.dtype.str, list(array.shape), _order(array)]
-            for key, array in arrays.items()
-        }
-        head = json.dumps(facts).encode()
+    def _write(self, name: str, facts: dict[str, Any], arrays: State) -> None:
+        """Checksum, facts and arrays into one file, whole or not at all."""
+        kinds = {key: (a.dtype.str, a.shape, _order(a)) for key, a in arrays.items()}
+        head = json.dumps({**facts, "arrays": kinds}).encode()
+        views = [_flat(array) for array in arrays.values()]
         checksum = hashlib.sha256(head)
-        for view in views.values():
+        for view in views:
             checksum.update(view)
         path = self.folder / name
         try:
             with atomic(path, sync=True) as unfinished, unfinished.open("wb") as file:
                 file.write(checksum.hexdigest().encode() + b"\n" + head + b"\n")
-                for view in views.values():
+                for view in views:
                     file.write(view)
         except OSError as error:
             kept = "The last good checkpoint is kept" if path.exists() else "Nothing was saved"

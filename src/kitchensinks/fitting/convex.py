@@ -238,7 +238,8 @@ def _choose_alpha(
         if found is None:
             problem, factored, _ = by_gram()
             found = _solve(replace(problem, alpha=alpha), factored, rough)
-        return space.design().scores(found.weights)[split.held] + found.intercept
+        scores = space.design().scores(found.weights)[split.held]
+        return np.asarray(scores + found.intercept)
 
     return least_held_out(candidates(trace, noise), scores_of, targets, split, settings)
 

@@ -113,7 +113,7 @@ class Prefixes:
                 scores += self.equations.target
                 chosen = scores[:, :, 0] > 0 if n_outputs == 1 else scores.argmax(axis=2)
                 wrong += weight[part] @ (chosen != own[part, None])
-        return wrong / weights.sum()
+        return np.asarray(wrong / weights.sum())
 
 
 def prefix_errors(

@@ -125,25 +125,53 @@ def make_plan(shape: Shape, settings: Settings) -> Plan:
         return _on_dask(shape, settings)
     if shape.stream:
         return _of_stream(shape, settings)
-    if settings.second is not None:
-        return _here("stages", "features", "the law was learned in two stages, features and bins")
-    if settings.solver == "stochastic":
-        return _here("stochastic", "features", "it was asked for")
     span = takes_span(shape, settings)
+    plans = (rule(shape, settings, span) for rule in (_stages, _blocks, _stochastic, _iterative))
+    return next((plan for plan in plans if plan is not None), None) or _dense(shape, settings, span)
+
+
+# -- rules, in their order ---------------------------------------------------------------
+
+
+def _stages(shape: Shape, settings: Settings, span: bool) -> Plan | None:
+    if settings.second is None:
+        return None
+    return _here("stages", "features", "the law was learned in two stages, features and bins")
+
+
+def _blocks(shape: Shape, settings: Settings, span: bool) -> Plan | None:
+    """Block coordinate descent, where it was asked for or is the only certified one that fits."""
     if settings.solver == "blocks" or (not span and _only_blocks(shape, settings)):
         return _here("blocks", "features", _too_large(shape, settings))
-    if settings.solver == "auto" and not shape.sparse and _bytes_needed(shape, span) > shape.memory:
+    return None
+
+
+def _stochastic(shape: Shape, settings: Settings, span: bool) -> Plan | None:
+    """Stochastic gradients, where they were asked for or nothing else fits into memory."""
+    beyond = not shape.sparse and _bytes_needed(shape, span) > shape.memory
+    if settings.solver == "stochastic" or (settings.solver == "auto" and beyond):
         return _here("stochastic", "features", _too_large(shape, settings))
-    if not span and shape.many_sparse and settings.solver != "direct":
+    return None
+
+
+def _iterative(shape: Shape, settings: Settings, span: bool) -> Plan | None:
+    """Conjugate gradients and other passes over the features, where a Gram costs more."""
+    if span:
+        return None
+    if shape.many_sparse and settings.solver != "direct":
         reason = f"{shape.n_columns:,} sparse columns are more than a Gram can have"
         return _here("sparse", "bins", reason)
-    if not span and settings.loss.squared and _conjugate(shape, settings):
+    if settings.loss.squared and _conjugate(shape, settings):
         return _here("conjugate", "features", _conjugate_reason(shape, settings))
-    space = "span" if span else "features"
+    return None
+
+
+def _dense(shape: Shape, settings: Settings, span: bool) -> Plan:
+    """The Gram of the features, or of the rows where they are fewer."""
+    space, sizes = "span" if span else "features", (shape.n_rows, shape.n_columns)
     if settings.loss.squared:
-        return _here("direct", space, _gram_reason(shape.n_rows, shape.n_columns, span))
-    cached = span or shape.cached
-    return replace(convex_plan(shape.n_rows, shape.n_columns, cached, span, settings), space=space)
+        return _here("direct", space, _gram_reason(*sizes, span))
+    return replace(convex_plan(*sizes, span or shape.cached, span, settings), space=space)
 
 
 def _here(solver: str, space: str, reason: str) -> Plan:

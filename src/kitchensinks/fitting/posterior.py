@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from kitchensinks.problem.losses import Array
-from kitchensinks.problem.moments import NormalEquations
+from kitchensinks.problem.moments import NormalEquations, ridge_freedom
 from kitchensinks.solvers.dual import Span
 from kitchensinks.tables import densify
 
@@ -42,8 +42,7 @@ class Posterior:
         floor = max(alpha, len(shifted) * np.finfo(float).eps * float(np.trace(shifted)))
         shifted[np.diag_indices_from(shifted)] += floor
         factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-        inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, check_finite=False)
-        freedom = len(factor) - floor * float(np.sum(inverse**2)) + fit_intercept
+        freedom = ridge_freedom(factor, floor) + fit_intercept
         noise = _noise(equations.errors(weights), equations.copies, freedom)
         return cls(floor, equations.copies, equations.mean, noise, fit_intercept, factor=factor)
 

@@ -11,13 +11,12 @@ from kitchensinks.fitting.convex import fit_convex
 from kitchensinks.fitting.held_out import held_out_scores
 from kitchensinks.fitting.plan import Plan, Shape, make_plan
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.space import Fit, Space, space_of, sum_moments
+from kitchensinks.fitting.space import Fit, space_of
 from kitchensinks.fitting.sparse import fit_sparse
-from kitchensinks.fitting.squared import fit_squared, solve_moments
+from kitchensinks.fitting.squared import fit_squared, squared_weights
 from kitchensinks.fitting.stages import fit_stages
 from kitchensinks.fitting.stochastic import fit_stochastic
 from kitchensinks.numerics.threads import single_blas
-from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 
@@ -41,44 +40,27 @@ def fit_features(
     fewer = condense(blocks, settings) if moments is None else None
     blocks, groups = (blocks, None) if fewer is None else fewer
     plan = make_plan(Shape.of(blocks), settings)
+    rows = blocks, batch.targets, batch.weights, settings
     with single_blas() if blocks.n_columns <= FEW_COLUMNS else nullcontext():
-        fit = run(plan, blocks, batch, settings, calibrate, moments)
+        if plan.solver == "stochastic":
+            fit = fit_stochastic(blocks.frozen, batch, settings)
+        elif plan.solver == "stages":
+            fit = fit_stages(*rows, calibrate)
+        elif plan.solver == "blocks":
+            fit = fit_blocks(*rows)
+        elif plan.solver == "sparse":
+            fit = fit_sparse(*rows, calibrate)
+        elif plan.solver == "conjugate":
+            fit = fit_conjugate(*rows)
+        else:
+            space = space_of(blocks, batch.weights, settings, plan.space == "span")
+            within = space, batch.targets, batch.weights, settings
+            known = moments if space.span is None else None
+            if plan.solver != "direct":
+                fit = fit_convex(*within, calibrate, known)
+            else:
+                fit = fit_squared(*within, known)
+                if calibrate and fit.left_out is None:
+                    fixed = replace(settings, alpha=fit.alpha)
+                    fit.held_out = held_out_scores(*within[:3], fixed, squared_weights)
     return plan, fit if groups is None else expand(fit, groups)
-
-
-def run(
-    plan: Plan,
-    blocks: FeatureBlocks,
-    batch: Batch,
-    settings: Settings,
-    calibrate: bool,
-    moments: Moments | None,
-) -> Fit:
-    """The fit that a plan describes."""
-    _, targets, weights, _ = batch
-    if plan.solver == "stochastic":
-        return fit_stochastic(blocks.frozen, batch, settings)
-    if plan.solver == "stages":
-        return fit_stages(blocks, targets, weights, settings, calibrate)
-    if plan.solver == "blocks":
-        return fit_blocks(blocks, targets, weights, settings)
-    if plan.solver == "sparse":
-        return fit_sparse(blocks, targets, weights, settings, calibrate)
-    if plan.solver == "conjugate":
-        return fit_conjugate(blocks, targets, weights, settings)
-    space = space_of(blocks, weights, settings, plan.space == "span")
-    known = moments if space.span is None else None
-    if plan.solver != "direct":
-        return fit_convex(space, targets, weights, settings, calibrate, known)
-    fit = fit_squared(space, targets, weights, settings, known)
-    if calibrate and fit.left_out is None:
-        fixed = replace(settings, alpha=fit.alpha)
-        fit.held_out = held_out_scores(space, targets, weights, fixed, _squared_weights)
-    return fit
-
-
-def _squared_weights(
-    space: Space, targets: Array, weights: Array, settings: Settings
-) -> tuple[Array, Array]:
-    fit = solve_moments(sum_moments(space, targets, weights, settings), settings, space.dtype)
-    return fit.weights, fit.intercept

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, eigvalsh, solve_triangular
-from scipy.linalg.lapack import dpocon, dpotrs, dtrtri
+from scipy.linalg.lapack import dpocon, dpotrs
 
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import (
@@ -21,7 +21,7 @@ from kitchensinks.fitting.space import (
     warn_noise,
 )
 from kitchensinks.problem.losses import Array
-from kitchensinks.problem.moments import Moments, NormalEquations
+from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
 from kitchensinks.problem.problem import NEGLIGIBLE
 from kitchensinks.solvers import Solution, solve_squared
 from kitchensinks.solvers.path import RidgePath, alpha_grid, freedom_left
@@ -53,6 +53,14 @@ def fit_squared(
     fit.freedom = float(np.sum(span.values / (span.values + fit.alpha)))
     fit.weights, fit.intercept = space.lift(fit.weights, fit.intercept)
     return fit
+
+
+def squared_weights(
+    space: Space, targets: Array, weights: Array, settings: Settings
+) -> tuple[Array, Array]:
+    """Weights and intercept of a fit to the rows of a space, with a given ridge."""
+    fit = solve_moments(sum_moments(space, targets, weights, settings), settings, space.dtype)
+    return fit.weights, fit.intercept
 
 
 def solve_moments(
@@ -223,10 +231,7 @@ def cholesky_fit(
 
 
 def effective_dimension(gram: Array, alpha: float) -> float:
-    """Σ s/(s + α) over the eigenvalues s of a Gram matrix, α ≥ 0.
-
-    By K − α·tr (G + αI)⁻¹, with ‖L⁻¹‖² for the trace: half the work of the eigenvalues.
-    """
+    """Σ s/(s + α) over the eigenvalues s of a Gram matrix, α ≥ 0."""
     shifted = np.array(gram, order="F")
     diagonal = np.diag_indices_from(shifted)
     rounding = len(gram) * np.finfo(float).eps * float(shifted[diagonal].max())
@@ -234,8 +239,7 @@ def effective_dimension(gram: Array, alpha: float) -> float:
         return float(spectrum_facts(eigvalsh(gram), alpha, rounding)["freedom"])
     shifted[diagonal] += alpha
     factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-    inverse, _ = dtrtri(factor, lower=1, overwrite_c=1)
-    return len(gram) - alpha * float(np.vdot(inverse, inverse))
+    return ridge_freedom(factor, alpha)
 
 
 def left_out_of(

@@ -6,6 +6,7 @@ order, its place in it: whichever has the lowest leave-one-out error after a sho
 scales. A missing category is a category; a missing number is the median, with an indicator.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +20,8 @@ from kitchensinks.law.values import Request
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.encoders import Category, Places, Text, words_of
-from kitchensinks.tables.means import NO_FOLDS, learn_means
+from kitchensinks.tables.encoders import Places, Text, words_of
+from kitchensinks.tables.means import NO_FOLDS, learn_means, text_columns
 from kitchensinks.tables.table import Table, arrow
 from kitchensinks.tables.view import Rows
 
@@ -50,28 +51,35 @@ def encode(
     """
     if rows.folded is not None:
         return rows
-    texts = [e.name for e in rows.columns.encoders if isinstance(e, Category | Text)]
+    texts = text_columns(rows.columns)
     if not texts or targets.ndim > 1:
         return rows.encoded(rows.columns, NO_FOLDS)
     coded, labels = _coded(targets, weights, kind)
-    counted = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
+    counted = np.flatnonzero(np.ones(len(rows)) if weights is None else weights > 0)
     many = len(counted) >= _FEWEST_ROWS
     free = None if like is None else {e.name for e in like.encoders if isinstance(e, Text)}
     tried = _ways(rows, texts, coded, weights, labels, many, free)
     if like is not None:
-        return next((one for one in tried if _kinds(one.columns) == _kinds(like)), tried[0])
+        kinds = [_kinds(one.columns) for one in tried]
+        return tried[kinds.index(_kinds(like)) if _kinds(like) in kinds else 0]
     if len(tried) == 1 or not many or not np.ptp(coded[counted], axis=0).any():
         return tried[0]
     if len(counted) > POOL:
         order = Words(0, 0, Stream.ENCODING_SAMPLE).permutation(len(counted))
         counted = np.sort(counted[order[:POOL]])
     own = None if weights is None else weights[counted]
-    request = Request(seed=0, classes=kind == "classification")
+    batches = (Batch(one[counted], coded[counted], own) for one in tried)
+    return tried[_best(batches, Request(seed=0, classes=kind == "classification"))]
+
+
+def _best(batches: Iterable[Batch], request: Request) -> int:
+    """The encoding with the lowest leave-one-out error after a short run of learning scales; the
+    first where it is as good."""
     errors = []
-    for one in tried:
-        task = Task(Batch(one[counted], coded[counted], own), request, Learned())
-        errors.append(short_runs(task, "laplacian", ("squash",))[0][0])
-    return tried[0 if errors[0] <= _EQUAL * min(errors) else int(np.argmin(errors))]
+    for batch in batches:
+        found = short_runs(Task(batch, request, Learned()), "laplacian", ("squash",))
+        errors.append(found[0][0])
+    return 0 if errors[0] <= _EQUAL * min(errors) else int(np.argmin(errors))
 
 
 def _ways(

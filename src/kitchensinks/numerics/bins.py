@@ -14,10 +14,11 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 # A whole number c, |c| < 2⁵¹, added to 1.5·2⁵² in float64 leaves c in the low bits.
 _MAGIC = 1.5 * 2.0**52
 _MAGIC_BITS = np.array([_MAGIC]).view(np.uint64)[0]
-# Rows that a thread names together: their columns stay in cache. They are put there this many rows
-# at a time, so that a line of cache is filled at once.
-_NAMED, _LINE = 1024, 16
-# Names whose slots are brought into the cache together.
+# Rows that a thread names together, so that their columns stay in cache.
+_NAMED = 1024
+# Rows that are transposed together, so that a line of cache is filled at once.
+_LINE = 16
+# Names whose slots of the hash table are fetched into the cache together.
 _TOGETHER = 64
 
 

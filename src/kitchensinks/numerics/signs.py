@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from kitchensinks.numerics.threads import looped
 
-# Stumps of a tile of the product, and their words that are counted before the next ones: two such
-# tiles, 16 kB each, stay in the first-level cache.
-_TILE, _WORDS = 16, 128
+# Stumps of a tile of the product.
+_TILE = 16
+# Words of a stump that are counted before the next stump: two tiles of 16 kB stay in cache.
+_WORDS = 128
 
 
 @intrinsic

@@ -1,4 +1,4 @@
-"""Sums over the few classes of many rows, which NumPy takes one small row at a time."""
+"""Softmax and its like over the classes of many rows: NumPy is slow where rows are short."""
 
 import math
 from typing import Any
@@ -11,8 +11,12 @@ from kitchensinks.numerics.threads import looped
 
 Floats = NDArray[np.float64]
 
-# What scores are multiplied with at least and at most for a log loss, and steps of its search.
-_COLDEST, _HOTTEST, _STEPS = 1e-6, 1e6, 30
+# The least factor by which scores are multiplied for a log loss.
+_COLDEST = 1e-6
+# The largest one: scores in the unit of the targets are then as good as certain.
+_HOTTEST = 1e6
+# Newton steps in the search for the best factor.
+_STEPS = 30
 
 
 @looped()
@@ -41,6 +45,12 @@ def softmax(scores: Floats) -> Floats:
     return out.reshape(scores.shape)
 
 
+def softmax_plain(scores: Floats) -> Floats:
+    """The same in NumPy."""
+    part = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(part / part.sum(axis=-1, keepdims=True))
+
+
 @looped()
 def _log_sum_exp(scores: Any, out: Any) -> None:
     for i in numba.prange(scores.shape[0]):
@@ -65,6 +75,12 @@ def log_sum_exp(scores: Floats) -> Floats:
     return out.reshape(scores.shape[:-1])
 
 
+def log_sum_exp_plain(scores: Floats) -> Floats:
+    """The same in NumPy."""
+    top = scores.max(axis=-1)
+    return np.asarray(top + np.log(np.exp(scores - top[..., None]).sum(axis=-1)))
+
+
 @looped()
 def _entropy(shares: Any, out: Any) -> None:
     for i in numba.prange(shares.shape[0]):
@@ -85,6 +101,12 @@ def entropy(shares: Floats) -> Floats:
     out = np.empty(len(rows))
     _entropy(rows, out)
     return out.reshape(shares.shape[:-1])
+
+
+def entropy_plain(shares: Floats) -> Floats:
+    """The same in NumPy."""
+    logs = np.log(np.where(shares > 0.0, shares, 1.0))
+    return np.asarray(-(shares * logs).sum(axis=-1))
 
 
 def _rows(values: Floats) -> Floats:
@@ -115,12 +137,24 @@ def _tempered(scores: Any, labels: Any, weights: Any, t: Any, out: Any) -> Any:
     return slope, bend
 
 
-def log_losses(scores: Floats, labels: NDArray[np.int64], weights: Floats) -> Floats:
-    """The log loss of each row under softmax(t·u), (n,), with the t > 0 of the least mean: scores
-    u (n, classes), labels (n,), weights (n,).
+def _tempered_plain(
+    scores: Floats, labels: NDArray[np.int64], weights: Floats, t: float, out: Floats
+) -> tuple[float, float]:
+    """The same in NumPy."""
+    below = scores - scores.max(axis=1, keepdims=True)
+    shares = softmax_plain(t * below)
+    own = below[np.arange(len(labels)), labels]
+    mean = (shares * below).sum(axis=1)
+    spread = (shares * below**2).sum(axis=1) - mean**2
+    out[:] = log_sum_exp_plain(t * below) - t * own
+    return float(weights @ (mean - own)), float(weights @ spread)
 
-    The mean is convex in t: Newton's steps, none by more than a factor of four. t ends at 10⁶,
-    where scores in the unit of the targets are as good as certain, and no loss falls any more.
+
+def log_losses(scores: Floats, labels: NDArray[np.int64], weights: Floats) -> Floats:
+    """The log loss of each row under softmax(t·u), (n,), with the t > 0 of the least weighted mean.
+
+    scores u (n, classes), labels (n,), weights (n,). The mean is convex in t, so that Newton steps
+    find it; none changes t by more than a factor of four.
 
     >>> scores = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
     >>> found = log_losses(scores, np.array([1, 1, 1, 0]), np.ones(4))  # p = 3/4 at t = log 3

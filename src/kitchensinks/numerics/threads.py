@@ -1,8 +1,8 @@
-"""Threads: how many there are, and work on blocks of rows that keeps all of them busy.
+"""Threads: how many BLAS and compiled loops use, and work on blocks of rows in parallel.
 
-Products of matrices and compiled loops have threads of their own, and each kind waits for its last
-thread before the other begins. Whole blocks of rows in threads of ours, each with a single thread
-of BLAS and of compiled loops, never wait for each other.
+BLAS and compiled loops have a pool of threads each, and either waits for its last thread before the
+other begins. Whole blocks of rows in threads of our own, each with a single thread of BLAS and of
+compiled loops, never wait for each other.
 """
 
 import functools
@@ -69,9 +69,8 @@ def loop_threads(count: int) -> Iterator[None]:
 def looped(**options: Any) -> Callable[[Loop], Loop]:
     """Compile a loop twice: for all threads, and for callers that have one thread each.
 
-    The second form starts no threads and lets others run beside it; it also serves whoever comes
-    while the pool of threads is taken, because that pool may not be entered twice at once on every
-    platform.
+    The second form starts no threads and releases the interpreter's lock. It also runs while the
+    pool of threads is in use, because not every platform lets two callers into the pool.
     """
 
     def compile_both(function: Loop) -> Loop:
@@ -97,14 +96,9 @@ def looped(**options: Any) -> Callable[[Loop], Loop]:
 
 
 @functools.cache
-def thread_pools() -> ThreadpoolController:
-    """The thread pools of the process; finding them takes a while, so once."""
-    return ThreadpoolController()
-
-
-@functools.cache
 def _blas() -> Any:
-    return thread_pools().select(user_api="blas")
+    """The thread pools of BLAS; cached, because finding them is slow."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 def _blas_threads() -> int:
@@ -112,9 +106,9 @@ def _blas_threads() -> int:
 
 
 class _BlasLimits:
-    """How many threads BLAS has: a number for the whole process, set by whoever came last.
+    """How many threads BLAS has: one number for the whole process, that of the latest limit.
 
-    Those who leave may do so in any order; the last one puts back what the first one found.
+    Limits may end in any order; the last one to end puts back what the first one found.
     """
 
     def __init__(self) -> None:
@@ -125,7 +119,7 @@ class _BlasLimits:
 
     @contextmanager
     def __call__(self, count: int, alone: bool = False) -> Iterator[None]:
-        """`alone`: for a time, and not because fewer threads were asked for."""
+        """alone: a temporary limit, which `allowed` does not count."""
         token = object()
         with self._lock:
             if not self._active:
@@ -143,7 +137,7 @@ class _BlasLimits:
                     self._found.restore_original_limits()
 
     def allowed(self) -> int:
-        """Threads that BLAS has when nobody holds it to one for a time."""
+        """Threads that BLAS has, temporary limits aside."""
         with self._lock:
             if not self._active:
                 return _blas_threads()
@@ -155,7 +149,7 @@ blas_threads = _BlasLimits()
 
 
 def single_blas() -> AbstractContextManager[None]:
-    """BLAS with one thread, for the process: its threads would only wait for each other."""
+    """BLAS with one thread, for the whole process and for a time."""
     return blas_threads(1, alone=True)
 
 
@@ -194,9 +188,9 @@ def in_order(
 ) -> Iterator[Result]:
     """work(item) for each item, in their order, as many at a time as there are threads.
 
-    At most `most` threads, where the memory of each matters. Items are taken by the caller's
-    thread, one more than there are threads ahead of the results, and sums over the results have
-    the same bits each time. With one thread it is `map`.
+    most: at most this many threads, where the memory of each matters. The caller's thread takes
+    the items, at most one more than there are threads ahead of the results. Because results come
+    in order, sums over them have the same bits each time. With one thread it is `map`.
 
     >>> list(in_order(abs, [-2, 1, -3]))
     [2, 1, 3]

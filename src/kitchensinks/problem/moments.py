@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm
+from scipy.linalg.lapack import dtrtri
 
 from kitchensinks.numerics.elementwise import add_lower, add_rank_two, affine, column_sums
 from kitchensinks.numerics.products import gram_lower
@@ -290,6 +291,15 @@ class NormalEquations:
     def image(self, weights: Floats) -> Floats:
         """gram·weights, by the BLAS that factors the Gram: two that take turns wait for threads."""
         return np.asarray(dsymm(1.0, self.gram, weights, lower=1))
+
+
+def ridge_freedom(factor: Floats, alpha: float) -> float:
+    """Σ s/(s + α) over the eigenvalues s of G, from the Cholesky factor L of G + αI.
+
+    K − α·tr (G + αI)⁻¹ with ‖L⁻¹‖² for the trace: half the work of the eigenvalues.
+    """
+    inverse, _ = dtrtri(factor, lower=1)
+    return len(factor) - alpha * float(np.vdot(inverse, inverse))
 
 
 def copies_of(n_rows: int, weights: Floats | None, one: Floats | None) -> float:

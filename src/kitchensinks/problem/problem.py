@@ -140,6 +140,24 @@ class Problem:
         """
         return gap <= tol * max(abs(objective), NEGLIGIBLE * self.scale)
 
+    def visit(
+        self, weights: Array, intercept: Array, loss: Loss | None = None
+    ) -> tuple[Array, RowVector, RowVector]:
+        """Z' of `dual_columns` of the slopes, the scores and the slopes, in one traversal.
+
+        The slopes are those of another loss where one is given.
+        """
+        columns, scores, slopes = self.design.visit(
+            weights,
+            _responses,
+            self.targets,
+            self.row_weights,
+            intercept=intercept,
+            loss=self.loss if loss is None else loss,
+            halved=self.halved,
+        )
+        return columns, scores, slopes
+
     def dual_columns(self, rows: slice, dual: Array) -> Array:
         """w∘a of some rows, in two halves by sign where the certificate may rescale them apart."""
         return signed_columns(dual, self.row_weights[rows], self.halved)
@@ -208,6 +226,15 @@ def signed_columns(dual: Array, row_weights: Array, halved: bool) -> Array:
     if not halved:
         return weighted
     return np.hstack([np.maximum(weighted, 0.0), np.minimum(weighted, 0.0)])
+
+
+def _responses(
+    raw: Array, targets: Array, row_weights: Array, intercept: Array, loss: Loss, halved: bool
+) -> tuple[Array, Array, Array]:
+    """What rows answer to weights: `dual_columns` of their slopes, scores and slopes."""
+    scores = raw + intercept
+    slopes = loss.slope(targets, scores)
+    return signed_columns(slopes, row_weights, halved), scores, slopes
 
 
 def weighted_sums(row_weights: Array, targets: Array, dual: Array, halved: bool) -> Array:
@@ -288,25 +315,8 @@ def certificate(
 
     `dual` (rows, outputs) lies in the conjugate's domain; by default it is the slope of the loss.
     """
-    columns, scores, slopes = problem.design.visit(
-        weights,
-        responses,
-        problem.targets,
-        problem.row_weights,
-        intercept=intercept,
-        loss=problem.loss,
-        halved=problem.halved,
-    )
+    columns, scores, slopes = problem.visit(weights, intercept)
     if dual is not None:
         slopes, columns = dual, problem.design.adjoint(problem.dual_columns(slice(None), dual))
     objective = float(problem.objective(weights, scores).sum())
     return objective, objective - float(problem.dual_bound(slopes, columns).sum())
-
-
-def responses(
-    raw: Array, targets: Array, row_weights: Array, intercept: Array, loss: Loss, halved: bool
-) -> tuple[Array, Array, Array]:
-    """What rows answer to weights: `dual_columns` of their slopes, scores and slopes."""
-    scores = raw + intercept
-    slopes = loss.slope(targets, scores)
-    return signed_columns(slopes, row_weights, halved), scores, slopes

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from kitchensinks.problem.losses import Array, Loss
-from kitchensinks.problem.problem import Callback, Problem, Solution, responses, weighted_sums
+from kitchensinks.problem.problem import Callback, Problem, Solution, weighted_sums
 from kitchensinks.solvers.implicit import DiagonalGram
 from kitchensinks.solvers.intercept import best_shift, moved_scores
 from kitchensinks.solvers.needs import Needs
@@ -180,15 +180,7 @@ def _visit(problem: Problem, weights: Array, level: Array) -> _Point:
 
     `gradient` is that of the loss in the centred features, `pull` its derivative in the level.
     """
-    columns, scores, slopes = problem.design.visit(
-        weights,
-        responses,
-        problem.targets,
-        problem.row_weights,
-        intercept=level - problem.mean @ weights,
-        loss=problem.loss,
-        halved=problem.halved,
-    )
+    columns, scores, slopes = problem.visit(weights, level - problem.mean @ weights)
     sums = problem.design.reduce(
         _facts,
         problem.row_weights,

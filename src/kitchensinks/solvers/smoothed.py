@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kitchensinks.problem.losses import Array, Kinked, Loss
-from kitchensinks.problem.problem import Callback, Problem, Solution, responses
+from kitchensinks.problem.problem import Callback, Problem, Solution
 from kitchensinks.solvers.needs import Needs, kinked
 from kitchensinks.solvers.quadratic import FactoredGram
 from kitchensinks.solvers.smooth import Keep, solve_smooth
@@ -129,14 +129,6 @@ def solve_smoothed(
 
 def _certified(problem: Problem, smooth: Loss, found: Solution) -> tuple[float, float]:
     """The true objective of the weights, and the bound that the smoothed slopes give."""
-    columns, scores, slopes = problem.design.visit(
-        found.weights,
-        responses,
-        problem.targets,
-        problem.row_weights,
-        intercept=found.intercept,
-        loss=smooth,
-        halved=problem.halved,
-    )
+    columns, scores, slopes = problem.visit(found.weights, found.intercept, smooth)
     objective = float(problem.objective(found.weights, scores).sum())
     return objective, float(problem.dual_bound(slopes, columns).sum())

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
+from sklearn.utils.validation import _check_sample_weight
 
-# What to do about the errors that scikit-learn's checks raise, by what they say.
+# Advice for the errors of scikit-learn's checks, by a phrase of the error.
 _ADVICE = {
     "contains NaN": "Fill in or drop missing values first (sklearn.impute.SimpleImputer).",
     "infinity or a value too large": (
@@ -24,7 +25,7 @@ _ADVICE = {
     "Complex data": "Need real numbers: give real and imaginary parts as columns.",
 }
 
-# ... and what may be given as it is, where tables are taken.
+# What to add where tables are taken, and need no encoding first.
 _TABLES = (
     " Or give a data frame (pandas, polars) or ks.open_table(...), to fit and to predict: they may "
     "hold text and missing values."
@@ -42,9 +43,9 @@ def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
 
 @contextmanager
 def advice(tables: bool = False) -> Iterator[None]:
-    """Put to an error of scikit-learn's checks, in place of its own advice, what to do about it.
+    """Replace the advice in an error of scikit-learn's checks by ours.
 
-    tables: mixed tables are taken where these rows are.
+    tables: True where a mixed table could be given in place of these rows.
     """
     try:
         yield
@@ -89,6 +90,19 @@ def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:
             "at least one of them positive. Leave weights=None to count every row once."
         )
     return checked
+
+
+def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
+    """Weights of 0 or more, one a row; `positive`: at least one of them is not 0."""
+    weights = _check_sample_weight(given, rows, dtype=np.float64, allow_all_zero_weights=True)
+    if (weights < 0).any():
+        raise ValueError(
+            f"sample_weight has negative entries (the least is {weights.min():.3g}): "
+            "need weights of 0 or more."
+        )
+    if positive and not weights.any():
+        raise ValueError("sample_weight is zero for every row: need a positive weight.")
+    return np.asarray(weights)
 
 
 def densify(rows: Any) -> np.ndarray:

@@ -20,7 +20,7 @@ from kitchensinks.tables.table import Table, arrow, digest
 _MOST_ROWS = 20_000
 # Runs of neighbours that these rows come in.
 _RUNS = 32
-# Text of no more different values is a category.
+# Text with at most this many different values is a category.
 _FEW = 40
 
 
@@ -52,17 +52,12 @@ class Columns:
             raise ValueError(f"{table.label} has no columns other than {sorted(left_out)}.")
         sample = _sample(table, names, seed)
         kinds = {name: _plain_kind(table, name, sample) for name in names}
-        unsure = [name for name in names if kinds[name] == "unsure"]
-        formats: dict[str, str] = {}
-        if unsure:
-            decided, formats = _decide(sample.select(unsure))
-            kinds.update(decided)
+        kinds, formats = _decided(kinds, sample)
         encoders: list[Encoder] = []
         for name in names:
             values = sample.column(name).combine_chunks()
-            if values.null_count == len(values) or kinds[name] == "nothing":
-                continue
-            encoders.append(_learn_one(kinds[name], name, values, formats.get(name, ""), seed))
+            if values.null_count < len(values) and kinds[name] != "nothing":
+                encoders.append(_learn_one(kinds[name], name, values, formats.get(name, ""), seed))
         if not encoders:
             raise ValueError(f"{table.label} has no column with values to learn from.")
         narrow = all(
@@ -83,7 +78,7 @@ class Columns:
 
     @property
     def unscaled(self) -> np.ndarray:
-        """Which columns of numbers are 0 or 1 or parts of text, and have a scale of their own."""
+        """True for each column of numbers that must not be standardised (indicators, text)."""
         return np.array([mark for encoder in self.encoders for mark in encoder.unscaled()])
 
     @property
@@ -155,7 +150,7 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
     if n_rows <= _MOST_ROWS:
         return pa.Table.from_batches(table.batches(names))
     size = _MOST_ROWS // _RUNS
-    # One run in each of equal stretches, at a place of its own in each.
+    # One run in each of equal stretches of the table, at a random place.
     shifts = Words(seed, 0, Stream.COLUMN_SAMPLE).raw(_RUNS) % np.uint64(n_rows // _RUNS - size)
     starts = np.arange(_RUNS) * (n_rows // _RUNS) + shifts.astype(np.int64)
     parts: list[Any] = []
@@ -210,13 +205,16 @@ def _is_narrow(kind: Any) -> bool:
     return bool(types.is_float32(kind) or types.is_float16(kind) or types.is_boolean(kind))
 
 
-def _decide(sample: Any) -> tuple[dict[str, str], dict[str, str]]:
-    """Kinds of text columns, and the formats of those that are dates, as skrub sees them."""
+def _decided(kinds: dict[str, str], sample: Any) -> tuple[dict[str, str], dict[str, str]]:
+    """Kinds of all columns, unsure ones decided by skrub, and the formats of dates in text."""
+    unsure = [name for name, kind in kinds.items() if kind == "unsure"]
+    if not unsure:
+        return kinds, {}
     try:
         from skrub import TableVectorizer
     except ImportError as error:
         raise ImportError(
-            f"Columns {sample.column_names} are text, which needs skrub: "
+            f"Columns {unsure} are text, which needs skrub: "
             'pip install "kitchensinks[tables]", or exclude them.'
         ) from error
     kept = "passthrough"
@@ -227,10 +225,10 @@ def _decide(sample: Any) -> tuple[dict[str, str], dict[str, str]]:
         datetime=kept,
         numeric=kept,
     )
-    judge.fit(sample.to_pandas())
+    judge.fit(sample.select(unsure).to_pandas(use_threads=False))
     names = {"numeric": "number", "datetime": "date", "low_cardinality": "category"}
-    kinds, formats = {}, {}
-    for name in sample.column_names:
+    kinds, formats = dict(kinds), {}
+    for name in unsure:
         kind = judge.column_to_kind_.get(name)
         kinds[name] = "nothing" if kind is None else names.get(kind, "text")
         for step in judge.all_processing_steps_[name]:

@@ -10,8 +10,10 @@ from kitchensinks.tables.kinds import family, is_number
 from kitchensinks.tables.lines import Chunk, TextTable
 from kitchensinks.tables.table import arrow, check_schema
 
-# The types are those of the first bytes, and of as many at a few places further on.
-_LOOK_BYTES, _LOOKS = 2**20, 8
+# Bytes at the start of the file that types are inferred from, and as many further on.
+_LOOK_BYTES = 2**20
+# Places further on that these bytes come from.
+_LOOKS = 8
 
 
 class DelimitedTable(TextTable):

@@ -12,12 +12,14 @@ from kitchensinks.tables.table import arrow
 
 # What stands for a missing value in text.
 MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
-# Parts of a date, and how they are read off seconds since 1970.
+# Parts of a date, in the order of `Date._parts`.
 _PARTS = ("days", "year", "month", "day", "weekday", "hour", "minute")
-# Categories beyond these have no column of their own.
+# Of a category with more values, only the most frequent ones have an indicator.
 _MOST_LEVELS = 64
-# Free text: pieces of three and four bytes fall into so many bins, and become so many numbers.
-_BINS, _TOPICS = 2048, 30
+# Bins into which pieces of free text fall.
+_BINS = 2048
+# Columns of numbers that free text becomes.
+_TOPICS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,7 @@ class Encoder:
         return [*self._names(), *flag]
 
     def unscaled(self) -> list[bool]:
-        """Of each output: whether its scale is its own. Amounts are measured by their spread."""
+        """True for each output that must not be standardised, such as an indicator."""
         return [not self.measured] * len(self._names()) + [True] * self.flagged
 
     def _names(self) -> list[str]:
@@ -106,7 +108,7 @@ class Number(Encoder):
         if missing.any():
             numbers = np.where(missing, self.fill, numbers)
         out[:, 0] = numbers
-        return missing
+        return np.asarray(missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +144,7 @@ class Category(Encoder):
         place = compute.index_in(words, arrow().array(self.values, words.type))
         known = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
         out[known, place.drop_null().to_numpy(zero_copy_only=False)] = 1.0
-        return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+        return _absent(words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +180,7 @@ class Levels(Encoder):
         words = _words(values)
         place = compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
         out[:] = self.table[place.to_numpy(zero_copy_only=False)]
-        return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+        return _absent(words)
 
 
 class Means(Levels):
@@ -297,7 +299,7 @@ class Text(Encoder):
         words = _words(values)
         scaled = _unit_rows(_pieces(words) @ sparse.diags_array(self.weights.astype(np.float64)))
         out[:, : self.directions.shape[1]] = scaled @ self.directions
-        return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
+        return _absent(words)
 
 
 ENCODERS: dict[str, Any] = {
@@ -367,6 +369,10 @@ def _words(values: Any) -> Any:
     words = compute.utf8_trim_whitespace(values.cast(pa.large_string()))
     empty = compute.is_in(words, pa.array(MISSING_WORDS, pa.large_string()))
     return compute.if_else(empty, pa.scalar(None, pa.large_string()), words)
+
+
+def _absent(words: Any) -> np.ndarray:
+    return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
 
 
 def _pieces(words: Any) -> sparse.csr_array:

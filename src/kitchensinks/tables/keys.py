@@ -80,7 +80,7 @@ def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> NDArray[np.bo
 
 
 def hold_out(keys: Keys, weights: Floats | None, share: float) -> NDArray[np.bool_]:
-    """Which rows to hold out: a share of the different rows, at least one and never all."""
+    """Which rows to hold out: a share of the distinct rows, at least one and never all."""
     counted = keys if weights is None else keys[weights > 0]
     different = len(np.unique(counted))
     if different < 2:
@@ -126,7 +126,7 @@ class RowSample:
     ) -> "RowSample":
         """The sample of a block of rows (n, d) with weights (n,) or None for ones.
 
-        highest: rows with keys above it are known to be of no use.
+        highest: rows with larger keys are left out, because an earlier sample has no room for them.
         """
         keys = row_keys(rows, seed)
         if notes is None:

@@ -21,9 +21,9 @@ from kitchensinks.tables.table import Table
 Floats = NDArray[np.float64]
 
 FOLDS = 5
-# Sums that are held for one column and fold; categories that come later are unknown ones.
+# Sums that are held for one column and fold; categories beyond them count as unknown.
 _MOST_SUMS = 2**20
-# Text is a category where its different values have so many rows each.
+# Text is a category where its different values have at least this many rows each on average.
 _REPEATED = 10
 
 
@@ -41,7 +41,7 @@ NO_FOLDS = Folds((), np.zeros(0, dtype=np.int8))
 
 
 def fold_of(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The fold of each row, by its number: of five neighbours each is in another, at random."""
+    """The fold of each row, by its number: five neighbours are in five folds, in random order."""
     run = (places // FOLDS).astype(np.uint64) + Words(0, 0, Stream.TARGET_FOLDS).raw(1)
     run *= np.uint64(0x9E3779B97F4A7C15)
     run ^= run >> np.uint64(32)
@@ -101,6 +101,11 @@ def shrunk(sums: Floats, total: Floats) -> Floats:
     return np.vstack([means, level])
 
 
+def text_columns(columns: Columns) -> list[str]:
+    """Names of the columns that can become mean targets: categories and text."""
+    return [e.name for e in columns.encoders if isinstance(e, Category | Text)]
+
+
 def learn_means(
     table: Table,
     columns: Columns,
@@ -109,13 +114,13 @@ def learn_means(
     labels: tuple[str, ...],
     free: set[str] | None = None,
 ) -> tuple[Columns, Folds]:
-    """The recipe with its categories as mean targets; and for the rows of each fold, without it.
+    """The recipe with categories as mean targets of all rows; and of the rows outside each fold.
 
     targets (n, outputs), each with a label. Free text stays as it is: the columns that `free`
-    names, or where it is None those whose values do not repeat.
-    Rows without weight are passed over when rows are numbered: it is as if they were not there.
+    names, or where it is None those whose values do not repeat. Rows without weight change
+    nothing: they are not numbered.
     """
-    names = [e.name for e in columns.encoders if isinstance(e, Category | Text)]
+    names = text_columns(columns)
     if weights is None:
         weights = np.ones(len(targets))
     counted = np.flatnonzero(weights > 0)

@@ -7,6 +7,7 @@ size; the whole of it need never be in memory.
 import difflib
 import glob
 import hashlib
+import itertools
 import os
 import zlib
 from collections import Counter
@@ -19,10 +20,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices
 
-# A record batch has at most this many rows, and entries.
-BATCH_ROWS, BATCH_ENTRIES = 2**16, 2**20
+# A record batch has at most this many rows.
+BATCH_ROWS = 2**16
+# A record batch has at most this many entries.
+BATCH_ENTRIES = 2**20
 # Bytes at either end of a file that go into its fingerprint.
 _ENDS = 2**16
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -94,6 +98,11 @@ class Table:
     def fingerprint(self) -> dict[str, str]:
         """What tells these rows from others, without reading all of them."""
         raise NotImplementedError
+
+    def _facts(self, content: str) -> dict[str, str]:
+        """The fingerprint of a table in memory, by the checksum of its content."""
+        columns = digest(str(self.schema))
+        return {"rows": str(self.n_rows), "columns": columns, "content": content}
 
     def check_names(self, columns: Iterable[str]) -> None:
         """An error that names a column that is not there, and the one nearest to it."""
@@ -209,7 +218,8 @@ def _to_arrow(source: Any) -> Any:
         renamed = source.rename(columns=str)
         check_schema("the pandas table", list(renamed.columns))
         try:
-            return pa.Table.from_pandas(_without_intervals(renamed), preserve_index=False)
+            plain, count = _without_intervals(renamed), thread_count()
+            return pa.Table.from_pandas(plain, preserve_index=False, nthreads=count)
         except pa.ArrowException as error:
             raise ValueError(
                 f"A column of the pandas table mixes kinds of values ({error}): make it numbers "
@@ -265,11 +275,7 @@ class MemoryTable(Table):
         found = 0
         for batch in self.batches():
             found = zlib.crc32(batch.serialize(), found)
-        return {
-            "rows": str(self.n_rows),
-            "columns": digest(str(self.schema)),
-            "content": f"{found:08x}",
-        }
+        return self._facts(f"{found:08x}")
 
 
 class ArrayTable(Table):
@@ -302,11 +308,7 @@ class ArrayTable(Table):
             yield pa.record_batch(columns, names=names)
 
     def fingerprint(self) -> dict[str, str]:
-        return {
-            "rows": str(self.n_rows),
-            "columns": digest(str(self.schema)),
-            "content": checksum(self._array),
-        }
+        return self._facts(checksum(self._array))
 
 
 class Stack(Table):
@@ -330,12 +332,7 @@ class Stack(Table):
         for other in 2 * others:
             if hasattr(first, "widen"):
                 first.widen(other)
-        for other in others:
-            self._match(first, other)
-
-    @staticmethod
-    def _match(first: Table, other: Table) -> None:
-        for name in first.names:
+        for other, name in itertools.product(others, first.names):
             mine, theirs = first.schema.field(name).type, other.schema.field(name).type
             if mine != theirs:
                 raise ValueError(

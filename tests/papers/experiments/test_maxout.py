@@ -50,6 +50,7 @@ def frames(tmp_path, monkeypatch):
     data.load.cache_clear()
 
 
+@pytest.mark.slow
 def test_frames_of_ones_own_run_the_paper_s_grid(frames, tmp_path):
     pytest.importorskip("matplotlib")
     timit = study("maxout-timit")

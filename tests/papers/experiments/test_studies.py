@@ -17,10 +17,40 @@ RESULTS = ROOT / "results"
 COMMITTED = sorted(path.parent.name for path in RESULTS.glob("*/results.json"))
 
 
+# One study of each paper, and of each chapter of the thesis, runs with `make test`; all of them run
+# with `make test-slow`.
+FAST = {
+    "rks-figure2",
+    "bases-figure1",
+    "maxout-figure1",
+    "maxout-table3",
+    "rfsvm-figure2.2",
+    "relu-figure3.1",
+    "depth-figure3.3",
+}
+STUDIES = [
+    pytest.param(name, marks=() if name in FAST else pytest.mark.slow)
+    for name in experiments.names()
+]
+
+
+def test_fast_studies_are_studies():
+    assert set(experiments.names()) > FAST
+
+
 @pytest.mark.parametrize("name", experiments.names())
-def test_the_study_runs(name, tmp_path):
+def test_cells_of_a_study_differ(name):
     study = experiments.study(name)
     assert study.name == name
+    for quick in (False, True):
+        keys = [json.dumps(cell, sort_keys=True) for cell in study.cells(quick)]
+        assert keys
+        assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_study_runs(name, tmp_path):
+    study = experiments.study(name)
     missing = set(study.needs) - set(datasets.available())
     if missing:
         pytest.skip(f"needs the data sets {', '.join(sorted(missing))}")
@@ -28,8 +58,6 @@ def test_the_study_runs(name, tmp_path):
     assert facts["complete"]
     assert facts["cells"]
     assert facts["claims"]
-    keys = [json.dumps(cell, sort_keys=True) for cell in study.cells(False)]
-    assert len(set(keys)) == len(keys)
 
 
 @pytest.mark.parametrize("name", COMMITTED)

@@ -27,7 +27,7 @@ def real(name: str, n_train: int | None, n_test: int | None = None, seed: int = 
 
 
 def classifier(
-    name: str, basis: str, gamma: float, count: int, seed: int, **settings: Any
+    name: str, basis: str, gamma: float, count: int, seed: int, solver: ks.Solver
 ) -> ks.KitchenSinkClassifier:
     """Hinge loss for two classes, logistic for more, ‖c‖₂ ≤ 1000 (plane) or 10,000 (real sets).
 
@@ -39,7 +39,7 @@ def classifier(
         loss="logistic" if name in ("mnist", "covtype") else "hinge",
         constraint=ks.L2Ball(1000.0 if name in SYNTHETIC else 10_000.0),
         standardize=name in ("adult", "covtype"),
-        solver=ks.Solver(**settings),
+        solver=solver,
         random_state=seed,
     )
 

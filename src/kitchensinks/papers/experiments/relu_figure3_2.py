@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+import kitchensinks as ks
 from kitchensinks.papers.experiments import bandwidths
 from kitchensinks.papers.experiments.claims import Below, Claim
 from kitchensinks.papers.experiments.data import fit_quietly
@@ -32,7 +33,9 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     found = []
     cut = StratifiedKFold(folds, shuffle=True, random_state=0)
     for fitted, held in cut.split(data.X_train, data.y_train):
-        model = bandwidths.classifier(name, basis, gamma, count, 0, tol=1e-2, max_iter=most)
+        model = bandwidths.classifier(
+            name, basis, gamma, count, 0, ks.Solver(tol=1e-2, max_iter=most)
+        )
         fit_quietly(model, data.X_train[fitted], data.y_train[fitted])
         found.append(model.score(data.X_train[held], data.y_train[held]))
     return {"gamma": gamma, "accuracies": found}

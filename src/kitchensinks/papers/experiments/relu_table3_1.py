@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+import kitchensinks as ks
 from kitchensinks.papers.experiments import bandwidths
 from kitchensinks.papers.experiments.claims import Below, Claim, Near
 from kitchensinks.papers.experiments.data import fit_quietly
@@ -56,8 +57,8 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     solver = SOLVERS[cell["solver"]]
     gamma = _screened(name, basis, solver, quick)
     most = 10 if quick else 200 if name in bandwidths.SYNTHETIC else REAL_ITERATIONS
-    settings = {"solver": solver, "max_iter": most}
-    model = bandwidths.classifier(name, basis, gamma, count, seed, **settings)
+    settings = ks.Solver(solver, max_iter=most)
+    model = bandwidths.classifier(name, basis, gamma, count, seed, settings)
     with Stopwatch() as watch:
         fit_quietly(model, rows, labels)
     return {
@@ -81,8 +82,8 @@ def _screened(name: str, basis: str, solver: str, quick: bool) -> float:
         rows, labels = data.X_train, data.y_train
     centre, scores = bandwidths.middle(name, basis, rows), {}
     for factor in FACTORS[basis][1:3] if quick else FACTORS[basis]:
-        settings = {"solver": solver, "tol": 1e-2, "max_iter": 10 if quick else 50}
-        model = bandwidths.classifier(name, basis, factor * centre, count, 0, **settings)
+        settings = ks.Solver(solver, tol=1e-2, max_iter=10 if quick else 50)
+        model = bandwidths.classifier(name, basis, factor * centre, count, 0, settings)
         fit_quietly(model, rows[:n_rows], labels[:n_rows])
         scores[factor * centre] = model.score(rows[n_rows:], labels[n_rows:])
     return max(scores, key=scores.__getitem__)

@@ -1,21 +1,21 @@
-"""Order statistics of numbers that stay where they are: medians of targets, keys that are held out.
+"""Order statistics of numbers that stay where they are: medians of targets, keys to hold out.
 
-Numbers are ordered as their bits are, read as whole numbers, once those of negative ones are
-turned over. So one of a given rank is found in four steps of sixteen bits, each of which adds up
-the weights in 65,536 intervals: exact, from sums.
+Read as whole numbers, the bits of floating-point numbers have their order, once those of negative
+ones are inverted. So the number of a given rank is found in four steps of sixteen bits, each of
+which adds up the weights in 65,536 intervals: exact, and from sums alone.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from dask import delayed
 from numpy.typing import NDArray
 
-from kitchensinks.estimators.cluster.recipe import Recipe
-from kitchensinks.estimators.regressor import HUBER, NORMAL_DEVIATION
-from kitchensinks.execution.cluster import delayed, persist, tree
+from kitchensinks.execution.cluster import persist, tree
 from kitchensinks.execution.partitions import Partitions
-from kitchensinks.problem.losses import Array, Huber
+from kitchensinks.problem.losses import Array
+from kitchensinks.problem.targets import NORMAL_DEVIATION
 
 _BITS = 16
 _SIGN = np.uint64(1 << 63)
@@ -47,6 +47,32 @@ def reaching(partitions: Partitions, nodes: list[Any], rank: Callable[[Array], A
     return found
 
 
+def robust_spread(partitions: Partitions, nodes: list[Any]) -> float:
+    """As `problem.targets.robust_spread`, of values in tasks: pairs of (n, columns) and weights."""
+    nodes = persist(*nodes)
+    centre = _median(partitions, nodes)
+    away = persist(*[delayed(_deviations)(node, centre) for node in nodes])
+    spread = NORMAL_DEVIATION * float(_median(partitions, away)[0])
+    if spread <= 0.0:
+        (sums,) = partitions.compute(tree([delayed(_sums)(node) for node in away], np.add))
+        spread = float(sums[0] / sums[1])
+    return spread if spread > 0.0 and np.isfinite(spread) else 1.0
+
+
+def _median(partitions: Partitions, nodes: list[Any]) -> Array:
+    """Of each column, the mean of the two middle values."""
+    middle = []
+    for sign in (1.0, -1.0):
+        words = [delayed(_words)(node, sign) for node in nodes]
+        found = reaching(partitions, words, lambda total: 0.5 * total)
+        bits = np.where(found & _SIGN, found ^ _SIGN, ~found)
+        middle.append(sign * bits.view(np.float64))
+    return np.asarray(0.5 * (middle[0] + middle[1]))
+
+
+# -- what runs on the workers ------------------------------------------------------------
+
+
 def _counts(weighted: tuple[Words, Array], prefix: Any, shift: int) -> Array:
     """The weight in each interval of words that begin with the bits of the prefix."""
     words, weights = weighted
@@ -59,35 +85,6 @@ def _counts(weighted: tuple[Words, Array], prefix: Any, shift: int) -> Array:
             own = np.where(inside, weights, 0.0)
         found[:, column] = np.bincount(places[:, column], own, 2**_BITS)
     return found
-
-
-# -- Huber's loss ------------------------------------------------------------------------
-
-
-def learn_huber(estimator: Any, partitions: Partitions, seed: int) -> None:
-    """Set the loss that turns linear at 1.345 robust standard deviations of the targets."""
-    recipe = delayed(Recipe.of(estimator, partitions.schema, seed))
-    call = delayed(Recipe.targets)
-    nodes = persist(*[call(recipe, part, estimator._n_outputs) for part in partitions.parts])
-    centre = _median(partitions, nodes)
-    away = persist(*[delayed(_deviations)(node, centre) for node in nodes])
-    spread = NORMAL_DEVIATION * float(_median(partitions, away)[0])
-    if spread <= 0.0:
-        (sums,) = partitions.compute(tree([delayed(_sums)(node) for node in away], np.add))
-        spread = float(sums[0] / sums[1])
-    usable = spread > 0.0 and np.isfinite(spread)
-    estimator.loss_ = Huber(HUBER * (spread if usable else 1.0))
-
-
-def _median(partitions: Partitions, nodes: list[Any]) -> Array:
-    """Of each column, the mean of the two middle values."""
-    middle = []
-    for sign in (1.0, -1.0):
-        words = [delayed(_words)(node, sign) for node in nodes]
-        found = reaching(partitions, words, lambda total: 0.5 * total)
-        bits = np.where(found & _SIGN, found ^ _SIGN, ~found)
-        middle.append(sign * bits.view(np.float64))
-    return 0.5 * (middle[0] + middle[1])
 
 
 def _words(weighted: tuple[Array, Array], sign: float) -> tuple[Words, Array]:

@@ -13,15 +13,16 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import kitchensinks as ks
-from kitchensinks.estimators.cluster.job import Job
-from kitchensinks.estimators.cluster.recipe import Seen
 from kitchensinks.execution import is_dask
+from kitchensinks.execution.job import Job
 from kitchensinks.execution.partitions import PartitionError, Partitions
+from kitchensinks.execution.recipe import Recipe, Seen
 from kitchensinks.features.frozen import Frozen
-from tests.estimators.cluster.conftest import (
+from tests.execution.conftest import (
     CHUNKS,
     N_ROWS,
     assert_same_fit,
+    classifier,
     regressor,
     spread_out,
 )
@@ -60,15 +61,10 @@ def test_every_dense_basis(rows, values, basis):
 @pytest.mark.parametrize("class_weight", [None, "balanced", {"a": 3.0}])
 def test_classes_with_their_weights_and_those_of_rows(rows, labels, class_weight):
     weights = np.random.default_rng(2).integers(0, 3, N_ROWS).astype(float)
-    settings = {
-        "n_components": 60,
-        "dtype": "float64",
-        "random_state": 0,
-        "class_weight": class_weight,
-    }
-    memory = ks.KitchenSinkClassifier(**settings).fit(rows, labels, weights)
+    settings = {"n_components": 60, "class_weight": class_weight}
+    memory = classifier(**settings).fit(rows, labels, weights)
     X, y, w = spread_out(rows, labels, weights)
-    model = ks.KitchenSinkClassifier(**settings).fit(X, y, w)
+    model = classifier(**settings).fit(X, y, w)
     assert_same_fit(model, memory)
     assert (model.predict(X).compute() == memory.predict(rows)).all()
     chances = model.predict_proba(X).compute()
@@ -117,6 +113,37 @@ def test_principal_components(rows):
     np.testing.assert_allclose(found.compute(), memory.transform(rows), atol=1e-10)
 
 
+def test_a_bandwidth_is_resolved_on_the_same_rows():
+    """More rows than a bandwidth is resolved on: the sample goes by content, not by place."""
+    rows = np.random.default_rng(0).normal(size=(4000, 3))
+    (X,) = spread_out(rows, chunks=(1500, 2500))
+    settings = {"n_features": 20, "random_state": 0}
+    memory, model = ks.KitchenSinkPCA(**settings).fit(rows), ks.KitchenSinkPCA(**settings).fit(X)
+    assert model.basis_.gamma == pytest.approx(memory.basis_.gamma, rel=1e-12)
+
+
+def test_components_need_as_many_rows(rows):
+    (X,) = spread_out(rows)
+    with pytest.raises(ValueError, match=r"2 sample\(s\) for n_components=3"):
+        ks.KitchenSinkPCA(n_components=3, n_features=20, random_state=0).fit(X[:2])
+    with pytest.raises(ValueError, match="no rows of positive weight"):
+        ks.KitchenSinkPCA(n_features=20, random_state=0).fit(X, None, da.zeros_like(X[:, 0]))
+
+
+def test_the_plan_says_where_it_ran(rows, values):
+    plan = regressor().fit(*spread_out(rows, values)).plan_
+    assert (plan.solver, plan.place) == ("direct", "dask")
+    assert "on Dask" in str(plan)
+
+
+def test_tasks_are_counted(rows, values):
+    told = []
+    regressor(verbose=lambda *heard: told.append(heard)).fit(*spread_out(rows, values))
+    counted = [heard for heard in told if heard[1] is not None]
+    assert any(text.startswith("looking at 4 partitions") for text, _, _ in counted)
+    assert all(0 <= done <= total for _, done, total in counted)
+
+
 # -- lazy --------------------------------------------------------------------------------
 
 
@@ -125,7 +152,7 @@ def test_nothing_computes_early(rows, values, labels):
         raise AssertionError("computed early")
 
     regression = regressor().fit(rows, values)
-    classes = ks.KitchenSinkClassifier(n_components=40, random_state=0).fit(rows, labels)
+    classes = classifier().fit(rows, labels)
     features = ks.RandomFeatures(n_components=30, random_state=0).fit(rows)
     components = ks.KitchenSinkPCA(n_features=50, random_state=0).fit(rows)
     (X,) = spread_out(rows)
@@ -198,10 +225,11 @@ def test_tasks_are_small(settings):
 def test_neighbours_are_summed_together_where_a_gram_is_large(rows, values):
     X, y = spread_out(rows, values, chunks=(12,) * 100)
     for n_components, fewer in ((1000, True), (1, False)):
-        model = regressor(n_components=n_components, alpha=1e-3)
-        model.frozen_ = Frozen(None, ks.Fourier(gamma=1.0), 0, 4, n_components, np.dtype("f8"))
+        partitions = Partitions.of(X, y)
+        frozen = Frozen(None, ks.Fourier(gamma=1.0), 0, 4, n_components, np.dtype("f8"))
+        recipe = Recipe(partitions.schema, 0, True, None, frozen=frozen)
         seen = Seen(None, None, dict.fromkeys(range(100), 12), 1200.0, 1e9)
-        bundles = Job(model, Partitions.of(X, y), seen, None).bundles()
+        bundles = Job(recipe, partitions, seen=seen).bundles()
         assert (len(bundles) < 100) == fewer
         assert [part.number for bundle in bundles for part in bundle] == list(range(100))
 
@@ -274,6 +302,9 @@ def test_a_bad_partition_is_named(rows, values):
     )
     with pytest.raises(PartitionError, match="Partition 2: has X as float32"):
         regressor().fit(narrow, y)
+    weights = np.where(np.arange(N_ROWS) == N_ROWS - 1, -1.0, 1.0)
+    with pytest.raises(PartitionError, match="Partition 3: sample_weight has negative entries"):
+        regressor().fit(*spread_out(rows, values, weights))
 
 
 def test_frames_of_different_columns_are_named(rows, values):

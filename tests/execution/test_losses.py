@@ -2,20 +2,15 @@
 
 import numpy as np
 import pytest
+from dask import delayed
 from scipy import sparse
 
 import kitchensinks as ks
-from kitchensinks.estimators.cluster.order import reaching
-from kitchensinks.execution.cluster import delayed
+from kitchensinks.execution.order import reaching
 from kitchensinks.execution.partitions import Partitions
-from tests.estimators.cluster.conftest import assert_same_fit, regressor, spread_out
+from tests.execution.conftest import assert_same_fit, classifier, regressor, spread_out
 
 SMOOTH = ["logistic", "squared_hinge", "exponential"]
-
-
-def classifier(**settings):
-    settings = {"n_components": 40, "dtype": "float64", "random_state": 0} | settings
-    return ks.KitchenSinkClassifier(**settings)
 
 
 def weights_of(rows):
@@ -24,7 +19,7 @@ def weights_of(rows):
 
 def assert_certified(cluster, memory):
     """Both objectives are within their gaps of the same optimum."""
-    assert cluster.gap_ <= cluster.tol * cluster.objective_
+    assert cluster.gap_ <= cluster.solver.tol * cluster.objective_
     assert abs(cluster.objective_ - memory.objective_) <= max(cluster.gap_, memory.gap_)
 
 
@@ -82,8 +77,7 @@ def test_features_are_kept_or_made_anew_and_rows_may_be_sparse(rows, labels, bud
     settings = {"loss": "logistic", "alpha": 1e-2, "memory_budget": budget}
     X, y = spread_out(few, labels)
     told = []
-    model = classifier(**settings)
-    model._listener = told.append
+    model = classifier(**settings, verbose=lambda text, *counted: told.append(text))
     model.fit(X.map_blocks(sparse.csr_matrix), y)
     where = "features are kept" if budget is None else "rows are kept"
     assert any(where in text for text in told)
@@ -104,7 +98,7 @@ def test_blocks_of_features_meet_the_direct_solution(rows, values):
 
 
 def test_no_room_for_a_gram_is_said(rows, values):
-    with pytest.raises(ValueError, match=r"n_components=300 makes .* GB of Gram .* block by block"):
+    with pytest.raises(ValueError, match=r"300 features make .* GB of Gram .* block by block"):
         regressor(n_components=300, memory_budget="400kB").fit(*spread_out(rows, values))
 
 
@@ -132,8 +126,21 @@ def test_order_statistics_from_sums(share):
 def test_the_law_is_learned_from_a_sample(rows, values):
     """With nothing chosen: from rows that are brought here; the fit itself is of all rows."""
     X, y = spread_out(rows, values)
-    model = ks.KitchenSinkRegressor(adapt=ks.Adapt(steps=2), n_components=60, random_state=0)
-    model.fit(X, y)
-    assert model.adaptation_.n_components == 60
+    model = regressor(basis=ks.Learned(steps=2), n_components=60, dtype=None).fit(X, y)
+    assert model.law_.record is not None
+    assert model.n_components_ == 60
     assert not model.basis_.sparse
     assert model.score(X, y) > 0.5
+    again = regressor(basis=model.law_, n_components=None, dtype=None).fit(X, y)
+    assert again.basis_ == model.basis_
+    np.testing.assert_allclose(again.model_.weights, model.model_.weights)
+
+
+def test_a_law_that_cannot_be_learned_is_the_plain_one(rows, values):
+    settings = {"basis": ks.Learned(ks.Fourier()), "n_components": 60}
+    few, short = spread_out(rows[:150], values[:150], chunks=(50,) * 3)
+    with pytest.warns(UserWarning, match="150 rows, and a law is learned from 400 or more"):
+        model = regressor(**settings).fit(few, short)
+    assert "150 rows" in model.law_.note
+    memory = regressor(n_components=60).fit(rows[:150], values[:150])
+    assert_same_fit(model, memory)

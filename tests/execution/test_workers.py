@@ -14,7 +14,7 @@ import pytest
 import kitchensinks as ks
 from kitchensinks.execution.cluster import ClusterError, connected
 from kitchensinks.execution.partitions import PartitionError
-from tests.estimators.cluster.conftest import assert_same_fit, regressor, spread_out
+from tests.execution.conftest import assert_same_fit, classifier, regressor, spread_out
 
 # -- a real cluster ----------------------------------------------------------------------
 
@@ -26,9 +26,7 @@ def test_fit_predict_and_score_on_workers(client, rows, values, labels):
     assert_same_fit(model, memory)
     assert model.score(X, y) == pytest.approx(memory.score(rows, values))
     np.testing.assert_allclose(model.predict(X).compute(), memory.predict(rows), rtol=1e-8)
-    settings = {"n_components": 60, "dtype": "float64", "random_state": 0}
-    classes = ks.KitchenSinkClassifier(**settings).fit(X, c)
-    assert_same_fit(classes, ks.KitchenSinkClassifier(**settings).fit(rows, labels))
+    assert_same_fit(classifier().fit(X, c), classifier().fit(rows, labels))
     with pytest.raises(PartitionError, match=r"Partition [023]: .*NaN"):
         regressor().fit(da.full_like(X, np.nan), y)
 
@@ -38,7 +36,7 @@ def slowly(block):
     return block
 
 
-@pytest.mark.parametrize("delay", [0.3, 1.2])
+@pytest.mark.parametrize("delay", [0.3, pytest.param(1.2, marks=pytest.mark.slow)])
 def test_a_killed_worker_changes_nothing(client, rows, values, delay):
     client.wait_for_workers(2, timeout=60)
     X, y = spread_out(rows, values, chunks=(100,) * 12)
@@ -106,8 +104,7 @@ def test_a_fit_goes_on_where_a_cluster_was_lost(rows, values, tmp_path):
         distributed.LocalCluster(dashboard_address=":0", **settings) as cluster,
         distributed.Client(cluster),
     ):
-        model = regressor()
-        model._listener = told.append
+        model = regressor(verbose=lambda text, *counted: told.append(text))
         model.fit(X, y, checkpoint=folder)
     assert any("going on from partition" in text for text in told)
     assert_same_fit(model, regressor().fit(rows, values))

@@ -11,6 +11,8 @@ import dask.array as da  # noqa: E402
 # Unequal partitions, one of them empty.
 CHUNKS = (150, 0, 700, 350)
 N_ROWS = sum(CHUNKS)
+# Parameters of ``ks.Solver``.
+SOLVER = ("tol", "max_iter", "dtype", "memory_budget")
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +51,21 @@ def spread_out(*arrays, chunks=CHUNKS):
     return [da.from_array(array, chunks=own) for array, own in zip(arrays, cut, strict=True)]
 
 
+def model_of(kind, n_components, **settings):
+    """Fourier features in float64 unless told otherwise; the parameters of a solver go to it."""
+    settings = {"dtype": "float64", "solver": "auto"} | settings
+    own = {name: settings.pop(name) for name in SOLVER if name in settings}
+    solver = ks.Solver(settings.pop("solver"), **own)
+    given = {"basis": ks.Fourier(), "n_components": n_components, "random_state": 0}
+    return kind(**given | settings, solver=solver)
+
+
 def regressor(**settings):
-    settings = {"n_components": 80, "dtype": "float64", "random_state": 0} | settings
-    return ks.KitchenSinkRegressor(**settings)
+    return model_of(ks.KitchenSinkRegressor, **{"n_components": 80} | settings)
+
+
+def classifier(**settings):
+    return model_of(ks.KitchenSinkClassifier, **{"n_components": 40} | settings)
 
 
 def assert_same_fit(cluster, memory, tol=1e-8):

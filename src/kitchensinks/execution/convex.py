@@ -1,0 +1,207 @@
+"""Solvers that walk over the rows many times, on row vectors that stay where the rows are.
+
+Features stay in the memory of the workers where all of them fit, and are made anew in each walk
+where they do not; weights go out, and Z'·slopes come back.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from dask import delayed
+
+from kitchensinks.execution.cluster import persist, workers
+from kitchensinks.execution.design import PartitionedDesign, Vector
+from kitchensinks.execution.job import Job, batch_of
+from kitchensinks.execution.order import reaching
+from kitchensinks.execution.recipe import Keys, Limits, Recipe, Split, Sums
+from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.fitting.blockwise import Descent
+from kitchensinks.fitting.calibration import Calibration
+from kitchensinks.fitting.convex import calibrated, candidates, problem_of, roughly
+from kitchensinks.fitting.held_out import least_error, too_few
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.space import (
+    HELD_OUT,
+    Fit,
+    reporter,
+    space_of,
+    spectrum_facts,
+    warn_noise,
+)
+from kitchensinks.problem.losses import Array
+from kitchensinks.solvers import FactoredGram, Problem, Solution, solve_smooth
+from kitchensinks.solvers.intercept import moved_scores
+from kitchensinks.solvers.smoothed import solve_smoothed
+from kitchensinks.tables.keys import RowSample
+
+# Where a solver starts, and what it tells after each iteration.
+Start = tuple[Array, Array] | None
+Keep = Callable[[Array, Array], None] | None
+
+
+class RowVectors:
+    """Targets, weights and keys of all rows, as row vectors of a design.
+
+    features: whether these are kept by the workers where half of their budgets holds all of them.
+    Else the rows are, where those fit; else partitions are read again in each walk.
+    """
+
+    def __init__(self, job: Job, features: bool) -> None:
+        frozen, seen, schema = job.frozen, job.seen, job.partitions.schema
+        count, shared = workers()
+        given = job.recipe.memory_budget is not None
+        budget = seen.memory if given else seen.memory / shared
+        room = 0.5 * budget * count
+        keep = features and frozen.dtype.itemsize * seen.n_rows * frozen.n_columns <= room
+        held = keep or np.dtype(schema.dtype).itemsize * seen.n_rows * schema.n_inputs <= room
+        call = delayed(Recipe.held)
+        nodes = [call(job.sent, part, budget, keep) for part in job.bundles(gram=False)]
+        tasks, *vectors = ([delayed(itemgetter(i))(node) for node in nodes] for i in range(4))
+        size = len(nodes)
+        kept = persist(*(tasks if held else ()), *(one for vector in vectors for one in vector))
+        if held:
+            tasks, kept = kept[:size], kept[size:]
+        self.design = PartitionedDesign(
+            tasks, job.partitions, seen.n_rows, frozen.n_columns, frozen.dtype
+        )
+        self.targets = Vector(kept[:size], (seen.n_rows, job.recipe.n_outputs))
+        self.weights, self.keys = Vector(kept[size : 2 * size]), Vector(kept[2 * size :])
+        where = "features are kept" if keep else "rows are kept" if held else "nothing is kept"
+        job.progress(f"{where} by the workers")
+        self.job = job
+
+    def shares(self, split: Split | None = None) -> Vector:
+        """Weights that sum to one, of all rows or of one side of a split."""
+        rows = self.weights, self.keys
+        total = float(self.design.reduce(_weight, *rows, split=split))
+        vector: Vector = self.design.each(_share, *rows, split=split, total=total)
+        return vector
+
+    def split(self, settings: Settings) -> tuple[Split, Split]:
+        """The rows to fit, and a fifth of them, by their keys, that is held out."""
+        nodes = self.design.each(_counted_keys, self.keys, self.weights).parts
+
+        def rank(total: Array) -> Any:
+            if total[0] < 2:
+                raise too_few(settings, self.job.seen.n_rows)
+            return np.clip(np.round(HELD_OUT * total), 1, total - 1)
+
+        last = int(reaching(self.job.partitions, nodes, rank)[0])
+        return Split(last, False), Split(last, True)
+
+
+def fit_blocks(job: Job, settings: Settings, memory: float) -> Fit:
+    """Squared loss by descent over blocks of features."""
+    rows = RowVectors(job, features=False)
+    vectors = rows.design, rows.design.tasks, rows.targets, rows.shares()
+    return Descent(*vectors, job.frozen, settings, memory).fit()
+
+
+def fit_convex(job: Job, settings: Settings, limits: Limits | None) -> tuple[Fit, RowSample | None]:
+    """Choose the ridge on held-out rows where that is asked for, then fit all rows.
+
+    With a sample of the rows where limits are given.
+    """
+    rows = RowVectors(job, features=True)
+    alphas = errors = None
+    if settings.alpha == "auto":
+        inside, outside = rows.split(settings)
+        fitted = job.summed(limits, inside, "sums-without-held-out")
+        alpha, alphas, errors = _choose_alpha(settings, rows, fitted, inside, outside)
+        # Sums add up: those held out are all that is missing.
+        found = fitted.merge(job.summed(None, outside, "sums-of-held-out"))
+    else:
+        alpha, found = float(settings.alpha), job.summed(limits)
+    problem, factored, noise = problem_of(
+        found.moments, rows.design, rows.targets, rows.shares(), settings, alpha
+    )
+    warn_noise(alpha, noise)
+    solution = _solve(problem, factored, settings, *_going_on(job))
+    facts = spectrum_facts(factored.values, alpha, factored.rounding)
+    evidence = {"alphas": alphas, "alpha_errors": errors, "noise": noise, **facts}
+    return Fit(solution.weights, solution.intercept, alpha, solution, **evidence), found.sample
+
+
+def calibration_of(
+    job: Job, settings: Settings, alpha: float, sample: RowSample, memory: float
+) -> Calibration | None:
+    """From scores of rows of the sample that were held out of a fit on the rest of it."""
+    batch = batch_of(sample)
+    run = settings.of_run(batch)
+    space = space_of(FeatureBlocks(batch.rows, job.frozen, memory), batch.weights, run)
+    found = calibrated(space, batch.targets, batch.weights, run, alpha)
+    if found is None:
+        return None
+    places, scores = found
+    own = batch.part(places)
+    return Calibration.fit(scores, own.targets > 0, own.weights)
+
+
+def _choose_alpha(
+    settings: Settings, rows: RowVectors, fitted: Sums, inside: Split, outside: Split
+) -> tuple[float, Array, Array]:
+    """The ridge strength with the least loss on held-out rows."""
+    held, rough = rows.shares(outside), roughly(settings)
+    problem, factored, noise = problem_of(
+        fitted.moments, rows.design, rows.targets, rows.shares(inside), settings, 0.0
+    )
+
+    def error_of(alpha: float) -> float:
+        solution = _solve(replace(problem, alpha=alpha), factored, rough)
+        scores = rows.design.scores(solution.weights)
+        scores = rows.design.each(moved_scores, scores, shift=solution.intercept)
+        return float(replace(problem, row_weights=held).mean_loss(scores).sum())
+
+    return least_error(candidates(factored.trace, noise), error_of, settings)
+
+
+def _solve(
+    problem: Problem,
+    factored: FactoredGram,
+    settings: Settings,
+    start: Start = None,
+    keep: Keep = None,
+) -> Solution:
+    # Rows on a cluster have no memory, which the method of multipliers needs.
+    solve = solve_smooth if problem.loss.smooth else solve_smoothed
+    return solve(
+        problem,
+        factored=factored,
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        callback=reporter(settings),
+        start=start,
+        keep=keep,
+    )
+
+
+def _going_on(job: Job) -> tuple[Start, Keep]:
+    """The weights that a checkpoint has, and what gives it those of each iteration."""
+    checkpoint = job.checkpoint
+    if checkpoint is None:
+        return None, None
+    found = checkpoint.stored("weights")
+
+    def keep(weights: Array, level: Array) -> None:
+        checkpoint.store("weights", {"weights": weights, "level": level})
+
+    return None if found is None else (found["weights"], found["level"]), keep
+
+
+# -- what runs on the workers ------------------------------------------------------------
+
+
+def _counted_keys(keys: Keys, weights: Array) -> tuple[Keys, Array]:
+    return keys[:, None], (weights > 0.0).astype(np.float64)
+
+
+def _share(weights: Array, keys: Keys, split: Split | None, total: float) -> Array:
+    counted = True if split is None else split.counted(keys)
+    return np.where(counted, weights, 0.0) / total
+
+
+def _weight(weights: Array, keys: Keys, split: Split | None) -> float:
+    return float(_share(weights, keys, split, 1.0).sum())

@@ -1,0 +1,208 @@
+"""The walks of a fit over partitions: the look that goes first, then sums, in waves if saved."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from dask import delayed
+from numpy.typing import NDArray
+
+from kitchensinks.execution.cluster import slots, tree
+from kitchensinks.execution.partitions import Part, Partitions
+from kitchensinks.execution.recipe import NOTHING, Limits, Recipe, Seen, Split, Sums, both
+from kitchensinks.features.bases import Basis
+from kitchensinks.features.frozen import Frozen
+from kitchensinks.fitting.keeping import Checkpoint
+from kitchensinks.fitting.settings import Progress, silent
+from kitchensinks.problem.moments import Moments
+from kitchensinks.problem.targets import Batch
+from kitchensinks.tables.keys import RowSample
+
+# Tasks for each thread of the cluster, at least, where there are as many partitions.
+_TASKS_A_SLOT = 4
+# Rows of a sample that say where the mean of the features is.
+_PILOT_ROWS = 256
+# Bytes of these rows, which go with every task.
+_PILOT_BYTES = 2**15
+# Keys that tell the rows of a fit from others.
+_KEYS = 64
+
+Bundle = list[Part]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Walks over partitions: first without, then with, what the look at them has found."""
+
+    recipe: Recipe
+    partitions: Partitions
+    progress: Progress = silent
+    checkpoint: Checkpoint | None = None
+    seen: Seen = NOTHING
+
+    @cached_property
+    def sent(self) -> Any:
+        """The recipe as a task, which goes once to each worker."""
+        return delayed(self.recipe)
+
+    @property
+    def frozen(self) -> Frozen:
+        return self.recipe.features
+
+    def each(self, method: Callable[..., Any], *given: Any) -> list[Any]:
+        """A task for each partition."""
+        call = delayed(method)
+        return [call(self.sent, part, *given) for part in self.partitions.parts]
+
+    def compute(self, text: str, *nodes: Any) -> tuple[Any, ...]:
+        """The values of tasks; the progress says which, and how many tasks are done."""
+        self.progress(text)
+        return self.partitions.compute(*nodes, told=partial(self.progress, text))
+
+    def looked(self) -> "Job":
+        """With what a look at all partitions has found."""
+        text = f"looking at {len(self.partitions.parts)} partitions"
+        (seen,) = self.compute(text, tree(self.each(Recipe.look), Seen.merge))
+        return replace(self, seen=seen)
+
+    def with_features(self, frozen: Frozen) -> "Job":
+        """With the law of the features; a few rows of the sample say where their mean is."""
+        rows = self.sample.rows
+        count = min(_PILOT_ROWS, max(1, _PILOT_BYTES // rows[0].nbytes))
+        recipe = replace(self.recipe, seed=frozen.seed, frozen=frozen, pilot=rows[:count])
+        return replace(self, recipe=recipe)
+
+    @property
+    def sample(self) -> RowSample:
+        """The rows that the look has found: a law is learned from them."""
+        assert self.seen.look.sample is not None, "a look goes before all else"
+        return self.seen.look.sample
+
+    def sampled(self, limits: Limits) -> RowSample:
+        """Rows with their targets, by their keys; copies of a row are one of more weight."""
+        tasks = tree(self.each(Recipe.sample, limits), both)
+        (sample,) = self.compute(f"sampling at most {limits[0]:,} rows", tasks)
+        assert isinstance(sample, RowSample)
+        return sample
+
+    def bundles(self, start: int = 0, gram: bool = True) -> list[Bundle]:
+        """Neighbouring partitions that one task takes, from partition `start` on.
+
+        Together their rows take no more memory than one Gram, so that few sums are made and
+        moved; and there are enough tasks for every thread of the cluster to have some.
+        """
+        schema = self.partitions.schema
+        row_bytes = np.dtype(schema.dtype).itemsize * schema.n_inputs
+        limit = self.seen.n_rows * row_bytes / (_TASKS_A_SLOT * slots())
+        if gram:
+            limit = min(8.0 * self.frozen.n_columns**2, limit)
+        bundles: list[Bundle] = []
+        held = 0.0
+        for part in self.partitions.parts[start:]:
+            size = float(self.seen.rows[part.number] * row_bytes)
+            if size == 0.0:
+                continue
+            if not bundles or held + size > limit:
+                bundles.append([])
+                held = 0.0
+            bundles[-1].append(part)
+            held += size
+        return bundles
+
+    def sums(
+        self, bundles: list[Bundle], limits: Limits | None = None, split: Split | None = None
+    ) -> Any:
+        """The task of the sums over bundles; `limits` and `split` are those of `Recipe.sums`."""
+        shift, call = delayed(Recipe.shift)(self.sent), delayed(Recipe.sums)
+        return tree([call(self.sent, part, shift, limits, split) for part in bundles], Sums.merge)
+
+    def summed(
+        self, limits: Limits | None = None, split: Split | None = None, phase: str = "sums"
+    ) -> Sums:
+        """All the sums, here; with a checkpoint they come in waves, saved now and then."""
+        text = f"summing {len(self.partitions.parts)} partitions"
+        if self.checkpoint is None:
+            (found,) = self.compute(text, self.sums(self.bundles(), limits, split))
+            return Sums(*found)
+        total: list[Sums] = []
+
+        def state() -> dict[str, Any]:
+            moments, sample = total[-1]
+            return {**moments.state(), **_packed(sample), "rows": self._identity()}
+
+        def restore(arrays: dict[str, Any]) -> None:
+            if not np.array_equal(arrays["rows"], self._identity()):
+                raise ValueError(
+                    "The checkpoint is of another fit: its rows are not these. Use another "
+                    "folder, or delete this one to begin anew."
+                )
+            moments = Moments.zeros(np.zeros(0), 0)
+            moments.restore(arrays)
+            total.append(Sums(moments, _unpacked(arrays)))
+
+        source = partial(self.waves, text, lambda wave: self.sums(wave, limits, split))
+        for _, sums in self.checkpoint.over(phase, source, state, restore):
+            total[:] = [total[-1].merge(sums) if total else sums]
+        return total[-1]
+
+    def waves(
+        self, text: str, node: Callable[[list[Bundle]], Any], start: int
+    ) -> Iterator[tuple[slice, Any]]:
+        """From partition `start` on: the partitions of a wave of tasks, and what they give."""
+        if start:
+            self.progress(f"going on from partition {start}")
+        bundles, size = self.bundles(start), _TASKS_A_SLOT * slots()
+        for first in range(0, len(bundles), size):
+            wave = bundles[first : first + size]
+            (found,) = self.compute(text, node(wave))
+            yield slice(wave[0][0].number, wave[-1][-1].number + 1), found
+
+    def _identity(self) -> NDArray[np.uint64]:
+        """What tells rows from other rows: the lowest of their keys, and a digest of targets."""
+        return np.append(self.sample.keys[:_KEYS], np.uint64(self.seen.digest))
+
+
+def batch_of(sample: RowSample) -> Batch:
+    """The rows of a sample, as a fit in memory has them."""
+    one = sample.notes[:, -1]
+    single = None if (one == 1.0).all() else one
+    return Batch(sample.rows, sample.notes[:, :-1], sample.weights, single)
+
+
+def rows_job(
+    X: Any,
+    sample_weight: Any,
+    basis: Basis,
+    n_components: int,
+    seed: int,
+    standardize: bool,
+    dtype: Any = None,
+    memory_budget: Any = None,
+) -> Job:
+    """Sums over the features of rows alone: scaler and law from one look, nothing summed yet."""
+    partitions = Partitions.of(X, None, sample_weight)
+    schema = partitions.schema
+    dtype = np.dtype(schema.dtype if dtype is None else dtype)
+    job = Job(Recipe(schema, seed, standardize, memory_budget, dtype), partitions).looked()
+    if job.seen.weight == 0.0:
+        raise ValueError("There are no rows of positive weight in any partition: need some.")
+    look, n_inputs = job.seen.look, schema.n_inputs
+    return job.with_features(Frozen.of_look(look, basis, seed, n_inputs, n_components, dtype))
+
+
+# -- samples in a checkpoint -------------------------------------------------------------
+
+
+def _packed(sample: RowSample | None) -> dict[str, Any]:
+    found = {} if sample is None else vars(sample)
+    return {f"sample_{name}": np.asarray(value) for name, value in found.items()}
+
+
+def _unpacked(arrays: dict[str, Any]) -> RowSample | None:
+    if "sample_keys" not in arrays:
+        return None
+    limit, seed = int(arrays["sample_limit"]), int(arrays["sample_seed"])
+    names = ("keys", "rows", "notes", "weights")
+    return RowSample(limit, seed, *(arrays[f"sample_{name}"] for name in names))

@@ -1,0 +1,301 @@
+"""What runs on the workers: each partition is read, checked and summed where it is.
+
+Tasks take plain values, and only summaries leave a worker.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length
+
+from kitchensinks.execution.cluster import check_versions, versions
+from kitchensinks.execution.partitions import Part, Schema, checked_rows, naming
+from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.features.frozen import Frozen, Look
+from kitchensinks.features.scaling import Spread
+from kitchensinks.fitting.held import HeldRows
+from kitchensinks.fitting.squared import LookedPath
+from kitchensinks.problem.losses import Array
+from kitchensinks.problem.moments import Moments
+from kitchensinks.problem.targets import Batch, Classes, Targets
+from kitchensinks.state import Spec, State
+from kitchensinks.state.state import sample_of
+from kitchensinks.tables.arrays import check_weights
+from kitchensinks.tables.keys import RowSample, row_keys
+from kitchensinks.tables.memory import memory_budget
+
+Keys = NDArray[np.uint64]
+# Checked rows, targets as they came (None for rows alone) and weights.
+Read = tuple[Any, Any, Array | None]
+# The most rows of a sample, and the most entries of them.
+Limits = tuple[int, int]
+
+
+# -- summaries that merge ----------------------------------------------------------------
+
+
+def both(mine: Any, theirs: Any) -> Any:
+    """The merger of two summaries, either of which may be missing."""
+    return theirs if mine is None else mine if theirs is None else mine.merge(theirs)
+
+
+class Seen(NamedTuple):
+    """What a look at partitions has found: summary of the targets, scaler and sample.
+
+    rows: of each partition; memory: the least budget of a worker, in bytes; digest: of targets
+    and weights.
+    """
+
+    targets: Any
+    look: Look
+    rows: dict[int, int]
+    weight: float
+    memory: float
+    digest: int = 0
+
+    def merge(self, other: "Seen") -> "Seen":
+        return Seen(
+            both(self.targets, other.targets),
+            self.look.merge(other.look),
+            {**self.rows, **other.rows},
+            self.weight + other.weight,
+            min(self.memory, other.memory),
+            self.digest ^ other.digest,
+        )
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.rows.values())
+
+
+# What no partition at all has.
+NOTHING = Seen(None, Look(None, None), {}, 0.0, math.inf)
+
+
+class Sums(NamedTuple):
+    """Sums over rows, and the rows that are remembered of them."""
+
+    moments: Moments
+    sample: RowSample | None
+
+    def merge(self, other: "Sums") -> "Sums":
+        return Sums(self.moments.merge(other.moments), both(self.sample, other.sample))
+
+
+class Split(NamedTuple):
+    """One side of the rows: those held out, whose keys are `last` or below, or the others."""
+
+    last: int
+    held: bool
+
+    def counted(self, keys: Keys) -> NDArray[np.bool_]:
+        return np.asarray((keys <= np.uint64(self.last)) == self.held)
+
+
+class Score(NamedTuple):
+    """Weighted hits of classes, or squared errors with the spread of the targets."""
+
+    weight: float
+    hits: Array
+    spread: Spread | None = None
+
+    def merge(self, other: "Score") -> "Score":
+        # An empty partition has hits of one zero, which adds to any number of outputs.
+        hits, spread = self.hits + other.hits, both(self.spread, other.spread)
+        return Score(self.weight + other.weight, hits, spread)
+
+    @property
+    def value(self) -> float:
+        """The share of hits, or R²."""
+        if self.weight == 0.0:
+            raise ValueError("There are no rows of positive weight to score.")
+        if self.spread is None:
+            return float(self.hits[0] / self.weight)
+        explained = 1.0 - self.hits / np.where(self.spread.squares > 0, self.spread.squares, 1.0)
+        constant = np.where(self.hits > 0, 0.0, 1.0)
+        return float(np.mean(np.where(self.spread.squares > 0, explained, constant)))
+
+
+# -- tasks -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a worker reads rows and makes features of them.
+
+    dtype: that rows are read in, None for their own; spec: what their targets are, None for rows
+    alone; targets, frozen: how targets are encoded and features made, once that is known; pilot: a
+    few rows that say where the mean of the features is.
+    """
+
+    schema: Schema
+    seed: int
+    standardize: bool
+    memory_budget: Any
+    dtype: Any = None
+    spec: Spec | None = None
+    targets: Targets | None = None
+    frozen: Frozen | None = None
+    pilot: NDArray[Any] | None = None
+    versions: dict[str, str] = field(default_factory=versions)
+
+    @property
+    def n_outputs(self) -> int:
+        return 0 if self.targets is None else self.targets.n_outputs
+
+    @property
+    def features(self) -> Frozen:
+        assert self.frozen is not None, "the law is found before any sum"
+        return self.frozen
+
+    def read(self, part: Part) -> Read | None:
+        """The rows of a partition, checked; None where it is empty."""
+        check_versions(self.versions)
+        rows = self.schema.array(part.rows)
+        y = None if self.spec is None else _plain(np.asarray(part.targets))
+        if rows.shape[0] == 0 and (y is None or len(y) == 0):
+            return None
+        rows = checked_rows(rows, self.dtype, self.standardize)
+        if self.spec is not None:
+            y = self.spec.kind.check(y)
+            check_consistent_length(rows, y)
+        weights = None if part.weights is None else check_weights(np.asarray(part.weights), rows)
+        return rows, y, weights
+
+    def encoded(self, read: Read) -> Batch:
+        """Rows with encoded targets, or with none."""
+        rows, y, weights = read
+        if self.spec is None or self.targets is None:
+            return Batch(rows, np.zeros((rows.shape[0], 0)), weights)
+        return self.spec.encode(rows, y, weights, self.targets)
+
+    def batches(self, parts: Sequence[Part]) -> Iterator[Batch]:
+        """The encoded rows of each partition that has any."""
+        for part in parts:
+            with naming(part.number):
+                read = self.read(part)
+                if read is not None:
+                    yield self.encoded(read)
+
+    def look(self, part: Part) -> Seen:
+        """Scaler and sample, with the weights of classes where these are known.
+
+        With a summary of the targets where it is not known yet how they are encoded.
+        """
+        with naming(part.number):
+            read = self.read(part)
+            memory = memory_budget(self.memory_budget)
+            if read is None:
+                return Seen(None, Look(None, None), {part.number: 0}, 0.0, memory)
+            rows, y, weights = read
+            summary = None
+            if self.targets is not None:
+                weights = self.encoded(read).weights
+            elif self.spec is not None:
+                summary = self.spec.kind.summarise(y, weights)
+            look = Look.of(rows, weights, self.seed, self.standardize, asked=True)
+            total = float(rows.shape[0] if weights is None else weights.sum())
+            digest = _digest(part.number, y, weights)
+            return Seen(summary, look, {part.number: rows.shape[0]}, total, memory, digest)
+
+    def values(self, part: Part, n_outputs: int) -> tuple[Array, Array]:
+        """The targets as they came, (n, outputs), and their weights."""
+        with naming(part.number):
+            read = self.read(part)
+            if read is None:
+                return np.zeros((0, n_outputs)), np.zeros(0)
+            _, y, weights = read
+            return y.reshape(-1, n_outputs), np.ones(len(y)) if weights is None else weights
+
+    def sample(self, part: Part, limits: Limits) -> RowSample | None:
+        """Rows by their keys, with their targets and the weight of one copy as notes."""
+        found = None
+        for batch in self.batches([part]):
+            found = sample_of(batch, self.seed, None, *limits)
+        return found
+
+    def shift(self) -> Array:
+        """The rough mean of the features: sums about it keep their digits."""
+        if self.spec is not None and not self.spec.fit_intercept:
+            return np.zeros(self.features.n_columns)
+        return np.asarray(self.features.features(self.pilot).mean(axis=0, dtype=np.float64))
+
+    def sums(
+        self, parts: Sequence[Part], shift: Array, limits: Limits | None, split: Split | None
+    ) -> Sums:
+        """Sums over neighbouring partitions, or over one side of a split of their rows.
+
+        limits: of the sample of their rows, None for no sample.
+        """
+        moments, sample = Moments.zeros(shift, self.n_outputs), None
+        for batch in self.batches(parts):
+            if limits is not None:
+                sample = sample_of(batch, self.seed, sample, *limits)
+            if split is not None:
+                batch = batch.part(split.counted(row_keys(batch.rows, self.seed)))
+            for rows, features in self._blocks(batch).fresh():
+                own = batch.part(rows)
+                moments.add(features, own.targets, own.weights, own.one)
+        moments.close()
+        return Sums(moments, sample)
+
+    def errors(self, parts: Sequence[Part], looked: LookedPath) -> Array:
+        """Leave-one-out Σw·e²/Σw over neighbouring partitions, (alphas, outputs)."""
+        path, alphas = looked.path, looked.alphas
+        total = np.zeros((len(alphas), self.n_outputs))
+        for batch in self.batches(parts):
+            blocks, weights = self._blocks(batch).fresh(), batch.weights
+            path.leave_one_out(blocks, batch.targets, weights, alphas, batch.one, total)
+        return np.asarray(total / path.equations.weight)
+
+    def held(
+        self, parts: Sequence[Part], memory: float, keep: bool
+    ) -> tuple[HeldRows, Array, Array, Keys]:
+        """Rows for the solvers of many passes, their targets, weights and keys."""
+        batches = list(self.batches(parts))
+        ones = [np.ones(len(b.targets)) if b.weights is None else b.weights for b in batches]
+        return (
+            HeldRows([batch.rows for batch in batches], self.features, memory, keep),
+            np.concatenate([batch.targets for batch in batches]),
+            np.concatenate(ones),
+            np.concatenate([row_keys(batch.rows, self.seed) for batch in batches]),
+        )
+
+    def hits(self, part: Part, state: State) -> Score:
+        """What the score of a partition adds."""
+        with naming(part.number):
+            read = self.read(part)
+            if read is None:
+                return Score(0.0, np.zeros(1))
+            rows, y, weights = read
+            own = np.ones(len(y)) if weights is None else weights
+            found = state.answer("predict", state.model.scores(rows))
+            if isinstance(state.targets, Classes):
+                return Score(float(own.sum()), np.array([own @ (found == y)]))
+            columns = y.reshape(len(y), -1)
+            errors = own @ (columns - found.reshape(len(y), -1)) ** 2
+            return Score(float(own.sum()), errors, Spread.of(columns, own))
+
+    def _blocks(self, batch: Batch) -> FeatureBlocks:
+        return FeatureBlocks(batch.rows, self.features, memory_budget(self.memory_budget))
+
+
+def _plain(targets: NDArray[Any]) -> NDArray[Any]:
+    """Text as NumPy has it, whatever a DataFrame holds it as."""
+    text = targets.dtype == object and all(isinstance(label, str) for label in targets.flat)
+    return targets.astype(str) if text else targets
+
+
+def _digest(number: int, targets: Any, weights: Any) -> int:
+    """What tells the targets and weights of a partition from others."""
+    found = hashlib.sha256(str(number).encode())
+    for values in (targets, weights):
+        plain = np.asarray(values)
+        plain = plain.astype(str) if plain.dtype == object else plain
+        found.update(np.ascontiguousarray(plain).tobytes())
+    return int.from_bytes(found.digest()[:8], "little")

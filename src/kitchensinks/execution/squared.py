@@ -1,0 +1,101 @@
+"""Squared loss: the sums, and for alpha="auto" leave-one-out where the rows are.
+
+Without a checkpoint both walks are one graph, so that the factored Gram goes from worker to worker
+and not through the scheduler.
+"""
+
+import operator
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from dask import delayed
+from dask.system import CPU_COUNT
+
+from kitchensinks.execution.cluster import scattered, tree
+from kitchensinks.execution.job import Bundle, Job
+from kitchensinks.execution.recipe import Limits, Recipe, Sums
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.space import Fit
+from kitchensinks.fitting.squared import LookedPath, solve_moments
+from kitchensinks.numerics.threads import blas_threads
+from kitchensinks.problem.losses import Array
+from kitchensinks.tables.keys import RowSample
+
+
+def fit_squared(
+    job: Job, settings: Settings, limits: Limits | None
+) -> tuple[Fit, RowSample | None]:
+    """The fit with its sums, and a sample of the rows where limits are given."""
+    if settings.alpha != "auto":
+        found = job.summed(limits)
+        fit = solve_moments(found.moments, settings, job.frozen.dtype)
+    elif job.checkpoint is None:
+        found, fit = _in_one_graph(job, settings.bare(), limits)
+    else:
+        found = job.summed(limits)
+        fit = _leave_one_out(job, settings, found)
+    fit.moments = found.moments
+    return fit, found.sample
+
+
+def _in_one_graph(job: Job, settings: Settings, limits: Limits | None) -> tuple[Sums, Fit]:
+    bundles, dtype = job.bundles(), job.frozen.dtype
+    sums = job.sums(bundles, limits)
+    path = delayed(_looked_path)(sums, settings, dtype)
+    errors = _errors(job, bundles, delayed(_light)(path, dtype))
+    text = f"summing {len(job.partitions.parts)} partitions, leave-one-out"
+    found, fit = job.compute(text, sums, delayed(_best)(path, errors, settings))
+    return found, fit
+
+
+def _leave_one_out(job: Job, settings: Settings, found: Sums) -> Fit:
+    """From sums that are here: errors in waves, which a checkpoint can stop and take up again."""
+    assert job.checkpoint is not None
+    looked = LookedPath.of(found.moments, settings, job.frozen.dtype)
+    total = np.zeros((len(looked.alphas), len(looked.path.equations.target)))
+
+    def wave(bundles: list[Bundle]) -> Any:
+        return _errors(job, bundles, scattered(_light(looked, job.frozen.dtype)))
+
+    walk = job.checkpoint.over(
+        "leave-one-out",
+        partial(job.waves, "leave-one-out over the ridge path", wave),
+        lambda: {"total": total},
+        lambda arrays: np.copyto(total, arrays["total"]),
+    )
+    for _, errors in walk:
+        np.add(total, errors, out=total)
+    return looked.best(total, settings)
+
+
+def _errors(job: Job, bundles: list[Bundle], light: Any) -> Any:
+    call = delayed(Recipe.errors)
+    return tree([call(job.sent, part, light) for part in bundles], operator.add)
+
+
+# -- what runs on the workers: BLAS has all cores, because every other task waits for these ----
+
+
+def _looked_path(sums: Sums, settings: Settings, dtype: np.dtype[Any]) -> LookedPath:
+    with blas_threads(CPU_COUNT):
+        return LookedPath.of(sums.moments, settings, dtype)
+
+
+def _light(looked: LookedPath, dtype: np.dtype[Any]) -> LookedPath:
+    """What leave-one-out needs of the path: eigenvectors in the dtype of the features, no Gram."""
+    path, factored, nothing = copy(looked.path), copy(looked.path.factored), np.zeros((0, 0))
+    path.equations = replace(path.equations, gram=nothing)
+    factored.gram, factored.vectors = nothing, factored.vectors.astype(dtype)
+    path.factored = factored
+    return replace(looked, path=path)
+
+
+def _best(looked: LookedPath, errors: Array, settings: Settings) -> Fit:
+    """The weights at the strength of least error; what holds a Gram stays behind."""
+    with blas_threads(CPU_COUNT):
+        fit = looked.best(errors, settings)
+    fit.left_out = None
+    return fit

@@ -1,0 +1,127 @@
+"""Every branch of the plan, from sizes alone."""
+
+from dataclasses import replace
+
+import pytest
+
+import kitchensinks as ks
+from kitchensinks.fitting.plan import Plan, Shape, gram_bytes, make_plan
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.problem.losses import LOSSES
+
+MANY = Shape(10_000, 500, False, 4e7, 1e10, 8)
+
+
+def settings(loss="squared", alpha=1e-3, solver="auto", **options):
+    given = {"constraint": None, "fit_intercept": True, "tol": 1e-3, "max_iter": 200, "seed": 0}
+    return Settings(loss=LOSSES[loss], alpha=alpha, solver=solver, **{**given, **options})
+
+
+CASES = {
+    "many rows": (MANY, settings(), "direct", "features"),
+    "few rows": (replace(MANY, n_rows=400), settings(), "direct", "span"),
+    "few rows in a sup-norm ball": (
+        replace(MANY, n_rows=400),
+        settings(constraint=ks.SupBall(1.0)),
+        "direct",
+        "features",
+    ),
+    "many rows for each feature": (
+        Shape(60_000, 1600, False, 1e8, 1e10, 4),
+        settings(),
+        "conjugate",
+        "features",
+    ),
+    "the same with a ridge to choose": (
+        Shape(60_000, 1600, False, 1e8, 1e10, 4),
+        settings(alpha="auto"),
+        "direct",
+        "features",
+    ),
+    "a Gram beyond memory, a given ridge": (
+        replace(MANY, memory=1e6),
+        settings(),
+        "blocks",
+        "features",
+    ),
+    "a Gram beyond memory, a ridge to choose": (
+        replace(MANY, memory=1e6),
+        settings(alpha="auto"),
+        "stochastic",
+        "features",
+    ),
+    "asked for": (MANY, settings(solver="blocks"), "blocks", "features"),
+    "many bins": (Shape(10_000, 60_000, True, 1e7, 1e10, 4), settings(), "sparse", "bins"),
+    "few bins": (Shape(10_000, 900, True, 1e7, 1e10, 4), settings(), "direct", "features"),
+    "few rows of many bins": (Shape(900, 60_000, True, 1e7, 1e10, 4), settings(), "direct", "span"),
+    "the same with a learned ridge": (
+        Shape(900, 60_000, True, 1e7, 1e10, 4),
+        settings(settled=1e-3),
+        "sparse",
+        "bins",
+    ),
+    "two stages": (MANY, settings(second=1e-3), "stages", "features"),
+    "kinks, many rows": (MANY, settings("hinge"), "coordinates", "features"),
+    "kinks, fewer rows": (replace(MANY, n_rows=3000), settings("hinge"), "gram", "features"),
+    "smooth": (MANY, settings("logistic"), "gram", "features"),
+    "smooth, many rows and features": (
+        Shape(60_000, 1600, False, 1e8, 1e10, 4),
+        settings("logistic"),
+        "sampled",
+        "features",
+    ),
+    "batches": (replace(MANY, stream=True), settings(), "sums", "features"),
+    "batches of another loss": (
+        replace(MANY, stream=True),
+        settings("hinge"),
+        "stochastic",
+        "features",
+    ),
+    "on Dask": (replace(MANY, place="dask"), settings(), "direct", "features"),
+    "another loss on Dask": (replace(MANY, place="dask"), settings("hinge"), "gram", "features"),
+    "a Gram beyond memory on Dask": (
+        replace(MANY, place="dask", memory=1e6),
+        settings(),
+        "blocks",
+        "features",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_solver_space_and_reason(case):
+    shape, asked, solver, space = CASES[case]
+    plan = make_plan(shape, asked)
+    assert (plan.solver, plan.space, plan.place) == (solver, space, shape.place)
+    assert plan.reason
+    assert plan.reason in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("shape", "asked", "message"),
+    [
+        (replace(MANY, sparse=True), settings(solver="stochastic"), "dense features"),
+        (replace(MANY, sparse=True), settings(solver="conjugate"), "or more sparse columns"),
+        (replace(MANY, sparse=True, stream=True), settings("hinge"), "partial_fit with loss"),
+        (Shape(9, 30_000, True, 1e6, 1e9, 4, stream=True), settings(), "at most 20000"),
+        (replace(MANY, place="dask", memory=1e6), settings("hinge"), "raise memory_budget"),
+    ],
+)
+def test_what_cannot_be_done_is_said(shape, asked, message):
+    with pytest.raises(ValueError, match=message):
+        make_plan(shape, asked)
+
+
+def test_sizes_in_the_reason_are_those_of_the_shape():
+    assert make_plan(MANY, settings()).reason.startswith("K = 500 ≤ n = 10,000")
+    few = make_plan(replace(MANY, n_rows=400), settings()).reason
+    assert few == "n = 400 < K = 500: the rows span fewer directions"
+    large = make_plan(replace(MANY, memory=1e6), settings()).reason
+    assert f"{gram_bytes(500) / 1e9:.3g} GB" in large
+
+
+def test_a_model_prints_its_plan():
+    X, y = ks.datasets.make_annulus(300, random_state=0)
+    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=20, random_state=0).fit(X, y)
+    assert isinstance(model.plan_, Plan)
+    assert str(model.plan_).startswith("direct in the features: K = 20 ≤ n = 300")
