@@ -7,7 +7,7 @@ __version__ = "0.1.0"
 
 # Public names and the rooms that hold them, imported when first asked for.
 _HOMES = {
-    "kitchensinks.law": ("Adapt", "Learned"),
+    "kitchensinks.law": ("Learned",),
     "kitchensinks.features.bases": (
         "Binning",
         "Custom",

@@ -70,7 +70,8 @@ def test_a_row_that_cannot_be_read_is_named_or_skipped(line, refused, sinks, tra
     train.write_bytes(b"".join([*lines[:30], line, *lines[30:]]))
     said = refused(*fit(train, "kind", tmp_path))
     assert "line 31" in said
-    assert "--skip-bad-rows" in said or "skip_bad_rows" in said
+    assert "--skip-bad-rows" in said
+    assert "skip_bad_rows" not in said
     arguments = fit(train, "kind", tmp_path, "--skip-bad-rows", "--components", "20")
     code, out, err = sinks(*arguments, "--json")
     assert code == 0, err
@@ -117,7 +118,7 @@ def test_a_target_of_text_is_no_number(refused, train, tmp_path):
         ("--components", "many"),
         ("--components", "-5"),
         ("--alpha", "small"),
-        ("--budget", "soon"),
+        ("--effort", "heroic"),
         ("--validation", "1.5"),
         ("--task", "guess"),
         ("--loss", "cubic"),
@@ -128,10 +129,17 @@ def test_a_target_of_text_is_no_number(refused, train, tmp_path):
     ],
 )
 def test_an_option_that_makes_no_sense(option, value, refused, train, tmp_path, monkeypatch):
-    # It is found out before any basis is tried.
-    monkeypatch.setattr(fit_module, "choose", None)
-    said = refused(*fit(train, "kind", tmp_path, "--drop", "price", option, value))
+    # It is found out before any row is encoded or fitted.
+    monkeypatch.setattr(fit_module, "encode", None)
+    basis = ["--basis", "learned"] if option == "--effort" else []
+    said = refused(*fit(train, "kind", tmp_path, "--drop", "price", *basis, option, value))
     assert value in said
+    assert option in said or option == "--drop"
+
+
+def test_an_effort_is_for_learning(refused, train, tmp_path):
+    said = refused(*fit(train, "kind", tmp_path, "--effort", "quick"))
+    assert "--effort 'quick' is for --basis learned" in said
 
 
 @pytest.mark.parametrize("verb", ["predict", "score", "info", "export"])

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow
@@ -9,7 +10,11 @@ import pytest
 
 import kitchensinks as ks
 from kitchensinks.cli import fit as fit_module
+from kitchensinks.cli.bases import NAMES
+from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.files.model import open_model
+from kitchensinks.law import find
+from kitchensinks.tables.keys import hold_out, row_keys
 from tests.cli.conftest import rows_of, write
 
 
@@ -76,17 +81,91 @@ def test_scores_are_scikit_learns(sinks, workshop):
     assert facts["rmse_standard_error"] == pytest.approx(expected)
 
 
-def test_the_model_is_that_of_a_fit_on_all_rows(workshop):
+def test_a_given_basis_is_resolved_without_the_rows_held_out_and_fitted_to_all(workshop):
     saved = open_model(workshop / "price.sinks")
     table = ks.open_table(workshop / "train.csv")
-    columns = ks.Columns.learn(table, ["price", "id", "kind"])
-    model = ks.KitchenSinkRegressor(ks.Fourier(), 60, random_state=0)
-    model.fit(ks.Rows(table, columns), ks.targets(table, "price"))
+    rows = ks.Rows(table, ks.Columns.learn(table, ["price", "id", "kind"]))
+    targets = ks.targets(table, "price")
+    kept = 1.0 - hold_out(row_keys(rows, 0), None, 0.2)
+    first = ks.KitchenSinkRegressor(ks.Fourier(), 60, random_state=0).fit(rows, targets, kept)
+    model = ks.KitchenSinkRegressor(first.law_, random_state=0).fit(rows, targets)
     np.testing.assert_array_equal(saved.estimator.model_.weights, model.model_.weights)
     assert saved.notes["target"] == "price"
     held = saved.notes["validation"]
-    assert 30 < held["rows"] < 90
-    assert held["rmse"] < 0.6
+    assert held["rows"] == (kept == 0).sum()
+    residual = (targets - first.predict(table))[kept == 0]
+    assert held["rmse"] == pytest.approx(np.sqrt(np.mean(residual**2)))
+
+
+@pytest.fixture
+def hilly(tmp_path):
+    """Enough rows to learn a law from, with a column of categories."""
+    rng = np.random.default_rng(0)
+    size, colour = rng.normal(size=(700, 2)), rng.choice(["red", "green", "blue"], 700)
+    height = np.sin(2 * size[:, 0]) + (colour == "red") + 0.1 * rng.normal(size=700)
+    kind = np.where(height > 1, "high", np.where(height < 0, "low", "middle"))
+    table = {"size": size[:, 0], "noise": size[:, 1], "colour": colour}
+    return write(pyarrow.table({**table, "height": height, "kind": kind}), tmp_path / "hilly.csv")
+
+
+@pytest.mark.parametrize(("target", "other"), [("height", "kind"), ("kind", "height")])
+def test_the_law_that_was_scored_is_learned_once_and_written(
+    target, other, sinks, hilly, tmp_path, monkeypatch
+):
+    """The K, basis and scales of the model that was scored are those of the file."""
+    learned, fitted = [], []
+    learn, fit = find.learn_law, KitchenSink.fit
+
+    def counted(*arguments):
+        learned.append(arguments)
+        return learn(*arguments)
+
+    def watched(model, rows, targets, weights=None, **more):
+        fit(model, rows, targets, weights, **more)
+        fitted.append((model.law_, model.columns_, model.alpha_, weights))
+        return model
+
+    monkeypatch.setattr(find, "learn_law", counted)
+    monkeypatch.setattr(KitchenSink, "fit", watched)
+    out = tmp_path / "m.sinks"
+    arguments = ["fit", hilly, "-t", target, "--drop", other, "--out", out, "--effort", "quick"]
+    code, said, notes = sinks(*arguments, "--json")
+    assert code == 0, notes
+    assert len(learned) == 1
+    (scored, columns, alpha, weights), (written, _, _, _) = fitted
+    held = int((weights == 0).sum())
+    facts, model = json.loads(said), ks.load(out)
+    assert facts["validation"]["rows"] == held > 100
+    for law in (written, model.law_):
+        # Scaler, basis, seed and K; the bins are those that all rows occupy.
+        mine, theirs = (replace(one.features, learned=None) for one in (law, scored))
+        assert mine.difference(theirs) is None
+        assert mine.basis.same(theirs.basis)
+        assert mine.n_components == theirs.n_components
+        np.testing.assert_array_equal(mine.scaler.factor, theirs.scaler.factor)
+        np.testing.assert_array_equal(law.record.scales, scored.record.scales)
+    assert facts["components"] == scored.features.n_components
+    assert model.alpha_ * 700 == pytest.approx(alpha * (700 - held))
+    # The same encoding, with the means of all rows.
+    assert list(map(type, model.columns_.encoders)) == list(map(type, columns.encoders))
+    assert model.columns_.outputs == columns.outputs
+    # Another fit of the model learns again.
+    assert isinstance(model.basis, ks.Learned)
+    assert (model.basis.effort, model.n_components) == ("quick", None)
+
+
+def test_a_class_is_never_held_out_as_a_whole(sinks, tmp_path):
+    """With a class missing, the mean targets of the two fits would differ in number."""
+    rng = np.random.default_rng(3)
+    labels = np.where(rng.random(90) < 0.5, "common", "usual").astype(object)
+    labels[:12] = [f"rare {k}" for k in range(12)]
+    table = {"x": rng.normal(size=90), "colour": rng.choice(["red", "blue"], 90), "y": labels}
+    path, out = write(pyarrow.table(table), tmp_path / "t.csv"), tmp_path / "m.sinks"
+    given = ["--basis", "fourier", "--components", "20", "--out", out, "--json"]
+    code, said, notes = sinks("fit", path, "-t", "y", *given)
+    assert code == 0, notes
+    assert len(ks.load(out).classes_) == 14
+    assert json.loads(said)["validation"]["rows"] > 5
 
 
 def test_every_option_of_a_fit_reaches_the_estimator(sinks, workshop, tmp_path):
@@ -102,7 +181,7 @@ def test_every_option_of_a_fit_reaches_the_estimator(sinks, workshop, tmp_path):
     assert isinstance(model.basis, ks.ReLU)
     assert (model.n_components, model.loss, model.alpha) == (30, "hinge", 0.001)
     assert model.constraint == ks.L2Ball(40.0)
-    assert (model.memory_budget, model.n_jobs, model.seed_) == ("1GB", 1, 5)
+    assert (model.solver.memory_budget, model.n_jobs, model.seed_) == ("1GB", 1, 5)
 
 
 def test_components_auto_and_binning(sinks, workshop, tmp_path):
@@ -138,7 +217,7 @@ def test_rows_without_a_target_are_left_out(sinks, tmp_path):
     np.testing.assert_allclose(models[0], models[1], rtol=1e-6)
     code, out, said = sinks("score", tmp_path / "gaps.sinks", with_gaps, "--json")
     assert json.loads(out)["rows"] == 64
-    assert "missing in 16 rows" in said
+    assert "missing in 16 of 80 rows" in said
 
 
 def test_labels_of_another_dtype_are_compared_as_what_they_mean(sinks, tmp_path):
@@ -175,25 +254,32 @@ def test_info_reads_the_header_alone(sinks, workshop, monkeypatch):
     ]
     assert facts["basis"].startswith("Fourier(")
     assert facts["components"] == 60
+    assert facts["plan"].startswith("direct in the features: ")
+    assert facts["evidence"]["converged"]
+    assert (facts["law"], facts["trials"]) == ("not learned", [])
 
 
 def test_info_says_what_was_tried_for_a_learned_law(sinks, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))
-    adapt = ks.Adapt(steps=3, batch=32, seconds=0.01)
-    model = ks.KitchenSinkRegressor(ks.Learned(law=adapt), random_state=0).fit(X, X[:, 0] * X[:, 1])
+    learned = ks.Learned(ks.Fourier(), steps=3, batch=32, seconds=0.01)
+    model = ks.KitchenSinkRegressor(learned, random_state=0).fit(X, X[:, 0] * X[:, 1])
     ks.save(model, tmp_path / "law.sinks")
     code, out, _ = sinks("info", tmp_path / "law.sinks", "--json")
     facts = json.loads(out)
     assert code == 0
-    assert len(facts["tried"]) == len(model.law_.record.trials)
+    assert [trial["error"] for trial in facts["trials"]] == [
+        trial.error for trial in model.law_.record.trials
+    ]
+    assert facts["law"].startswith(f"learned on {model.law_.record.map} columns, factor ")
     assert facts["reason"] == model.law_.record.reason
+    assert facts["plan"] == str(model.plan_)
+    assert facts["evidence"]["gap"] == model.gap_
     code, out, _ = sinks("info", tmp_path / "law.sinks")
     assert code == 0
-    assert all(trial.what in out for trial in model.law_.record.trials)
-    # Saved from Python, without a target's name or a validation: such lines are left out.
-    assert not any(line.endswith(("  -", "  ")) for line in out.splitlines())
-    assert "stopped     stopped" not in out
+    assert out.count("\ntrial ") == len(facts["trials"])
+    # There is no name of a target and no validation: such lines are left out.
+    assert not {"target", "validation"} & {line.split()[0] for line in out.splitlines()}
 
 
 def test_an_exported_model_answers_as_the_command(sinks, workshop, tmp_path):
@@ -213,13 +299,16 @@ def test_an_exported_model_answers_as_the_command(sinks, workshop, tmp_path):
     np.testing.assert_allclose(chances, model.predict_proba(table), atol=1e-4)
 
 
-def test_a_fit_that_was_stopped_goes_on_and_ends_the_same(sinks, workshop, tmp_path, monkeypatch):
-    def arguments(name):
-        start = ["fit", workshop / "train.csv", "-t", "price", "--drop", "kind", "--budget", "1s"]
-        return [*start, "--components", "40", "--out", tmp_path / name]
+def test_a_fit_that_was_stopped_goes_on_and_ends_the_same(sinks, hilly, tmp_path, monkeypatch):
+    """What was learned before the stop is taken over, and not learned again."""
 
-    plain, work = arguments("plain.sinks"), ["--checkpoint", tmp_path / "work"]
-    keep = fit_module.save
+    def arguments(name, data=hilly):
+        start = ["fit", data, "-t", "height", "--drop", "kind", "--effort", "quick"]
+        return [*start, "--out", tmp_path / name]
+
+    code, _, said = sinks(*arguments("plain.sinks"))
+    assert code == 0, said
+    work, keep = ["--checkpoint", tmp_path / "work"], fit_module.save
 
     def fail(*arguments, **options):
         raise KeyboardInterrupt
@@ -229,18 +318,19 @@ def test_a_fit_that_was_stopped_goes_on_and_ends_the_same(sinks, workshop, tmp_p
     assert code == 1
     assert f"go on from the checkpoint in {tmp_path / 'work'}" in said
     monkeypatch.setattr(fit_module, "save", keep)
-    _, _, said = sinks("fit", workshop / "test.csv", *plain[2:], *work)
-    assert "another fit" in said
-    code, _, said = sinks(*arguments("again.sinks"), *work)
+    monkeypatch.setattr(find, "learn_law", fail)
+    other = write(read(hilly).slice(0, 650), tmp_path / "other.csv")
+    for changed in (arguments("x.sinks", other), [*arguments("x.sinks"), "--alpha", "0.1"]):
+        code, _, said = sinks(*changed, *work)
+        assert code == 2
+        assert "is of another fit" in said
+    code, out, said = sinks(*arguments("again.sinks"), *work, "--json")
     assert code == 0, said
-    assert "Chosen before the stop" in said
+    assert "Learned and scored before the stop" in said
     assert not (tmp_path / "work").exists()
-    name = open_model(tmp_path / "again.sinks").notes["basis"]
-    code, _, said = sinks(*plain, "--basis", name)
-    assert code == 0, said
-    table = ks.open_table(workshop / "test.csv")
-    answers = [ks.load(tmp_path / f"{n}.sinks").predict(table) for n in ("plain", "again")]
-    np.testing.assert_allclose(*answers, rtol=1e-6)
+    plain, again = (open_model(tmp_path / f"{name}.sinks") for name in ("plain", "again"))
+    assert again.notes["validation"] == plain.notes["validation"] == json.loads(out)["validation"]
+    np.testing.assert_array_equal(again.estimator.model_.weights, plain.estimator.model_.weights)
 
 
 def test_a_data_set_by_name_becomes_files(sinks, tmp_path):
@@ -263,6 +353,8 @@ def test_comparing_numbers(sinks, workshop, tmp_path):
         entry["name"] for entry in facts["entries"]
     }
     best = {e["name"]: e["error"] for e in reversed(facts["entries"])}
+    assert set(NAMES) < set(best)
+    assert all(e["components"] for e in facts["entries"] if e["name"] in NAMES)
     assert best["fourier"] < best["linear ridge"]
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-termi
 
 def arguments_of(verb, workshop, folder):
     train, test, model = workshop / "train.csv", workshop / "test.csv", workshop / "kind.sinks"
-    fit = ["fit", train, "--target", "kind", "--drop", "price", "--budget", "1s"]
+    fit = ["fit", train, "--target", "kind", "--drop", "price", "--effort", "quick"]
     return {
         "fit": [*fit, "--components", "50", "--out", folder / "new.sinks"],
         "predict": ["predict", model, test, "--out", folder / "answers.csv", "--id", "id"],
@@ -32,12 +32,19 @@ def arguments_of(verb, workshop, folder):
 
 
 WORDS = {
-    "fit": ["rows/s", "K = 50", "Held out: error", "Chosen:"],
+    "fit": ["rows/s", "K = 50", "Held out: error", "Law: ", "a law is learned from"],
     "predict": ["150 rows", "rows/s"],
     "score": ["error", "log loss", "150 rows"],
     "info": ["KitchenSinkClassifier", "colour", "Fourier(", "kind"],
     "export": ["float64 rows"],
-    "compare": ["gradient boosting", "AdaBoost stumps", "linear ridge", "kernel SVM", "binning"],
+    "compare": [
+        "learned",
+        "gradient boosting",
+        "AdaBoost stumps",
+        "linear ridge",
+        "kernel SVM",
+        "binning",
+    ],
     "datasets": ["adult", "wine", "here"],
 }
 WRITES = {

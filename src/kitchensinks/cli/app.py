@@ -56,14 +56,19 @@ def fit(
     basis: Annotated[
         str,
         typer.Option(
-            help="fourier, laplacian, stumps, binning, sigmoid, relu, maxout, learned (basis and "
-            "scales of the columns from the rows), or auto: all are tried on a sample, and the "
-            "least held-out error decides."
+            help="learned (basis, scales of the columns, K and ridge from held-out rows), or the "
+            "papers' method with fourier, laplacian, stumps, binning, sigmoid, relu or maxout."
         ),
-    ] = "auto",
+    ] = "learned",
+    effort: Annotated[
+        str, typer.Option(help="Of learning: quick, default or thorough.")
+    ] = "default",
     components: Annotated[
         str | None,
-        typer.Option(help="K, the number of random features, or auto. [default: 2000]"),
+        typer.Option(
+            help="K, the number of random features, or auto. [default: as learned; else 2000, or "
+            "250 grids of binning]"
+        ),
     ] = None,
     loss: Annotated[
         str,
@@ -87,7 +92,6 @@ def fit(
         Path | None, typer.Option(help="A folder to save the work in, to go on from there.")
     ] = None,
     seed: Seed = 0,
-    budget: Annotated[str, typer.Option(help="Time to choose the basis in, such as 2m.")] = "60s",
     drop: Drop = None,
     skip_bad_rows: SkipBad = False,
     scheduler: Annotated[
@@ -114,6 +118,7 @@ def fit(
                 out=out,
                 task=task,
                 basis=basis,
+                effort=effort,
                 components=options.components(components),
                 loss=loss,
                 alpha=options.number_or_auto("--alpha", alpha),
@@ -123,7 +128,6 @@ def fit(
                 threads=threads,
                 checkpoint=checkpoint,
                 seed=seed,
-                budget=options.seconds(budget),
                 drop=drop or [],
                 skip_bad_rows=skip_bad_rows,
                 dask=options.cluster(scheduler, dask),
@@ -236,7 +240,7 @@ def compare(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Every basis beside linear, kernel and boosted models: error against K and seconds."""
+    """The learned law and every basis beside linear, kernel and boosted models."""
 
     def work(terminal: Terminal) -> dict[str, Any]:
         from kitchensinks.cli.compare import CompareOptions

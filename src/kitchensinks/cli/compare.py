@@ -2,12 +2,12 @@
 
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -21,12 +21,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from kitchensinks.cli.choose import BASES, components_of, standardised
+from kitchensinks.cli.bases import BASES, LEARNED, NAMES, basis_named, components_of
 from kitchensinks.cli.fit import oddities
 from kitchensinks.cli.options import writable
 from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
+from kitchensinks.estimators.base import KitchenSink
+from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import hold_out, lowest_keys, row_keys
 from kitchensinks.tables.table import open_table
@@ -35,6 +37,7 @@ from kitchensinks.tables.view import Rows
 # Exact kernel machines take time that grows with the square of the rows, and more.
 _KERNEL_ROWS = 5000
 _STUMPS = 200
+Floats = NDArray[np.float64]
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -44,14 +47,14 @@ class CompareOptions:
 
     data: str
     target: str
-    out: Path | None = None
-    task: str = "auto"
-    components: list[int] = field(default_factory=lambda: [100, 300, 1000])
-    rows: int = 20_000
-    validation: float = 0.25
-    seed: int = 0
-    drop: list[str] = field(default_factory=list)
-    skip_bad_rows: bool = False
+    out: Path | None
+    task: str
+    components: list[int]
+    rows: int
+    validation: float
+    seed: int
+    drop: list[str]
+    skip_bad_rows: bool
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def compare(options: CompareOptions, terminal: Terminal) -> dict[str, Any]:
     table = open_table(options.data, options.skip_bad_rows)
     targets, weights, task = read_target(table, options.target, options.task)
     rows = Rows(table, Columns.learn(table, [options.target, *options.drop], options.seed))
-    for text in oddities(table, targets, weights):
+    for text in oddities(table, weights):
         terminal.note(text)
     keys = row_keys(rows, options.seed)
     chosen = lowest_keys(keys, weights, options.rows)
@@ -84,7 +87,7 @@ def compare(options: CompareOptions, terminal: Terminal) -> dict[str, Any]:
     places = np.flatnonzero(chosen)[: options.rows]
     X, y = rows[places], targets[places]
     held = hold_out(row_keys(X, options.seed + 1), None, options.validation)
-    X = standardised(X, ~held, rows.unscaled)
+    X = Scaler.over(Spread.of(X[~held]), rows.unscaled).apply(X, np.float64)
     if task == "classification" and len(np.unique(y[~held])) < 2:
         raise ValueError("Only one class is left beside the rows held out: give more rows.")
     terminal.note(
@@ -94,9 +97,9 @@ def compare(options: CompareOptions, terminal: Terminal) -> dict[str, Any]:
     entries = []
     contestants = _contestants(task, int((~held).sum()), options)
     with terminal.progress("Comparing") as meter:
-        for number, (name, count, make) in enumerate(contestants):
+        for number, (name, model) in enumerate(contestants):
             meter.seen(number, len(contestants))
-            entries.append(_try(name, count, make, X, y, held, task))
+            entries.append(_try(name, model, X, y, held, task))
     rows_of = sorted(entries, key=lambda entry: entry.error)
     what = "error, %" if task == "classification" else "1 − R², %"
     terminal.table(
@@ -116,63 +119,45 @@ def compare(options: CompareOptions, terminal: Terminal) -> dict[str, Any]:
     }
 
 
-def _contestants(
-    task: str, n_rows: int, options: CompareOptions
-) -> list[tuple[str, int | None, Callable[[], Any]]]:
-    """Name, K and what makes the model."""
-    number = task == "regression"
+def _contestants(task: str, n_rows: int, options: CompareOptions) -> list[tuple[str, Any]]:
+    """Models with their names."""
+    number, seed = task == "regression", options.seed
     own = KitchenSinkRegressor if number else KitchenSinkClassifier
-    found: list[tuple[str, int | None, Callable[[], Any]]] = []
+    found: list[tuple[str, Any]] = [(LEARNED, own(basis_named(LEARNED), random_state=seed))]
     for name, basis in BASES.items():
         for width in options.components:
             count = components_of(basis(), width)
-
-            def make(basis: Any = basis, count: int = count) -> Any:
-                return own(basis(), count, standardize=False, random_state=options.seed)
-
-            found.append((name, count, make))
+            found.append((name, own(basis(), count, standardize=False, random_state=seed)))
     alphas = np.logspace(-3, 4, 15)
-    linear = RidgeCV(alphas) if number else RidgeClassifierCV(alphas)
-    found.append(("linear ridge", None, lambda: linear))
-    if n_rows <= _KERNEL_ROWS:
-        search = GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0, 100.0]}, cv=3)
-        if number:
-            search = GridSearchCV(KernelRidge(kernel="rbf"), {"alpha": np.logspace(-4, 1, 6)}, cv=3)
-        kernel = "kernel ridge" if number else "kernel SVM"
-        found.append((kernel, None, lambda: search))
-    stump = DecisionTreeRegressor(max_depth=1) if number else DecisionTreeClassifier(max_depth=1)
-    boost = AdaBoostRegressor if number else AdaBoostClassifier
-    found.append(
-        (
-            "AdaBoost stumps",
-            None,
-            lambda: boost(stump, n_estimators=_STUMPS, random_state=options.seed),
-        )
+    found.append(("linear ridge", RidgeCV(alphas) if number else RidgeClassifierCV(alphas)))
+    if n_rows <= _KERNEL_ROWS and number:
+        grid = {"alpha": np.logspace(-4, 1, 6)}
+        found.append(("kernel ridge", GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=3)))
+    elif n_rows <= _KERNEL_ROWS:
+        found.append(("kernel SVM", GridSearchCV(SVC(), {"C": [0.1, 1.0, 10.0, 100.0]}, cv=3)))
+    tree, boost, trees = (
+        (DecisionTreeRegressor, AdaBoostRegressor, HistGradientBoostingRegressor)
+        if number
+        else (DecisionTreeClassifier, AdaBoostClassifier, HistGradientBoostingClassifier)
     )
-    trees = HistGradientBoostingRegressor if number else HistGradientBoostingClassifier
-    found.append(("gradient boosting", None, lambda: trees(random_state=options.seed)))
-    return found
+    stumps = boost(tree(max_depth=1), n_estimators=_STUMPS, random_state=seed)
+    return [*found, ("AdaBoost stumps", stumps), ("gradient boosting", trees(random_state=seed))]
 
 
 def _try(
-    name: str,
-    count: int | None,
-    make: Callable[[], Any],
-    X: np.ndarray,
-    y: np.ndarray,
-    held: np.ndarray,
-    task: str,
+    name: str, model: Any, X: Floats, y: NDArray[Any], held: NDArray[np.bool_], task: str
 ) -> Entry:
     start = time.monotonic()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        answers = make().fit(X[~held], y[~held]).predict(X[held])
+        answers = model.fit(X[~held], y[~held]).predict(X[held])
     seconds = time.monotonic() - start
     if task == "classification":
         losses = np.asarray(answers != y[held], dtype=np.float64)
     else:
         losses = (answers - y[held]) ** 2 / (float(np.var(y[held])) or 1.0)
     spread = float(losses.std() / np.sqrt(len(losses)))
+    count = model.n_components_ if isinstance(model, KitchenSink) else None
     return Entry(name, count, float(losses.mean()), spread, seconds)
 
 
@@ -205,7 +190,7 @@ def _draw(entries: list[Entry], options: CompareOptions, task: str) -> None:
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
     by_count, by_time = figure.subplots(1, 2, sharey=True)
-    for name in BASES:
+    for name in NAMES:
         own = [entry for entry in entries if entry.name == name]
         errors = [100 * entry.error for entry in own]
         by_count.plot([entry.components for entry in own], errors, marker="o", label=name)

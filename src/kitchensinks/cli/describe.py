@@ -5,16 +5,15 @@ import math
 from pathlib import Path
 from typing import Any
 
-from kitchensinks.cli.options import writable
+from kitchensinks.cli.options import existing, writable
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.files.archive import ModelFileError, read_header
+from kitchensinks.fitting.plan import Plan
 
 
 def info(path: Path, terminal: Terminal) -> dict[str, Any]:
     """What the header of a model file says; no array is read."""
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist: need a model that `sinks fit` wrote.")
-    header = read_header(path)
+    header = read_header(existing(path))
     try:
         facts = _facts(path, header)
     except (KeyError, TypeError, AttributeError) as error:
@@ -22,20 +21,24 @@ def info(path: Path, terminal: Terminal) -> dict[str, Any]:
             f"{path} makes no sense ({error!r}): it was damaged or not written by kitchensinks."
         ) from error
     for name, value in facts.items():
-        if name == "tried":
-            for trial in value or []:
-                terminal.show(f"{'tried':12s}{_trial(trial)}")
-        elif value not in (None, []):
+        if name == "trials":
+            for trial in value:
+                told = f"{trial['stage']}: {trial['what']}, {trial['rows']} rows"
+                terminal.show(f"{'trial':12s}{told}, error {trial['error']:.4f}")
+        elif value not in (None, "", []):
             terminal.show(f"{name:12s}{_told(value)}")
     return facts
 
 
 def _facts(path: Path, header: dict[str, Any]) -> dict[str, Any]:
-    notes = header.get("notes") or {}
-    columns = [
-        {"name": column["name"], "kind": column["kind"]}
-        for column in (header.get("table") or {}).get("columns", [])
-    ]
+    notes, state = header.get("notes") or {}, header["state"]["fields"]
+    law, plan = state["law"]["fields"], state["plan"]["fields"]
+    features, evidence = (
+        value["fields"] for value in (law["features"], state["outer"]["fields"]["evidence"])
+    )
+    proved = ("objective", "gap", "converged", "iterations")
+    columns = (header.get("table") or {}).get("columns", [])
+    loss = header["parameters"]["loss"]
     return {
         "model": str(path),
         "bytes": path.stat().st_size,
@@ -44,37 +47,41 @@ def _facts(path: Path, header: dict[str, Any]) -> dict[str, Any]:
         "kind": header["kind"],
         "target": notes.get("target"),
         "task": notes.get("task"),
-        "basis": _in_words(header["basis"]),
-        "components": header["n_components"],
-        "inputs": header["n_inputs"],
-        "seed": header["seed"],
-        "dtype": header["dtype"],
-        "loss": header["loss"]["loss"],
-        "alpha": header["facts"]["alpha_"],
-        "solver": header["facts"]["solver_"],
-        **_learned(header.get("adaptation")),
-        "rows": notes.get("rows"),
+        "basis": _in_words(features["basis"]),
+        "components": features["n_components"],
+        "inputs": features["n_inputs"],
+        "seed": features["seed"],
+        "dtype": features["dtype"],
+        "loss": loss if isinstance(loss, str) else _in_words(loss),
+        "alpha": evidence["alpha"],
+        "solver": evidence["solver"],
+        "plan": str(Plan(**plan)),
+        "evidence": {name: _finite(evidence[name]) for name in proved},
+        **_learned(law),
+        "rows": state["n_rows"],
         "validation": notes.get("validation"),
-        "columns": columns,
+        "columns": [{"name": column["name"], "kind": column["kind"]} for column in columns],
     }
 
 
-def _learned(record: dict[str, Any] | None) -> dict[str, Any]:
+def _learned(law: dict[str, Any]) -> dict[str, Any]:
     """What the law was learned to be, all that was tried for it, and why that stopped."""
-    if record is None:
-        return {"law": None, "tried": None, "reason": None}
-    names = ("stage", "what", "rows", "error")
-    # A basis with a bandwidth of its own has no factor.
-    factor = "" if math.isnan(record["ridge"]) else f", factor {record['factor']:.3g}"
+    if law["record"] is None:
+        return {"law": "not learned", "trials": [], "reason": law["note"]}
+    record = law["record"]["fields"]
+    told = [f"learned on {record['map']} columns"]
+    # A basis with a bandwidth of its own has no factor and no ridge.
+    if not math.isnan(law["ridge"]):
+        told += [f"factor {record['factor']:.3g}", f"ridge {law['ridge']:.3g}"]
     return {
-        "law": f"learned on {record['map']} columns{factor}",
-        "tried": [dict(zip(names, trial, strict=True)) for trial in record["trials"]],
+        "law": ", ".join(told),
+        "trials": [trial["fields"] for trial in record["trials"]["items"]],
         "reason": record["reason"],
     }
 
 
-def _trial(trial: dict[str, Any]) -> str:
-    return f"{trial['stage']}: {trial['what']}, {trial['rows']} rows, error {trial['error']:.4f}"
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _told(value: Any) -> str:
@@ -87,35 +94,31 @@ def _told(value: Any) -> str:
     return str(value)
 
 
-def _in_words(basis: dict[str, Any]) -> str:
-    """A basis as one would write it: Fourier(kernel=laplacian, gamma=0.2)."""
+def _in_words(value: dict[str, Any]) -> str:
+    """A basis or a loss as one would write it: Fourier(kernel=laplacian, gamma=0.2)."""
     fields = []
-    for name, value in basis["fields"].items():
-        if isinstance(value, dict):
-            parts = value.get("list", [])
+    for name, held in value["fields"].items():
+        if isinstance(held, dict):
+            parts = held.get("list", [])
             inner = [_in_words(part) for part in parts if isinstance(part, dict)]
             fields.append(f"{name}=[{', '.join(inner)}]" if inner else f"{name}=…")
-        elif value is not None:
-            shown = f"{value:.4g}" if isinstance(value, float) else str(value)
-            fields.append(f"{name}={shown}")
-    return f"{basis['basis']}({', '.join(fields)})"
+        elif held is not None:
+            fields.append(f"{name}={held:.4g}" if isinstance(held, float) else f"{name}={held}")
+    return f"{value.get('basis') or value['type']}({', '.join(fields)})"
 
 
 def export(path: Path, onnx: Path, terminal: Terminal) -> dict[str, Any]:
     """A model as ONNX. What the columns of its input are stands in the file's metadata."""
-    from kitchensinks.files.model import open_model
+    from kitchensinks.files.model import load
     from kitchensinks.files.onnx import to_onnx
 
     writable(onnx)
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist: need a model that `sinks fit` wrote.")
-    saved = open_model(path)
-    columns = getattr(saved.estimator, "columns_", None)
-    notes = {}
+    model = load(existing(path))
+    columns, notes, width = model.columns_, {}, model.n_features_in_
     if columns is not None:
         notes = {"columns": json.dumps(columns.outputs, ensure_ascii=False)}
-    to_onnx(saved.estimator, onnx, notes)
-    width = saved.estimator.n_features_in_ if columns is None else columns.width
+        width = columns.width
+    to_onnx(model, onnx, notes)
     size = onnx.stat().st_size
     terminal.show(f"{onnx}: takes float64 rows of {width} numbers; {size / 1e6:.1f} MB.")
     if columns is not None and columns.outputs != columns.inputs:

@@ -2,69 +2,224 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kitchensinks.cli.choose import (
-    NAMES,
-    Choice,
-    Trial,
-    basis_named,
-    choose_basis,
-    components_of,
-)
+from kitchensinks.cli.bases import LEARNED, NAMES, basis_named, components_of
 from kitchensinks.cli.options import writable
 from kitchensinks.cli.scoring import scorer
 from kitchensinks.cli.targets import read_target
-from kitchensinks.cli.terminal import Terminal
+from kitchensinks.cli.terminal import Meter, Terminal
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
+from kitchensinks.estimators.base import KitchenSink
+from kitchensinks.estimators.resume import identity_of
+from kitchensinks.features.bases import Basis
 from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.files.model import save
 from kitchensinks.fitting.settings import Solver
-from kitchensinks.law import Learned
-from kitchensinks.law.encodings import encode
+from kitchensinks.law import Law, encode
 from kitchensinks.numerics.threads import threads as with_threads
-from kitchensinks.state import Spec, seed_of
+from kitchensinks.problem.constraints import Constraint
+from kitchensinks.state import Spec
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Means, Places
-from kitchensinks.tables.keys import hold_out, lowest_keys, row_keys
+from kitchensinks.tables.keys import hold_out, row_keys
 from kitchensinks.tables.table import Table, nearest, open_table
 from kitchensinks.tables.view import Rows
 
-# Rows, and entries of them, that the bases are tried on.
-_SAMPLE_ROWS, _SAMPLE_ENTRIES = 32_000, 2**24
 _BLOCK_ROWS = 8192
+
+Facts = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What `sinks fit` was asked for."""
+    """What `sinks fit` was asked for; dask: the address of a scheduler, or local:N, or None."""
 
     data: str
     target: str
     out: Path
-    task: str = "auto"
-    basis: str = "auto"
-    components: int | str | None = None
-    loss: str = "squared"
-    alpha: float | str = "auto"
-    constraint: Any = None
-    validation: float = 0.2
-    memory: str | None = None
-    threads: int | None = None
-    checkpoint: Path | None = None
-    seed: int = 0
-    budget: float = 60.0
-    drop: list[str] = field(default_factory=list)
-    skip_bad_rows: bool = False
-    # The address of a Dask scheduler, or local:N for workers on this machine.
-    dask: str | None = None
+    task: str
+    basis: str
+    effort: str
+    components: int | str | None
+    loss: str
+    alpha: float | str
+    constraint: Constraint | None
+    validation: float
+    memory: str | None
+    threads: int | None
+    checkpoint: Path | None
+    seed: int
+    drop: list[str]
+    skip_bad_rows: bool
+    dask: str | None
+
+    def check(self) -> None:
+        """An error about what makes no sense, as far as that is known before any row is read."""
+        writable(self.out)
+        if self.basis not in NAMES:
+            raise ValueError(
+                f"--basis {self.basis!r} is not known{nearest(self.basis, list(NAMES))}"
+            )
+        if self.effort != "default" and self.basis != LEARNED:
+            raise ValueError(
+                f"--effort {self.effort!r} is for --basis {LEARNED}: nothing is learned for "
+                f"--basis {self.basis}. Leave out one of them."
+            )
+        if not 0 <= self.validation < 1:
+            raise ValueError(f"--validation {self.validation}: need a share from 0 to below 1.")
+
+    def estimator(self, task: str) -> KitchenSink:
+        """The estimator that the options describe, not yet fitted; an error where it makes none."""
+        basis, count = basis_named(self.basis, self.effort), self.components
+        if count is None and isinstance(basis, Basis):
+            count = components_of(basis)
+        kind = KitchenSinkRegressor if task == "regression" else KitchenSinkClassifier
+        model = kind(
+            basis,
+            n_components=count,
+            loss=self.loss,
+            alpha=self.alpha,
+            constraint=self.constraint,
+            solver="auto" if self.memory is None else Solver(memory_budget=self.memory),
+            n_jobs=self.threads,
+            random_state=self.seed,
+        )
+        spec_of(model, task)
+        return model
+
+
+def spec_of(model: KitchenSink, task: str, **more: Any) -> Spec:
+    """The parameters of an estimator, checked."""
+    return Spec.of(task, **more, **model.get_params(deep=False))
+
+
+class Source(Protocol):
+    """Rows and targets to fit: those of a file, or those that Dask reads."""
+
+    @property
+    def task(self) -> str:
+        """Classification or regression."""
+
+    def identity(self) -> dict[str, str]:
+        """What tells these rows from others."""
+
+    def fit(
+        self,
+        model: KitchenSink,
+        meter: Meter,
+        checkpoint: Checkpoint | None,
+        first: KitchenSink | None = None,
+        held_out: bool = False,
+    ) -> None:
+        """Fit to all rows, encoded as for the `first` model, or to those not held out."""
+
+    def score(self, model: KitchenSink) -> tuple[str, Facts]:
+        """How well a model predicts the rows held out, in words and numbers."""
+
+    def facts(self) -> Facts:
+        """What the rows are."""
+
+
+def fit(options: FitOptions, terminal: Terminal) -> Facts:
+    """Read, learn a law and score it, fit it to all rows, write; returns the facts."""
+    options.check()
+    work = Work(options.checkpoint)
+    try:
+        if options.dask is not None:
+            from kitchensinks.cli.cluster import connected_source
+
+            with connected_source(options, options.dask, terminal) as source:
+                return fit_source(options, source, work, terminal)
+        return fit_source(options, FileSource.open(options, terminal), work, terminal)
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(str(error) or work.advice()) from None
+
+
+def fit_source(options: FitOptions, source: Source, work: Work, terminal: Terminal) -> Facts:
+    """Learn a law without the rows held out and score it there, then fit that law to all rows.
+
+    The model that is written has the basis, scales and K of the model that was scored.
+    """
+    start, model = time.monotonic(), options.estimator(source.task)
+    asked = {"basis": model.basis, "n_components": model.n_components}
+    parameters = identity_of(spec_of(model, source.task), model.get_params(deep=False))
+    work.begin({**source.identity(), "validation": str(options.validation), **parameters})
+    first, validation = None, None
+    if options.validation > 0:
+        first, validation = _scored(model, source, work, terminal)
+        model.set_params(basis=first.law_, n_components=None)
+    with terminal.progress("Fitting all rows") as meter:
+        source.fit(model, meter, work.checkpoint("all-rows"), first)
+    if first is None:
+        terminal.note(_in_words(model.law_))
+    # The parameters are those that were asked for: another fit of the model learns again.
+    model.set_params(**asked)
+    facts = _facts_of(options, model) | source.facts() | {"validation": validation}
+    facts["seconds"] = time.monotonic() - start
+    facts["rows_per_second"] = facts["rows"] / facts["seconds"]
+    notes = {name: facts[name] for name in ("target", "task", "basis", "rows", "validation")}
+    save(model, options.out, notes=notes)
+    work.clear()
+    terminal.show(
+        f"{facts['model']}: {facts['basis']}, K = {facts['components']}, alpha "
+        f"{facts['alpha']:.3g}, {facts['loss']} loss; {facts['rows']:,} rows in "
+        f"{facts['seconds']:.1f} s, {facts['rows_per_second']:,.0f} rows/s."
+    )
+    return facts
+
+
+def _scored(
+    model: KitchenSink, source: Source, work: Work, terminal: Terminal
+) -> tuple[KitchenSink, Facts]:
+    """The model fitted without the rows held out, and its scores on them; or both from a stop."""
+    known = work.kept()
+    if known is not None:
+        first, validation = known
+        terminal.note(f"Learned and scored before the stop. {_in_words(first.law_)}")
+        return first, validation
+    with terminal.progress("Fitting without the held-out rows") as meter:
+        source.fit(model, meter, work.checkpoint("held-out"), held_out=True)
+    terminal.note(_in_words(model.law_))
+    text, validation = source.score(model)
+    terminal.note(f"Held out: {text}.")
+    work.keep(model, validation)
+    return model, validation
+
+
+def _in_words(law: Law) -> str:
+    """The law in one line."""
+    features, record = law.features, law.record
+    found = f"{' '.join(repr(features.basis).split())}, K = {features.n_components}"
+    if record is None:
+        return f"Law: {found}."
+    return f"Law: learned {found}, columns are {record.map_in_words}; {record.reason}."
+
+
+def _facts_of(options: FitOptions, model: KitchenSink) -> Facts:
+    """What a fit was of, and what it has found."""
+    law = model.law_
+    return {
+        "model": str(options.out),
+        "data": options.data,
+        "target": options.target,
+        "basis": options.basis,
+        "law": _in_words(law),
+        "note": law.note or None,
+        "components": model.n_components_,
+        "alpha": float(model.alpha_),
+        "loss": model.loss_.name,
+        "solver": model.solver_,
+        "plan": str(model.plan_),
+    }
 
 
 class WatchedRows(Rows):
@@ -74,98 +229,113 @@ class WatchedRows(Rows):
         super().__init__(rows.table, rows.columns, rows.folded)
         self.seen = seen
 
-    def __getitem__(self, key: Any) -> np.ndarray:
+    def __getitem__(self, key: Any) -> NDArray[Any]:
         # Whoever asks for a block is done with those before it.
         if isinstance(key, slice):
             self.seen(key.start or 0, len(self))
         return super().__getitem__(key)
 
 
-@dataclass(frozen=True)
-class Source:
-    """The table of a fit, as numbers and targets; weights: None, or 0 where those are missing."""
+@dataclass(frozen=True, eq=False)
+class FileSource:
+    """The table of a fit as numbers, its targets (n,), and weights: 0 where these are missing.
 
+    The weights are None where no target is missing.
+    """
+
+    options: FitOptions
     table: Table
     rows: Rows
-    targets: np.ndarray
-    weights: Any
+    targets: NDArray[Any]
+    weights: NDArray[np.float64] | None
     task: str
-    seed: int
+    terminal: Terminal
+
+    @classmethod
+    def open(cls, options: FitOptions, terminal: Terminal) -> "FileSource":
+        table = open_table(options.data, options.skip_bad_rows)
+        targets, weights, task = read_target(table, options.target, options.task)
+        # Found out before the columns are looked at, which takes time.
+        options.estimator(task)
+        columns = Columns.learn(table, [options.target, *options.drop], options.seed)
+        terminal.note(
+            f"{table.label}: {table.n_rows:,} rows, {len(columns.inputs)} columns; {task} of "
+            f"{options.target!r}."
+        )
+        for text in oddities(table, weights):
+            terminal.note(text)
+        return cls(options, table, Rows(table, columns), targets, weights, task, terminal)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rows)
 
     @cached_property
-    def keys(self) -> np.ndarray:
-        """A key for each row, from its content: one walk over the table."""
-        return row_keys(self.rows, self.seed)
-
-    def kept(self, held: Any) -> np.ndarray:
-        """Weights without the rows held out."""
-        weights = np.ones(len(self.rows)) if self.weights is None else self.weights
-        return weights if held is None else np.where(held, 0.0, weights)
-
-    def hold_out(self, options: FitOptions) -> np.ndarray | None:
-        """Which rows are held out, by their content; None for none."""
-        if options.validation == 0:
-            return None
-        held = hold_out(self.keys, self.weights, options.validation)
-        left = self.targets[self.kept(held) > 0]
-        if not held.any() or (self.task == "classification" and len(np.unique(left)) < 2):
+    def held(self) -> NDArray[np.bool_]:
+        """Which rows are held out, by their content; no class is held out as a whole."""
+        counted = np.ones(self.n_rows, bool) if self.weights is None else self.weights > 0
+        keys = row_keys(self.rows, self.options.seed)
+        held = hold_out(keys, self.weights, self.options.validation) & counted
+        if self.task == "classification":
+            gone = np.setdiff1d(self.targets[held], self.targets[counted & ~held])
+            held &= ~np.isin(self.targets, gone)
+        if not held.any():
             raise ValueError(
                 "There are too few different rows to hold some out: give --validation 0, or more "
                 "rows."
             )
         return held
 
+    def identity(self) -> dict[str, str]:
+        return {**self.rows.fingerprint(), "target": self.options.target}
 
-def fit(options: FitOptions, terminal: Terminal) -> dict[str, Any]:
-    """Read, choose, validate, fit, write; returns the facts."""
-    writable(options.out)
-    check_options(options)
-    work = Work(options.checkpoint)
-    try:
-        if options.dask is not None:
-            from kitchensinks.cli.cluster import fit_on_cluster
+    def fit(
+        self,
+        model: KitchenSink,
+        meter: Meter,
+        checkpoint: Checkpoint | None,
+        first: KitchenSink | None = None,
+        held_out: bool = False,
+    ) -> None:
+        weights = self.weights
+        if held_out:
+            weights = np.where(self.held, 0.0, 1.0 if weights is None else weights)
+        like = None if first is None else first.columns_
+        with with_threads(self.options.threads):
+            rows = encode(self.rows, self.targets, weights, self.task, like)
+        if first is None:
+            ways = _ways(rows.columns)
+            self.terminal.note(f"The columns become {rows.shape[1]} numbers{ways}.")
+        model.set_params(verbose=meter.told)
+        model.fit(WatchedRows(rows, meter.seen), self.targets, weights, checkpoint=checkpoint)
+        model.set_params(verbose=False)
 
-            return fit_on_cluster(options, options.dask, work, terminal)
-        return _fit_file(options, work, terminal)
-    except KeyboardInterrupt as error:
-        raise KeyboardInterrupt(str(error) or work.advice()) from None
+    def score(self, model: KitchenSink) -> tuple[str, Facts]:
+        rows = Rows(self.table, model.columns_)
+        score, add = scorer(model)
+        for part in block_slices(len(rows), _BLOCK_ROWS):
+            if self.held[part].any():
+                add(rows[part][self.held[part]], self.targets[part][self.held[part]])
+        return score.text(), score.facts()
+
+    def facts(self) -> Facts:
+        return {
+            "task": self.task,
+            "rows": self.n_rows,
+            "bad_rows": self.table.bad_rows.count,
+            "columns": len(self.rows.columns.inputs),
+        }
 
 
-def _fit_file(options: FitOptions, work: Work, terminal: Terminal) -> dict[str, Any]:
-    table = open_table(options.data, options.skip_bad_rows)
-    targets, weights, task = read_target(table, options.target, options.task)
-    # Found out now, and not after a basis has been chosen.
-    Spec.of(task, **estimator(options, task, _asked("fourier")).get_params(deep=False))
-    columns = Columns.learn(table, [options.target, *options.drop], options.seed)
-    rows = Rows(table, columns)
-    terminal.note(
-        f"{table.label}: {len(rows):,} rows, {len(columns.inputs)} columns; {task} of "
-        f"{options.target!r}."
-    )
-    for text in oddities(table, targets, weights):
-        terminal.note(text)
-    source = Source(table, rows, targets, weights, task, options.seed)
-    held = source.hold_out(options)
-    kept = source.kept(held)
-    with with_threads(options.threads):
-        encoded = encode(rows, targets, kept, task)
-    terminal.note(f"The columns become {encoded.shape[1]} numbers{_ways(encoded.columns)}.")
-    choice = choose(options, source, encoded, kept, work, terminal)
-    model = estimator(options, task, choice)
-    validation = None
-    if held is not None:
-        title = "Fitting without the held-out rows"
-        _fit(model, title, encoded, targets, kept, work.checkpoint("held-out"), terminal)
-        validation = _score_held(model, source, held, terminal)
-    start = time.monotonic()
-    # The rows held out have their say in the means of all rows.
-    with with_threads(options.threads):
-        whole = encoded if held is None else encode(rows, targets, weights, task, encoded.columns)
-    _fit(model, "Fitting all rows", whole, targets, weights, work.checkpoint("all-rows"), terminal)
-    facts = facts_of(options, task, choice, model)
-    facts |= {"rows": len(rows), "bad_rows": table.bad_rows.count}
-    facts |= {"columns": len(columns.inputs), "inputs": model.columns_.width}
-    return finished(options, facts, model, validation, start, work, terminal)
+def oddities(table: Table, weights: NDArray[np.float64] | None) -> list[str]:
+    """What a reader of the table should know; weights: 0 where the target is missing."""
+    notes = []
+    if weights is not None:
+        missing = int((weights == 0).sum())
+        notes.append(f"The target is missing in {missing:,} of {len(weights):,} rows: left out.")
+    if table.bad_rows.count:
+        notes.append(f"{table.bad_rows}.")
+    return notes
 
 
 def _ways(columns: Columns) -> str:
@@ -174,183 +344,3 @@ def _ways(columns: Columns) -> str:
     ways = {Means: "mean targets", Places: "places in their order", Category: "indicators"}
     found = [words for kind, words in ways.items() if kind in kinds]
     return f", categories {' and '.join(found)}" if found else ""
-
-
-def finished(
-    options: FitOptions,
-    facts: dict[str, Any],
-    model: Any,
-    validation: Any,
-    start: float,
-    work: Work,
-    terminal: Terminal,
-) -> dict[str, Any]:
-    """Write the model of a fit that began at `start`, and tell; returns all the facts."""
-    seconds = time.monotonic() - start
-    facts |= {"validation": validation, "seconds": seconds}
-    facts["rows_per_second"] = facts["rows"] / seconds
-    notes = {name: facts[name] for name in ("target", "task", "basis", "rows", "validation")}
-    save(model, options.out, notes=notes)
-    work.clear()
-    _report(facts, terminal)
-    return facts
-
-
-def facts_of(options: FitOptions, task: str, choice: Choice, model: Any) -> dict[str, Any]:
-    """What a fit was of, and what it has found."""
-    return {
-        "model": str(options.out),
-        "data": options.data,
-        "target": options.target,
-        "task": task,
-        "basis": choice.name,
-        "components": model.n_components_,
-        "alpha": float(model.alpha_),
-        "loss": model.loss_.name,
-        "solver": model.solver_,
-        "choice": {"reason": choice.reason, "trials": [asdict(trial) for trial in choice.trials]},
-    }
-
-
-def check_options(options: FitOptions) -> None:
-    """What can be said before any row is read."""
-    known = [*NAMES, "auto"]
-    if options.basis not in known:
-        raise ValueError(f"--basis {options.basis!r} is not known{nearest(options.basis, known)}")
-    if not 0 <= options.validation < 1:
-        raise ValueError(f"--validation {options.validation}: need a share from 0 to below 1.")
-    seed_of(options.seed)
-
-
-def oddities(table: Table, targets: np.ndarray, weights: Any) -> list[str]:
-    """What a reader of the table should know."""
-    notes = []
-    if weights is not None:
-        missing = int((weights == 0).sum())
-        notes.append(f"The target is missing in {missing:,} of {len(targets):,} rows: left out.")
-    if table.bad_rows.count:
-        notes.append(f"{table.bad_rows}.")
-    return notes
-
-
-def choose(
-    options: FitOptions, source: Source, rows: Rows, kept: Any, work: Work, terminal: Terminal
-) -> Choice:
-    """The basis asked for, or the one that does best on a sample of the rows of weight `kept`."""
-    if options.basis != "auto":
-        return _asked(options.basis)
-    identity = {**source.rows.fingerprint(), "target": options.target, "task": source.task}
-    most = min(_SAMPLE_ROWS, max(1000, _SAMPLE_ENTRIES // rows.shape[1]))
-    places = np.flatnonzero(kept > 0)
-    if len(places) > most:
-        places = np.flatnonzero(lowest_keys(source.keys, kept, most) & (kept > 0))[:most]
-    return chosen(
-        options,
-        rows[places],
-        source.targets[places],
-        source.task,
-        identity,
-        work,
-        terminal,
-        unscaled=rows.unscaled,
-    )
-
-
-def chosen(
-    options: FitOptions,
-    rows: np.ndarray,
-    targets: np.ndarray,
-    task: str,
-    identity: dict[str, str],
-    work: Work,
-    terminal: Terminal,
-    names: tuple[str, ...] = NAMES,
-    unscaled: Any = None,
-) -> Choice:
-    """The basis asked for, the one chosen before a stop, or the best of `names` on these rows."""
-    if options.basis != "auto":
-        return _asked(options.basis)
-    known = work.known_choice(identity)
-    if known is not None:
-        terminal.note(f"Chosen before the stop: {known.reason}")
-        return known
-    terminal.note(f"Trying {len(names)} bases on {len(rows):,} rows:")
-
-    def say(trial: Trial) -> None:
-        terminal.note(
-            f"  {trial.name:10s} K = {trial.n_components:5d} on {trial.n_rows:6,d} rows: error "
-            f"{100 * trial.error:6.2f} ± {100 * trial.standard_error:.2f} %  {trial.seconds:.1f} s"
-        )
-
-    with with_threads(options.threads):
-        choice = choose_basis(
-            rows,
-            targets,
-            task,
-            options.budget,
-            options.seed,
-            names,
-            unscaled=unscaled,
-            progress=say,
-        )
-    terminal.note(f"Chosen: {choice.reason}")
-    work.keep_choice(choice, identity)
-    return choice
-
-
-def _asked(name: str) -> Choice:
-    return Choice(name, basis_named(name), "It was asked for.", ())
-
-
-def estimator(options: FitOptions, task: str, choice: Choice) -> Any:
-    """The estimator that the options describe, not yet fitted."""
-    count, basis = options.components, choice.basis
-    if basis is not None and (count is None or (count == "auto" and basis.sparse)):
-        count = components_of(basis)
-    kind = KitchenSinkRegressor if task == "regression" else KitchenSinkClassifier
-    return kind(
-        Learned() if basis is None else basis,
-        n_components=count,
-        loss=options.loss,
-        alpha=options.alpha,
-        constraint=options.constraint,
-        solver=Solver(memory_budget=options.memory),
-        n_jobs=options.threads,
-        random_state=options.seed,
-    )
-
-
-def _fit(
-    model: Any,
-    title: str,
-    rows: Rows,
-    targets: np.ndarray,
-    weights: Any,
-    checkpoint: Checkpoint | None,
-    terminal: Terminal,
-) -> None:
-    with terminal.progress(title) as meter:
-        model.set_params(verbose=meter.told)
-        model.fit(WatchedRows(rows, meter.seen), targets, weights, checkpoint=checkpoint)
-    model.set_params(verbose=False)
-
-
-def _score_held(model: Any, source: Source, held: np.ndarray, terminal: Terminal) -> dict[str, Any]:
-    """How well a fit without the rows held out predicts them."""
-    rows = Rows(source.table, model.columns_)
-    score, add = scorer(model)
-    counted = source.kept(None) > 0
-    for part in block_slices(len(rows), _BLOCK_ROWS):
-        mine = held[part] & counted[part]
-        if mine.any():
-            add(rows[part][mine], source.targets[part][mine])
-    terminal.note(f"Held out: {score.text()}.")
-    return dict(score.facts())
-
-
-def _report(facts: dict[str, Any], terminal: Terminal) -> None:
-    terminal.show(
-        f"{facts['model']}: {facts['basis']}, K = {facts['components']}, alpha "
-        f"{facts['alpha']:.3g}, {facts['loss']} loss; {facts['rows']:,} rows in "
-        f"{facts['seconds']:.1f} s, {facts['rows_per_second']:,.0f} rows/s."
-    )

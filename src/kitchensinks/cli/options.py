@@ -4,24 +4,45 @@ import os
 import re
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+if TYPE_CHECKING:
+    from kitchensinks.problem.constraints import Constraint
+
+# Parameters of the library, and the options that stand for them.
+_OPTIONS = {
+    "n_components": "--components",
+    "memory_budget": "--memory",
+    "n_jobs": "--threads",
+    "random_state": "--seed",
+    "effort": "--effort",
+    "loss": "--loss",
+    "alpha": "--alpha",
+    "constraint": "--constraint",
+    "basis": "--basis",
+}
+_PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)})=")
+# Advice that is for callers of the library alone, and what it is for users of the command.
+_ADVICE = {
+    r" Pass \w+=.*? to silence this warning\.": "",
+    r", or pass \w+=.*? to silence this warning": "",
+    r"Raise max_iter or tol, or alpha": "Raise --alpha",
+    r"\bmemory_budget\b(?!=)": "--memory",
+    r"skip_bad_rows=True, ": "",
+}
 
 
-def seconds(text: str) -> float:
-    """A time such as 60s, 2m or 1h.
+def in_options(text: str) -> str:
+    """A message of the library with the options of the command in place of parameters.
 
-    >>> seconds("90s"), seconds("1.5m")
-    (90.0, 90.0)
+    >>> in_options("n_components=-5: need a whole number. Pass solver='x' to silence this warning.")
+    '--components -5: need a whole number.'
+    >>> in_options("Raise memory_budget, or pass solver='stochastic' to silence this warning.")
+    'Raise --memory.'
     """
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([a-z]*)\s*", text.lower())
-    try:
-        if match:
-            return float(match[1]) * _SECONDS[match[2]]
-    except (KeyError, ValueError):
-        pass
-    raise ValueError(f"{text!r} is no time: need a number of seconds, such as 60s, 2m or 1h.")
+    for said, meant in _ADVICE.items():
+        text = re.sub(said, meant, text)
+    return _PARAMETER.sub(lambda found: f"{_OPTIONS[found[1]]} ", text)
 
 
 def number_or_auto(name: str, text: str) -> float | str:
@@ -76,7 +97,7 @@ def whole_numbers(name: str, text: str) -> list[int]:
     return numbers
 
 
-def constraint(text: str | None) -> Any:
+def constraint(text: str | None) -> "Constraint | None":
     """A ball for the weights: sup:C or l2:R.
 
     >>> constraint("sup:10")
@@ -87,13 +108,20 @@ def constraint(text: str | None) -> Any:
     if text is None:
         return None
     kind, _, radius = text.partition(":")
-    balls = {"sup": SupBall, "l2": L2Ball}
+    balls: dict[str, type[SupBall] | type[L2Ball]] = {"sup": SupBall, "l2": L2Ball}
     try:
         return balls[kind.lower()](float(radius))
     except (KeyError, ValueError):
         raise ValueError(
             f"--constraint {text!r}: need sup:C or l2:R with a positive number, such as sup:100."
         ) from None
+
+
+def existing(path: Path) -> Path:
+    """The path of a model file, if there is something."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist: need a model that `sinks fit` wrote.")
+    return path
 
 
 def writable(path: Path, endings: tuple[str, ...] = ()) -> Path:

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kitchensinks.cli.options import writable
+from kitchensinks.cli.fit import oddities
+from kitchensinks.cli.options import existing, writable
 from kitchensinks.cli.scoring import scorer
 from kitchensinks.cli.targets import like_classes
 from kitchensinks.cli.terminal import Terminal
-from kitchensinks.estimators import KitchenSinkClassifier
 from kitchensinks.files.model import Saved, open_model
 from kitchensinks.numerics.threads import threads as with_threads
+from kitchensinks.problem.targets import Classes, Targets
+from kitchensinks.state import State
+from kitchensinks.tables import block_slices
 from kitchensinks.tables.disk import atomic
 from kitchensinks.tables.table import Table, arrow, open_table
 from kitchensinks.tables.view import Rows, known_targets
@@ -34,12 +38,11 @@ def predict(
 ) -> dict[str, Any]:
     """Predictions of every row into a file, in the order of the rows; returns the facts."""
     writable(out, ENDINGS)
-    saved = table_model(model_path)
-    model = saved.estimator
+    state = table_model(model_path).estimator.state_
     table = open_table(data, skip_bad_rows)
     if id_column is not None:
         table.check_names([id_column])
-    answers = Answers(model, table, id_column)
+    answers = Answers(state, table, id_column)
     start, done = time.monotonic(), 0
     with (
         atomic(out) as temporary,
@@ -75,41 +78,27 @@ def score(
 ) -> dict[str, Any]:
     """How well a model predicts the rows of a table; returns the facts."""
     saved = table_model(model_path)
-    model = saved.estimator
-    name = target or saved.notes["target"]
+    state, name = saved.estimator.state_, target or saved.notes["target"]
     table = open_table(data, skip_bad_rows)
     table.check_names([name])
-    rows = Rows(table, model.columns_)
+    rows = Rows(table, state.columns)
     truths, weights = known_targets(table, name)
-    truths = _comparable(model, truths, name)
-    total, add = scorer(model)
+    truths = _comparable(state.targets, truths, name)
+    total, add = scorer(saved.estimator)
     with with_threads(threads), terminal.progress("Scoring") as meter:
-        done = 0
-        while done < len(rows):
-            stop = min(done + _BLOCK_ROWS, len(rows))
-            block, own = rows[done:stop], truths[done:stop]
-            if weights is not None:
-                known = weights[done:stop] > 0
-                block, own = block[known], own[known]
-            add(block, own)
-            done = stop
-            meter.seen(done, len(rows))
-    for text in _notes(table, weights):
+        for part in block_slices(len(rows), _BLOCK_ROWS):
+            known = slice(None) if weights is None else weights[part] > 0
+            add(rows[part][known], truths[part][known])
+            meter.seen(part.stop, len(rows))
+    for text in oddities(table, weights):
         terminal.note(text)
     terminal.show(f"{model_path} on {table.label}: {total.text()}.")
     return {"model": str(model_path), "data": data, "target": name, **total.facts()}
 
 
-def _notes(table: Table, weights: Any) -> Iterator[str]:
-    if weights is not None:
-        yield f"The target is missing in {int((weights == 0).sum()):,} rows: left out."
-    if table.bad_rows.count:
-        yield f"{table.bad_rows}."
-
-
-def _comparable(model: Any, truths: np.ndarray, name: str) -> np.ndarray:
-    if isinstance(model, KitchenSinkClassifier):
-        return like_classes(truths, model.classes_, name)
+def _comparable(targets: Targets, truths: NDArray[Any], name: str) -> NDArray[Any]:
+    if isinstance(targets, Classes):
+        return like_classes(truths, targets.labels, name)
     if truths.dtype.kind not in "fiub":
         raise ValueError(
             f"Column {name!r} holds text, such as {truths.tolist()[0]!r}; the model predicts "
@@ -120,9 +109,7 @@ def _comparable(model: Any, truths: np.ndarray, name: str) -> np.ndarray:
 
 def table_model(path: Path) -> Saved:
     """A model that knows the columns of its table."""
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist: need a model that `sinks fit` wrote.")
-    saved = open_model(path)
+    saved = open_model(existing(path))
     if saved.estimator.columns_ is None or not isinstance(saved.notes, dict):
         raise ValueError(
             f"{path} was fitted to an array, and knows no column names: use it from Python with "
@@ -134,16 +121,17 @@ def table_model(path: Path) -> Saved:
 class Answers:
     """Record batches of predictions: the id, then the prediction, then a chance for each class."""
 
-    def __init__(self, model: Any, table: Table, id_name: str | None) -> None:
+    def __init__(self, state: State, table: Table, id_name: str | None) -> None:
         pa = arrow()
-        self.model, self.id_name = model, id_name
-        self.rows = Rows(table, model.columns_)
+        assert state.columns is not None
+        self.state, self.id_name = state, id_name
+        self.rows = Rows(table, state.columns)
         fields = [] if id_name is None else [table.schema.field(id_name)]
-        if isinstance(model, KitchenSinkClassifier):
+        if isinstance(state.targets, Classes):
+            labels = state.targets.labels.tolist()
             # From text or numbers to Arrow's type for them.
-            fields.append(pa.field("prediction", pa.array(model.classes_.tolist()).type))
-            names = [f"probability_{label}" for label in model.classes_.tolist()]
-            fields += [pa.field(name, pa.float64()) for name in names]
+            fields.append(pa.field("prediction", pa.array(labels).type))
+            fields += [pa.field(f"probability_{label}", pa.float64()) for label in labels]
         else:
             fields.append(pa.field("prediction", pa.float64()))
         if self.id_name in [field.name for field in fields[1:]]:
@@ -154,7 +142,7 @@ class Answers:
 
     def needed(self) -> list[str]:
         """Columns of the table that are read."""
-        inputs = self.model.columns_.inputs
+        inputs = self.rows.columns.inputs
         more = [] if self.id_name is None or self.id_name in inputs else [self.id_name]
         return [*inputs, *more]
 
@@ -162,15 +150,13 @@ class Answers:
         """Answers to a batch of the table that starts at row `first`."""
         pa = arrow()
         numbers = self.rows._numbers(batch, first + np.arange(batch.num_rows))
-        scores = self.model.model_.scores(numbers)
+        scores = self.state.model.scores(numbers)
         columns: list[Any] = []
         if self.id_name is not None:
             columns.append(batch.column(self.id_name))
-        if isinstance(self.model, KitchenSinkClassifier):
-            columns.append(pa.array(self.model._winners(scores).tolist()))
-            columns += [pa.array(chance) for chance in self.model._probabilities(scores).T]
-        else:
-            columns.append(pa.array(scores[:, 0]))
+        columns.append(pa.array(self.state.answer("predict", scores).tolist()))
+        if isinstance(self.state.targets, Classes):
+            columns += [pa.array(chance) for chance in self.state.probabilities(scores).T]
         return pa.record_batch(columns, schema=self.schema)
 
 

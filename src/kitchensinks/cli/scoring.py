@@ -5,8 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kitchensinks.estimators import KitchenSinkClassifier
+from kitchensinks.estimators.base import KitchenSink
+from kitchensinks.problem.targets import Classes
+from kitchensinks.state import State
+
+Array = NDArray[Any]
 
 # A chance that was said to be nil counts as this much in the log loss.
 _LEAST_CHANCE = 1e-15
@@ -22,12 +27,12 @@ class ClassScore:
     (2, 0.5, 0.5108)
     """
 
-    def __init__(self, classes: np.ndarray) -> None:
+    def __init__(self, classes: Array) -> None:
         self.classes = classes
         self.rows = self.wrong = 0
         self.loss = 0.0
 
-    def add(self, truth: np.ndarray, labels: np.ndarray, chances: np.ndarray) -> None:
+    def add(self, truth: Array, labels: Array, chances: Array) -> None:
         """A block: true and predicted labels (n,), probabilities (n, classes)."""
         self.rows += len(truth)
         self.wrong += int((truth != labels).sum())
@@ -69,7 +74,7 @@ class NumberScore:
         self.squares = self.fourths = self.sizes = 0.0
         self.mean = self.spread = 0.0
 
-    def add(self, truth: np.ndarray, predicted: np.ndarray) -> None:
+    def add(self, truth: Array, predicted: Array) -> None:
         """A block: true and predicted numbers (n,)."""
         if not len(truth):
             return
@@ -105,19 +110,21 @@ class NumberScore:
         )
 
 
-def scorer(model: Any) -> tuple[Any, Callable[[np.ndarray, np.ndarray], None]]:
+def scorer(model: KitchenSink) -> tuple[ClassScore | NumberScore, Callable[[Array, Array], None]]:
     """A score of the model's kind, and what adds a block of rows (n, d) and truths (n,) to it."""
-    if isinstance(model, KitchenSinkClassifier):
-        classes = ClassScore(model.classes_)
+    state: State = model.state_
+    if isinstance(state.targets, Classes):
+        classes = ClassScore(state.targets.labels)
 
-        def add_classes(rows: np.ndarray, truth: np.ndarray) -> None:
-            scores = model.model_.scores(rows)
-            classes.add(truth, model._winners(scores), model._probabilities(scores))
+        def add_classes(rows: Array, truth: Array) -> None:
+            scores = state.model.scores(rows)
+            labels, chances = state.answer("predict", scores), state.probabilities(scores)
+            classes.add(truth, labels, chances)
 
         return classes, add_classes
     numbers = NumberScore()
 
-    def add_numbers(rows: np.ndarray, truth: np.ndarray) -> None:
-        numbers.add(truth, model.model_.scores(rows)[:, 0])
+    def add_numbers(rows: Array, truth: Array) -> None:
+        numbers.add(truth, state.model.scores(rows)[:, 0])
 
     return numbers, add_numbers

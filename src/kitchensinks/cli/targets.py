@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import known_targets
@@ -14,7 +15,9 @@ _MOST_LABELS = 20
 _MOST_CLASSES = 1000
 
 
-def read_target(table: Table, name: str, task: str) -> tuple[np.ndarray, Any, str]:
+def read_target(
+    table: Table, name: str, task: str
+) -> tuple[NDArray[Any], NDArray[np.float64] | None, str]:
     """Values, weights (0 where the target is missing; None where it never is), and the task."""
     table.check_names([name])
     values, weights = known_targets(table, name)
@@ -39,7 +42,7 @@ def read_target(table: Table, name: str, task: str) -> tuple[np.ndarray, Any, st
     return values, weights, task
 
 
-def task_of(values: np.ndarray, task: str, name: str) -> str:
+def task_of(values: NDArray[Any], task: str, name: str) -> str:
     """Classification for text, truth values and few whole numbers; regression for other numbers.
 
     >>> task_of(np.array(["no", "yes"]), "auto", "y"), task_of(np.array([0.5, 2.0]), "auto", "y")
@@ -61,7 +64,7 @@ def task_of(values: np.ndarray, task: str, name: str) -> str:
     return "classification" if whole and len(np.unique(values)) <= _MOST_LABELS else "regression"
 
 
-def like_classes(values: np.ndarray, classes: np.ndarray, name: str) -> np.ndarray:
+def like_classes(values: NDArray[Any], classes: NDArray[Any], name: str) -> NDArray[Any]:
     """Labels of another table in the dtype of the model's classes, so that they can be compared."""
     if classes.dtype.kind == "U" and values.dtype.kind != "U":
         whole = values.dtype.kind == "f" and bool((values == np.round(values)).all())

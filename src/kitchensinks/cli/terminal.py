@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from kitchensinks.cli.options import in_options
+
 # Seconds between two lines of progress where the error stream is no terminal.
 _LINE_EVERY = 10.0
 # What is wrong with what came in; anything else is a failure of ours or of the machine.
@@ -208,4 +210,4 @@ def _stop(text: str, code: int, debug: bool) -> None:
 def _one_line(error: Any) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
-    return " ".join(str(error).split())
+    return in_options(" ".join(str(error).split()))

@@ -1,25 +1,20 @@
 """The folder of `--checkpoint`: what a fit has found so far, to go on from there."""
 
-import contextlib
-import json
 import os
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from kitchensinks.cli.choose import Choice, Trial, basis_named
+from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.files.checkpoint import Checkpoint
-from kitchensinks.tables.disk import atomic
+from kitchensinks.files.model import open_model, save
 
-_CHOICE = "choice.json"
+# The model that was scored, whose law is fitted to all rows.
+_SCORED = "scored.sinks"
 _PARTS = ("held-out", "all-rows")
 
 
 class Work:
-    """Checkpoints of the two fits, and the basis that was chosen before them.
-
-    The choice depends on the time that there was for it, so that a fit that goes on must take
-    over the one it began with.
-    """
+    """Sums of the two fits, and between them the model of the first one with its scores."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
@@ -33,38 +28,26 @@ class Work:
             if not os.access(folder, os.W_OK):
                 raise PermissionError(f"{folder} cannot be written: use another folder.")
 
+    def begin(self, identity: dict[str, str]) -> None:
+        """Make this the folder of a fit; an error where it belongs to another one."""
+        if self.folder is not None:
+            Checkpoint(self.folder).begin(identity, {})
+
     def checkpoint(self, part: str) -> Checkpoint | None:
-        """That of one of the fits."""
+        """The sums of one of the fits."""
         return None if self.folder is None else Checkpoint(self.folder / part)
 
-    def keep_choice(self, choice: Choice, identity: dict[str, str]) -> None:
-        """Remember which basis was chosen, and for which rows."""
-        if self.folder is None:
-            return
-        facts = {
-            "identity": identity,
-            "name": choice.name,
-            "reason": choice.reason,
-            "trials": [asdict(trial) for trial in choice.trials],
-        }
-        with atomic(self.folder / _CHOICE) as file:
-            file.write_text(json.dumps(facts))
+    def keep(self, model: KitchenSink, validation: dict[str, Any]) -> None:
+        """Keep the model that was fitted without the rows held out, and its scores on them."""
+        if self.folder is not None:
+            save(model, self.folder / _SCORED, notes=validation)
 
-    def known_choice(self, identity: dict[str, str]) -> Choice | None:
-        """The basis chosen before a stop; an error where that was for other rows."""
-        if self.folder is None or not (self.folder / _CHOICE).exists():
+    def kept(self) -> tuple[KitchenSink, dict[str, Any]] | None:
+        """What was kept before a stop, or None."""
+        if self.folder is None or not (self.folder / _SCORED).exists():
             return None
-        facts = json.loads((self.folder / _CHOICE).read_text())
-        if facts["identity"] != identity:
-            theirs = facts["identity"]
-            key = next(k for k in {**identity, **theirs} if identity.get(k) != theirs.get(k))
-            raise ValueError(
-                f"The checkpoint in {self.folder} is of another fit: {key} was "
-                f"{theirs.get(key, 'absent')}, now {identity.get(key, 'absent')}. Use another "
-                "folder, or delete this one to begin anew."
-            )
-        trials = tuple(Trial(**trial) for trial in facts["trials"])
-        return Choice(facts["name"], basis_named(facts["name"]), facts["reason"], trials)
+        saved = open_model(self.folder / _SCORED)
+        return saved.estimator, saved.notes
 
     def clear(self) -> None:
         """Delete all of it: the model is safe."""
@@ -72,9 +55,8 @@ class Work:
             return
         for part in _PARTS:
             Checkpoint(self.folder / part).clear()
-        (self.folder / _CHOICE).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            self.folder.rmdir()
+        (self.folder / _SCORED).unlink(missing_ok=True)
+        Checkpoint(self.folder).clear()
 
     def advice(self) -> str:
         """What to say to who pressed Ctrl-C."""

@@ -20,7 +20,7 @@ from kitchensinks.law.values import Request
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.encoders import Places, words_of
+from kitchensinks.tables.encoders import Places, Text, words_of
 from kitchensinks.tables.means import NO_FOLDS, learn_means, text_columns
 from kitchensinks.tables.table import Table, arrow
 from kitchensinks.tables.view import Rows
@@ -57,7 +57,8 @@ def encode(
     coded, labels = _coded(targets, weights, kind)
     counted = np.flatnonzero(np.ones(len(rows)) if weights is None else weights > 0)
     many = len(counted) >= _FEWEST_ROWS
-    tried = _ways(rows, texts, coded, weights, labels, many)
+    free = None if like is None else {e.name for e in like.encoders if isinstance(e, Text)}
+    tried = _ways(rows, texts, coded, weights, labels, many, free)
     if like is not None:
         kinds = [_kinds(one.columns) for one in tried]
         return tried[kinds.index(_kinds(like)) if _kinds(like) in kinds else 0]
@@ -88,10 +89,11 @@ def _ways(
     weights: Floats | None,
     labels: tuple[str, ...],
     many: bool,
+    free: set[str] | None,
 ) -> list[Rows]:
     """The rows with categories as means, as places where they have an order, and as indicators
     where there are many rows and few enough indicators."""
-    means, folded = learn_means(rows.table, rows.columns, coded, weights, labels)
+    means, folded = learn_means(rows.table, rows.columns, coded, weights, labels, free)
     ways = [rows.encoded(means, folded)]
     orders = _orders(rows.table, texts)
     if orders:

@@ -112,11 +112,13 @@ def learn_means(
     targets: Floats,
     weights: Floats | None,
     labels: tuple[str, ...],
+    free: set[str] | None = None,
 ) -> tuple[Columns, Folds]:
     """The recipe with categories as mean targets of all rows; and of the rows outside each fold.
 
-    targets (n, outputs), each with a label. Free text, whose values do not repeat, stays as it is.
-    Rows without weight change nothing: they are not numbered.
+    targets (n, outputs), each with a label. Free text stays as it is: the columns that `free`
+    names, or where it is None those whose values do not repeat. Rows without weight change
+    nothing: they are not numbered.
     """
     names = text_columns(columns)
     if weights is None:
@@ -139,11 +141,13 @@ def learn_means(
             total[:, k] += np.bincount(fold, terms[:, k], FOLDS)
         for name, tally in tallies.items():
             tally.add(words_of(batch.column(name).take(kept)), fold, terms)
+    if free is None:
+        free = {n for n, one in tallies.items() if _REPEATED * len(one.known) > len(counted)}
     recipes = []
     for out in (None, *range(FOLDS)):
         rest = [k for k in range(FOLDS) if k != out]
         encoders = tuple(
-            _means(e, tallies, rest, total, centre, len(counted), labels) for e in columns.encoders
+            _means(e, tallies, rest, total, centre, free, labels) for e in columns.encoders
         )
         recipes.append(replace(columns, encoders=encoders))
     return recipes[0], Folds(tuple(recipes[1:]), own_fold)
@@ -155,16 +159,16 @@ def _means(
     folds: list[int],
     total: Floats,
     centre: Floats,
-    counted: int,
+    free: set[str],
     labels: tuple[str, ...],
 ) -> Encoder:
     """The encoder of one column by the rows of some folds."""
     tally = tallies.get(encoder.name)
     if tally is None:
         return encoder
-    levels = sorted(tally.known)
-    if isinstance(encoder, Text) and _REPEATED * len(levels) > counted:
+    if isinstance(encoder, Text) and encoder.name in free:
         return encoder
+    levels = sorted(tally.known)
     order = [tally.known[word] for word in levels]
     table = shrunk(tally.sums[folds].sum(axis=0)[order], total[folds].sum(axis=0)) + centre
     return Means(encoder.name, False, tuple(levels), labels, table)

@@ -1,0 +1,42 @@
+"""The bases that options name."""
+
+from collections.abc import Callable, Mapping
+
+from kitchensinks.features.bases import Basis, Binning, Fourier, Maxout, ReLU, Sigmoid, Stumps
+from kitchensinks.law import Learned
+
+# Basis, scales of the columns, K and ridge are learned on held-out rows.
+LEARNED = "learned"
+# The papers' methods, as they are.
+BASES: Mapping[str, Callable[[], Basis]] = {
+    "fourier": Fourier,
+    "laplacian": lambda: Fourier("laplacian"),
+    "stumps": lambda: Stumps("quantile"),
+    "relu": ReLU,
+    "sigmoid": Sigmoid,
+    "maxout": Maxout,
+    "binning": Binning,
+}
+NAMES = (LEARNED, *BASES)
+# K of a plain basis with dense features where no number was given.
+COMPONENTS = 2000
+# A grid of Binning costs about as much as this many dense features.
+_DENSE_FOR_A_GRID = 8
+
+
+def basis_named(name: str, effort: str = "default") -> Basis | Learned:
+    """A new basis of this name; the effort is that of learning.
+
+    >>> basis_named("laplacian"), basis_named("learned", "quick")
+    (Fourier(kernel='laplacian'), Learned(effort='quick'))
+    """
+    return Learned(effort=effort) if name == LEARNED else BASES[name]()
+
+
+def components_of(basis: Basis, n_components: int = COMPONENTS) -> int:
+    """K for this basis at the cost of so many dense features.
+
+    >>> components_of(Fourier(), 2000), components_of(Binning(), 2000)
+    (2000, 250)
+    """
+    return max(1, n_components // _DENSE_FOR_A_GRID) if basis.sparse else n_components
