@@ -18,13 +18,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from kitchensinks.estimators.inputs import check_weights
 from kitchensinks.fitting.plan import SPAN_ROWS
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import RidgePath
 from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import check_weights
 
 _BLOCK_ENTRIES = 2**23
 _FLOATS = [np.float64, np.float32]
