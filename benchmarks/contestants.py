@@ -102,10 +102,10 @@ def multinomial_objective(model: Any, features: np.ndarray, y: np.ndarray) -> fl
 
 
 def ours(count: int, **options: Any) -> Any:
-    basis = options.pop("basis", ks.Fourier())
-    return ks.KitchenSinkClassifier(
-        basis, count, random_state=SEED, **{"dtype": "float32", **options}
-    )
+    basis, name = options.pop("basis", ks.Fourier()), options.pop("solver", "auto")
+    how = {key: options.pop(key) for key in ("tol", "memory_budget") if key in options}
+    solver = ks.Solver(name, dtype="float32", **how)
+    return ks.KitchenSinkClassifier(basis, count, solver=solver, random_state=SEED, **options)
 
 
 def paired() -> ks.Fourier:
@@ -265,7 +265,7 @@ WORK: dict[str, Work] = {
         1000,
         {
             "kitchensinks": lambda X, K: ks.KitchenSinkRegressor(
-                ks.Fourier(), K, alpha=1e-6, dtype="float32", random_state=SEED
+                ks.Fourier(), K, alpha=1e-6, solver=ks.Solver(dtype="float32"), random_state=SEED
             ),
             "kitchensinks, no choices": lambda X, K: ks.KitchenSinkRegressor(random_state=SEED),
             "RBFSampler + Ridge float32": lambda X, K: sampler(

@@ -69,10 +69,12 @@ def models(regression: bool, n_components: int, n_inputs: int, seed: int) -> dic
         StandardScaler(),
         ks.RandomFeatures(**own),
         GaussianRandomProjection(n_inputs, random_state=seed),
-        Sinks(**own),
+        Sinks(ks.Fourier(), **own),
     )
     if regression:
-        found["out-of-fold"] = OutOfFold(ks.KitchenSinkRegressor(standardize=False, **own))
+        found["out-of-fold"] = OutOfFold(
+            ks.KitchenSinkRegressor(ks.Fourier(), standardize=False, **own)
+        )
     return found
 
 

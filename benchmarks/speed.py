@@ -75,7 +75,7 @@ def floor(name: str, count: int, limit: int | None = None, repeats: int = 3) -> 
         + count**3 / 3 / rate["cholesky"]
     )
     model = ks.KitchenSinkClassifier(
-        ks.Fourier(), count, alpha=1e-6, dtype="float32", random_state=0, solver="direct"
+        ks.Fourier(), count, alpha=1e-6, solver=ks.Solver("direct", dtype="float32"), random_state=0
     )
     times = seconds(lambda: model.fit(X, y), repeats)
     return {
@@ -103,7 +103,11 @@ def prediction(n_rows: int = 100_000, n_inputs: int = 784, count: int = 5000) ->
     runs: dict[str, Any] = {"RBFSampler + RidgeClassifier float32": peer}
     for projection in ("gaussian", "hadamard"):
         runs[f"kitchensinks, {projection}"] = ks.KitchenSinkClassifier(
-            ks.Fourier(projection=projection), count, alpha=1e-4, dtype="float32", random_state=0
+            ks.Fourier(projection=projection),
+            count,
+            alpha=1e-4,
+            solver=ks.Solver(dtype="float32"),
+            random_state=0,
         ).fit(X[few], y[few])
     calls = {name: partial(model.predict, X) for name, model in runs.items()}
     directions = rng.normal(size=(n_inputs, count)).astype(np.float32)
@@ -129,7 +133,7 @@ def latency() -> dict[str, Any]:
     X = rng.normal(size=(5000, 100)).astype(np.float32)
     y = X[:, 0] > 0
     model = ks.KitchenSinkClassifier(
-        ks.Fourier(), 2000, alpha=1e-4, dtype="float32", random_state=0
+        ks.Fourier(), 2000, alpha=1e-4, solver=ks.Solver(dtype="float32"), random_state=0
     ).fit(X, y)
     peer = make_pipeline(
         StandardScaler(), RBFSampler(n_components=2000, random_state=0), RidgeClassifier()
@@ -152,7 +156,11 @@ def growth() -> dict[str, Any]:
 
     def fit(rows: np.ndarray, count: int) -> float:
         model = ks.KitchenSinkClassifier(
-            ks.Fourier(gamma=0.01), count, alpha=1e-4, dtype="float32", random_state=0
+            ks.Fourier(gamma=0.01),
+            count,
+            alpha=1e-4,
+            solver=ks.Solver(dtype="float32"),
+            random_state=0,
         )
         return seconds(lambda: model.fit(rows, y[: len(rows)]), 3)[0]
 

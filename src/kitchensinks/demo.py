@@ -133,7 +133,7 @@ def linear_model(task: str) -> Any:
 
 
 def percent_error(data: Dataset, predicted: np.ndarray) -> float:
-    """Percent of classes wrong; for numbers the root mean square error in % of their spread."""
+    """Percent of wrong classes; in regression the RMSE in % of the targets' deviation."""
     if data.task == "regression":
         return float(100 * np.sqrt(np.mean((predicted - data.y_test) ** 2)) / data.y_test.std())
     return float(100 * np.mean(predicted != data.y_test))
@@ -273,7 +273,7 @@ def draw_errors(fits: Sequence[Fit], panel: Any) -> None:
 
 
 def run(out: Path, size: Size) -> list[Path]:
-    """Fit, print and draw; the files written."""
+    """Fit, print and draw; returns the files written."""
     warm_up()
     sets = {name: load_set(name, size) for name in (*REAL, *SYNTHETIC)}
     fits = [fit for data in sets.values() for fit in fit_all(data, size.n_components)]
@@ -285,7 +285,7 @@ def run(out: Path, size: Size) -> list[Path]:
     for name in CURVES:
         for label, basis in bases_for(sets[name].X_train.shape[1]).items():
             for count in size.curve:
-                # A sparse basis has many columns a draw: the table's K is enough for it.
+                # A sparse basis has many columns per draw, so its curve ends at the K of the table.
                 more = count > size.n_components and basis.sparse
                 if count != size.n_components and not more:
                     growing.append(fit_and_score(sets[name], label, basis, count))

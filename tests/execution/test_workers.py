@@ -77,6 +77,7 @@ def test_other_versions_on_the_workers_are_an_error(client, rows, values, monkey
         regressor().fit(*spread_out(rows, values))
 
 
+@pytest.mark.slow
 def test_a_fit_goes_on_where_a_cluster_was_lost(rows, values, tmp_path):
     """All workers go in the middle of the sums: an error, and another cluster goes on there."""
     X, y = spread_out(rows, values, chunks=(40,) * 30)

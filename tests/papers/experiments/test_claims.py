@@ -6,10 +6,10 @@ from kitchensinks.papers.experiments.claims import (
     FAILS,
     HOLDS,
     IN_PART,
-    Below,
     Claim,
-    Near,
-    Ratio,
+    below,
+    near,
+    ratio,
     spread,
 )
 
@@ -31,14 +31,14 @@ from kitchensinks.papers.experiments.claims import (
     ],
 )
 def test_a_number_may_be_near_or_better(ours, side, score, better):
-    check = Near(ours, paper=10.0, tolerance=1.0, side=side)
-    assert check.score() == score
-    assert check.better() == better
+    check = near(ours, paper=10.0, tolerance=1.0, side=side)
+    assert check.score == score
+    assert check.better == better
 
 
 def test_the_deviation_of_the_paper_counts():
-    assert Near([13.0], 10.0, 1.0).score() == 0.5
-    assert Near([13.0], 10.0, 1.0, paper_spread=2.0).score() == 1.0
+    assert near([13.0], 10.0, 1.0).score == 0.5
+    assert near([13.0], 10.0, 1.0, paper_spread=2.0).score == 1.0
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_deviation_of_the_paper_counts():
     [([1.0], [2.0], 1.0), ([2.0], [1.0], 0.0), ([1.0, 3.0], [1.5, 2.4], 0.5), ([1.0], [1.0], 0.5)],
 )
 def test_an_order_is_of_means(low, high, score):
-    assert Below(low, high).score() == score
+    assert below(low, high).score == score
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_an_order_is_of_means(low, high, score):
     [(30, 2, 100, 1.0), (30, 10, 100, 0.5), (30, 30, 100, 0.0), (300, 2, 100, 0.5)],
 )
 def test_a_ratio_is_of_means(high, low, most, score):
-    assert Ratio([high - 1, high + 1], [low], least=10, most=most).score() == score
+    assert ratio([high - 1, high + 1], [low], least=10, most=most).score == score
 
 
-YES, HALF, NO = Below([0], [1]), Below([1], [1]), Below([1], [0])
+YES, HALF, NO = below([0], [1]), below([1], [1]), below([1], [0])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.harness import folder_of, reproduce
 from kitchensinks.papers.experiments.study import Line, Report, Study, Table
 
@@ -23,7 +23,7 @@ def toy(log, stop_at=None, **changes):
 
     def report(results):
         lines = [Line(f"K = {k}", results.values("error", K=k), paper=1.0) for k in (1, 2, 3, 4)]
-        claim = Claim("falls", [Below(results.values("error", K=4), results.values("error", K=1))])
+        claim = Claim("falls", [below(results.values("error", K=4), results.values("error", K=1))])
 
         def draw(figure):
             figure.subplots().plot(results.values("K"), results.values("error"))

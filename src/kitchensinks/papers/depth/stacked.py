@@ -7,14 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    assert_all_finite,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from kitchensinks.estimators import KitchenSinkRegressor
 from kitchensinks.features.bases import Basis, Fourier
@@ -23,6 +17,7 @@ from kitchensinks.features.frozen import spread_of
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.fitting.settings import Solver
 from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.problem.targets import Classes, Numbers
 from kitchensinks.state import seed_of
 from kitchensinks.tables import numeric_weights
 from kitchensinks.tables.keys import row_keys
@@ -90,11 +85,9 @@ class _StackedSinks(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit to rows X (n, d) and targets y; weights count as copies of a row."""
+        """Fit to rows X (n, d) and targets y; a weight of 2 equals two copies of the row."""
         n_layers = check_count("n_layers", self.n_layers)
         X = validate_data(self, X, dtype=[np.float64, np.float32])
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
         targets = self._encode(y)
         check_consistent_length(X, targets)
         weights = None
@@ -188,11 +181,9 @@ class StackedSinksRegressor(RegressorMixin, _StackedSinks):
     """
 
     def _encode(self, y: Any) -> Floats:
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        if y.ndim > 2:
-            raise ValueError(f"y has shape {y.shape}: need (rows,) or (rows, outputs).")
-        self._one_output = y.ndim == 1
-        return np.asarray(y.reshape(len(y), -1))
+        numbers = Numbers.check(y)
+        self._one_output = numbers.ndim == 1
+        return numbers.reshape(len(numbers), -1)
 
     def predict(self, X: Any) -> Floats:
         """f(x), shaped as the targets were."""
@@ -221,17 +212,14 @@ class StackedSinksClassifier(ClassifierMixin, _StackedSinks):
     """
 
     def _encode(self, y: Any) -> Floats:
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        self.classes_, place = np.unique(y, return_inverse=True)
+        labels = Classes.check(y)
+        self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y has one class only, {self.classes_[0]!r}: a classifier needs two or more."
             )
-        if len(self.classes_) == 2:
-            return np.where(place == 1, 1.0, -1.0)[:, None]
-        return 2.0 * np.eye(len(self.classes_))[place] - 1.0
+        self._targets = Classes(self.classes_, None, one_hot=False)
+        return self._targets.encode(labels)
 
     def decision_function(self, X: Any) -> Floats:
         """f(x): shape (n,) for two classes, (n, classes) for more."""
@@ -241,8 +229,7 @@ class StackedSinksClassifier(ClassifierMixin, _StackedSinks):
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest score."""
         scores = self._scores(X)
-        place = (scores[:, 0] > 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[place])
+        return np.asarray(self.classes_[self._targets.winners(scores)])
 
 
 def _shares(X: Any, weights: Floats | None, count: int, seed: int) -> NDArray[np.int64]:

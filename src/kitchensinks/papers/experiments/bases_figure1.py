@@ -11,12 +11,12 @@ import numpy as np
 from scipy import sparse
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Claim, Near
+from kitchensinks.papers.experiments.claims import Claim, near
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 _INPUTS, _GAMMA, _HALF = 5, 0.3, 1.0
 _AWAY = "largest difference between mean product and kernel"
-# The basis, what its features are multiplied by to be the printed φ, the printed kernel and ours.
+# The basis, the factor from its products to those of the printed φ, the printed kernel and ours.
 _ROWS: dict[str, tuple[Any, float, str, str]] = {
     "fourier": (ks.Fourier(gamma=_GAMMA), 0.5, "exp(−γ‖x−y‖²)", "½exp(−γ‖x−y‖²)"),
     "stump": (ks.Stumps("uniform", a=_HALF), 1.0, "1 − ‖x−y‖₁/a", "1 − ‖x−y‖₁/(a·d)"),
@@ -45,7 +45,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
 def report(results: Results) -> Report:
     tables, claims = [], []
-    # Products are at most 1 in size, so that a mean of n of them has an error of at most 1/√n.
+    # Products are at most 1 in size, so a mean of n has a standard error of at most 1/√n.
     four_errors = 4 / math.sqrt(results.rows[0]["draws"])
     for basis, (_, _, printed, corrected) in _ROWS.items():
         simulated = np.array(results.values("simulated", basis=basis))
@@ -63,7 +63,7 @@ def report(results: Results) -> Report:
             kernels.append((f"{basis}, corrected: the kernel is {corrected}", ours, ""))
         for text, kernel, why in kernels:
             away = np.abs(simulated - kernel).max(axis=1)
-            check = Near(away, 0.0, four_errors, label=_AWAY, against="expected")
+            check = near(away, 0.0, four_errors, label=_AWAY, against="expected")
             claims.append(Claim(text, [check], why))
 
     def draw(figure: Any) -> None:
@@ -86,7 +86,7 @@ def report(results: Results) -> Report:
 
 
 def _pairs() -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Ten rows in the cube, and the places of all their pairs."""
+    """Ten rows in the cube, and the indices of all their pairs."""
     rows = np.random.default_rng(0).uniform(-_HALF, _HALF, size=(10, _INPUTS))
     return rows, np.triu_indices(len(rows), 1)
 

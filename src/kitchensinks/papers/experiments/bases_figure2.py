@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Claim, Near, Ratio
+from kitchensinks.papers.experiments.claims import Claim, near, ratio
 from kitchensinks.papers.experiments.data import load, part, percent_wrong, standardised
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
@@ -50,9 +50,9 @@ def report(results: Results) -> Report:
         grids, error, seconds = curves[columns].values()
         few = int(np.argmin(np.abs(grids - 10)))
         label = f"{title}, error at P = {grids[0]} over that at P = {grids[few]}"
-        quickly.append(Ratio([error[0]], [error[few]], 2, label=label))
+        quickly.append(ratio([error[0]], [error[few]], 2, label=label))
         slope = float(np.polyfit(np.log(grids), np.log(seconds), 1)[0])
-        slowly.append(Near([slope], 1.0, 0.1, "lower", label=f"{title}, slope", against="at most"))
+        slowly.append(near([slope], 1.0, 0.1, "lower", label=f"{title}, slope", against="at most"))
     claims = [
         Claim("the error decays quickly: ten grids halve that of one, or better", quickly),
         Claim("training time grows slowly: no faster than P (slope of log against log)", slowly),

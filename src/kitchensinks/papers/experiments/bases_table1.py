@@ -18,7 +18,7 @@ from sklearn.svm import SVC, SVR
 
 import kitchensinks as ks
 from kitchensinks.papers.datasets import Dataset
-from kitchensinks.papers.experiments.claims import Below, Claim, Near, Ratio
+from kitchensinks.papers.experiments.claims import Claim, below, near, ratio
 from kitchensinks.papers.experiments.data import load, part, percent_wrong, standardised
 from kitchensinks.papers.experiments.study import (
     Cell,
@@ -37,7 +37,7 @@ _SETS = {
     "covtype-binary": "Forest",
 }
 _ROWS = {"cpu_act": 6500, "house_16H": 18_000, "a9a": None, "covtype-binary": None}
-# Rows of the exact machines, and of 5000 Fourier features on Forest: about a minute each.
+# Subsamples for the slow fits, which then take about a minute each.
 _FEWER = {
     ("house_16H", "exact"): 10_000,
     ("a9a", "exact"): 12_000,
@@ -65,11 +65,11 @@ _PAPER = {
     "covtype-binary": (11.6, 2.2, 2.2),
 }
 _PAPER_RATIO = {"cpu_act": 1.5, "house_16H": 21.0, "a9a": 46.0, "covtype-binary": 105.0}
-# Bandwidths that are tried, as multiples of the median heuristic's; where the best is the first or
-# the last of them the next ones are tried too, by steps of four.
+# Bandwidths that are tried, as multiples of the median heuristic's. Where the best is at an end of
+# the grid, the search goes on by steps of four, up to _FARTHEST.
 _FACTORS, _FARTHEST = (0.25, 1.0, 4.0, 16.0, 32.0), 256.0
 _COSTS = (1.0, 10.0, 100.0)
-# Errors that differ by no more are called equal, in percent.
+# Errors that differ by no more count as equal, in percent.
 _EQUAL = 0.5
 
 
@@ -145,18 +145,21 @@ def _trial(data: Dataset, method: str, most: int, factor: float, cost: float) ->
 def _model(
     data: Dataset, method: str, seed: int, most: int, factor: float = 1.0, cost: float = 1.0
 ) -> Any:
-    """What `method` fits to the rows, with at most so many features."""
+    """The unfitted model of `method`, with at most `most` features."""
     if method == "exact":
         return _exact(data, factor, cost)
     raw = "raw" in method
-    basis = ks.Fourier() if method == "fourier" else ks.Binning()
-    count = _COUNTS[data.name][0 if method == "fourier" else 1]
+    fourier = method == "fourier"
+    count = _COUNTS[data.name][0 if fourier else 1]
     options: dict[str, Any] = {"random_state": seed, "standardize": not raw}
+    basis: Any
     if "learned" in method:
-        options["adapt"] = ks.Adapt(steps=2, batch=100) if most < 500 else "ard"
+        work = {"steps": 2, "batch": 100} if most < 500 else {}
+        basis = ks.Learned(ks.Binning(), **work)
     else:
-        basis = type(basis)(gamma=factor * _median_gamma(data.X_train, basis, raw))
-        options["alpha"] = "auto" if method == "fourier" and count <= 500 else 1e-6
+        kind = ks.Fourier if fourier else ks.Binning
+        basis = kind(gamma=factor * _median_gamma(data.X_train, kind(), raw))
+        options["alpha"] = "auto" if fourier and count <= 500 else 1e-6
     numbers = data.task == "regression"
     estimator = ks.KitchenSinkRegressor if numbers else ks.KitchenSinkClassifier
     return estimator(basis, min(count, most), **options)
@@ -172,7 +175,7 @@ def _exact(data: Dataset, factor: float, cost: float) -> Any:
 
 
 def _median_gamma(rows: np.ndarray, basis: Any, raw: bool) -> float:
-    """That of the median heuristic for the rows as the fit sees them."""
+    """The median heuristic on the rows as the fit sees them: raw or standardised."""
     some = np.asarray(rows[:: max(1, len(rows) // 2000)], dtype=np.float64)
     return float(basis.resolve(some if raw else standardised(some, some)).gamma)
 
@@ -195,7 +198,7 @@ def report(results: Results) -> Report:
         Claim(
             "Forest: 2.2 % with 50 grids",
             [
-                Near(errors[forest, method], 2.2, _EQUAL, "lower", label=f"{words}, %")
+                near(errors[forest, method], 2.2, _EQUAL, "lower", label=f"{words}, %")
                 for method, words in _SCALINGS.items()
             ],
             _WHY_SCALING,
@@ -205,7 +208,7 @@ def report(results: Results) -> Report:
         Claim(
             "random bins do better where a machine needs many support vectors: Forest",
             [
-                Below(
+                below(
                     errors[forest, "binning"],
                     errors[forest, "fourier"],
                     "Binning against Fourier, %",
@@ -256,7 +259,7 @@ def _table(results: Results, data: str, title: str) -> Table:
 
 def _as_printed(errors: Groups, method: str, column: int, why: str) -> Claim:
     checks = [
-        Near(errors[data, method], _PAPER[data][column], _EQUAL, "lower", label=f"{title}, %")
+        near(errors[data, method], _PAPER[data][column], _EQUAL, "lower", label=f"{title}, %")
         for data, title in _SETS.items()
     ]
     return Claim(f"test errors of {_METHODS[method]}, within 0.5 points or below", checks, why)
@@ -273,7 +276,7 @@ def _competitive(errors: Groups) -> Claim:
         exact = float(np.mean(errors[data, "exact"]))
         label = f"{title}, the better basis, %"
         best = _lower(errors, data)
-        checks.append(Near(best, exact, _EQUAL, "lower", label=label, against="exact"))
+        checks.append(near(best, exact, _EQUAL, "lower", label=label, against="exact"))
     return Claim(
         "random bases are competitive in accuracy with exact kernel machines (within 0.5 points)",
         checks,
@@ -287,7 +290,7 @@ def _faster(seconds: Groups) -> Claim:
     for data, title in _SETS.items():
         least = _PAPER_RATIO[data]
         label = f"{title}, seconds of the exact machine over the faster basis (paper {least:g})"
-        checks.append(Ratio(seconds[data, "exact"], _lower(seconds, data), least, label=label))
+        checks.append(ratio(seconds[data, "exact"], _lower(seconds, data), least, label=label))
     return Claim(
         "random bases are faster than exact kernel machines, by as much as the paper prints",
         checks,

@@ -2,11 +2,11 @@
 
 A claim is put to one or more checks, and each check scores 1, ½ or 0:
 
-- `Near`, a number: 1 where |ours − paper| ≤ max(2·sd, tolerance), or where ours is on the better
+- `near`, a number: 1 where |ours − paper| ≤ max(2·sd, tolerance), or where ours is on the better
   side; ½ within three times that; else 0. sd is the deviation over seeds, the paper's included.
-- `Below`, an order: 1 where mean(low) < mean(high); ½ where it is not, but the difference is within
+- `below`, an order: 1 where mean(low) < mean(high); ½ where it is not, but the difference is within
   two standard errors of the seeds; else 0.
-- `Ratio`, a factor: 1 where mean(high)/mean(low) is at least `least`, and at most `most` where that
+- `ratio`, a factor: 1 where mean(high)/mean(low) is at least `least`, and at most `most` where that
   is given; ½ where it is still above 1; else 0.
 
 All checks at 1: the claim holds. A mean score of ½ or more: it holds in part. Less: it does not
@@ -14,10 +14,9 @@ hold.
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +27,7 @@ HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
 
 
 def spread(values: Values) -> tuple[float, float]:
-    """Mean, and standard deviation (of a sample; 0 for one value)."""
+    """Mean and sample standard deviation (0 for one value)."""
     if not len(values):
         raise ValueError("no values: the report asks for cells that the grid does not have.")
     mean = math.fsum(values) / len(values)
@@ -36,114 +35,68 @@ def spread(values: Values) -> tuple[float, float]:
     return mean, math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else 0.0
 
 
-class Check(ABC):
-    """Something that can be read off the results."""
+class Check(NamedTuple):
+    """One comparison: what was measured, in words; its score; whether ours is clearly better."""
 
-    label: str
-
-    @abstractmethod
-    def score(self) -> float:
-        """1, ½ or 0."""
-
-    @abstractmethod
-    def ours_in_words(self) -> str:
-        """What was measured."""
-
-    def better(self) -> bool:
-        """Whether ours is clearly better than the paper's number."""
-        return False
-
-    def told(self) -> str:
-        """What was measured, after the label."""
-        return f"{self.label}: {self.ours_in_words()}" if self.label else self.ours_in_words()
+    ours: str
+    score: float
+    better: bool = False
 
 
-@dataclass(frozen=True)
-class Near(Check):
+def near(
+    ours: Values,
+    paper: float,
+    tolerance: float,
+    side: str | None = None,
+    paper_spread: float = 0.0,
+    label: str = "",
+    against: str = "paper",
+) -> Check:
     """Ours is the paper's number, or better than it.
 
     `side` names the better one, "lower" or "higher"; None: a difference counts both ways.
     """
-
-    ours: Values
-    paper: float
-    tolerance: float
-    side: str | None = None
-    paper_spread: float = 0.0
-    label: str = ""
-    against: str = "paper"
-
-    def score(self) -> float:
-        excess = self._excess()
-        return 1.0 if excess <= 1 else 0.5 if excess <= 3 else 0.0
-
-    def ours_in_words(self) -> str:
-        mean, deviation = spread(self.ours)
-        shown = f"{mean:.4g} ± {deviation:.2g}" if len(self.ours) > 1 else f"{mean:.4g}"
-        return f"{shown} ({self.against} {self.paper:.4g})"
-
-    def better(self) -> bool:
-        return self._excess() < -1
-
-    def _excess(self) -> float:
-        """ours − paper in units of what is allowed; below 0 on the better side."""
-        mean, deviation = spread(self.ours)
-        allowed = max(2 * math.hypot(deviation, self.paper_spread), self.tolerance)
-        away = (mean - self.paper) / allowed
-        return {"lower": away, "higher": -away, None: abs(away)}[self.side]
+    mean, deviation = spread(ours)
+    shown = f"{mean:.4g} ± {deviation:.2g}" if len(ours) > 1 else f"{mean:.4g}"
+    # The difference in units of what is allowed; below 0 on the better side.
+    away = (mean - paper) / max(2 * math.hypot(deviation, paper_spread), tolerance)
+    excess = {"lower": away, "higher": -away, None: abs(away)}[side]
+    score = 1.0 if excess <= 1 else 0.5 if excess <= 3 else 0.0
+    return Check(_labelled(label, f"{shown} ({against} {paper:.4g})"), score, excess < -1)
 
 
-@dataclass(frozen=True)
-class Below(Check):
+def below(low: Values, high: Values, label: str = "") -> Check:
     """One quantity of ours lies below another: mean(low) < mean(high)."""
-
-    low: Values
-    high: Values
-    label: str = ""
-
-    def score(self) -> float:
-        (low, low_sd), (high, high_sd) = spread(self.low), spread(self.high)
-        if low < high:
-            return 1.0
-        error = math.sqrt(low_sd**2 / len(self.low) + high_sd**2 / len(self.high))
-        return 0.5 if low - high <= 2 * error else 0.0
-
-    def ours_in_words(self) -> str:
-        return f"{spread(self.low)[0]:.4g} against {spread(self.high)[0]:.4g}"
+    (least, low_sd), (most, high_sd) = spread(low), spread(high)
+    error = math.sqrt(low_sd**2 / len(low) + high_sd**2 / len(high))
+    score = 1.0 if least < most else 0.5 if least - most <= 2 * error else 0.0
+    return Check(_labelled(label, f"{least:.4g} against {most:.4g}"), score)
 
 
-@dataclass(frozen=True)
-class Ratio(Check):
+def ratio(
+    high: Values, low: Values, least: float, most: float = math.inf, label: str = ""
+) -> Check:
     """The factor between two quantities of ours: mean(high)/mean(low)."""
+    factor = spread(high)[0] / spread(low)[0]
+    score = 1.0 if least <= factor <= most else 0.5 if factor > 1 else 0.0
+    return Check(_labelled(label, f"{factor:.3g} times"), score)
 
-    high: Values
-    low: Values
-    least: float
-    most: float = math.inf
-    label: str = ""
 
-    def score(self) -> float:
-        ratio = self._ratio()
-        return 1.0 if self.least <= ratio <= self.most else 0.5 if ratio > 1 else 0.0
-
-    def ours_in_words(self) -> str:
-        return f"{self._ratio():.3g} times"
-
-    def _ratio(self) -> float:
-        return spread(self.high)[0] / spread(self.low)[0]
+def _labelled(label: str, text: str) -> str:
+    return f"{label}: {text}" if label else text
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, the checks that it is put to, and why where it does not hold."""
+    """What a paper says, the checks that decide it, and the reason where it does not hold."""
 
     text: str
     checks: Sequence[Check]
     why: str = ""
 
     def verdict(self) -> str:
-        """By the rule above."""
-        scores = [check.score() for check in self.checks]
+        """The verdict by the rule of this module."""
+        scores = [check.score for check in self.checks]
         if not scores:
             raise ValueError(f"the claim {self.text!r} has no checks.")
         if min(scores) == 1.0:
@@ -156,7 +109,7 @@ class Claim:
         return {
             "claim": self.text,
             "verdict": verdict,
-            "better": any(check.better() for check in self.checks),
-            "checks": [{"ours": check.told(), "score": check.score()} for check in self.checks],
+            "better": any(check.better for check in self.checks),
+            "checks": [{"ours": check.ours, "score": check.score} for check in self.checks],
             "why": self.why if verdict != HOLDS else "",
         }

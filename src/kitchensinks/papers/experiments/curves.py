@@ -12,11 +12,11 @@ import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers.datasets import Dataset
-from kitchensinks.papers.experiments.claims import Near, Ratio
+from kitchensinks.papers.experiments.claims import Check, near, ratio
 from kitchensinks.papers.experiments.data import load, part, percent_wrong
 from kitchensinks.papers.experiments.study import Cell, Line, Results, Stopwatch, Table
 
-# Test errors that differ by no more are called equal, in percent of the test rows.
+# Test errors that differ by no more count as equal, in percent of the test rows.
 EQUAL = 0.5
 _OPTIONS: dict[str, dict[str, Any]] = {"uci_har": {"walking": True, "n_irrelevant": 200}}
 
@@ -115,20 +115,20 @@ def as_accurate(
     ours: str,
     theirs: str = "adaboost",
     against: str = "AdaBoost",
-) -> Near:
+) -> Check:
     """The check that our best error is theirs, or below it."""
     (rival,) = best_error(results, data, theirs)
     mine = best_error(results, data, ours)
-    return Near(mine, rival, EQUAL, "lower", label=label, against=against)
+    return near(mine, rival, EQUAL, "lower", label=label, against=against)
 
 
 def faster(
     results: Results, data: str, label: str, ours: str, theirs: str = "adaboost", least: float = 10
-) -> Ratio:
-    """The check that they take so many times our seconds to reach their best error + 0.5."""
+) -> Check:
+    """The check on their seconds over ours, to reach their best error + 0.5 points."""
     (rival,) = best_error(results, data, theirs)
     slow, fast = (seconds_to_reach(results, data, m, rival + EQUAL) for m in (theirs, ours))
-    return Ratio([slow], [fast], least, label=label)
+    return ratio([slow], [fast], least, label=label)
 
 
 def table(results: Results, data: str, title: str, labels: dict[str, str]) -> Table:

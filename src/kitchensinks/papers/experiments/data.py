@@ -1,4 +1,4 @@
-"""The data sets of the studies, kept from one cell to the next, and what fits to them share."""
+"""The data sets of the studies, cached between cells; subsamples, scaling and errors."""
 
 import warnings
 from dataclasses import replace
@@ -42,7 +42,7 @@ def percent_wrong(predicted: np.ndarray, targets: np.ndarray) -> float:
 
 
 def standardised(rows: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """Columns with the mean and deviation that `like` has; constant columns are only centred."""
+    """Rows minus the column means of `like`, over its deviations; constant columns are centred."""
     deviation = like.std(axis=0)
     return np.asarray((rows - like.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 LOW, HIGH = 10.4, 15.6
@@ -52,10 +52,10 @@ def report(results: Results) -> Report:
     claims = [
         Claim(
             "the target is ±1 where the density is high, and 0 elsewhere",
-            [Below([row["dense_where_zero"]], [row["dense_where_signed"]], "mean density")],
+            [below([row["dense_where_zero"]], [row["dense_where_signed"]], "mean density")],
         ),
         Claim(
-            "the density oscillates rapidly", [Below([5], [row["turns"]], "more than five peaks")]
+            "the density oscillates rapidly", [below([5], [row["turns"]], "more than five peaks")]
         ),
     ]
 

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.papers.experiments import nets
-from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.data import fit_quietly
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 NODES = 1280
 SHOWN = 600
-# Enough to see, few enough for a small file.
+# A quarter of the stored points is drawn, which keeps the SVG small.
 DRAWN = slice(None, None, 4)
 
 
@@ -53,14 +53,14 @@ def report(results: Results) -> Report:
         Claim(
             "three layers learn a function closer to the true one",
             [
-                Below([rows[deep]["loss"]], [rows[other]["loss"]], f"loss, against {other}")
+                below([rows[deep]["loss"]], [rows[other]["loss"]], f"loss, against {other}")
                 for other in (random, shallow)
             ],
         ),
         Claim(
             "random ReLU features learn a more regular function, and two layers a similar one",
             [
-                Below([rows[other]["variance"]], [rows[deep]["variance"]], f"variance of {other}")
+                below([rows[other]["variance"]], [rows[deep]["variance"]], f"variance of {other}")
                 for other in (random, shallow)
             ],
         ),

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.papers.experiments import nets
-from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.data import fit_quietly
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
 NODES = [20, 40, 80, 160, 320, 640, 1280, 2560, 5120]
-# The largest nets take half of the time, and have one seed.
+# The largest nets take half of the total time, so they have one seed.
 SEEDS = {nodes: 3 if nodes <= 1280 else 1 for nodes in NODES}
 TITLES = {"regression": "mean squared loss", "classification": "share of wrong labels"}
 
@@ -64,7 +64,7 @@ def report(results: Results) -> Report:
     claims = [
         Claim(
             f"three layers are clearly better than {other}: {task}",
-            [Below(errors[task, n, deep], errors[task, n, other], f"{n} nodes") for n in sizes],
+            [below(errors[task, n, deep], errors[task, n, other], f"{n} nodes") for n in sizes],
             "With 20 nodes no model learns anything. With thousands, random ReLU features, which "
             "are fitted exactly, catch up in classification.",
         )
@@ -75,7 +75,7 @@ def report(results: Results) -> Report:
         Claim(
             "training the inner weights of two layers gains little over random ReLU features",
             [
-                Below(
+                below(
                     errors[task, n, shallow[0]],
                     [error + 0.05 for error in errors[task, n, shallow[1]]],
                     f"{task}, {n} nodes: ReLU against net + 0.05",

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Below, Claim, Near
+from kitchensinks.papers.experiments.claims import Claim, below, near
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 POOLS, UNITS = [8, 32], 1000
-# Pairs that are kept to be drawn.
+# Every 11th pair is stored and drawn.
 SHOWN = slice(None, None, 11)
 
 
@@ -18,7 +18,7 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    """The curve of all pairs of 100 points, and what it is near zero, at the end and between."""
+    """The curve over all pairs of 100 points: slope near zero, slope at the end, saturation."""
     n_units = 200 if quick else UNITS
     profile = ks.distance_profile(cell["q"], n_features=n_units, random_state=cell["seed"])
     before, after = profile.before, profile.after
@@ -55,18 +55,18 @@ def report(results: Results) -> Report:
     claims = [
         Claim(
             "small distances are kept: a linear regime",
-            [Near(results.values("ratio", q=q), 1.0, 0.1, label=f"q = {q}, slope") for q in POOLS],
+            [near(results.values("ratio", q=q), 1.0, 0.1, label=f"q = {q}, slope") for q in POOLS],
         ),
         Claim(
             "large distances saturate",
             [
-                Below(results.values("end", q=q), [0.2], f"q = {q}, slope from 1.5 to 2")
+                below(results.values("end", q=q), [0.2], f"q = {q}, slope from 1.5 to 2")
                 for q in POOLS
             ],
         ),
         Claim(
             "the saturation arises earlier for q = 32 than for q = 8",
-            [Below(results.values("reach", q=many), results.values("reach", q=few))],
+            [below(results.values("reach", q=many), results.values("reach", q=few))],
         ),
     ]
 

@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 from sklearn.decomposition import PCA
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Claim, Near
+from kitchensinks.papers.experiments.claims import Claim, near
 from kitchensinks.papers.experiments.data import load
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
@@ -43,7 +43,7 @@ def report(results: Results) -> Report:
     ]
     claim = Claim(
         "the views are ordered by their angle along the embedding",
-        [Near(results.values("first", features="maxout"), 1.0, 0.1, label="rank correlation")],
+        [near(results.values("first", features="maxout"), 1.0, 0.1, label="rank correlation")],
     )
 
     def draw(figure: Any) -> None:

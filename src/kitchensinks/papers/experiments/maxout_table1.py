@@ -15,7 +15,7 @@ import numpy as np
 import kitchensinks as ks
 from kitchensinks.features.bases.projections import project
 from kitchensinks.fitting.growth import Prefixes
-from kitchensinks.papers.experiments.claims import Below, Claim, Near
+from kitchensinks.papers.experiments.claims import Check, Claim, below, near
 from kitchensinks.papers.experiments.data import load, part, percent_wrong
 from kitchensinks.papers.experiments.study import Cell, Groups, Line, Report, Results, Table
 from kitchensinks.problem.moments import Moments, NormalEquations
@@ -31,7 +31,7 @@ PAPER = {
 }
 NEIGHBOURS = 3.09
 SEEDS = 5
-# Shares of the mean squared feature row; below the least, float32 products are noise.
+# Ridges as shares of the mean squared feature row; smaller ones drown in float32 rounding.
 RIDGES = [1e-8, 1e-7, 1e-6]
 BLOCK_ROWS = 6250
 
@@ -39,7 +39,7 @@ BLOCK_ROWS = 6250
 def cells(quick: bool) -> list[Cell]:
     if quick:
         return [{"seed": seed, "pools": [1, 4]} for seed in (0, 1)]
-    # The last seeds in two parts: an interrupted run loses less.
+    # The last seeds are split in two cells, so that an interruption costs less.
     whole = [{"seed": seed, "pools": list(PAPER)} for seed in range(3)]
     return whole + [
         {"seed": seed, "pools": pools} for pools in ([8, 16], [1, 2, 4]) for seed in range(3, SEEDS)
@@ -125,7 +125,7 @@ def _errors(
     features: np.ndarray,
     labels: np.ndarray,
 ) -> list[float]:
-    """Per cent wrong of the fits on the first m features, for m in increasing order."""
+    """Percentage of wrong labels of the fits on the first m features, for increasing m."""
     alpha, most = ridge * float(np.trace(equations.gram)), counts[-1]
     first = replace(
         equations,
@@ -178,33 +178,33 @@ def _claims(ours: Groups, paper: Any, counts: list[int], pools: list[int]) -> li
         Claim("the errors at q = 4", [_near(ours, paper, 4, m) for m in counts]),
         Claim(
             "q = 1 is linear: about 15 % whatever m from 500 on",
-            [Near(ours[1, m], 15.0, 1.0, label=f"m = {m:,}") for m in counts if m >= 500],
+            [near(ours[1, m], 15.0, 1.0, label=f"m = {m:,}") for m in counts if m >= 500],
         ),
         Claim(
             "for q > 1 the error falls with m",
             [
-                Below(ours[q, m], ours[q, less], f"q = {q}, m = {m:,}")
+                below(ours[q, m], ours[q, less], f"q = {q}, m = {m:,}")
                 for q in others
                 for less, m in itertools.pairwise(counts)
             ],
         ),
         Claim(
             f"q = 4 is best at m = {most:,}",
-            [Below(ours[4, most], ours[q, most], f"q = 4 and {q}") for q in pools if q != 4],
+            [below(ours[4, most], ours[q, most], f"q = 4 and {q}") for q in pools if q != 4],
             "Pools of 8 and 16 do as well: all of q ≥ 2 lie within a fifth of a per cent.",
         ),
         Claim(
             f"below the best k-nearest neighbours ({NEIGHBOURS} %, the paper's number)",
-            [Below(ours[4, most], [NEIGHBOURS], f"q = 4, m = {most:,}")],
+            [below(ours[4, most], [NEIGHBOURS], f"q = 4, m = {most:,}")],
         ),
     ]
 
 
-def _near(ours: Any, paper: Any, q: int, m: int) -> Near:
-    """Within two deviations, a tenth of a per cent or a twentieth of the error."""
+def _near(ours: Any, paper: Any, q: int, m: int) -> Check:
+    """Within two standard deviations, 0.1 percentage points or 5 % of the error."""
     mean, deviation = paper[q, m]
     tolerance = max(0.1, 0.05 * mean)
-    return Near(ours[q, m], mean, tolerance, "lower", deviation, f"q = {q}, m = {m:,}")
+    return near(ours[q, m], mean, tolerance, "lower", deviation, f"q = {q}, m = {m:,}")
 
 
 def _lambda(found: list[float]) -> str:

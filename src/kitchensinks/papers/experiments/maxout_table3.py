@@ -4,10 +4,10 @@ from typing import Any
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments import phones
-from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
-# (units, shared projections), and the paper's pair that it stands for with its error.
+# (units, shared projections): the paper's pair that it stands for, and the paper's error.
 MAXOUT: dict[tuple[int, int | None], tuple[str, float]] = {
     (250, 250): ("15K, 15K", 23.1),
     (1000, 250): ("60K, 15K", 22.7),
@@ -17,7 +17,7 @@ MAXOUT: dict[tuple[int, int | None], tuple[str, float]] = {
 }
 FOURIER = (2000, "400K", 21.3)
 POOL = 4
-# Per cent of the rows: what is called little.
+# A loss below this many per cent of the rows counts as little.
 LITTLE = 1.0
 
 
@@ -67,19 +67,19 @@ def report(results: Results) -> Report:
             Claim(
                 f"{title}: sharing projections loses little (less than {LITTLE:g} %)",
                 [
-                    Below(errors[thin], _plus(errors[many]), f"m = {many[0]:,}, P = {thin[1]:,}"),
-                    Below(errors[many], _plus(unshared), f"P = {many[1]:,}, and unshared"),
+                    below(errors[thin], _plus(errors[many]), f"m = {many[0]:,}, P = {thin[1]:,}"),
+                    below(errors[many], _plus(unshared), f"P = {many[1]:,}, and unshared"),
                 ],
             ),
             Claim(
                 f"{title}: more units from the same projections lower the error",
-                [Below(errors[thin], errors[few], f"m = {thin[0]:,} and {few[0]:,}")],
+                [below(errors[thin], errors[few], f"m = {thin[0]:,} and {few[0]:,}")],
             ),
             Claim(
                 f"{title}: maxout features do about as well as Fourier features",
                 [
-                    Below(unshared, _plus(fourier), "maxout"),
-                    Below(fourier, _plus(unshared), "Fourier"),
+                    below(unshared, _plus(fourier), "maxout"),
+                    below(fourier, _plus(unshared), "Fourier"),
                 ],
             ),
         ]

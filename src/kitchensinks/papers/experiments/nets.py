@@ -30,7 +30,7 @@ def three_layer_width(nodes: int, outputs: int) -> int:
 
 
 def make(model: str, nodes: int, task: str, epochs: int, seed: int) -> Any:
-    """A model of as many parameters as `nodes` nodes have. Inputs come at unit variance."""
+    """A model with as many parameters as `nodes` hidden nodes; inputs have unit variance."""
     regression = task == "regression"
     if model.endswith("net"):
         width = three_layer_width(nodes, OUTPUTS[task])

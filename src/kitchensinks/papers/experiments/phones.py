@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
 from kitchensinks.papers.datasets import Dataset
-from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.data import fit_quietly, load, part, percent_wrong
 from kitchensinks.papers.experiments.study import Groups
 
@@ -53,15 +53,14 @@ def raw_error(name: str, quick: bool) -> float:
     return percent_wrong(model.fit(data.X_train, data.y_train).predict(data.X_test), data.y_test)
 
 
-def _classifier(basis: Any, count: int, alpha: float | str, seed: int, **settings: Any) -> Any:
+def _classifier(basis: Any, count: int, alpha: float | str, seed: int, solver: str = "auto") -> Any:
     return ks.KitchenSinkClassifier(
         basis,
         count,
         loss="logistic",
         alpha=alpha,
-        solver=ks.Solver(tol=1e-2, dtype="float32"),
+        solver=ks.Solver(solver, tol=1e-2, dtype="float32"),
         random_state=seed,
-        **settings,
     )
 
 
@@ -72,18 +71,18 @@ def claims(errors: Groups, raw: list[float], prefix: str = "") -> list[Claim]:
     return [
         Claim(
             f"{prefix}q = 4 is best at m = {most:,}",
-            [Below(errors[most, 4], errors[most, q], f"q = 4 and {q}") for q in POOLS if q != 4],
+            [below(errors[most, 4], errors[most, q], f"q = 4 and {q}") for q in POOLS if q != 4],
         ),
         Claim(
             f"{prefix}the error falls with m",
             [
-                Below(errors[more, q], errors[less, q], f"q = {q}, m = {more:,}")
+                below(errors[more, q], errors[less, q], f"q = {q}, m = {more:,}")
                 for q in POOLS
                 for less, more in itertools.pairwise(counts)
             ],
         ),
         Claim(
             f"{prefix}far below logistic regression on the inputs",
-            [Below(errors[most, 4], [0.8 * raw[0]], "q = 4, against four fifths of it")],
+            [below(errors[most, 4], [0.8 * raw[0]], "q = 4, against four fifths of it")],
         ),
     ]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.papers.experiments import bandwidths
-from kitchensinks.papers.experiments.claims import Claim, Near
+from kitchensinks.papers.experiments.claims import Claim, near
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 
@@ -14,7 +14,7 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    """Rows to look at, and the share of the positive class."""
+    """Rows for the picture, and the share of the positive class."""
     rows, labels = bandwidths.synthetic(cell["data"], 1000 if quick else 100_000, 0)
     return {"rows": rows[:600], "labels": labels[:600], "positive": np.mean(labels == 1)}
 
@@ -24,7 +24,7 @@ def report(results: Results) -> Report:
     lines = [Line(name, [share]) for name, share in shares.items()]
     claim = Claim(
         "the two classes cover the pictures about equally",
-        [Near([share], 0.5, 0.05, label=name) for name, share in shares.items()],
+        [near([share], 0.5, 0.05, label=name) for name, share in shares.items()],
     )
 
     def draw(figure: Any) -> None:

@@ -7,7 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments import bandwidths
-from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.data import fit_quietly
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
@@ -72,7 +72,7 @@ def report(results: Results) -> Report:
         Claim(
             "Fourier features are more sensitive to the bandwidth than ReLU features",
             [
-                Below([over(loss[name, "ReLU"])], [over(loss[name, "Fourier"])], f"{name}: {told}")
+                below([over(loss[name, "ReLU"])], [over(loss[name, "Fourier"])], f"{name}: {told}")
                 for over, told in ((max, "at worst"), (np.mean, "mean"))
                 for name in sets
             ],

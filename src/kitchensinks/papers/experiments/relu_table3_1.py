@@ -7,7 +7,7 @@ import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments import bandwidths
-from kitchensinks.papers.experiments.claims import Below, Claim, Near
+from kitchensinks.papers.experiments.claims import Check, Claim, below, near
 from kitchensinks.papers.experiments.data import fit_quietly
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
@@ -23,12 +23,12 @@ PAPER = {
 }
 # Theirs: stochastic gradients in the ball. Ours: the convex problem solved.
 SOLVERS = {"theirs": "stochastic", "ours": "auto"}
-# Shares of the rule-of-thumb bandwidth that are screened.
+# Screened bandwidths, as multiples of the median heuristic.
 FACTORS = {"Fourier": [0.0625, 0.25, 1.0, 4.0, 16.0], "ReLU": [0.25, 1.0, 4.0, 16.0, 64.0]}
 ROWS = {"covtype": 50_000}
-# Where the ball does not bind, the last digits of a hinge fit take hundreds.
+# Iteration limit on real sets: the last digits of a hinge fit would take hundreds.
 REAL_ITERATIONS = 100
-# Of rows and features in the plane, of features on real sets.
+# Seeds draw rows and features in the plane, features alone on real sets.
 SEEDS = {"plane": 5, "real": 1}
 
 
@@ -72,7 +72,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
 @cache
 def _screened(name: str, basis: str, solver: str, quick: bool) -> float:
-    """The bandwidth of most correct labels among held-out rows, on few rows and features."""
+    """The bandwidth of best accuracy on held-out rows, screened with few rows and features."""
     count, n_rows = (20, 2000) if name in bandwidths.SYNTHETIC else (300, 3000)
     n_rows = 100 if quick else n_rows
     if name in bandwidths.SYNTHETIC:
@@ -136,7 +136,7 @@ def report(results: Results) -> Report:
         Claim(
             "ReLU features are better on adult and MNIST, Fourier features on strips and covtype",
             [
-                Below(
+                below(
                     accuracy[name, worse, solver],
                     accuracy[name, best, solver],
                     f"{name}, {solver}: {worse} below {best}",
@@ -150,7 +150,7 @@ def report(results: Results) -> Report:
         Claim(
             "ReLU features take less time to train on every set",
             [
-                Below(seconds[name, "ReLU", "theirs"], seconds[name, "Fourier", "theirs"], name)
+                below(seconds[name, "ReLU", "theirs"], seconds[name, "Fourier", "theirs"], name)
                 for name in sets
             ],
             "A dense matrix product gains nothing by the zeros of ReLU features.",
@@ -177,9 +177,9 @@ def report(results: Results) -> Report:
     return Report(tables, claims, draw, (10.0, 3.6), _NOTES)
 
 
-def _near(ours: list[float], name: str, basis: str) -> Near:
+def _near(ours: list[float], name: str, basis: str) -> Check:
     mean, deviation, _ = PAPER[name][basis]
-    return Near(ours, mean, 0.01, "higher", deviation, f"{name}, {basis}")
+    return near(ours, mean, 0.01, "higher", deviation, f"{name}, {basis}")
 
 
 _NOTES = """20 features in the plane, 2000 on real sets; hinge loss for two classes, multinomial

@@ -31,7 +31,7 @@ def training(data: str, m: int, run: int) -> Rows:
 
 @lru_cache(maxsize=2)
 def testing(data: str, n_rows: int) -> Rows:
-    """Other rows; synthetic ones have their labels without noise."""
+    """Test rows; those of synthetic sets have labels without noise."""
     if data == "mnist":
         digits = load("mnist")
         return digits.X_test[:n_rows], digits.y_test[:n_rows]
@@ -69,7 +69,7 @@ def kernel_machine(rows: np.ndarray, lam: float) -> Any:
 
 
 def excess_risk(accuracy: Any) -> Any:
-    """Risk above the Bayes risk of a classifier that agrees with the true labels so often."""
+    """Excess risk over the Bayes classifier, from the accuracy on labels without noise."""
     return (1.0 - 2.0 * NOISE) * (1.0 - accuracy)
 
 
@@ -81,7 +81,7 @@ def log_squared(m: int, factor: float) -> int:
 def scores(
     data: str, m: int, count: int, method: str, lambdas: list[float], run: int, n_test: int
 ) -> list[float]:
-    """Accuracy on other rows for each λ."""
+    """Accuracy on test rows for each λ."""
     rows, labels = training(data, m, run)
     others, truth = testing(data, n_test)
     return [

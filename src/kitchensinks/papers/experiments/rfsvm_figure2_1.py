@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.papers.experiments import rfsvm
-from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 COUNTS = [1, 3, 5, 10, 20]
@@ -41,7 +41,7 @@ def report(results: Results) -> Report:
     counts = [n for n in results.unique("N") if n is not None]
     lambdas = results.rows[0]["lambdas"]
     keys = [*((n, method) for n in counts for method in rfsvm.METHODS), (None, "ksvm")]
-    # Each at the λ that is best on average, as a reader of the figure compares them.
+    # Each method at the λ with the best mean accuracy.
     best, lines = {}, []
     for n, method in keys:
         lam, values = rfsvm.best(results, "accuracies", np.argmax, N=n, method=method)
@@ -53,21 +53,21 @@ def report(results: Results) -> Report:
         Claim(
             "random features do slightly worse than the kernel machine",
             [
-                *(Below(best[n, "unif"], kernel, f"N = {n}") for n in counts),
-                Below(kernel - 0.01, best[most, "unif"], f"N = {most}, by less than 0.01"),
+                *(below(best[n, "unif"], kernel, f"N = {n}") for n in counts),
+                below(kernel - 0.01, best[most, "unif"], f"N = {most}, by less than 0.01"),
             ],
         ),
         Claim(
             "they improve with N",
             [
-                Below(best[few, method], best[more, method], f"{method}, N = {few} and {more}")
+                below(best[few, method], best[more, method], f"{method}, N = {few} and {more}")
                 for few, more in itertools.pairwise(counts)
                 for method in rfsvm.METHODS
             ],
         ),
         Claim(
             "reweighted features do better than uniform ones",
-            [Below(best[n, "unif"], best[n, "opt"], f"N = {n}") for n in counts],
+            [below(best[n, "unif"], best[n, "opt"], f"N = {n}") for n in counts],
             "At small N runs differ more than methods do.",
         ),
     ]

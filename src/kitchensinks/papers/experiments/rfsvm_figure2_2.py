@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Claim, Near
+from kitchensinks.papers.experiments.claims import Claim, near
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 
@@ -14,7 +14,7 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    """Fifty rows to look at, and the accuracy of the unit circle on many."""
+    """Fifty rows for the picture, and the accuracy of the unit circle on many rows."""
     rows, labels = ks.datasets.make_annulus(1000 if quick else 100_000, random_state=cell["seed"])
     circle = np.where(np.linalg.norm(rows, axis=1) < 1.0, -1, 1)
     return {"rows": rows[:50], "labels": labels[:50], "accuracy": np.mean(circle == labels)}
@@ -34,7 +34,7 @@ def report(results: Results) -> Report:
 
     claim = Claim(
         "the unit circle is a best classifier, of 90 % accuracy",
-        [Near(accuracy, 0.9, 0.005, label="accuracy of the unit circle")],
+        [near(accuracy, 0.9, 0.005, label="accuracy of the unit circle")],
     )
     table = Table(
         "The Bayes classifier", [Line("accuracy of the unit circle", accuracy, 0.9)], "", 4

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.papers.experiments import rfsvm
-from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 SIZES = [250, 500, 1000, 2000, 4000, 8000]
@@ -50,13 +50,13 @@ def report(results: Results) -> Report:
         Claim(
             "the excess risk decays as m grows",
             [
-                Below(risks[many, k], risks[few, k], f"{k}, m = {many:,} and {few:,}")
+                below(risks[many, k], risks[few, k], f"{k}, m = {many:,} and {few:,}")
                 for k in rfsvm.METHODS
             ],
         ),
         Claim(
             "reweighted features do better than uniform ones",
-            [Below(risks[m, "opt"], risks[m, "unif"], f"m = {m:,}") for m in sizes],
+            [below(risks[m, "opt"], risks[m, "unif"], f"m = {m:,}") for m in sizes],
             "At the least λ of the grid both reach the Bayes classifier from m = 2000 on, for the "
             "classes lie apart. At a given λ reweighted features are better: see the second table.",
         ),

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.papers.experiments import rfsvm
-from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 GRID: dict[str, Any] = {
@@ -16,7 +16,7 @@ GRID: dict[str, Any] = {
 FACTOR = 1.0
 LAMBDAS = rfsvm.LAMBDAS[1:6]
 NAMES = {"shell": "10 dimensions, excess risk", "mnist": "MNIST, accuracy"}
-# A gain below this share of the uniform error is called none.
+# A gain below this share of the uniform error counts as none.
 SMALL = 0.1
 
 
@@ -54,7 +54,7 @@ def report(results: Results) -> Report:
         checks = []
         for m in sizes:
             uniform, reweighted = (1.0 - best[data, m, method] for method in ("unif", "opt"))
-            checks.append(Below((1.0 - SMALL) * uniform, reweighted, f"m = {m:,}"))
+            checks.append(below((1.0 - SMALL) * uniform, reweighted, f"m = {m:,}"))
         title = name.split(",")[0]
         claims.append(Claim(f"there is barely any gain by reweighted features: {title}", checks))
 
@@ -73,7 +73,7 @@ def report(results: Results) -> Report:
 
 
 def _shown(data: str, accuracy: np.ndarray) -> np.ndarray:
-    """What the figure's axis has."""
+    """The quantity on the axis of the figure: excess risk or accuracy."""
     return rfsvm.excess_risk(accuracy) if data == "shell" else accuracy
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments import curves
-from kitchensinks.papers.experiments.claims import Below, Claim, Near, Ratio
+from kitchensinks.papers.experiments.claims import Claim, below, near, ratio
 from kitchensinks.papers.experiments.study import Cell, Report, Results
 
 _SETS = {
@@ -32,7 +32,7 @@ _COUNTS = {
 }
 _QUICK = {"squared": (25, 100), "squared, auto": (100,), "hinge": (100,), "adaboost": (5, 25)}
 _SEEDS = {"squared": 5, "squared, auto": 5, "hinge": 3, "adaboost": 1}
-# Rows against columns: UCI HAR has few of the first and many of the second.
+# Largest K on UCI HAR, which has few rows and many columns.
 _MOST = {("uci_har", "adaboost"): 100} | {("uci_har", m): 1600 for m in _METHODS if m != "adaboost"}
 
 _SECONDS = "seconds of AdaBoost over ours"
@@ -96,7 +96,7 @@ def _catches_up(results: Results) -> Claim:
     for data, title in _SETS.items():
         few, *_, many = curves.counts(results, data, "squared")
         at = {k: results.values("error", data=data, method="squared", K=k) for k in (few, many)}
-        checks.append(Below(at[many], at[few], f"{title}, K = {many} against K = {few}, %"))
+        checks.append(below(at[many], at[few], f"{title}, K = {many} against K = {few}, %"))
     return Claim("the accuracy of random stumps catches up as K grows", checks, _WHY_KDD)
 
 
@@ -110,7 +110,7 @@ def _same_count(results: Results) -> Claim:
                 for m in ("squared", "adaboost")
             }
             label = f"{title}, K = {count}, {_SECONDS}"
-            checks.append(Ratio([seconds["adaboost"]], [seconds["squared"]], 100, label=label))
+            checks.append(ratio([seconds["adaboost"]], [seconds["squared"]], 100, label=label))
     return Claim(
         "for a given K, random stumps are between two and three orders of magnitude faster",
         checks,
@@ -130,9 +130,9 @@ def _hinge(results: Results) -> list[Claim]:
         squared = sum(error["squared"]) / len(error["squared"])
         label = f"{title}, K = {count}"
         same.append(
-            Near(error["hinge"], squared, curves.EQUAL, label=label, against="squared loss")
+            near(error["hinge"], squared, curves.EQUAL, label=label, against="squared loss")
         )
-        slower.append(Ratio(seconds["hinge"], seconds["squared"], 2, 10, f"{label}, seconds"))
+        slower.append(ratio(seconds["hinge"], seconds["squared"], 2, 10, f"{label}, seconds"))
     return [
         Claim("no substantial differences in quality under the hinge loss", same, _WHY_KDD),
         Claim("the hinge loss is slower by a factor of 2 to 10", slower),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Below, Claim, Near, Ratio
+from kitchensinks.papers.experiments.claims import Claim, below, near, ratio
 from kitchensinks.papers.experiments.data import load, part
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
@@ -53,18 +53,18 @@ def report(results: Results) -> Report:
     claims = [
         Claim(
             "‖α‖_∞ decays linearly with K: the slope of log ‖α‖_∞ against log K is −1",
-            [Near([slopes["a9a"]], -1.0, 0.25, label="slope")],
+            [near([slopes["a9a"]], -1.0, 0.25, label="slope")],
             "Up to some 500 stumps the weights do not fall. They do where K is larger: each column "
             "then has all the stumps that it can have, and equal stumps share a weight.",
         ),
         Claim(
             "the largest weight at the largest K is below that at the smallest",
-            [Below(norms["a9a"][many], norms["a9a"][few], f"K = {many} against K = {few}")],
+            [below(norms["a9a"][many], norms["a9a"][few], f"K = {many} against K = {few}")],
         ),
         Claim(
             "so there is a C that does not grow with K for which the constraint is never tight",
             [
-                Ratio(
+                ratio(
                     few * norms["a9a"][few],
                     many * norms["a9a"][many],
                     0.8,
@@ -76,7 +76,7 @@ def report(results: Results) -> Report:
         ),
         Claim(
             "the same on the numeric columns of adult (slope −1)",
-            [Near([slopes["adult-onehot"]], -1.0, 0.25, label="slope")],
+            [near([slopes["adult-onehot"]], -1.0, 0.25, label="slope")],
             "Numeric columns have as many different stumps as values: least squares without ridge "
             "gives neighbouring stumps large weights of opposite signs. A ridge is needed there.",
         ),

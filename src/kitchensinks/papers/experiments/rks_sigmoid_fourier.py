@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments import curves
-from kitchensinks.papers.experiments.claims import Below, Claim
+from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.data import standardised
 from kitchensinks.papers.experiments.study import Cell, Report, Results
 
@@ -110,7 +110,7 @@ def report(results: Results) -> Report:
         label = f"{title}, seconds of fitting / ours"
         quicker.append(curves.faster(results, data, label, *pair, least=2))
         few, many = (_best_count(results, data, method) for method in ("conjugate", "sigmoid"))
-        wider.append(Below([few], [many], f"{title}, K at the best error"))
+        wider.append(below([few], [many], f"{title}, K at the best error"))
     claims = [
         Claim(
             "Fourier and sigmoid features are as accurate as AdaBoost (within 0.5 points)", accurate

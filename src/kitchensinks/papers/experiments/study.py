@@ -1,4 +1,4 @@
-"""What a table or figure of the papers is made of: cells to run, and a report of their results."""
+"""The parts of a study: cells to run, their results, and a report with tables and claims."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from kitchensinks.papers.experiments.claims import Claim, Values, spread
 
-# One run of the grid, such as {"data": "adult", "K": 100, "seed": 0}: what JSON can hold.
+# One point of the grid, such as {"data": "adult", "K": 100, "seed": 0}, of JSON values.
 Cell = dict[str, Any]
-# Values by an entry of their cells, or by a tuple of entries.
+# Measured values, grouped by an entry of their cells or by a tuple of entries.
 Groups = dict[Any, list[Any]]
 
 

@@ -108,7 +108,7 @@ def _number(mean: float | None, digits: int, deviation: float | None) -> str:
 
 
 def _measured_on(facts: Facts) -> str:
-    """Where and when, in one line."""
+    """Number of cells, time, processor, commit and date, in one line."""
     cells, machine = facts["cells"], facts["machine"]
     commits = ", ".join(sorted({str(record["commit"]) for record in cells}))
     minutes = sum(record["processor_seconds"] for record in cells) / 60

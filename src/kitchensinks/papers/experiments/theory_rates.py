@@ -11,7 +11,7 @@ import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers import theory
-from kitchensinks.papers.experiments.claims import Below, Claim, Near
+from kitchensinks.papers.experiments.claims import Check, Claim, below, near
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 _GAMMA, _INPUTS, _DELTA = 0.5, 3, 0.05
@@ -55,13 +55,13 @@ def report(results: Results) -> Report:
             lines.append(Line(f"{basis}, {name}", [slopes[basis, key]], -0.5))
     grid = [(basis, count) for basis in _BASES for count in counts]
 
-    def seldom(basis: str, count: int, key: str, label: str) -> Near:
-        return Near([_above(results, basis, count, key)], _DELTA, 0.01, "lower", label=label)
+    def seldom(basis: str, count: int, key: str, label: str) -> Check:
+        return near([_above(results, basis, count, key)], _DELTA, 0.01, "lower", label=label)
 
     claims = [
         Claim(
             f"the {name} error falls as 1/√K",
-            [Near([slopes[basis, key]], -0.5, 0.05, label=f"slope, {basis}") for basis in _BASES],
+            [near([slopes[basis, key]], -0.5, 0.05, label=f"slope, {basis}") for basis in _BASES],
         )
         for key, name in _NORMS.items()
     ]
@@ -78,7 +78,7 @@ def report(results: Results) -> Report:
         Claim(
             "weights fitted to the same draw are no worse than those of the proofs",
             [
-                Below(
+                below(
                     np.ravel(results.values("best", basis=basis, K=count)),
                     np.ravel(results.values("mean_square", basis=basis, K=count)),
                     f"{basis}, K = {count}",

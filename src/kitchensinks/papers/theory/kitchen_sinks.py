@@ -3,16 +3,6 @@
 Features satisfy |φ(x; w)| <= 1. A target of the class F_p is f(x) = ∫ α(w)φ(x; w) dw with
 |α(w)| <= C·p(w); the fit searches sums of K drawn features with weights |α_k| <= C/K. The weights
 that the proofs construct are α_k = α(w_k)/(K·p(w_k)).
-
-| paper | argument | meaning |
-|---|---|---|
-| C | weight_bound | largest ratio of α(w) to p(w), and K times the largest weight of the fit |
-| K | n_features | drawn features |
-| m | n_rows | rows of training data |
-| δ | delta | chance that the bound fails |
-| L | lipschitz | Lipschitz constant of the loss c in the margin y·f(x) |
-| c(0) | loss_at_zero | the loss at margin zero |
-| M | radius | radius of the ball that holds the vectors of Lemma 4 |
 """
 
 import math
@@ -20,9 +10,9 @@ import math
 from kitchensinks.papers.theory._shared import CHANCE, checked, count, number, positive
 
 _bound = checked(
-    weight_bound=positive("the paper's C, the bound on |α(w)|/p(w)"),
-    radius=positive("the radius of the ball, the paper's M"),
-    lipschitz=positive("the Lipschitz constant of the loss"),
+    weight_bound=positive("the paper's C, the largest ratio of |α(w)| to p(w)"),
+    radius=positive("the radius of the ball of Lemma 4, the paper's M"),
+    lipschitz=positive("L, the Lipschitz constant of the loss c in the margin y·f(x)"),
     loss_at_zero=number("the loss at margin zero, c(0)", "a finite number", lambda value: True),
     n_draws=count("the number of vectors averaged, the paper's K"),
     n_features=count("the number of drawn features, the paper's K"),

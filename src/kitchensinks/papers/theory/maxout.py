@@ -8,19 +8,8 @@ Units are not bounded, so the approximation bounds below take a number M that a 
 chance `tail`. The constructed weights are α(W_ℓ)/(m·p(W_ℓ)), and 0 for a unit that exceeds M.
 Two pairs (M, tail) are on offer: Lemma 2 bounds a unit over all inputs at once
 (`maxout_sup_bound`, `maxout_sup_tail`), and `maxout_norm_bound` bounds its mean-square size, which
-is all that the proofs use, with no unnamed constant and no dimension.
-
-| paper | argument | meaning |
-|---|---|---|
-| q | pool | projections in one unit |
-| m | n_units | units |
-| N | n_rows | rows of training data |
-| d | n_inputs | dimension of the inputs |
-| d_M | intrinsic_dimension | Assouad dimension of the set of inputs |
-| diam(M) | diameter | diameter of the set of inputs |
-| C | weight_bound | largest ratio of α(W) to p(W) |
-| L, V(0) | lipschitz, loss_at_zero | the loss V, with values in [0, 1] |
-| δ | delta | chance of failure of one step; each docstring gives the total |
+is all that the proofs use, with no unnamed constant and no dimension. δ is the chance of failure of
+one step; each docstring gives the total.
 """
 
 import math
@@ -36,12 +25,12 @@ _bound = checked(
     n_units=count("the number of maxout units, the paper's m"),
     n_rows=count("the number of training rows, the paper's N"),
     n_inputs=count("the dimension of the inputs, the paper's d"),
-    intrinsic_dimension=positive("the Assouad dimension d_M"),
+    intrinsic_dimension=positive("d_M, the Assouad dimension of the set of inputs"),
     diameter=positive("the diameter of the set of inputs, at most 2"),
-    weight_bound=positive("the paper's C, the bound on |α|/p"),
+    weight_bound=positive("the paper's C, the largest ratio of |α(W)| to p(W)"),
     unit_bound=positive("the size M that a unit rarely exceeds"),
-    lipschitz=positive("the Lipschitz constant of the loss"),
-    loss_at_zero=nonnegative("the loss at margin zero, V(0)"),
+    lipschitz=positive("L, the Lipschitz constant of the loss V"),
+    loss_at_zero=nonnegative("V(0), the loss at margin zero; its values lie in [0, 1]"),
     error=positive("the ε of Theorem 2"),
     tail=CHANCE,
     delta=CHANCE,

@@ -2,15 +2,6 @@
 
 A target is f(x) = ∫ α(θ)φ(x; θ) dθ with finite norm ‖f‖_p = sup |α(θ)|/p(θ), and |φ| <= 1. The
 constructed weights are c_k = α(θ_k)/(K·p(θ_k)).
-
-| paper | argument | meaning |
-|---|---|---|
-| ‖f‖_p | norm | largest ratio of α(θ) to p(θ) |
-| K | n_features | drawn features |
-| δ | delta | chance that the bound fails |
-| L | lipschitz | Lipschitz constant of φ as a function of the projection θ'x |
-| B | radius | largest length of an input |
-| E θ'θ | second_moment | mean squared length of θ |
 """
 
 import math
@@ -19,11 +10,11 @@ from kitchensinks.papers.theory._shared import CHANCE, checked, count, nonnegati
 from kitchensinks.papers.theory.kitchen_sinks import ball_mean_error
 
 _bound = checked(
-    norm=positive("the norm sup |α(θ)|/p(θ) of the target"),
+    norm=positive("the norm ‖f‖_p of the target, the largest ratio of |α(θ)| to p(θ)"),
     n_features=count("the number of drawn features, the paper's K"),
-    lipschitz=positive("the Lipschitz constant of φ"),
+    lipschitz=positive("L, the Lipschitz constant of φ as a function of θ'x"),
     radius=nonnegative("the largest length of an input, the paper's B"),
-    second_moment=nonnegative("the mean of θ'θ"),
+    second_moment=nonnegative("the mean of θ'θ, the squared length of θ"),
     value_at_zero=nonnegative("the largest |φ| at input zero"),
     delta=CHANCE,
 )

@@ -3,16 +3,6 @@
 Inputs lie in a ball of radius r of R^d; a unit is ReLU(ω·(x, 1)). Λ_R is the class of functions
 ∫ ReLU(ω·(x, 1)) dμ(ω) with ∫ |ω| d|μ|(ω) <= R, and a map with several outputs is in Λ_R when the
 root of the summed squares of its outputs' radii is at most R.
-
-| thesis | argument | meaning |
-|---|---|---|
-| r | radius | radius of the ball that holds the inputs |
-| R_f₀ | norm | norm of the target in the space of random ReLU features on the sphere |
-| R of Λ_R | variation | ∫ abs(ω) d abs(μ)(ω) |
-| M₂ | second_moment | mean squared length of ω |
-| m, N | n_rows, n_features or n_units | rows, and random features or units |
-| R_i, m_i, s, N_i | variations, widths, slack, n_units | see `relu_network` |
-| ε, δ | error, delta | accuracy, and chance of failure of one step |
 """
 
 import math
@@ -26,10 +16,10 @@ from kitchensinks.papers.theory._shared import CHANCE, checked, count, nonnegati
 from kitchensinks.papers.theory.thesis_spectra import bounded_features_error
 
 _bound = checked(
-    norm=positive("the norm of the target"),
+    norm=positive("R_f₀, the norm of the target in the space of random ReLU features"),
     radius=nonnegative("the radius r of the ball that holds the inputs"),
-    variation=positive("the R of the class Λ_R"),
-    second_moment=positive("the mean of |ω|²"),
+    variation=positive("the R of the class Λ_R, ∫ |ω| d|μ|(ω)"),
+    second_moment=positive("M₂, the mean of |ω|²"),
     n_features=count("the number of random features, N"),
     n_units=count("the number of units, N"),
     n_rows=count("the number of training rows, m"),

@@ -4,19 +4,6 @@
 Σ λ_i/(λ_i + μ) is its degrees of freedom, and the leverage d_max is the largest value over ω of
 ‖(Σ + μI)^(-1/2) φ(·; ω)‖². The leverage is d(μ) for optimised features, and at most κ²/μ for
 features with |φ| <= κ.
-
-| thesis | argument | meaning |
-|---|---|---|
-| N | n_features | drawn features |
-| μ | mu | what the operator is regularised with |
-| d_max(1, μ) | leverage | largest leverage |
-| d(μ) | freedom | degrees of freedom |
-| κ | feature_bound | largest absolute value of a feature |
-| ‖f‖ | norm | norm of the target in the space of the kernel |
-| c₁, c₂ | scale, exponent | λ_i <= c₁·i^(-c₂) |
-| c₃, c₄, d | scale, rate, n_inputs | λ_i <= c₃·exp(-c₄·i^(1/d)) |
-| γ | bandwidth | the Gaussian kernel exp(-‖x - x'‖²/(2γ²)) |
-| ρ | radius | radius of the ball that holds the inputs |
 """
 
 import math

@@ -6,19 +6,6 @@ the estimators' alpha is λ/2. A plan says which λ, μ and N a theorem picks fo
 
     plan = polynomial_plan(n_rows=10**6, scale=1.0, exponent=3.0, norm=1.0, gap=0.0, delta=0.05)
     risk = svm_excess_risk(plan, noise=2.0, c_root=..., c_linear=...)
-
-| thesis | argument | meaning |
-|---|---|---|
-| m | n_rows | rows of training data |
-| N | n_features | drawn features |
-| λ | ridge | strength of the ridge in (λ/2)‖f‖² |
-| μ | mu | regularisation of the kernel operator, which sets N |
-| R | norm | norm of the function g that stands for the Bayes classifier |
-| ε | gap | distance from g to the Bayes classifier, or the excess hinge risk of g |
-| V | noise | Massart's condition, abs(E[y given x]) >= 2/V; 2 for labels without noise |
-| δ | delta | chance of failure of one step; the guarantee holds with 1 - 4δ |
-| C₁, C₂ | c_root, c_linear | unnamed constants of Lemma II.12 |
-| τ, ρ, d, γ | margin, radius, n_inputs, bandwidth | see `separated_plan` |
 """
 
 import math
@@ -54,7 +41,9 @@ _bound = checked(
     radius=positive("the radius of the ball that holds the inputs"),
     bandwidth=positive("the γ of exp(-‖x - x'‖²/(2γ²))"),
     noise=number(
-        "V in |E[y|x]| >= 2/V; 2 means that labels have no noise", "2 or more", lambda v: v >= 2
+        "Massart's V in |E[y|x]| >= 2/V; 2 means that labels have no noise",
+        "2 or more",
+        lambda v: v >= 2,
     ),
     c_root=positive("the unnamed constant C₁ of Lemma II.12"),
     c_linear=positive("the unnamed constant C₂ of Lemma II.12"),
@@ -63,7 +52,11 @@ _bound = checked(
 
 
 class SvmPlan(NamedTuple):
-    """What a theorem chooses for m rows. `bandwidth` is None where the kernel is given."""
+    """What a theorem chooses for m rows: λ (ridge), μ, and N features.
+
+    `norm` is the R of the function g that stands for the Bayes classifier, `gap` its distance ε
+    from that classifier or its excess hinge risk. `bandwidth` is None where the kernel is given.
+    """
 
     n_rows: int
     n_features: int

@@ -1,0 +1,156 @@
+"""Laws of the estimators with nothing chosen: what must hold whichever law was learned."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import kitchensinks as ks
+from kitchensinks.law import find
+
+QUICK = ks.Learned(effort="quick")
+KINDS = [ks.KitchenSinkClassifier, ks.KitchenSinkRegressor]
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+
+
+def table(kind, n_rows=600):
+    """Five columns: two that matter together, one that matters alone, two that do not."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 5))
+    y = X[:, 0] * X[:, 1] + np.sin(2.0 * X[:, 2]) + 0.1 * rng.normal(size=n_rows)
+    return X, (y > 0).astype(int) if kind is ks.KitchenSinkClassifier else y
+
+
+def fitted(kind, X, y, weights=None, **options):
+    model = kind(QUICK, random_state=0, **options).fit(X, y, weights)
+    assert model.law_.record is not None, model.law_.note
+    return model
+
+
+def answers(model, X):
+    return model.decision_function(X) if is_classifier(model) else model.predict(X)
+
+
+def same_answers(one, other, X, rows=None):
+    mine, theirs = answers(one, X), answers(other, X if rows is None else rows)
+    np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-6 * np.abs(mine).max())
+
+
+@every_kind
+def test_default_is_a_learned_law(kind):
+    X, y = table(kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = kind(random_state=0).fit(X, y)
+    assert model.law_.record is not None
+    assert model.feature_importances_[:3].sum() > 0.6
+    assert model.score(X, y) > 0.9
+
+
+@every_kind
+def test_a_seed_repeats_and_pickles_answer_the_same(kind):
+    X, y = table(kind)
+    model = fitted(kind, X, y)
+    np.testing.assert_array_equal(answers(model, X), answers(clone(model).fit(X, y), X))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(answers(model, X), answers(again, X))
+
+
+@every_kind
+def test_units_of_the_columns_do_not_matter(kind):
+    X, y = table(kind)
+    units = 2.0 ** np.array([-20, 3, 11, 0, -7])
+    same_answers(fitted(kind, X, y), fitted(kind, X * units, y), X, X * units)
+
+
+def test_units_of_the_targets_do_not_matter():
+    X, y = table(ks.KitchenSinkRegressor)
+    model = fitted(ks.KitchenSinkRegressor, X, y)
+    other = fitted(ks.KitchenSinkRegressor, X, 2.0**30 * y)
+    np.testing.assert_allclose(2.0**30 * model.predict(X), other.predict(X), rtol=1e-6)
+
+
+def test_names_of_classes_do_not_matter():
+    X, y = table(ks.KitchenSinkClassifier)
+    names = np.array(["no", "yes"])[y]
+    model, other = (fitted(ks.KitchenSinkClassifier, X, labels) for labels in (y, names))
+    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+    assert (other.predict(X) == np.array(["no", "yes"])[model.predict(X)]).all()
+
+
+@every_kind
+def test_rows_of_no_weight_change_nothing(kind):
+    X, y = table(kind)
+    more = np.vstack([X, 100.0 + X[:50]])
+    weights = np.append(np.ones(len(X)), np.zeros(50))
+    model = fitted(kind, X, y, np.ones(len(X)))
+    same_answers(model, fitted(kind, more, np.append(y, y[:50]), weights), X)
+
+
+@every_kind
+def test_the_unit_of_the_weights_does_not_matter(kind):
+    X, y = table(kind)
+    weights = np.random.default_rng(1).random(len(X)) + 0.5
+    one, other = (fitted(kind, X, y, unit * weights) for unit in (1.0, 4.0))
+    assert repr(one.basis_) == repr(other.basis_)
+    held = np.random.default_rng(2).normal(size=(500, 5))
+    gap = np.abs(answers(one, held) - answers(other, held)).mean()
+    assert gap < 0.05 * answers(one, held).std()
+
+
+@every_kind
+def test_the_order_of_rows_changes_little(kind):
+    X, y = table(kind)
+    order = np.random.default_rng(3).permutation(len(X))
+    held, truth = table(kind, 1600)
+    scores = [
+        model.score(held[600:], truth[600:])
+        for model in (fitted(kind, X, y), fitted(kind, X[order], y[order]))
+    ]
+    assert abs(scores[0] - scores[1]) < 0.06
+
+
+@every_kind
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_components": 60},
+        {"constraint": ks.L2Ball(5.0)},
+        {"standardize": False},
+        {"solver": "direct", "n_components": 60},
+        {"loss": {"classification": "logistic", "regression": "huber"}},
+    ],
+    ids=lambda options: "-".join(options),
+)
+def test_other_parameters_do_not_switch_the_algorithm(kind, options):
+    X, y = table(kind)
+    task = "classification" if kind is ks.KitchenSinkClassifier else "regression"
+    options = {k: v[task] if isinstance(v, dict) else v for k, v in options.items()}
+    model = fitted(kind, X, y, **options)
+    assert model.score(X, y) > 0.7
+    assert model.n_components_ == options.get("n_components", model.n_components_)
+
+
+@every_kind
+def test_files_keep_the_law(kind, tmp_path):
+    X, y = table(kind)
+    model = fitted(kind, X, y)
+    ks.save(model, tmp_path / "model.sinks")
+    again = ks.load(tmp_path / "model.sinks")
+    np.testing.assert_array_equal(answers(model, X), answers(again, X))
+    assert repr(again.law_) == repr(model.law_)
+
+
+@pytest.fixture
+def law_of_few_rows(monkeypatch):
+    """scikit-learn's checks have few rows: a law is learned from them all the same."""
+    monkeypatch.setattr(find, "FEWEST_ROWS", 30)
+
+
+@pytest.mark.filterwarnings("ignore:.*the plain law of", "ignore:The first batch of partial_fit")
+@parametrize_with_checks([kind(QUICK, random_state=0) for kind in KINDS])
+def test_scikit_learn_checks(estimator, check, law_of_few_rows):
+    check(estimator)
