@@ -23,12 +23,14 @@ from kitchensinks.features.bases import Basis
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.growth import Growth, grow, prefix_errors
 from kitchensinks.fitting.keeping import Checkpoint
+from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.run import fit_features
 from kitchensinks.fitting.settings import Solver
-from kitchensinks.law import Learned, find_law
+from kitchensinks.law import Law, Learned, find_law
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, Targets, robust_spread
 from kitchensinks.state import Spec, State
 from kitchensinks.state.streams import frozen_state, merged, with_rows
@@ -109,26 +111,13 @@ class KitchenSink(BaseEstimator):
         with resuming(spec, self.get_params(deep=False), batch, checkpoint) as spec:
             unscaled = None if columns is None else columns.unscaled
             law, bins = find_law(spec.basis, batch, spec.request(loss, unscaled))
+            law, growth, moments = _grown(spec, loss, targets, law, batch, checkpoint)
             settings = spec.settings(loss, targets, law, batch.counted)
-            growth = moments = None
-            if spec.grows:
-                blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
-                run = settings.of_run(batch, checkpoint)
-                growth, moments = grow(blocks, batch, run, targets.winners(batch.targets))
-                features = replace(law.features, n_components=growth.n_components)
-                law = replace(law, features=features)
-                settings = spec.settings(loss, targets, law, batch.counted)
             blocks = FeatureBlocks(batch.rows, law.features, spec.memory, bins)
             calibrate = self._task == "classification" and loss.link is None
             run = settings.of_run(batch, checkpoint)
             plan, fit = fit_features(blocks, batch, run, calibrate, moments)
-            if plan.solver == "stochastic" and spec.solver.name == "auto":
-                warnings.warn(
-                    f"{plan.reason}, more than the memory budget allows: fitted by stochastic "
-                    "gradients, which certify nothing. Raise memory_budget, or pass "
-                    "solver='stochastic' to silence this warning.",
-                    stacklevel=2,
-                )
+            _warn_stochastic(plan, spec)
             self.state_ = State.of(columns, targets, loss, law, plan, settings, fit, batch, growth)
         return self
 
@@ -316,7 +305,7 @@ class KitchenSink(BaseEstimator):
     seed_ = reported(lambda s: s.law.features.seed, "The seed that names the draw.")
     n_components_ = reported(lambda s: s.law.features.n_components, "K, the number of draws.")
     moments_ = reported(lambda s: s.moments, "The sums over the rows, or None.")
-    k_path_ = reported(lambda s: _grown(s), "Held-out error for every prefix of K.")
+    k_path_ = reported(lambda s: _growth_of(s), "Held-out error for every prefix of K.")
     solver_ = reported(lambda s: s.fitted.evidence.solver, "The solver that ran.")
     objective_ = reported(lambda s: s.fitted.evidence.objective, "The objective that it reached.")
     gap_ = reported(lambda s: s.fitted.evidence.gap, "Bound on the distance to the optimum.")
@@ -355,7 +344,38 @@ class KitchenSink(BaseEstimator):
         return tags
 
 
-def _grown(state: State) -> Growth:
+def _grown(
+    spec: Spec,
+    loss: Loss,
+    targets: Targets,
+    law: Law,
+    batch: Batch,
+    checkpoint: Checkpoint | None,
+) -> tuple[Law, Growth | None, Moments | None]:
+    """With n_components="auto", a given law with K doubled until the held-out error stops falling.
+
+    The curve and the sums over the rows come with it; a learned law has chosen its own K.
+    """
+    if spec.n_components != "auto" or law.record is not None:
+        return law, None, None
+    blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
+    run = spec.settings(loss, targets, law, batch.counted).of_run(batch, checkpoint)
+    growth, moments = grow(blocks, batch, run, targets.winners(batch.targets))
+    features = replace(law.features, n_components=growth.n_components)
+    return replace(law, features=features), growth, moments
+
+
+def _warn_stochastic(plan: Plan, spec: Spec) -> None:
+    if plan.solver == "stochastic" and spec.solver.name == "auto":
+        warnings.warn(
+            f"{plan.reason}, more than the memory budget allows: fitted by stochastic gradients, "
+            "which certify nothing. Raise memory_budget, or pass solver='stochastic' to silence "
+            "this warning.",
+            stacklevel=3,
+        )
+
+
+def _growth_of(state: State) -> Growth:
     if state.growth is None:
         raise AttributeError("k_path_ is there after a fit with n_components='auto'.")
     return state.growth.in_units(state.targets.unit)

@@ -94,7 +94,7 @@ class Spec:
 
     @property
     def grows(self) -> bool:
-        """Whether K is doubled until the held-out error stops falling."""
+        """Whether K of a given basis is doubled until the held-out error stops falling."""
         return self.n_components == "auto" and isinstance(self.basis, Basis)
 
     def learn_targets(self, summary: Any, given: Any = None) -> tuple[Loss, Targets]:
