@@ -21,6 +21,8 @@ html_title = f"kitchensinks {version}"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
+# Attributes of a docstring as one list: those that are properties have an entry of their own.
+napoleon_use_ivar = True
 
 
 def list_public_names(app, docname, source):
@@ -42,7 +44,7 @@ def list_public_names(app, docname, source):
 
 
 def plain_text_to_rst(app, what, name, obj, options, lines):
-    """Docstrings are plain text: bars are absolute values, and tables are Markdown's."""
+    """Docstrings are plain text: bars are absolute values, tables are in Markdown."""
     out: list[str] = []
     in_table = False
     for line in lines:
@@ -65,7 +67,7 @@ def escape(line):
 
 
 def skip_generated(app, what, name, obj, skip, options):
-    """scikit-learn adds set_fit_request and its like, which refer to its own glossary."""
+    """Skip set_fit_request and the like: scikit-learn adds them, with links to its own glossary."""
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 

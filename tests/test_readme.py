@@ -18,12 +18,16 @@ def test_tables_are_those_of_the_results_files():
         assert fill(text) == text
 
 
-def test_the_example_runs(tmp_path, monkeypatch):
-    (example,) = (block for block in blocks_of(ROOT / "README.md") if block.language == "python")
-    assert len(example.text.strip().splitlines()) <= 11
+def test_the_examples_run(tmp_path, monkeypatch):
+    examples = [block for block in blocks_of(ROOT / "README.md") if block.language == "python"]
+    assert len(examples) == 2
+    assert all(len(block.text.strip().splitlines()) <= 10 for block in examples)
     monkeypatch.chdir(tmp_path)
     names = run_page(ROOT / "README.md")
-    assert names["model"].score(names["X_test"], names["y_test"]) > 0.96
+    for model in (names["model"], names["plain"]):
+        assert model.score(names["X_test"], names["y_test"]) > 0.96
+    assert names["model"].law_.record is not None
+    assert names["plain"].law_.record is None
 
 
 def test_links_lead_somewhere():

@@ -38,7 +38,7 @@ def signs(tmp_path_factory):
 
 def learned(basis):
     """An estimator that learns the law of a basis."""
-    return ks.KitchenSinkRegressor(basis, n_components=60, adapt="ard", random_state=0)
+    return ks.KitchenSinkRegressor(ks.Learned(basis), n_components=60, random_state=0)
 
 
 def test_its_example_runs(signs):

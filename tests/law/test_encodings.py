@@ -8,7 +8,7 @@ import pytest
 from kitchensinks.law.encodings import encode
 from kitchensinks.numerics.threads import threads
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.encoders import Category, Means
+from kitchensinks.tables.encoders import Category, Means, Text
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import Rows
 
@@ -47,6 +47,20 @@ def test_the_encoding_of_an_earlier_fit_is_taken_again():
     assert kinds[0] == kinds[1]
     plain = encode(rows, targets, None, "regression", like=rows.columns)
     assert isinstance(plain.columns.encoders[0], Category)
+
+
+def test_text_that_repeats_in_one_fit_alone_is_encoded_as_in_the_first_one():
+    """50 words of 10 rows each are categories; without some of the rows they are free text."""
+    words = np.array([f"word {k} of many" for k in range(50)])[np.arange(510) % 50]
+    table = open_table(pa.table({"text": words}))
+    rows, targets = Rows(table, Columns.learn(table)), np.arange(510.0) % 7
+    few = (np.arange(510) < 400).astype(float)
+    for weights, others, kind in ((None, few, Means), (few, None, Text)):
+        first = encode(rows, targets, weights, "regression")
+        assert isinstance(first.columns.encoders[0], kind)
+        again = encode(rows, targets, others, "regression", like=first.columns)
+        assert isinstance(again.columns.encoders[0], kind)
+        assert again.shape == first.shape
 
 
 def test_few_rows_or_a_constant_target_take_means_without_a_trial(monkeypatch):

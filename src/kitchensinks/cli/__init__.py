@@ -7,7 +7,7 @@ import sys
 def main() -> None:
     """The entry point."""
     for stream in (sys.stdout, sys.stderr):
-        # A sign that the terminal's encoding lacks is no reason to stop.
+        # Characters that the terminal's encoding lacks are replaced, in place of an error.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:

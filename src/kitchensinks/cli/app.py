@@ -1,5 +1,8 @@
 """The verbs of `sinks` and their options. Nothing heavy is imported before a verb runs."""
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,6 +37,30 @@ SkipBad = Annotated[
 ]
 
 
+Facts = dict[str, Any]
+
+
+def verb(example: str) -> Callable[[Callable[..., Facts]], None]:
+    """Register a function as a verb, with the options that all verbs have.
+
+    The function is called with a terminal and its own options, and returns the facts for --json.
+    """
+
+    def register(work: Callable[..., Facts]) -> None:
+        @functools.wraps(work, ("__name__", "__doc__"))
+        def command(
+            as_json: Json = False, quiet: Quiet = False, debug: Debug = False, **own: Any
+        ) -> None:
+            run(lambda terminal: work(terminal, **own), as_json, quiet, debug)
+
+        _, *own = inspect.signature(work).parameters.values()
+        *shared, _ = inspect.signature(command, follow_wrapped=False).parameters.values()
+        command.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+        app.command(epilog=f"Example: {example}")(command)
+
+    return register
+
+
 @app.callback(invoke_without_command=True)
 def front_door(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
@@ -45,10 +72,9 @@ def front_door(
         raise typer.Exit
 
 
-@app.command(
-    epilog="Example: sinks fit train.parquet --target income --out model.sinks",
-)
+@verb("sinks fit train.parquet --target income --out model.sinks")
 def fit(
+    terminal: Terminal,
     data: Data,
     target: Target,
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
@@ -100,46 +126,40 @@ def fit(
     dask: Annotated[
         str | None, typer.Option(help="local:N: fit on N Dask workers of this machine.")
     ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
+) -> Facts:
     """Fit a model to a file or folder of rows, and write it."""
+    from kitchensinks.cli import options
+    from kitchensinks.cli.fit import FitOptions
+    from kitchensinks.cli.fit import fit as fit_file
 
-    def work(terminal: Terminal) -> dict[str, Any]:
-        from kitchensinks.cli import options
-        from kitchensinks.cli.fit import FitOptions
-        from kitchensinks.cli.fit import fit as fit_file
-
-        return fit_file(
-            FitOptions(
-                data=data,
-                target=target,
-                out=out,
-                task=task,
-                basis=basis,
-                effort=effort,
-                components=options.components(components),
-                loss=loss,
-                alpha=options.number_or_auto("--alpha", alpha),
-                constraint=options.constraint(constraint),
-                validation=validation,
-                memory=memory,
-                threads=threads,
-                checkpoint=checkpoint,
-                seed=seed,
-                drop=drop or [],
-                skip_bad_rows=skip_bad_rows,
-                dask=options.cluster(scheduler, dask),
-            ),
-            terminal,
-        )
-
-    run(work, as_json, quiet, debug)
+    return fit_file(
+        FitOptions(
+            data=data,
+            target=target,
+            out=out,
+            task=task,
+            basis=basis,
+            effort=effort,
+            components=options.components(components),
+            loss=loss,
+            alpha=options.number_or_auto("--alpha", alpha),
+            constraint=options.constraint(constraint),
+            validation=validation,
+            memory=memory,
+            threads=threads,
+            checkpoint=checkpoint,
+            seed=seed,
+            drop=drop or [],
+            skip_bad_rows=skip_bad_rows,
+            dask=options.cluster(scheduler, dask),
+        ),
+        terminal,
+    )
 
 
-@app.command(epilog="Example: sinks predict model.sinks new.csv --id customer --out scores.csv")
+@verb("sinks predict model.sinks new.csv --id customer --out scores.csv")
 def predict(
+    terminal: Terminal,
     model: ModelFile,
     data: Data,
     out: Annotated[
@@ -150,22 +170,16 @@ def predict(
     ] = None,
     threads: Threads = None,
     skip_bad_rows: SkipBad = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
+) -> Facts:
     """Predict every row of a file; labels come with their probabilities."""
+    from kitchensinks.cli.predict import predict as predict_file
 
-    def work(terminal: Terminal) -> dict[str, Any]:
-        from kitchensinks.cli.predict import predict as predict_file
-
-        return predict_file(model, data, out, id_column, threads, skip_bad_rows, terminal)
-
-    run(work, as_json, quiet, debug)
+    return predict_file(model, data, out, id_column, threads, skip_bad_rows, terminal)
 
 
-@app.command(epilog="Example: sinks score model.sinks test.csv")
+@verb("sinks score model.sinks test.csv")
 def score(
+    terminal: Terminal,
     model: ModelFile,
     data: Data,
     target: Annotated[
@@ -174,54 +188,36 @@ def score(
     ] = None,
     threads: Threads = None,
     skip_bad_rows: SkipBad = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
+) -> Facts:
     """Error and log loss of a classifier, RMSE and R² of a regressor, on a file of rows."""
+    from kitchensinks.cli.predict import score as score_file
 
-    def work(terminal: Terminal) -> dict[str, Any]:
-        from kitchensinks.cli.predict import score as score_file
-
-        return score_file(model, data, target, threads, skip_bad_rows, terminal)
-
-    run(work, as_json, quiet, debug)
+    return score_file(model, data, target, threads, skip_bad_rows, terminal)
 
 
-@app.command(epilog="Example: sinks info model.sinks")
-def info(
-    model: ModelFile, as_json: Json = False, quiet: Quiet = False, debug: Debug = False
-) -> None:
+@verb("sinks info model.sinks")
+def info(terminal: Terminal, model: ModelFile) -> Facts:
     """What a model file holds, without loading its weights."""
+    from kitchensinks.cli.describe import info as describe_file
 
-    def work(terminal: Terminal) -> dict[str, Any]:
-        from kitchensinks.cli.describe import info as describe_file
-
-        return describe_file(model, terminal)
-
-    run(work, as_json, quiet, debug)
+    return describe_file(model, terminal)
 
 
-@app.command(epilog="Example: sinks export model.sinks --onnx model.onnx")
+@verb("sinks export model.sinks --onnx model.onnx")
 def export(
+    terminal: Terminal,
     model: ModelFile,
     onnx: Annotated[Path, typer.Option("--onnx", help="The ONNX file to write.")],
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
+) -> Facts:
     """Write a model as ONNX, checked against the model before it is kept."""
+    from kitchensinks.cli.describe import export as export_file
 
-    def work(terminal: Terminal) -> dict[str, Any]:
-        from kitchensinks.cli.describe import export as export_file
-
-        return export_file(model, onnx, terminal)
-
-    run(work, as_json, quiet, debug)
+    return export_file(model, onnx, terminal)
 
 
-@app.command(epilog="Example: sinks compare train.csv --target income --out compare.png")
+@verb("sinks compare train.csv --target income --out compare.png")
 def compare(
+    terminal: Terminal,
     data: Data,
     target: Target,
     out: Annotated[
@@ -236,58 +232,46 @@ def compare(
     seed: Seed = 0,
     drop: Drop = None,
     skip_bad_rows: SkipBad = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
+) -> Facts:
     """The learned law and every basis beside linear, kernel and boosted models."""
+    from kitchensinks.cli.compare import CompareOptions
+    from kitchensinks.cli.compare import compare as compare_models
+    from kitchensinks.cli.options import whole_numbers
 
-    def work(terminal: Terminal) -> dict[str, Any]:
-        from kitchensinks.cli.compare import CompareOptions
-        from kitchensinks.cli.compare import compare as compare_models
-        from kitchensinks.cli.options import whole_numbers
-
-        asked = CompareOptions(
-            data=data,
-            target=target,
-            out=out,
-            task=task,
-            components=whole_numbers("--components", components),
-            rows=rows,
-            validation=validation,
-            seed=seed,
-            drop=drop or [],
-            skip_bad_rows=skip_bad_rows,
-        )
-        return compare_models(asked, terminal)
-
-    run(work, as_json, quiet, debug)
+    asked = CompareOptions(
+        data=data,
+        target=target,
+        out=out,
+        task=task,
+        components=whole_numbers("--components", components),
+        rows=rows,
+        validation=validation,
+        seed=seed,
+        drop=drop or [],
+        skip_bad_rows=skip_bad_rows,
+    )
+    return compare_models(asked, terminal)
 
 
-@app.command(epilog="Example: sinks datasets wine --out wine, then sinks fit wine/train.csv …")
+@verb("sinks datasets wine --out wine, then sinks fit wine/train.csv …")
 def datasets(
+    terminal: Terminal,
     name: Annotated[str | None, typer.Argument(help="A set to write; none lists them all.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A folder for train.csv and test.csv.")
     ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
+) -> Facts:
     """List the data sets known by name, or write one as CSV files."""
+    from kitchensinks.cli.describe import list_datasets, write_dataset
 
-    def work(terminal: Terminal) -> dict[str, Any]:
-        from kitchensinks.cli.describe import list_datasets, write_dataset
-
-        if name is None:
-            return list_datasets(terminal)
-        return write_dataset(name, out, terminal)
-
-    run(work, as_json, quiet, debug)
+    if name is None:
+        return list_datasets(terminal)
+    return write_dataset(name, out, terminal)
 
 
-@app.command(epilog="Example: sinks reproduce rks-figure2 --quick")
+@verb("sinks reproduce rks-figure2 --quick")
 def reproduce(
+    terminal: Terminal,
     name: Annotated[
         str | None, typer.Argument(help="A table or figure of the papers; none lists them all.")
     ] = None,
@@ -301,28 +285,21 @@ def reproduce(
     page: Annotated[
         Path | None, typer.Option(help="Run nothing: write the results as a page to this file.")
     ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
+) -> Facts:
     """Tables and figures of the papers: the printed numbers beside ours."""
+    from kitchensinks.cli.reproduce import list_studies, write_page
+    from kitchensinks.cli.reproduce import reproduce as run_studies
+    from kitchensinks.papers import experiments
 
-    def work(terminal: Terminal) -> dict[str, Any]:
-        from kitchensinks.cli.reproduce import list_studies, write_page
-        from kitchensinks.cli.reproduce import reproduce as run_studies
-        from kitchensinks.papers import experiments
-
-        if page is not None:
-            return write_page(out, page, terminal)
-        if name is None:
-            if not every:
-                return list_studies(terminal)
-            return run_studies(experiments.names(), quick, out, terminal)
-        if every:
-            raise ValueError(f"{name!r} and --all: give one of them.")
-        return run_studies([name], quick, out, terminal)
-
-    run(work, as_json, quiet, debug)
+    if page is not None:
+        return write_page(out, page, terminal)
+    if name is None:
+        if not every:
+            return list_studies(terminal)
+        return run_studies(experiments.names(), quick, out, terminal)
+    if every:
+        raise ValueError(f"{name!r} and --all: give one of them.")
+    return run_studies([name], quick, out, terminal)
 
 
 @app.command(epilog="Example: sinks demo --quick --out demo")

@@ -20,7 +20,7 @@ from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.table import nearest, open_table
 
-# Rows that tell the task and the recipe of the columns.
+# Rows that the task and the recipe of the columns are learned from.
 _SAMPLE_ROWS = 32_000
 
 
@@ -28,7 +28,7 @@ _SAMPLE_ROWS = 32_000
 def connected_source(
     options: FitOptions, where: str, terminal: Terminal
 ) -> Iterator["ClusterSource"]:
-    """The rows of the options on the workers of a scheduler."""
+    """The rows that the options name, on the workers of a scheduler."""
     with connected(where) as client:
         address = client.scheduler.address
         terminal.note(f"Dask at {address}; dashboard: {client.dashboard_link}")
@@ -75,7 +75,7 @@ class ClusterSource:
         number = few[options.target].dtype.kind in "fiub"
         targets = few[options.target].to_numpy(dtype=None if number else str)
         task = task_of(targets, options.task, options.target)
-        # Found out before the columns are looked at, which takes time.
+        # Checks the options before the columns are read, which takes time.
         options.estimator(task)
         columns = Columns.learn(open_table(few), [options.target, *options.drop], options.seed)
         X = table[columns.inputs].map_partitions(

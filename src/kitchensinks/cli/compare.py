@@ -1,4 +1,4 @@
-"""`sinks compare`: every basis beside the models that people use instead."""
+"""`sinks compare`: every basis beside common models."""
 
 import time
 import warnings
@@ -34,8 +34,9 @@ from kitchensinks.tables.keys import hold_out, lowest_keys, row_keys
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import Rows
 
-# Exact kernel machines take time that grows with the square of the rows, and more.
+# Exact kernel machines take at least quadratic time: they are left out beyond so many rows.
 _KERNEL_ROWS = 5000
+# Rounds of AdaBoost.
 _STUMPS = 200
 Floats = NDArray[np.float64]
 PICTURES = (".png", ".svg", ".pdf")
@@ -69,7 +70,7 @@ class Entry:
 
 
 def compare(options: CompareOptions, terminal: Terminal) -> dict[str, Any]:
-    """Fit and score them all on a sample of the table; returns the facts."""
+    """Fit and score all models on a sample of the table; returns the facts."""
     if options.out is not None:
         writable(options.out, PICTURES)
         _need_matplotlib()

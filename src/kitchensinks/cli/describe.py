@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from kitchensinks.cli.options import existing, writable
+from kitchensinks.cli.options import writable
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.files.archive import ModelFileError, read_header
 from kitchensinks.fitting.plan import Plan
@@ -13,7 +13,7 @@ from kitchensinks.fitting.plan import Plan
 
 def info(path: Path, terminal: Terminal) -> dict[str, Any]:
     """What the header of a model file says; no array is read."""
-    header = read_header(existing(path))
+    header = read_header(path)
     try:
         facts = _facts(path, header)
     except (KeyError, TypeError, AttributeError) as error:
@@ -65,7 +65,7 @@ def _facts(path: Path, header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _learned(law: dict[str, Any]) -> dict[str, Any]:
-    """What the law was learned to be, all that was tried for it, and why that stopped."""
+    """The law, all trials of learning it, and why there are not more components."""
     if law["record"] is None:
         return {"law": "not learned", "trials": [], "reason": law["note"]}
     record = law["record"]["fields"]
@@ -88,7 +88,8 @@ def _told(value: Any) -> str:
     """A fact as text."""
     if isinstance(value, dict):
         known = ((key, number) for key, number in value.items() if number is not None)
-        return ", ".join(f"{key} {number:.5g}" for key, number in known)
+        told = ((k, n if isinstance(n, bool) else f"{n:.5g}") for k, n in known)
+        return ", ".join(f"{key} {number}" for key, number in told)
     if isinstance(value, list):
         return ", ".join(f"{column['name']} ({column['kind']})" for column in value)
     return str(value)
@@ -108,12 +109,12 @@ def _in_words(value: dict[str, Any]) -> str:
 
 
 def export(path: Path, onnx: Path, terminal: Terminal) -> dict[str, Any]:
-    """A model as ONNX. What the columns of its input are stands in the file's metadata."""
+    """A model as ONNX. The names of its input columns are in the metadata of the file."""
     from kitchensinks.files.model import load
     from kitchensinks.files.onnx import to_onnx
 
     writable(onnx)
-    model = load(existing(path))
+    model = load(path)
     columns, notes, width = model.columns_, {}, model.n_features_in_
     if columns is not None:
         notes = {"columns": json.dumps(columns.outputs, ensure_ascii=False)}

@@ -63,7 +63,7 @@ class FitOptions:
     dask: str | None
 
     def check(self) -> None:
-        """An error about what makes no sense, as far as that is known before any row is read."""
+        """Raise an error for options that make no sense, as far as they can be checked unread."""
         writable(self.out)
         if self.basis not in NAMES:
             raise ValueError(
@@ -78,7 +78,7 @@ class FitOptions:
             raise ValueError(f"--validation {self.validation}: need a share from 0 to below 1.")
 
     def estimator(self, task: str) -> KitchenSink:
-        """The estimator that the options describe, not yet fitted; an error where it makes none."""
+        """The estimator that the options describe, not yet fitted; its parameters are checked."""
         basis, count = basis_named(self.basis, self.effort), self.components
         if count is None and isinstance(basis, Basis):
             count = components_of(basis)
@@ -180,7 +180,7 @@ def fit_source(options: FitOptions, source: Source, work: Work, terminal: Termin
 def _scored(
     model: KitchenSink, source: Source, work: Work, terminal: Terminal
 ) -> tuple[KitchenSink, Facts]:
-    """The model fitted without the rows held out, and its scores on them; or both from a stop."""
+    """The model fitted without the rows held out, and its scores; or both, as a stop left them."""
     known = work.kept()
     if known is not None:
         first, validation = known
@@ -205,7 +205,7 @@ def _in_words(law: Law) -> str:
 
 
 def _facts_of(options: FitOptions, model: KitchenSink) -> Facts:
-    """What a fit was of, and what it has found."""
+    """What was fitted, and how."""
     law = model.law_
     return {
         "model": str(options.out),
@@ -230,7 +230,7 @@ class WatchedRows(Rows):
         self.seen = seen
 
     def __getitem__(self, key: Any) -> NDArray[Any]:
-        # Whoever asks for a block is done with those before it.
+        # A block is asked for when those before it are done.
         if isinstance(key, slice):
             self.seen(key.start or 0, len(self))
         return super().__getitem__(key)
@@ -255,7 +255,7 @@ class FileSource:
     def open(cls, options: FitOptions, terminal: Terminal) -> "FileSource":
         table = open_table(options.data, options.skip_bad_rows)
         targets, weights, task = read_target(table, options.target, options.task)
-        # Found out before the columns are looked at, which takes time.
+        # Checks the options before the columns are read, which takes time.
         options.estimator(task)
         columns = Columns.learn(table, [options.target, *options.drop], options.seed)
         terminal.note(
@@ -328,7 +328,7 @@ class FileSource:
 
 
 def oddities(table: Table, weights: NDArray[np.float64] | None) -> list[str]:
-    """What a reader of the table should know; weights: 0 where the target is missing."""
+    """Notes on rows that are left out; weights: 0 where the target is missing."""
     notes = []
     if weights is not None:
         missing = int((weights == 0).sum())

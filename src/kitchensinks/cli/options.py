@@ -22,7 +22,7 @@ _OPTIONS = {
     "basis": "--basis",
 }
 _PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)})=")
-# Advice that is for callers of the library alone, and what it is for users of the command.
+# Advice to callers of the library, and what takes its place in the command.
 _ADVICE = {
     r" Pass \w+=.*? to silence this warning\.": "",
     r", or pass \w+=.*? to silence this warning": "",
@@ -117,15 +117,8 @@ def constraint(text: str | None) -> "Constraint | None":
         ) from None
 
 
-def existing(path: Path) -> Path:
-    """The path of a model file, if there is something."""
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist: need a model that `sinks fit` wrote.")
-    return path
-
-
 def writable(path: Path, endings: tuple[str, ...] = ()) -> Path:
-    """The path, if a file can be written there: found out before the long work starts."""
+    """The path, or an error where no file can be written there: checked before the long work."""
     if endings and not path.name.lower().endswith(endings):
         raise ValueError(f"{path} ends in none of {', '.join(endings)}: need one of them.")
     if path.is_dir():

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.cli.fit import oddities
-from kitchensinks.cli.options import existing, writable
+from kitchensinks.cli.options import writable
 from kitchensinks.cli.scoring import scorer
 from kitchensinks.cli.targets import like_classes
 from kitchensinks.cli.terminal import Terminal
@@ -109,7 +109,7 @@ def _comparable(targets: Targets, truths: NDArray[Any], name: str) -> NDArray[An
 
 def table_model(path: Path) -> Saved:
     """A model that knows the columns of its table."""
-    saved = open_model(existing(path))
+    saved = open_model(path)
     if saved.estimator.columns_ is None or not isinstance(saved.notes, dict):
         raise ValueError(
             f"{path} was fitted to an array, and knows no column names: use it from Python with "
@@ -119,7 +119,7 @@ def table_model(path: Path) -> Saved:
 
 
 class Answers:
-    """Record batches of predictions: the id, then the prediction, then a chance for each class."""
+    """Record batches of predictions: the id, then the prediction, then each class's probability."""
 
     def __init__(self, state: State, table: Table, id_name: str | None) -> None:
         pa = arrow()

@@ -13,7 +13,7 @@ from kitchensinks.state import State
 
 Array = NDArray[Any]
 
-# A chance that was said to be nil counts as this much in the log loss.
+# The least probability in the log loss, so that a wrong certainty stays finite.
 _LEAST_CHANCE = 1e-15
 
 

@@ -1,4 +1,4 @@
-"""The target column: what kind of task it makes, and whether there is anything to learn."""
+"""The target column: which task it makes, and whether there is anything to learn."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import known_targets
 
 TASKS = ("auto", "classification", "regression")
-# Whole numbers of more different values than this are a quantity, not labels.
+# Whole numbers with more distinct values than this are a quantity and not labels.
 _MOST_LABELS = 20
-# Text of more different values than this, and of more than a tenth of the rows, is no label.
+# Text with more distinct values than this, and than a tenth of the rows, is no label.
 _MOST_CLASSES = 1000
 
 

@@ -13,7 +13,7 @@ from kitchensinks.cli.options import in_options
 
 # Seconds between two lines of progress where the error stream is no terminal.
 _LINE_EVERY = 10.0
-# What is wrong with what came in; anything else is a failure of ours or of the machine.
+# Errors that the input causes; all others are failures of the library or of the machine.
 _BAD_INPUT = (
     ValueError,
     TypeError,
@@ -70,7 +70,7 @@ class Terminal:
 
     @contextmanager
     def progress(self, title: str) -> Iterator["Meter"]:
-        """A bar with the time left; where the error stream is no terminal, a line now and then."""
+        """A bar with the time left; lines of text where the error stream is no terminal."""
         if self.quiet:
             yield Meter(title)
         elif not sys.stderr.isatty():
@@ -85,7 +85,7 @@ class Terminal:
 
 
 class Meter:
-    """How far some work is; this one tells nobody."""
+    """The progress of some work; this base class reports nothing."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -93,17 +93,17 @@ class Meter:
         self.before = 0
 
     def seen(self, done: int, total: int) -> None:
-        """So many rows of the total are done; fewer than before begin a new pass over them."""
+        """`done` rows of the total are done; fewer than before begin a new pass over them."""
         if done < self.before:
             self.begun = time.monotonic()
         self.before = done
         self._tell(done, total)
 
     def phase(self, text: str) -> None:
-        """What the work is at."""
+        """The step that the work is at."""
 
     def told(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        """The progress of a fit: what it is at, or how many of its tasks are done."""
+        """The progress of a fit: the step that it is at, or how many tasks are done."""
         if done is None or total is None:
             self.phase(text)
         else:
@@ -114,7 +114,7 @@ class Meter:
 
 
 class Lines(Meter):
-    """A line of text now and then."""
+    """Progress as lines of text."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
@@ -122,7 +122,7 @@ class Lines(Meter):
 
     def phase(self, text: str) -> None:
         self.text = f", {text}"
-        # Rows that are being read say more; this is for work without any.
+        # Counts of rows say more, so that a step without them is printed less often.
         self._line(self.text, 2 * _LINE_EVERY)
 
     def _tell(self, done: int, total: int) -> None:
@@ -138,7 +138,7 @@ class Lines(Meter):
 
 
 class Bar(Meter):
-    """A bar of rich's."""
+    """A progress bar drawn by rich."""
 
     def __init__(self, title: str, progress: Any) -> None:
         super().__init__(title)
@@ -167,7 +167,7 @@ def _bar_columns() -> tuple[Any, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as JSON has them."""
+    """Numbers and arrays of NumPy as values that JSON has."""
     return value.tolist()
 
 
@@ -188,7 +188,7 @@ def run(
     except KeyboardInterrupt as error:
         _stop(str(error) or "Stopped. Nothing was written.", FAILURE, debug)
     except BrokenPipeError:
-        # Whoever read the output has seen enough of it.
+        # The reader of a pipe, such as `head`, has closed it.
         sys.stderr.close()
         raise SystemExit(FAILURE) from None
     except _BAD_INPUT as error:

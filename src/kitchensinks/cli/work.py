@@ -1,4 +1,4 @@
-"""The folder of `--checkpoint`: what a fit has found so far, to go on from there."""
+"""The folder of `--checkpoint`: what a fit has computed so far, to go on from there."""
 
 import os
 from pathlib import Path
@@ -50,7 +50,7 @@ class Work:
         return saved.estimator, saved.notes
 
     def clear(self) -> None:
-        """Delete all of it: the model is safe."""
+        """Delete all of it, once the model is written."""
         if self.folder is None:
             return
         for part in _PARTS:
@@ -59,7 +59,7 @@ class Work:
         Checkpoint(self.folder).clear()
 
     def advice(self) -> str:
-        """What to say to who pressed Ctrl-C."""
+        """What to tell the user after Ctrl-C."""
         if self.folder is None:
             return (
                 "Stopped; nothing was written. With --checkpoint DIR a fit can go on where it was."
