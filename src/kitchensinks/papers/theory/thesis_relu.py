@@ -151,10 +151,10 @@ def relu_network(
     1 - (ε/s)²·Σ_(i<L) i²/Π_(j>i) R_j². Frobenius norms of the weights: ε√(N₁m₂) from the input,
     R_i√(m_(i+2)·N_(i+1)/N_i) between layers, and R_L/(ε√N_L) <= 1/√((r + s)² + 1) to the output.
 
-    Source: thesis, Proposition III.15. `variations` are R_1..R_L, `widths` are m_2..m_(L+1), the outputs
-    of each f_i; r holds for all the intermediate sets. It prints the last norm as √((r + s)² + 1), its inverse,
-    and the N_i without rounding, where the norms simplify to Π R_i·√(m₂((r + s)² + 1)) and
-    √m_(i+2).
+    Source: thesis, Proposition III.15. `variations` are R_1..R_L, `widths` are m_2..m_(L+1), the
+    outputs of each f_i; r holds for all the intermediate sets. It prints the last norm as √((r +
+    s)² + 1), its inverse, and the N_i without rounding, where the norms simplify to Π R_i·√(m₂((r +
+    s)² + 1)) and √m_(i+2).
 
     >>> bound = relu_network(accuracy=0.1, variations=[1.0, 2.0], widths=[1, 1], radius=1.0,
     ...                      slack=1.0)
