@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,15 @@ from kitchensinks.papers.experiments.claims import Claim, Values, spread
 Cell = dict[str, Any]
 # Measured values, grouped by an entry of their cells or by a tuple of entries.
 Groups = dict[Any, list[Any]]
+
+
+def grid(**axes: Iterable[Any]) -> list[Cell]:
+    """A cell for every combination of entries; the last entry changes fastest.
+
+    >>> grid(K=(10, 20), seed=range(2))
+    [{'K': 10, 'seed': 0}, {'K': 10, 'seed': 1}, {'K': 20, 'seed': 0}, {'K': 20, 'seed': 1}]
+    """
+    return [dict(zip(axes, entry, strict=True)) for entry in itertools.product(*axes.values())]
 
 
 class Results:
