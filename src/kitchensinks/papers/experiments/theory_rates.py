@@ -11,8 +11,8 @@ import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers import theory
-from kitchensinks.papers.experiments.claims import Check, Claim, below, near
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
+from kitchensinks.papers.experiments.claims import Check, Claim, below, log_slope, near
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table, grid
 
 _GAMMA, _INPUTS, _DELTA = 0.5, 3, 0.05
 _BASES = {
@@ -26,7 +26,7 @@ _NORMS = {"mean_square": "L₂", "largest": "L_∞"}
 
 def cells(quick: bool) -> list[Cell]:
     counts = (16, 64, 256) if quick else _COUNTS
-    return [{"basis": basis, "K": count} for basis in _BASES for count in counts]
+    return grid(basis=_BASES, K=counts)
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def report(results: Results) -> Report:
     for basis in _BASES:
         for key, name in _NORMS.items():
             means = [np.mean(results.values(key, basis=basis, K=count)) for count in counts]
-            slopes[basis, key] = float(np.polyfit(np.log(counts), np.log(means), 1)[0])
+            slopes[basis, key] = log_slope(counts, means)
             lines.append(Line(f"{basis}, {name}", [slopes[basis, key]], -0.5))
     grid = [(basis, count) for basis in _BASES for count in counts]
 
