@@ -165,6 +165,19 @@ FEWEST_FEATURES, MOST_FEATURES = 256, 6000
 # Components are enough where more would lower the held-out error by less than this share.
 ENOUGH = 0.002
 
+# -- a time limit: shares of it -----------------------------------------------------------------
+
+# Descents end here,
+LATE_SCALES = 0.35
+# no further factors are tried from here on,
+LATE_FACTORS = 0.45
+# no second look is begun,
+LATE_AGAIN = 0.5
+# and neither two stages nor another ridge are tried.
+LATE_LAST = 0.6
+# The last fit may take this share of the time that is left.
+LAST_SHARE = 0.6
+
 # -- categories --------------------------------------------------------------------------------
 
 # Indicators are not tried where the table would have more columns than this.

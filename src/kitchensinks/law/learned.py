@@ -55,6 +55,10 @@ class Learned(BaseEstimator):
         300; smooth kernels and wide tables take half of it. None: by effort (800 by default).
     seconds : nominal seconds of the last fit, at 10⁸ features a second: they limit the number of
         components. None: by effort (by default 1.5, and 0.3 for each million entries).
+    time_limit : wall-clock seconds that the whole fit may take, or None. Rounds that would come too
+        late are left out, and the last fit has as many components as the time allows, so that the
+        model depends on the speed of the machine. The work of the effort is still the most that is
+        done.
     rank : for "agop": the number of learned directions that the rows are turned to (fewer where
         the others do not matter). None scales the columns.
 
@@ -74,6 +78,7 @@ class Learned(BaseEstimator):
         steps: int | None = None,
         batch: int | None = None,
         seconds: float | None = None,
+        time_limit: float | None = None,
         rank: int | None = None,
     ) -> None:
         self.basis = basis
@@ -83,6 +88,7 @@ class Learned(BaseEstimator):
         self.steps = steps
         self.batch = batch
         self.seconds = seconds
+        self.time_limit = time_limit
         self.rank = rank
 
     def check(self) -> None:
@@ -133,6 +139,8 @@ class Learned(BaseEstimator):
                 )
         if self.seconds is not None:
             check_positive("seconds", self.seconds)
+        if self.time_limit is not None:
+            check_positive("time_limit", self.time_limit)
 
     @property
     def work(self) -> Work:

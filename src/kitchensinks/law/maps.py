@@ -118,7 +118,14 @@ def learn(
     start = np.full(task.n_inputs, 1.0 / typical)
     if near is not None:
         start = np.sqrt(start * near)
-    law: Scales = learn_scales(task.batches(rows, member), start, [batch] * steps, kernel, task.hot)
+    law: Scales = learn_scales(
+        task.batches(rows, member),
+        start,
+        [batch] * steps,
+        kernel,
+        task.hot,
+        lambda: task.late(constants.LATE_SCALES),
+    )
     return Found(kernel, name, plain, law.scales[None, :], law.errors)
 
 

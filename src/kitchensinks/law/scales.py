@@ -33,6 +33,11 @@ Narrow = NDArray[np.float32]
 Batches = Callable[[int, int], tuple[Narrow, Narrow]]
 
 
+# Products of smaller entries of a kernel matrix are denormal numbers, which take processors many
+# times as long; beside a diagonal of one, e⁻²⁵ is nothing in float32.
+_LEAST_EXPONENT = np.float32(-25.0)
+
+
 class Scales(NamedTuple):
     """Scales s (d,) and ridge λ of a kernel; the leave-one-out error of every step."""
 
@@ -146,6 +151,7 @@ def kernel_matrix(rows: Narrow, scales: Floats, columns: BatchColumns | None) ->
     else:
         exponent = euclidean_distances(rows * scales, squared=True).astype(np.float32)
     np.negative(exponent, out=exponent)
+    np.maximum(exponent, _LEAST_EXPONENT, out=exponent)
     return np.exp(exponent, out=exponent)
 
 
@@ -168,11 +174,13 @@ def learn_scales(
     sizes: Sequence[int],
     kernel: str = "laplacian",
     is_hot: NDArray[np.bool_] | None = None,
+    late: Callable[[], bool] = lambda: False,
 ) -> Scales:
     """Adam in log s and log λ from `scales`, one step for each size of batch in `sizes`.
 
     batches(step, size) gives the rows and targets of one step. The rate falls to zero over the
-    second half, and the scales returned are the (geometric) mean of the last quarter's.
+    second half, and the scales returned are the (geometric) mean of the last quarter's. late()
+    ends the descent before its last step.
     """
     is_hot = np.zeros(len(scales), dtype=bool) if is_hot is None else is_hot
     weakest, strongest = constants.RIDGES
@@ -197,5 +205,7 @@ def learn_scales(
         errors.append(found.error)
         if step >= (1.0 - constants.AVERAGED) * len(sizes):
             kept.append(place)
+        if late():
+            break
     final = np.exp(np.mean(kept, axis=0)) if kept else np.exp(place)
     return Scales(kernel, final[:-1], float(final[-1]), np.array(errors))
