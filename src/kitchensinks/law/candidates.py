@@ -206,7 +206,7 @@ def _cost(task: Task, sparse: bool, rows: int, count: int) -> float:
     """Nominal seconds of a fit."""
     if sparse:
         bin_cost = constants.BIN_COST * 0.5 * (task.targets.shape[1] + 1) + task.n_inputs / 8
-        return rows * count * bin_cost / constants.SPEED
+        return float(rows * count * bin_cost / constants.SPEED)
     return rows * count * (1.0 + constants.GRAM_COST * count) / constants.SPEED
 
 
