@@ -20,8 +20,9 @@ from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.state import State
 from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.disk import atomic
-from kitchensinks.tables.table import Table, arrow, open_table
+from kitchensinks.tables.table import Table, open_table
 from kitchensinks.tables.view import Rows, known_targets
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -111,7 +112,6 @@ class Answers:
     """Record batches of predictions: the id, then the prediction, then each class's probability."""
 
     def __init__(self, state: State, table: Table, id_name: str | None) -> None:
-        pa = arrow()
         assert state.columns is not None
         self.state, self.id_name = state, id_name
         self.rows = Rows(table, state.columns)
@@ -137,7 +137,6 @@ class Answers:
 
     def of(self, batch: Any, first: int) -> Any:
         """Answers to a batch of the table that starts at row `first`."""
-        pa = arrow()
         numbers = self.rows._numbers(batch, first + np.arange(batch.num_rows))
         scores = self.state.model.scores(numbers)
         columns: list[Any] = []
@@ -152,18 +151,13 @@ class Answers:
 @contextmanager
 def _writer(temporary: Path, name: str, schema: Any) -> Iterator[Callable[[Any], None]]:
     """What writes a record batch, in the format that the name ends in."""
-    pa = arrow()
     if name.lower().endswith(".parquet"):
-        from pyarrow import parquet
-
-        with parquet.ParquetWriter(temporary, schema) as file:
+        with pa.parquet.ParquetWriter(temporary, schema) as file:
             yield file.write_batch
         return
-    from pyarrow import csv
-
     packed = "gzip" if name.lower().endswith(".gz") else None
     with (
         pa.output_stream(temporary, compression=packed) as stream,
-        csv.CSVWriter(stream, schema) as file,
+        pa.csv.CSVWriter(stream, schema) as file,
     ):
         yield file.write_batch

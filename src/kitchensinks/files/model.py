@@ -8,7 +8,7 @@ and refuses where they are not the same. Only types of the library are made from
 import os
 import types
 import typing
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.targets import Classes, Numbers
 from kitchensinks.state import Evidence, Outer, State
 from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.encoders import ENCODERS
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -56,6 +57,8 @@ _TYPES: dict[str, type] = {
         L2Ball,
         Learned,
         Solver,
+        Columns,
+        *ENCODERS,
         *(type(loss) for loss in LOSSES.values()),
     )
 }
@@ -108,14 +111,11 @@ def save(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> Non
         "version": kitchensinks.__version__,
         "kind": kind,
         "parameters": _parameters(estimator, state.law.features.seed, arrays),
-        "state": _encode(replace(state, columns=None), "state", arrays),
+        "state": _encode(state, "state", arrays),
         "n_features_in": int(estimator.n_features_in_),
     }
     if hasattr(estimator, "feature_names_in_"):
         header["columns"] = [str(name) for name in estimator.feature_names_in_]
-    if state.columns is not None:
-        header["table"], own = state.columns.describe()
-        arrays |= own
     if notes is not None:
         header["notes"] = notes
     write_archive(Path(path), header, arrays)
@@ -166,9 +166,7 @@ def _rebuild(header: dict[str, Any], arrays: Arrays) -> KitchenSink:
     state = _decode(header["state"], arrays)
     if not isinstance(state, State):
         raise ValueError("the state is of another kind")
-    recipe = header.get("table")
-    columns = None if recipe is None else Columns.restore(recipe, arrays)
-    estimator.state_ = replace(state, columns=columns)
+    estimator.state_ = state
     estimator.n_features_in_ = _typed(header["n_features_in"], int, "n_features_in")
     if "columns" in header:
         estimator.feature_names_in_ = np.array(header["columns"], dtype=object)
@@ -250,6 +248,8 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     for kind in kinds:
         origin = typing.get_origin(kind) or kind
+        if origin is np.dtype:
+            return np.dtype(check_dtype(value))
         if origin is Any or origin is type(value) or (origin is float and type(value) is int):
             return value
         if isinstance(origin, type) and origin not in (int, float) and isinstance(value, origin):
@@ -283,7 +283,7 @@ def _decode_features(held: dict[str, Any], arrays: Arrays) -> Frozen:
         _typed(held["seed"], int, "seed"),
         _typed(held["n_inputs"], int, "n_inputs"),
         _typed(held["n_components"], int, "n_components"),
-        np.dtype(check_dtype(held["dtype"])),
+        _typed(held["dtype"], np.dtype, "dtype"),
     )
     if draw_digest(frozen) != held["digest"]:
         raise ModelFileError(

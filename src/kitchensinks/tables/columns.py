@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.tables.encoders import ENCODERS, Category, Date, Encoder, Number, Text, words_of
+from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.encoders import Category, Date, Encoder, Number, Text, words_of
 from kitchensinks.tables.kinds import NUMBERS, family
-from kitchensinks.tables.table import Table, arrow, digest
+from kitchensinks.tables.table import Table, digest
 
 # Rows that a recipe is learned from.
 _MOST_ROWS = 20_000
@@ -103,49 +104,20 @@ class Columns:
 
     def fingerprint(self) -> str:
         """Tells this recipe from others."""
-        description, arrays = self.describe()
-        return digest(repr((description, [array.tobytes() for array in arrays.values()])))
+        held = [
+            (type(one).__name__, [_fixed(getattr(one, entry.name)) for entry in fields(one)])
+            for one in self.encoders
+        ]
+        return digest(repr((self.dtype.name, held)))
 
-    def describe(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """The recipe as plain JSON values, and its arrays by name."""
-        arrays: dict[str, np.ndarray] = {}
-        items = []
-        for number, encoder in enumerate(self.encoders):
-            item: dict[str, Any] = {"kind": type(encoder).__name__.lower()}
-            for entry in fields(encoder):
-                value = getattr(encoder, entry.name)
-                if isinstance(value, np.ndarray):
-                    place = f"columns-{number}-{entry.name}"
-                    arrays[place] = value
-                    value = {"array": place}
-                item[entry.name] = list(value) if isinstance(value, tuple) else value
-            items.append(item)
-        return {"dtype": self.dtype.name, "columns": items}, arrays
 
-    @classmethod
-    def restore(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Columns":
-        """What `describe` described."""
-        encoders = []
-        for item in description["columns"]:
-            values = dict(item)
-            kind = values.pop("kind")
-            if kind not in ENCODERS:
-                raise ValueError(f"A column of kind {kind!r} is not known to this version.")
-            for name, value in values.items():
-                if isinstance(value, list):
-                    values[name] = tuple(value)
-                elif isinstance(value, dict):
-                    values[name] = arrays[value["array"]]
-            try:
-                encoders.append(ENCODERS[kind](**values))
-            except TypeError:
-                raise ValueError(f"A column of kind {kind!r} with {sorted(values)}.") from None
-        return cls(tuple(encoders), np.dtype(description["dtype"]))
+def _fixed(value: Any) -> Any:
+    """A value of an encoder, whose text is the same in every process."""
+    return value.tobytes() if isinstance(value, np.ndarray) else value
 
 
 def _sample(table: Table, names: list[str], seed: int) -> Any:
     """Rows from all over the table, in runs of neighbours, as one Arrow table."""
-    pa = arrow()
     n_rows = table.n_rows
     if n_rows <= _MOST_ROWS:
         return pa.Table.from_batches(table.batches(names))
@@ -191,17 +163,15 @@ def _plain_kind(table: Table, name: str, sample: Any) -> str:
 
 def _kind_of_words(values: Any) -> str:
     """Text with a value that has no digit is neither a number nor a date."""
-    from pyarrow import compute
-
     words = words_of(values).drop_null().unique()
-    if compute.all(compute.match_substring_regex(words, "[0-9]")).as_py() is not False:
+    if pa.compute.all(pa.compute.match_substring_regex(words, "[0-9]")).as_py() is not False:
         return "unsure"
     return "category" if len(words) <= _FEW else "text"
 
 
 def _is_narrow(kind: Any) -> bool:
     """Whether float32 holds every value as it is."""
-    types = arrow().types
+    types = pa.types
     return bool(types.is_float32(kind) or types.is_float16(kind) or types.is_boolean(kind))
 
 

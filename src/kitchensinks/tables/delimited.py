@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.kinds import family, is_number
 from kitchensinks.tables.lines import Chunk, TextTable
-from kitchensinks.tables.table import arrow, check_schema
+from kitchensinks.tables.table import check_schema
 
 # Bytes at the start of the file that types are inferred from, and as many further on.
 _LOOK_BYTES = 2**20
@@ -29,7 +30,6 @@ class DelimitedTable(TextTable):
             self._start = len(header)
         names = self._header(header)
         check_schema(self.label, names)
-        pa = arrow()
         self.schema = pa.schema([(name, pa.null()) for name in names])
         for look in self._looks():
             types = self._infer(look)
@@ -85,7 +85,6 @@ class DelimitedTable(TextTable):
 
     def _infer(self, data: bytes) -> Any:
         """Types of a piece of the file by what pyarrow sees in it, row by bad row left out."""
-        pa = arrow()
         if not data.strip():
             return None
         try:
@@ -96,7 +95,6 @@ class DelimitedTable(TextTable):
         return [pa.string() if pa.types.is_binary(kind) else kind for kind in table.schema.types]
 
     def _widen(self, types: list[Any]) -> None:
-        pa = arrow()
         joined = [_widest(*pair) for pair in zip(self.schema.types, types, strict=True)]
         self.schema = pa.schema(list(zip(self.names, joined, strict=True)))
 
@@ -109,30 +107,27 @@ class DelimitedTable(TextTable):
 
     def _convert(self, data: bytes, names: list[str], types: Any) -> tuple[Any, int]:
         """An Arrow table and the number of rows with too many or too few values."""
-        from pyarrow import csv as arrow_csv
-
         ragged = []
 
         def note(row: Any) -> str:
             ragged.append(row.number)
             return "skip"
 
-        table = arrow_csv.read_csv(
-            arrow().BufferReader(data),
-            read_options=arrow_csv.ReadOptions(
+        table = pa.csv.read_csv(
+            pa.BufferReader(data),
+            read_options=pa.csv.ReadOptions(
                 column_names=self.names, use_threads=False, block_size=max(1, len(data)) + 1
             ),
-            parse_options=arrow_csv.ParseOptions(
+            parse_options=pa.csv.ParseOptions(
                 delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=note
             ),
-            convert_options=arrow_csv.ConvertOptions(
+            convert_options=pa.csv.ConvertOptions(
                 column_types=types, include_columns=names, strings_can_be_null=True
             ),
         )
         return table, len(ragged)
 
     def _parse(self, data: bytes, names: list[str]) -> Any:
-        pa = arrow()
         if not data.strip():
             return self.schema.empty_table().select(names)
         # A column with no value in sight takes any text.
@@ -153,7 +148,6 @@ class DelimitedTable(TextTable):
 
     def _parse_wider(self, data: bytes, names: list[str]) -> Any:
         """Once more, with whole numbers as decimal ones where that is what the data has."""
-        pa = arrow()
         try:
             table, ragged = self._convert(data, self.names, None)
         except pa.ArrowException:
@@ -172,7 +166,7 @@ class DelimitedTable(TextTable):
 
     def _retype(self, name: str, kind: Any) -> None:
         place = self.names.index(name)
-        self.schema = self.schema.set(place, arrow().field(name, kind))
+        self.schema = self.schema.set(place, pa.field(name, kind))
 
     def _split(self, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
         """Rows by their first line: a row goes on while a quote is open."""
@@ -209,7 +203,6 @@ class DelimitedTable(TextTable):
         values = next(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter), [])
         if len(values) != len(self.names):
             return f"{len(values)} values for {len(self.names)} columns"
-        pa = arrow()
         for name, value in zip(self.names, values, strict=True):
             try:
                 types = {name: self.schema.field(name).type}
@@ -222,7 +215,7 @@ class DelimitedTable(TextTable):
 
 def _widest(mine: Any, theirs: Any) -> Any:
     """A type for the values of both."""
-    types = arrow().types
+    types = pa.types
     if mine == theirs:
         return mine
     for one, other in ((mine, theirs), (theirs, mine)):
@@ -230,9 +223,9 @@ def _widest(mine: Any, theirs: Any) -> Any:
             return one
         if types.is_timestamp(one) and types.is_date(other):
             return one
-    return arrow().string()
+    return pa.string()
 
 
 def _in_words(kind: Any) -> str:
     words = {"whole": "numbers", "float": "numbers", "truth": "true and false"}
-    return words.get(family(kind), "dates" if arrow().types.is_temporal(kind) else "text")
+    return words.get(family(kind), "dates" if pa.types.is_temporal(kind) else "text")

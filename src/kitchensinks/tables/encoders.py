@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.kinds import NUMBERS, family, is_number
-from kitchensinks.tables.table import arrow
 
 # What stands for a missing value in text.
 MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
@@ -112,12 +112,47 @@ class Number(Encoder):
 
 
 @dataclass(frozen=True, eq=False)
-class Category(Encoder):
-    """A column of 0 and 1 for each value seen, for two values one; unseen ones are all 0."""
+class Coded(Encoder):
+    """A row of a table of numbers for each category, the last for one that is not among `levels`.
 
-    values: tuple[str, ...]
+    What is missing is the empty word.
+    """
+
+    levels: tuple[str, ...]
 
     kind = "text"
+
+    def _numbers(self) -> np.ndarray:
+        """The table (m + 1, width)."""
+        raise NotImplementedError
+
+    def _takes(self, kind: Any) -> bool:
+        """A file whose values all are numbers has a column of numbers, though others have text."""
+        own = family(kind)
+        if own == "truth":
+            return "true" in self.levels or "false" in self.levels
+        if own in ("whole", "float"):
+            return any(map(is_number, self.levels))
+        return own == "text"
+
+    def _example(self) -> str:
+        known = [word for word in self.levels if word]
+        return f"text such as {known[-1]!r}" if known else "text"
+
+    @cached_property
+    def _known(self) -> Any:
+        return pa.array(self.levels, pa.large_string())
+
+    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+        words, table = words_of(values), self._numbers()
+        place = pa.compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
+        out[:, : table.shape[1]] = table[place.to_numpy(zero_copy_only=False)]
+        return _absent(words)
+
+
+@dataclass(frozen=True, eq=False)
+class Category(Coded):
+    """An indicator of 0 and 1 for each value seen, one for two values; unseen ones are all 0."""
 
     @classmethod
     def learn(cls, name: str, values: Any) -> "Category":
@@ -128,59 +163,26 @@ class Category(Encoder):
         return cls(name, words.null_count > 0, seen[1:] if len(seen) == 2 else seen)
 
     def _names(self) -> list[str]:
-        return [f"{self.name}={value}" for value in self.values]
+        return [f"{self.name}={level}" for level in self.levels]
 
-    def _takes(self, kind: Any) -> bool:
-        return _names_of(kind, self.values)
-
-    def _example(self) -> str:
-        return _some_text(self.values)
-
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
-        from pyarrow import compute
-
-        words = _words(values)
-        out[:] = 0.0
-        place = compute.index_in(words, arrow().array(self.values, words.type))
-        known = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
-        out[known, place.drop_null().to_numpy(zero_copy_only=False)] = 1.0
-        return _absent(words)
+    def _numbers(self) -> np.ndarray:
+        return np.eye(len(self.levels) + 1, len(self.levels))
 
 
 @dataclass(frozen=True, eq=False)
-class Levels(Encoder):
-    """Numbers of each category: table (m + 1, width), the last for one that is not among them.
+class Levels(Coded):
+    """Numbers of each category: table (m + 1, width), with labels that say what each number is."""
 
-    What is missing is a category of its own, the empty word. `labels`: what each number is.
-    """
-
-    levels: tuple[str, ...]
     labels: tuple[str, ...]
     table: np.ndarray
 
-    kind = "text"
     measured = True
 
     def _names(self) -> list[str]:
         return [f"{self.name} {label}" for label in self.labels]
 
-    def _takes(self, kind: Any) -> bool:
-        return _names_of(kind, self.levels)
-
-    def _example(self) -> str:
-        return _some_text(self.levels)
-
-    @cached_property
-    def _known(self) -> Any:
-        return arrow().array(self.levels, arrow().large_string())
-
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
-        from pyarrow import compute
-
-        words = _words(values)
-        place = compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
-        out[:] = self.table[place.to_numpy(zero_copy_only=False)]
-        return _absent(words)
+    def _numbers(self) -> np.ndarray:
+        return self.table
 
 
 class Means(Levels):
@@ -247,11 +249,11 @@ class Date(Encoder):
         if own == "text":
             import pandas
 
-            words = _words(values).to_pandas()
+            words = words_of(values).to_pandas()
             given = self.format or None
             read = pandas.to_datetime(words, format=given, errors="coerce", utc=True)
             return np.asarray(read.dt.tz_localize(None).to_numpy(), dtype="M8[s]")
-        moments = values.cast(arrow().timestamp("s"), safe=False)
+        moments = values.cast(pa.timestamp("s"), safe=False)
         return np.asarray(moments.to_numpy(zero_copy_only=False), dtype="M8[s]")
 
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
@@ -296,52 +298,31 @@ class Text(Encoder):
         return family(kind) in ("text", "whole")
 
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
-        words = _words(values)
+        words = words_of(values)
         scaled = _unit_rows(_pieces(words) @ sparse.diags_array(self.weights.astype(np.float64)))
         out[:, : self.directions.shape[1]] = scaled @ self.directions
         return _absent(words)
 
 
-ENCODERS: dict[str, Any] = {
-    one.__name__.lower(): one for one in (Number, Category, Means, Places, Date, Text)
-}
+# The encoders that a recipe is made of.
+ENCODERS = (Number, Category, Means, Places, Date, Text)
 
 
 def _plain(values: Any) -> Any:
     """An Arrow array without dictionaries."""
-    pa = arrow()
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     return values.dictionary_decode() if family(values.type) == "category" else values
 
 
-def _some_text(words: tuple[str, ...]) -> str:
-    known = [word for word in words if word]
-    return f"text such as {known[-1]!r}" if known else "text"
-
-
-def _names_of(kind: Any, known: tuple[str, ...]) -> bool:
-    """Whether values of this type can be among the categories known.
-
-    A file whose values all are numbers has a column of numbers, though others have text in it.
-    """
-    own = family(kind)
-    if own == "truth":
-        return "true" in known or "false" in known
-    if own in ("whole", "float"):
-        return any(map(is_number, known))
-    return own == "text"
-
-
 def _numbers(values: Any) -> np.ndarray:
     """Floats, NaN where there is nothing or text that is no number."""
-    pa = arrow()
     kind = values.type
     own = family(kind)
     if own == "text":
         import pandas
 
-        words = _words(values).to_pandas()
+        words = words_of(values).to_pandas()
         return np.asarray(pandas.to_numeric(words, errors="coerce"), dtype=np.float64)
     if own == "nothing":
         return np.full(len(values), np.nan)
@@ -357,18 +338,10 @@ def _numbers(values: Any) -> np.ndarray:
 
 
 def words_of(values: Any) -> Any:
-    """Any Arrow array as trimmed text, null where there is nothing."""
-    return _words(_plain(values))
-
-
-def _words(values: Any) -> Any:
-    """Text without surrounding space, null where a word says that there is nothing."""
-    from pyarrow import compute
-
-    pa = arrow()
-    words = compute.utf8_trim_whitespace(values.cast(pa.large_string()))
-    empty = compute.is_in(words, pa.array(MISSING_WORDS, pa.large_string()))
-    return compute.if_else(empty, pa.scalar(None, pa.large_string()), words)
+    """Any Arrow array as trimmed text, null where a word says that there is nothing."""
+    words = pa.compute.utf8_trim_whitespace(_plain(values).cast(pa.large_string()))
+    empty = pa.compute.is_in(words, pa.array(MISSING_WORDS, pa.large_string()))
+    return pa.compute.if_else(empty, pa.scalar(None, pa.large_string()), words)
 
 
 def _absent(words: Any) -> np.ndarray:
@@ -377,12 +350,9 @@ def _absent(words: Any) -> np.ndarray:
 
 def _pieces(words: Any) -> sparse.csr_array:
     """Counts (n, bins) of the pieces of three and four bytes of each text, by a fixed hash."""
-    from pyarrow import compute
-
-    pa = arrow()
-    lower = compute.utf8_lower(compute.fill_null(words, ""))
+    lower = pa.compute.utf8_lower(pa.compute.fill_null(words, ""))
     space = pa.scalar(" ", pa.large_string())
-    padded = compute.binary_join_element_wise(space, lower, space, pa.scalar("", space.type))
+    padded = pa.compute.binary_join_element_wise(space, lower, space, pa.scalar("", space.type))
     # Every text has its two spaces at least, so there are bytes.
     _, offsets, letters = padded.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[padded.offset : padded.offset + len(words) + 1]

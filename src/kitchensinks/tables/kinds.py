@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kitchensinks.tables.table import arrow
+from kitchensinks.tables.arrow import pa
 
 # Checks of `pyarrow.types` by what they tell of a type.
 _FAMILIES = {
@@ -29,7 +29,7 @@ def family(kind: Any) -> str:
     >>> family(pyarrow.int8()), family(pyarrow.date32()), family(pyarrow.binary())
     ('whole', 'date', 'other')
     """
-    types = arrow().types
+    types = pa.types
     for name, checks in _FAMILIES.items():
         if any(getattr(types, f"is_{check}")(kind) for check in checks):
             return name

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.lines import Chunk, TextTable
-from kitchensinks.tables.table import arrow
 
 # Wider rows belong in a sparse matrix, not in a table.
 _MOST_COLUMNS = 20_000
@@ -25,7 +25,6 @@ class SvmlightTable(TextTable):
 
     def __init__(self, path: Path, skip_bad_rows: bool) -> None:
         super().__init__(path, skip_bad_rows)
-        pa = arrow()
         low, high = self._range
         if high - low + 1 > _MOST_COLUMNS:
             raise ValueError(
@@ -54,7 +53,6 @@ class SvmlightTable(TextTable):
     def _parse(self, data: bytes, names: list[str]) -> Any:
         from sklearn.datasets import load_svmlight_file
 
-        pa = arrow()
         low, high = self._range
         # A line that is only a label is a row of zeros; the reader needs to see lines it knows.
         if not all(map(_LINE.match, data.splitlines())):

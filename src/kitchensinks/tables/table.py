@@ -22,6 +22,7 @@ from scipy.sparse import issparse
 
 from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices
+from kitchensinks.tables.arrow import pa
 
 # A record batch has at most this many rows.
 BATCH_ROWS = 2**16
@@ -32,15 +33,6 @@ _ENDS = 2**16
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _SVMLIGHT = (".svm", ".libsvm", ".svmlight", ".txt")
 _KINDS = f"Parquet, {', '.join(_DELIMITED)}, .npy, {', '.join(_SVMLIGHT)}"
-
-
-def arrow() -> Any:
-    """The pyarrow module, or an error that says how to install it."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError('Tables need pyarrow: pip install "kitchensinks[tables]".') from error
-    return pyarrow
 
 
 @dataclass
@@ -208,7 +200,6 @@ def _memory_map(path: Path) -> np.ndarray:
 
 
 def _to_arrow(source: Any) -> Any:
-    pa = arrow()
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, pa.RecordBatch):
@@ -289,7 +280,6 @@ class ArrayTable(Table):
             )
         if array.size == 0:
             raise ValueError(f"{label} of shape {array.shape} has no rows or no columns.")
-        pa = arrow()
         self.label, self._array = label, array
         kind = pa.from_numpy_dtype(array.dtype)
         self.schema = pa.schema([(f"x{k}", kind) for k in range(array.shape[1])])
@@ -299,7 +289,6 @@ class ArrayTable(Table):
         return len(self._array)
 
     def _read(self, names: list[str], start: int) -> Iterator[Any]:
-        pa = arrow()
         places = [self.names.index(name) for name in names]
         step = batch_rows(len(names))
         for first in range(start, self.n_rows, step):

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.kinds import PLAIN, family
 from kitchensinks.tables.means import Folds
-from kitchensinks.tables.table import Table, arrow
+from kitchensinks.tables.table import Table
 
 # Entries must have finite squares, as `check_size` asks of arrays.
 _LARGEST = math.sqrt(float(np.finfo(np.float64).max))
@@ -176,16 +177,13 @@ def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | Non
     >>> known_targets(open_table(pyarrow.table({"y": [None, 2.5]})), "y")
     (array([2.5, 2.5]), array([0., 1.]))
     """
-    pa = arrow()
-    from pyarrow import compute
-
     column = pa.chunked_array([batch.column(0) for batch in table.batches([name])])
     if family(column.type) == "category":
         column = column.cast(column.type.value_type)
     if family(column.type) == "decimal":
         column = column.cast(pa.float64())
     if family(column.type) == "float":
-        column = compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
+        column = pa.compute.if_else(pa.compute.is_nan(column), pa.scalar(None, column.type), column)
     weights = None
     if column.null_count:
         if column.null_count == len(column):
@@ -194,7 +192,7 @@ def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | Non
         column = column.fill_null(next(value for value in column if value.is_valid))
     if family(column.type) in PLAIN:
         return np.asarray(column.to_numpy()), weights
-    trimmed = compute.utf8_trim_whitespace(column.cast(pa.large_string()))
+    trimmed = pa.compute.utf8_trim_whitespace(column.cast(pa.large_string()))
     coded = trimmed.dictionary_encode().combine_chunks()
     words = np.array(coded.dictionary.to_pylist(), dtype=str)
     return words[coded.indices.to_numpy()], weights
