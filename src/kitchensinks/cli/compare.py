@@ -3,6 +3,7 @@
 import time
 import warnings
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,10 @@ def compare(options: Compare, terminal: Terminal) -> dict[str, Any]:
     """Fit and score all models on a sample of the table; returns the facts."""
     if options.out is not None:
         writable(options.out, PICTURES)
-        _need_matplotlib()
+        if find_spec("matplotlib") is None:
+            raise ImportError(
+                'A picture needs matplotlib: pip install "kitchensinks[plot]", or leave out --out.'
+            )
     widths = whole_numbers("--components", options.components)
     if not 0 < options.validation < 1:
         raise ValueError(f"--validation {options.validation}: need a share between 0 and 1.")
@@ -155,15 +159,6 @@ def _cells(entry: Entry) -> list[str]:
         f"{100 * entry.standard_error:.2f}",
         f"{entry.seconds:.2f}",
     ]
-
-
-def _need_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            'A picture needs matplotlib: pip install "kitchensinks[plot]", or leave out --out.'
-        ) from error
 
 
 def _draw(entries: list[Entry], options: Compare, task: str) -> None:

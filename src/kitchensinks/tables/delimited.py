@@ -8,17 +8,17 @@ from typing import Any
 
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.kinds import family, is_number
-from kitchensinks.tables.lines import Chunk, TextTable
+from kitchensinks.tables.lines import TextTable
 from kitchensinks.tables.table import check_schema
 
-# Bytes at the start of the file that types are inferred from, and as many further on.
+# Types are inferred from this many bytes at the start of the file, and as many further on.
 _LOOK_BYTES = 2**20
 # Places further on that these bytes come from.
 _LOOKS = 8
 
 
 class DelimitedTable(TextTable):
-    """Types are inferred from a bounded look at several places of the file, then held.
+    """Types are inferred from bounded samples at several places of the file, and then fixed.
 
     Only whole numbers may become decimal ones, where a later row has a decimal number.
     """
@@ -27,14 +27,12 @@ class DelimitedTable(TextTable):
         super().__init__(path, skip_bad_rows)
         with self._open() as file:
             header = file.readline()
-            self._start = len(header)
+        self._start = (len(header), 2)
         names = self._header(header)
         check_schema(self.label, names)
         self.schema = pa.schema([(name, pa.null()) for name in names])
-        for look in self._looks():
-            types = self._infer(look)
-            if types is not None:
-                self._widen(types)
+        for part in self._samples():
+            self._widen(self._infer(part))
 
     def _header(self, line: bytes) -> list[str]:
         try:
@@ -63,36 +61,34 @@ class DelimitedTable(TextTable):
             )
         return names
 
-    def _first_row(self) -> tuple[int, int]:
-        return self._start, 2
-
     # Types.
 
-    def _looks(self) -> Iterator[bytes]:
-        """Whole rows from the start of the file and, where it can be entered, further on."""
-        size = self._path.stat().st_size
+    def _samples(self) -> Iterator[bytes]:
+        """Whole rows from the start of the file and, unless it is compressed, further on."""
+        start, size = self._start[0], self._path.stat().st_size
         with self._open() as file:
-            file.seek(self._start)
+            file.seek(start)
             head = file.read(_LOOK_BYTES)
             yield head if len(head) < _LOOK_BYTES else head[: head.rfind(b"\n") + 1] or head
-            if not self.seekable or size <= _LOOK_BYTES + self._start:
+            if not self.seekable or size <= _LOOK_BYTES + start:
                 return
             for place in range(1, _LOOKS):
-                file.seek(max(self._start, place * size // _LOOKS))
+                file.seek(max(start, place * size // _LOOKS))
                 part = file.read(_LOOK_BYTES // _LOOKS)
-                # Quoted line breaks could make the cut wrong: then this look is passed over.
+                # Quoted line breaks could make the cut wrong: then these rows are not used.
                 yield part[part.find(b"\n") + 1 : part.rfind(b"\n") + 1]
 
-    def _infer(self, data: bytes) -> Any:
-        """Types of a piece of the file by what pyarrow sees in it, row by bad row left out."""
-        if not data.strip():
-            return None
-        try:
-            table, _ = self._convert(data, self.names, None)
-        except pa.ArrowException:
-            return None
-        # Bytes that are no text are a mistake in a text column, not a column of bytes.
-        return [pa.string() if pa.types.is_binary(kind) else kind for kind in table.schema.types]
+    def _infer(self, data: bytes) -> list[Any]:
+        """Types of some rows as pyarrow infers them; null for rows that it cannot read."""
+        if data.strip():
+            try:
+                types = self._convert(data, self.names, None)[0].schema.types
+            except pa.ArrowException:
+                types = None
+            if types is not None:
+                # Bytes that are no text are a mistake in a text column, not a column of bytes.
+                return [pa.string() if pa.types.is_binary(kind) else kind for kind in types]
+        return [pa.null()] * len(self.names)
 
     def _widen(self, types: list[Any]) -> None:
         joined = [_widest(*pair) for pair in zip(self.schema.types, types, strict=True)]
@@ -130,7 +126,7 @@ class DelimitedTable(TextTable):
     def _parse(self, data: bytes, names: list[str]) -> Any:
         if not data.strip():
             return self.schema.empty_table().select(names)
-        # A column with no value in sight takes any text.
+        # A column that has had no value so far takes any text.
         empty = [name for name in names if pa.types.is_null(self.schema.field(name).type)]
         types = dict(zip(self.names, self.schema.types, strict=True))
         types.update(dict.fromkeys(empty, pa.string()))
@@ -167,32 +163,6 @@ class DelimitedTable(TextTable):
     def _retype(self, name: str, kind: Any) -> None:
         place = self.names.index(name)
         self.schema = self.schema.set(place, pa.field(name, kind))
-
-    def _split(self, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
-        """Rows by their first line: a row goes on while a quote is open."""
-        kept, first = b"", chunk.line
-        for number, data in enumerate(chunk.data.splitlines(keepends=True), chunk.line):
-            kept += data
-            if kept.count(b'"') % 2 == 0:
-                if kept.strip():
-                    yield first, kept
-                kept, first = b"", number + 1
-        if kept.strip():
-            yield first, kept
-
-    def _complaints(self, chunk: Chunk) -> Iterator[tuple[int, str]]:
-        yield from self._sift(list(self._split(chunk)))
-
-    def _sift(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
-        """Halve the rows until those that are bad stand alone."""
-        if self._parse(b"".join(data for _, data in rows), self.names) is not None:
-            return
-        if len(rows) == 1:
-            line, data = rows[0]
-            yield line, self._complaint(data)
-        else:
-            yield from self._sift(rows[: len(rows) // 2])
-            yield from self._sift(rows[len(rows) // 2 :])
 
     def _complaint(self, data: bytes) -> str:
         """What is wrong with one row."""

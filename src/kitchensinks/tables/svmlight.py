@@ -2,7 +2,6 @@
 
 import io
 import re
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.tables.arrow import pa
-from kitchensinks.tables.lines import Chunk, TextTable
+from kitchensinks.tables.lines import TextTable
 
 # Wider rows belong in a sparse matrix, not in a table.
 _MOST_COLUMNS = 20_000
@@ -22,6 +21,9 @@ _INDEX = re.compile(rb"\s(\d+):")
 
 class SvmlightTable(TextTable):
     """Columns "target", "1", "2", … (from "0" where an index 0 occurs); absent entries are 0."""
+
+    # A quote in a comment is a letter like any other.
+    _quoted = False
 
     def __init__(self, path: Path, skip_bad_rows: bool) -> None:
         super().__init__(path, skip_bad_rows)
@@ -43,7 +45,7 @@ class SvmlightTable(TextTable):
     def _range(self) -> tuple[int, int]:
         """The lowest index, 0 or 1, and the highest one."""
         low, high = 1, 0
-        for chunk in self._chunks(*self._first_row()):
+        for chunk in self._chunks(*self._start):
             found = np.array(_INDEX.findall(chunk.data), dtype=np.int64)
             low, high = min(low, found.min(initial=1)), max(high, found.max(initial=0))
         if high < low:
@@ -68,9 +70,6 @@ class SvmlightTable(TextTable):
         columns = dict(zip(places, dense.T, strict=True)) | {"target": target}
         return pa.table([pa.array(columns[name]) for name in names], names=names)
 
-    def _complaints(self, chunk: Chunk) -> Iterator[tuple[int, str]]:
-        for line, data in self._split(chunk):
-            row = data.strip()
-            if row and not row.startswith(b"#") and self._parse(data, ["target"]) is None:
-                shown = data[:40].decode(errors="replace").strip()
-                yield line, f"{shown!r} is not a label and pairs index:value with rising indices"
+    def _complaint(self, data: bytes) -> str:
+        shown = data[:40].decode(errors="replace").strip()
+        return f"{shown!r} is not a label and pairs index:value with rising indices"
