@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from kitchensinks.cli.fit import oddities
 from kitchensinks.cli.options import writable
 from kitchensinks.cli.scoring import Facts, score_blocks
-from kitchensinks.cli.targets import like_classes
+from kitchensinks.cli.targets import comparable
 from kitchensinks.cli.terminal import Meter, Terminal
 from kitchensinks.cli.verbs import Predict, Score
 from kitchensinks.files.model import Saved, open_model
 from kitchensinks.numerics.threads import threads as with_threads
-from kitchensinks.problem.targets import Classes, Targets
+from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.arrow import pa
@@ -70,7 +70,7 @@ def score(options: Score, terminal: Terminal) -> Facts:
     table.check_names([name])
     rows = Rows(table, state.columns)
     truths, weights = known_targets(table, name)
-    truths = _comparable(state.targets, truths, name)
+    truths = comparable(truths, state.targets, name)
 
     def blocks(meter: Meter) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         for part in block_slices(len(rows), _BLOCK_ROWS):
@@ -84,17 +84,6 @@ def score(options: Score, terminal: Terminal) -> Facts:
         terminal.note(note)
     terminal.show(f"{options.model} on {table.label}: {text}.")
     return {"model": str(options.model), "data": options.data, "target": name, **facts}
-
-
-def _comparable(targets: Targets, truths: NDArray[Any], name: str) -> NDArray[Any]:
-    if isinstance(targets, Classes):
-        return like_classes(truths, targets.labels, name)
-    if truths.dtype.kind not in "fiub":
-        raise ValueError(
-            f"Column {name!r} holds text, such as {truths.tolist()[0]!r}; the model predicts "
-            "numbers. Name the column of truths with --target."
-        )
-    return truths.astype(np.float64)
 
 
 def _table_model(path: Path) -> Saved:

@@ -125,7 +125,7 @@ class Score(Verb):
     model: Model
     data: Data
     target: Annotated[
-        str | None, _option("The column of truths, if not that of the fit.", "--target", "-t")
+        str | None, _option("The column of true values, if not that of the fit.", "--target", "-t")
     ] = None
     threads: Threads = None
     skip_bad_rows: SkipBad = False

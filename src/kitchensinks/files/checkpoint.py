@@ -1,4 +1,4 @@
-"""Fits that survive: sums and position on disk, so that a fit goes on where it was stopped.
+"""Fits that can be resumed: sums and position on disk, so that a fit goes on where it stopped.
 
 A pass over the rows adds to sums block by block, in order. Their state after a block, with the
 number of rows done, is all that the rest of the pass needs; saved and taken up again, it ends in

@@ -283,7 +283,7 @@ def draw_digest(recipe: Frozen) -> str:
 
 
 def _storable(array: np.ndarray) -> np.ndarray:
-    """Labels of object dtype as text, numbers or truth values: no pickle in the file."""
+    """Labels of object dtype as text, numbers or booleans: no pickle in the file."""
     array = np.asarray(array)
     if array.dtype != object:
         return array

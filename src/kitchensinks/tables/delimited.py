@@ -152,7 +152,7 @@ class DelimitedTable(TextTable):
         wider = [
             name
             for name, mine, theirs in found
-            if (family(mine), family(theirs)) == ("whole", "float")
+            if (family(mine), family(theirs)) == ("integer", "float")
         ]
         if ragged or not wider:
             return None
@@ -189,7 +189,7 @@ def _widest(mine: Any, theirs: Any) -> Any:
     if mine == theirs:
         return mine
     for one, other in ((mine, theirs), (theirs, mine)):
-        if family(other) == "nothing" or (family(one), family(other)) == ("float", "whole"):
+        if family(other) == "null" or (family(one), family(other)) == ("float", "integer"):
             return one
         if types.is_timestamp(one) and types.is_date(other):
             return one
@@ -197,5 +197,5 @@ def _widest(mine: Any, theirs: Any) -> Any:
 
 
 def _in_words(kind: Any) -> str:
-    words = {"whole": "numbers", "float": "numbers", "truth": "true and false"}
+    words = {"integer": "numbers", "float": "numbers", "boolean": "true and false"}
     return words.get(family(kind), "dates" if pa.types.is_temporal(kind) else "text")

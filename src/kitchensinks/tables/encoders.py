@@ -16,7 +16,7 @@ MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "No
 _PARTS = ("days", "year", "month", "day", "weekday", "hour", "minute")
 # Of a category with more values, only the most frequent ones have an indicator.
 _MOST_LEVELS = 64
-# Bins into which pieces of free text fall.
+# Bins into which the n-grams of free text are hashed.
 _BINS = 2048
 # Columns of numbers that free text becomes.
 _TOPICS = 30
@@ -29,7 +29,9 @@ class Encoder:
     name: str
     flagged: bool
 
+    # What messages call such a column.
     kind = "values"
+    # Whether the numbers are quantities, which are standardised.
     measured = False
 
     @property
@@ -50,7 +52,7 @@ class Encoder:
     def check(self, kind: Any, label: str) -> None:
         """An error where a column of this Arrow type cannot be what was learned."""
         kind = kind.value_type if family(kind) == "category" else kind
-        if not (family(kind) == "nothing" or self._takes(kind)):
+        if not (family(kind) == "null" or self._takes(kind)):
             raise ValueError(
                 f"Column {self.name!r} of {label} holds {kind}, and was {self._example()} when the "
                 "model was fitted. Convert it."
@@ -76,7 +78,7 @@ class Encoder:
 
 @dataclass(frozen=True, eq=False)
 class Number(Encoder):
-    """Numbers and truth values as they are, times in seconds.
+    """Numbers and booleans as they are, times in seconds.
 
     Missing ones are the median of those seen. `written`: they came as text, and text is taken
     again (what is no number counts as missing).
@@ -129,9 +131,9 @@ class Coded(Encoder):
     def _takes(self, kind: Any) -> bool:
         """A file whose values all are numbers has a column of numbers, though others have text."""
         own = family(kind)
-        if own == "truth":
+        if own == "boolean":
             return "true" in self.levels or "false" in self.levels
-        if own in ("whole", "float"):
+        if own in ("integer", "float"):
             return any(map(is_number, self.levels))
         return own == "text"
 
@@ -244,7 +246,7 @@ class Date(Encoder):
 
     def _moments(self, values: Any) -> np.ndarray:
         own = family(values.type)
-        if own == "nothing":
+        if own == "null":
             return np.full(len(values), np.datetime64("NaT", "s"))
         if own == "text":
             import pandas
@@ -265,11 +267,11 @@ class Date(Encoder):
 
 @dataclass(frozen=True, eq=False)
 class Text(Encoder):
-    """Free text by the pieces of three and four bytes in it, projected on what varies most.
+    """Free text by its n-grams of three and four bytes: latent semantic analysis.
 
-    Pieces fall into bins by a fixed hash; counts are weighted by rarity (weights (bins,)) and
-    scaled to unit length, then multiplied by directions (bins, topics), the leading right
-    singular vectors of the sample.
+    N-grams are hashed into bins. Their counts are multiplied by the inverse document frequency
+    (weights (bins,)), scaled to unit length, and projected on directions (bins, topics), the
+    leading right singular vectors of the sample.
     """
 
     weights: np.ndarray
@@ -282,7 +284,7 @@ class Text(Encoder):
         from sklearn.utils.extmath import randomized_svd
 
         words = words_of(values)
-        counts = _pieces(words)
+        counts = _ngrams(words)
         rarity = np.log((1 + counts.shape[0]) / (1 + counts.count_nonzero(axis=0))) + 1.0
         scaled = _unit_rows(counts @ sparse.diags_array(rarity))
         topics = min(_TOPICS, counts.shape[0])
@@ -295,11 +297,11 @@ class Text(Encoder):
         return [f"{self.name} topic {k + 1}" for k in range(self.directions.shape[1])]
 
     def _takes(self, kind: Any) -> bool:
-        return family(kind) in ("text", "whole")
+        return family(kind) in ("text", "integer")
 
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
         words = words_of(values)
-        scaled = _unit_rows(_pieces(words) @ sparse.diags_array(self.weights.astype(np.float64)))
+        scaled = _unit_rows(_ngrams(words) @ sparse.diags_array(self.weights.astype(np.float64)))
         out[:, : self.directions.shape[1]] = scaled @ self.directions
         return _absent(words)
 
@@ -324,13 +326,13 @@ def _numbers(values: Any) -> np.ndarray:
 
         words = words_of(values).to_pandas()
         return np.asarray(pandas.to_numeric(words, errors="coerce"), dtype=np.float64)
-    if own == "nothing":
+    if own == "null":
         return np.full(len(values), np.nan)
     if own == "time":
         # Seconds, since midnight for times of the day.
         fine = pa.time64("us") if pa.types.is_time(kind) else pa.duration("us")
         return _numbers(values.cast(fine, safe=False).cast(pa.int64())) / 1e6
-    if values.null_count or own not in ("whole", "float"):
+    if values.null_count or own not in ("integer", "float"):
         narrow = pa.types.is_float32(kind) or pa.types.is_float16(kind)
         values = values.cast(pa.float32() if narrow else pa.float64(), safe=False)
     numbers = np.asarray(values.to_numpy(zero_copy_only=False))
@@ -348,8 +350,8 @@ def _absent(words: Any) -> np.ndarray:
     return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
 
 
-def _pieces(words: Any) -> sparse.csr_array:
-    """Counts (n, bins) of the pieces of three and four bytes of each text, by a fixed hash."""
+def _ngrams(words: Any) -> sparse.csr_array:
+    """Counts (n, bins) of the hashed n-grams of three and four bytes of each text."""
     lower = pa.compute.utf8_lower(pa.compute.fill_null(words, ""))
     space = pa.scalar(" ", pa.large_string())
     padded = pa.compute.binary_join_element_wise(space, lower, space, pa.scalar("", space.type))

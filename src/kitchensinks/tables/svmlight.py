@@ -13,7 +13,7 @@ from kitchensinks.tables.lines import TextTable
 
 # Wider rows belong in a sparse matrix, not in a table.
 _MOST_COLUMNS = 20_000
-# A chunk has at most so many bytes for each column.
+# Bytes of a chunk times columns: bounds the memory of the rows with their zeros filled in.
 _CHUNK_ENTRIES = 2**28
 _LINE = re.compile(rb"\s*([^\s:,#]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*)?(#.*)?$")
 _INDEX = re.compile(rb"\s(\d+):")
