@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -12,8 +12,16 @@ from kitchensinks.tables.kinds import NUMBERS, family, is_number
 
 # What stands for a missing value in text.
 MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
-# Parts of a date, in the order of `Date._parts`.
-_PARTS = ("days", "year", "month", "day", "weekday", "hour", "minute")
+# Parts of a date, and the functions of `pyarrow.compute` that give them.
+_PARTS = {
+    "days": "",
+    "year": "year",
+    "month": "month",
+    "day": "day",
+    "weekday": "day_of_week",
+    "hour": "hour",
+    "minute": "minute",
+}
 # Of a category with more values, only the most frequent ones have an indicator.
 _MOST_LEVELS = 64
 # Bins into which the n-grams of free text are hashed.
@@ -33,6 +41,8 @@ class Encoder:
     kind = "values"
     # Whether the numbers are quantities, which are standardised.
     measured = False
+    # Families of Arrow types that values may have.
+    families: ClassVar[tuple[str, ...]] = ()
 
     @property
     def width(self) -> int:
@@ -63,7 +73,7 @@ class Encoder:
         return self.kind
 
     def _takes(self, kind: Any) -> bool:
-        raise NotImplementedError
+        return family(kind) in self.families
 
     def write(self, values: Any, out: np.ndarray) -> None:
         """Numbers of an Arrow array into `out` (n, width)."""
@@ -89,6 +99,7 @@ class Number(Encoder):
 
     kind = "numbers"
     measured = True
+    families = NUMBERS
 
     @classmethod
     def learn(cls, name: str, values: Any) -> "Number":
@@ -101,8 +112,7 @@ class Number(Encoder):
         return [self.name]
 
     def _takes(self, kind: Any) -> bool:
-        own = family(kind)
-        return own in NUMBERS or (self.written and own == "text")
+        return super()._takes(kind) or (self.written and family(kind) == "text")
 
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
         numbers = _numbers(values)
@@ -209,60 +219,51 @@ class Date(Encoder):
     kind = "dates"
     measured = True
 
+    families = ("text", "date")
+
     @classmethod
     def learn(cls, name: str, values: Any, format_: str) -> "Date":
-        every = cls(name, False, format_, _PARTS, (0.0,) * len(_PARTS))
-        parts, missing = every._parts(_plain(values))
-        seen = parts[~missing]
+        moments = _moments(_plain(values), format_)
+        seen, flagged = moments.drop_null(), moments.null_count > 0
         if not len(seen):
             return cls(name, True, format_, ("days",), (0.0,))
-        varies = [k for k in range(len(_PARTS)) if np.ptp(seen[:, k]) > 0] or [0]
-        fills = tuple(float(np.median(seen[:, k])) for k in varies)
-        return cls(name, bool(missing.any()), format_, tuple(_PARTS[k] for k in varies), fills)
+        found = {part: _part(seen, part) for part in _PARTS}
+        varying = {part: own for part, own in found.items() if np.ptp(own) > 0}
+        varying = varying or {"days": found["days"]}
+        fills = tuple(float(np.median(own)) for own in varying.values())
+        return cls(name, flagged, format_, tuple(varying), fills)
 
     def _names(self) -> list[str]:
         return [f"{self.name} {part}" for part in self.parts]
 
-    def _takes(self, kind: Any) -> bool:
-        return family(kind) in ("text", "date")
-
-    def _parts(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Every part (n, 7), and where the date is missing."""
-        moments = self._moments(values)
-        missing = np.isnat(moments)
-        moments = np.where(missing, np.datetime64(0, "s"), moments)
-        days, months = moments.astype("M8[D]"), moments.astype("M8[M]")
-        seconds = moments.astype(np.int64)
-        parts = (
-            seconds / 86400,
-            moments.astype("M8[Y]").astype(np.int64) + 1970,
-            months.astype(np.int64) % 12 + 1,
-            (days - months).astype(np.int64) + 1,
-            (days.astype(np.int64) + 3) % 7,
-            seconds // 3600 % 24,
-            seconds // 60 % 60,
-        )
-        return np.column_stack(parts).astype(np.float64), missing
-
-    def _moments(self, values: Any) -> np.ndarray:
-        own = family(values.type)
-        if own == "null":
-            return np.full(len(values), np.datetime64("NaT", "s"))
-        if own == "text":
-            import pandas
-
-            words = words_of(values).to_pandas()
-            given = self.format or None
-            read = pandas.to_datetime(words, format=given, errors="coerce", utc=True)
-            return np.asarray(read.dt.tz_localize(None).to_numpy(), dtype="M8[s]")
-        moments = values.cast(pa.timestamp("s"), safe=False)
-        return np.asarray(moments.to_numpy(zero_copy_only=False), dtype="M8[s]")
-
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
-        parts, missing = self._parts(values)
+        moments = _moments(values, self.format)
+        missing = _absent(moments)
         for k, (part, fill) in enumerate(zip(self.parts, self.fills, strict=True)):
-            out[:, k] = np.where(missing, fill, parts[:, _PARTS.index(part)])
+            out[missing, k] = fill
+            out[~missing, k] = _part(moments.drop_null(), part)
         return missing
+
+
+def _moments(values: Any, format_: str) -> Any:
+    """An Arrow array of dates, or of text in this format (empty: any), to the second."""
+    own = family(values.type)
+    if own == "null":
+        return pa.nulls(len(values), pa.timestamp("s"))
+    if own == "text":
+        import pandas
+
+        words = words_of(values).to_pandas()
+        read = pandas.to_datetime(words, format=format_ or None, errors="coerce", utc=True)
+        values = pa.Array.from_pandas(read.dt.tz_localize(None))
+    return values.cast(pa.timestamp("s"), safe=False)
+
+
+def _part(moments: Any, part: str) -> np.ndarray:
+    """One part of dates none of which is missing."""
+    if part == "days":
+        return np.asarray(moments.cast(pa.int64()).to_numpy() / 86400)
+    return np.asarray(getattr(pa.compute, _PARTS[part])(moments).to_numpy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,6 +279,7 @@ class Text(Encoder):
     directions: np.ndarray
 
     kind = "text"
+    families = ("text", "integer")
 
     @classmethod
     def learn(cls, name: str, values: Any, seed: int) -> "Text":
@@ -295,9 +297,6 @@ class Text(Encoder):
 
     def _names(self) -> list[str]:
         return [f"{self.name} topic {k + 1}" for k in range(self.directions.shape[1])]
-
-    def _takes(self, kind: Any) -> bool:
-        return family(kind) in ("text", "integer")
 
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
         words = words_of(values)
