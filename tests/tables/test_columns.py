@@ -1,5 +1,7 @@
 """From columns to numbers: what is learned, what is filled in, what is refused."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -158,6 +160,17 @@ def test_missing_renamed_and_changed_columns_are_named(learned, frame):
         learned.check(open_table(frame.assign(size="small")))
     with pytest.raises(ValueError, match=r"'day' .* holds int64, and was dates"):
         learned.check(open_table(frame.assign(day=3)))
+
+
+def test_a_recipe_is_plain_json_and_arrays(learned, frame):
+    description, arrays = learned.describe()
+    again = Columns.restore(json.loads(json.dumps(description)), arrays)
+    assert again.outputs == learned.outputs
+    assert again.fingerprint() == learned.fingerprint()
+    pd.testing.assert_frame_equal(numbers(again, frame), numbers(learned, frame))
+    description["columns"][0]["kind"] = "os.system"
+    with pytest.raises(ValueError, match=r"'os\.system' is not known"):
+        Columns.restore(description, arrays)
 
 
 @pytest.mark.parametrize("seekable", [True, False])

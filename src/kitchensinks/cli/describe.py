@@ -44,8 +44,7 @@ def _facts(path: Path, header: dict[str, Any]) -> Facts:
         value["fields"] for value in (law["features"], state["outer"]["fields"]["evidence"])
     )
     proved = ("objective", "gap", "converged", "iterations")
-    recipe = state["columns"]
-    columns = [] if recipe is None else recipe["fields"]["encoders"]["items"]
+    columns = (header.get("table") or {}).get("columns", [])
     loss = header["parameters"]["loss"]
     return {
         "model": str(path),
@@ -68,9 +67,7 @@ def _facts(path: Path, header: dict[str, Any]) -> Facts:
         **_learned(law),
         "rows": state["n_rows"],
         "validation": notes.get("validation"),
-        "columns": [
-            {"name": column["fields"]["name"], "kind": column["type"].lower()} for column in columns
-        ],
+        "columns": [{"name": column["name"], "kind": column["kind"]} for column in columns],
     }
 
 

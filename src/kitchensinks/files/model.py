@@ -8,7 +8,7 @@ and refuses where they are not the same. Only types of the library are made from
 import os
 import types
 import typing
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +31,6 @@ from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.targets import Classes, Numbers
 from kitchensinks.state import Evidence, Outer, State
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.encoders import ENCODERS
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -58,8 +57,6 @@ _TYPES: dict[str, type] = {
         L2Ball,
         Learned,
         Solver,
-        Columns,
-        *ENCODERS,
         *(type(loss) for loss in LOSSES.values()),
     )
 }
@@ -115,11 +112,14 @@ def save(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> Non
         "version": kitchensinks.__version__,
         "kind": kind,
         "parameters": _parameters(estimator, state.law.features.seed, arrays),
-        "state": _encode(state, "state", arrays),
+        "state": _encode(replace(state, columns=None), "state", arrays),
         "n_features_in": int(estimator.n_features_in_),
     }
     if hasattr(estimator, "feature_names_in_"):
         header["columns"] = [str(name) for name in estimator.feature_names_in_]
+    if state.columns is not None:
+        header["table"], own = state.columns.describe()
+        arrays |= own
     if notes is not None:
         header["notes"] = notes
     write_archive(Path(path), header, arrays)
@@ -161,7 +161,9 @@ def _rebuild(header: dict[str, Any], arrays: Arrays) -> KitchenSink:
     state = _decode(header["state"], arrays)
     if not isinstance(state, State):
         raise ValueError("the state is of another kind")
-    estimator.state_ = state
+    recipe = header.get("table")
+    columns = None if recipe is None else Columns.restore(recipe, arrays)
+    estimator.state_ = replace(state, columns=columns)
     estimator.n_features_in_ = _typed(header["n_features_in"], int, "n_features_in")
     if "columns" in header:
         estimator.feature_names_in_ = np.array(header["columns"], dtype=object)

@@ -13,7 +13,7 @@ import numpy as np
 
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrow import pa
-from kitchensinks.tables.encoders import Category, Date, Encoder, Number, Text, words_of
+from kitchensinks.tables.encoders import ENCODERS, Category, Date, Encoder, Number, Text, words_of
 from kitchensinks.tables.kinds import NUMBERS, family
 from kitchensinks.tables.table import Table, digest
 
@@ -104,16 +104,44 @@ class Columns:
 
     def fingerprint(self) -> str:
         """Text that changes when the recipe does."""
-        held = [
-            (type(one).__name__, [_fixed(getattr(one, entry.name)) for entry in fields(one)])
-            for one in self.encoders
-        ]
-        return digest(repr((self.dtype.name, held)))
+        description, arrays = self.describe()
+        return digest(repr((description, [array.tobytes() for array in arrays.values()])))
 
+    def describe(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The recipe as plain JSON values, and its arrays by name."""
+        arrays: dict[str, np.ndarray] = {}
+        items = []
+        for number, encoder in enumerate(self.encoders):
+            item: dict[str, Any] = {"kind": type(encoder).__name__.lower()}
+            for entry in fields(encoder):
+                value = getattr(encoder, entry.name)
+                if isinstance(value, np.ndarray):
+                    place = f"columns-{number}-{entry.name}"
+                    arrays[place] = value
+                    value = {"array": place}
+                item[entry.name] = list(value) if isinstance(value, tuple) else value
+            items.append(item)
+        return {"dtype": self.dtype.name, "columns": items}, arrays
 
-def _fixed(value: Any) -> Any:
-    """A value of an encoder, whose text is the same in every process."""
-    return value.tobytes() if isinstance(value, np.ndarray) else value
+    @classmethod
+    def restore(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Columns":
+        """What `describe` described."""
+        encoders = []
+        for item in description["columns"]:
+            values = dict(item)
+            kind = values.pop("kind")
+            if kind not in ENCODERS:
+                raise ValueError(f"A column of kind {kind!r} is not known to this version.")
+            for name, value in values.items():
+                if isinstance(value, list):
+                    values[name] = tuple(value)
+                elif isinstance(value, dict):
+                    values[name] = arrays[value["array"]]
+            try:
+                encoders.append(ENCODERS[kind](**values))
+            except TypeError:
+                raise ValueError(f"A column of kind {kind!r} with {sorted(values)}.") from None
+        return cls(tuple(encoders), np.dtype(description["dtype"]))
 
 
 def _sample(table: Table, names: list[str], seed: int) -> Any:

@@ -305,8 +305,10 @@ class Text(Encoder):
         return _absent(words)
 
 
-# The encoders that a recipe is made of.
-ENCODERS = (Number, Category, Means, Places, Date, Text)
+# The encoders by the kind that the description of a recipe names.
+ENCODERS: dict[str, Any] = {
+    one.__name__.lower(): one for one in (Number, Category, Means, Places, Date, Text)
+}
 
 
 def _plain(values: Any) -> Any:
