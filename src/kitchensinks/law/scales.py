@@ -174,6 +174,7 @@ def learn_scales(
     sizes: Sequence[int],
     kernel: str = "laplacian",
     is_hot: NDArray[np.bool_] | None = None,
+    rate: float | None = None,
     late: Callable[[], bool] = lambda: False,
 ) -> Scales:
     """Adam in log s and log λ from `scales`, one step for each size of batch in `sizes`.
@@ -188,6 +189,7 @@ def learn_scales(
     floor = np.append(np.log(scales) + np.log(constants.LEAST_SCALE), np.log(weakest))
     ceiling = np.append(np.full(len(scales), 20.0), np.log(strongest))
     memory, square_memory = constants.MEMORY, constants.SQUARE_MEMORY
+    fastest = constants.RATE if rate is None else rate
     mean, square = np.zeros_like(place), np.zeros_like(place)
     errors, kept = [], []
     for step, size in enumerate(sizes):
@@ -199,8 +201,8 @@ def learn_scales(
         mean = memory * mean + (1 - memory) * slope
         square = square_memory * square + (1 - square_memory) * slope**2
         correct = (1 - memory ** (step + 1)) / np.sqrt(1 - square_memory ** (step + 1))
-        rate = constants.RATE * min(1.0, 2.0 * (1.0 - (step + 0.5) / len(sizes)))
-        place = place - rate * mean / (correct * np.sqrt(square) + 1e-12)
+        now = fastest * min(1.0, 2.0 * (1.0 - (step + 0.5) / len(sizes)))
+        place = place - now * mean / (correct * np.sqrt(square) + 1e-12)
         place = np.clip(place, floor, ceiling)
         errors.append(found.error)
         if step >= (1.0 - constants.AVERAGED) * len(sizes):
