@@ -60,6 +60,7 @@ class Frozen:
 
         `unscaled` (d,): columns that keep their own scale, as `Columns.unscaled` says.
         """
+        basis.check()
         n_inputs = rows.shape[1]
         asked = basis.unresolved() is not None
         look = Look.of(rows, weights, seed, standardize, asked)

@@ -1,56 +1,70 @@
 """Bandwidths from data: the median heuristic and its cheap stand-in."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from kitchensinks.features.bases.base import check_positive
+from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.numerics.words import Words
 
 Floats = NDArray[np.float64]
 
-HEURISTICS = ("median", "scale")
-
-# Work on pairs of rows is bounded: rows² × columns stays below this.
+# Distances between pairs of rows are bounded: rows² × columns stays below this.
 _PAIR_WORK = 2e8
+# More rows than this do not make the median noticeably more accurate.
 _MOST_ROWS = 1000
+# Very wide rows: this many at least, whatever the work.
 _FEWEST_ROWS = 100
 
 _METRICS = {"squared": "euclidean", "l2": "euclidean", "l1": "cityblock"}
 
 
-def check_gamma(gamma: Any, several: bool = False) -> None:
-    """A positive number or the name of a heuristic; `several`: or a list of positive numbers."""
-    if several and isinstance(gamma, list | tuple | np.ndarray):
-        if len(gamma) == 0:
-            raise ValueError(f"gamma={gamma!r}: need one or more positive numbers in the list.")
-        for one in gamma:
-            check_positive("gamma", one, " for each scale")
-        return
-    if isinstance(gamma, str):
-        if gamma not in HEURISTICS:
-            raise ValueError(f"gamma={gamma!r}: need a positive number, 'median' or 'scale'.")
-        return
-    check_positive("gamma", gamma, ", 'median' or 'scale'")
+class WithGamma(Basis):
+    """A basis whose features depend on γ·x: γ is given, or found from rows."""
 
+    gamma: Any
 
-def open_gamma(gamma: Any) -> str | None:
-    """``gamma='median'`` where gamma is still to be found from rows."""
-    return f"gamma={gamma!r}" if isinstance(gamma, str) else None
+    # What gamma multiplies: see `resolve_gamma`.
+    _measure: str = "length"
+    # Whether gamma may be a list. The law is then a mixture of equal parts, one for each γ, and
+    # the kernel the mean of their kernels.
+    _several: bool = False
 
+    def check(self) -> None:
+        gamma = self.gamma
+        if self._several and isinstance(gamma, list | tuple | np.ndarray):
+            if len(gamma) == 0:
+                raise ValueError(f"gamma={gamma!r}: need one or more positive numbers in the list.")
+            for one in gamma:
+                check_positive("gamma", one, " for each scale")
+        elif not (isinstance(gamma, str) and gamma in ("median", "scale")):
+            check_positive("gamma", gamma, ", 'median' or 'scale'")
 
-def picked(gamma: Any, words: Words, count: int) -> Floats:
-    """γ of each of `count` draws: of several, each is as likely as the others.
+    def unresolved(self) -> str | None:
+        return f"gamma={self.gamma!r}" if isinstance(self.gamma, str) else None
 
-    The law is then their mixture, and the kernel the mean of their kernels.
-    """
-    scales = np.atleast_1d(np.asarray(gamma, dtype=np.float64))
-    if len(scales) == 1:
-        return np.full(count, scales[0])
-    return np.asarray(scales[(len(scales) * words.uniform(count)).astype(np.int64)])
+    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
+        return {"gamma": resolve_gamma(self.gamma, self._measure, rows, weights)}
+
+    @property
+    def _gammas(self) -> Floats:
+        return np.atleast_1d(np.asarray(self.gamma, dtype=np.float64))
+
+    def _mean_kernel(self, kernel_of: Callable[[float], Floats]) -> Floats:
+        """The mean of kernel_of(γ)."""
+        kernels = [kernel_of(float(gamma)) for gamma in self._gammas]
+        return np.asarray(sum(kernels) / len(kernels))
+
+    def _pick_gamma(self, words: Words, count: int) -> Floats:
+        """γ of each of `count` draws: of several, each is as likely as the others."""
+        gammas = self._gammas
+        if len(gammas) == 1:
+            return np.full(count, gammas[0])
+        return np.asarray(gammas[words.integers(len(gammas), count)])
 
 
 def resolve_gamma(gamma: Any, measure: str, rows: Floats, weights: Floats | None) -> Any:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kitchensinks.features.bases.bandwidth import check_gamma, open_gamma, picked, resolve_gamma
-from kitchensinks.features.bases.base import Basis
+from kitchensinks.features.bases.bandwidth import WithGamma
 from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Theta
 from kitchensinks.numerics.bins import bin_hashes, find_columns, number_names
 from kitchensinks.numerics.distances import cityblock
@@ -25,7 +24,7 @@ _NUMBERED = 2**23
 _GRIDS = ("shift", "rate", "multiplier")
 
 
-class Binning(Basis):
+class Binning(WithGamma):
     """Which bin of a random grid holds x, as a 0/1 vector with a single one.
 
     A grid has a pitch δ_j ~ Gamma(2, 1/γ) (density γ²δe^(−γδ)) and a shift u_j uniform on
@@ -57,6 +56,8 @@ class Binning(Basis):
     sparse = True
     binned = True
     keeps_float64 = True
+    _measure = "l1"
+    _several = True
 
     def __init__(self, gamma: float | str | Sequence[float] = "median") -> None:
         self.gamma = gamma
@@ -73,21 +74,12 @@ class Binning(Basis):
     def open_bandwidth(self) -> bool:
         return self.unresolved() is not None
 
-    def check(self) -> None:
-        check_gamma(self.gamma, several=True)
-
-    def unresolved(self) -> str | None:
-        return open_gamma(self.gamma)
-
-    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
-        return {"gamma": resolve_gamma(self.gamma, "l1", rows, weights)}
-
     def block_size(self, n_inputs: int) -> int:
         return 16
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         shape = (self.block_size(n_inputs), n_inputs)
-        gamma = picked(self.gamma, words, shape[0])[:, None]
+        gamma = self._pick_gamma(words, shape[0])[:, None]
         pitch = words.gamma(2, *shape) / gamma
         shift = pitch * words.uniform(*shape)
         odd = words.raw(shape[0] * n_inputs).reshape(shape) | np.uint64(1)
@@ -198,9 +190,7 @@ class Binning(Basis):
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
             distance = cityblock(rows, others)
-            scales = np.atleast_1d(np.asarray(self.gamma, dtype=np.float64))
-            kernels = [np.exp(-gamma * distance) for gamma in scales]
-        return np.asarray(sum(kernels) / len(kernels))
+            return self._mean_kernel(lambda gamma: np.exp(-gamma * distance))
 
     def names(self, theta: Theta, n_draws: int) -> list[str]:
         return [

@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, kve
 
-from kitchensinks.features.bases.bandwidth import check_gamma, open_gamma, picked, resolve_gamma
-from kitchensinks.features.bases.base import Basis, check_choice, check_positive
+from kitchensinks.features.bases.bandwidth import WithGamma
+from kitchensinks.features.bases.base import check_choice, check_positive
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
 from kitchensinks.features.bases.projections import (
-    PROJECTIONS,
+    Projected,
     Radial,
     project,
     project_onnx,
-    projection_block_size,
     sample_projection,
 )
 from kitchensinks.numerics.distances import cityblock, euclidean, squared_euclidean
@@ -38,7 +37,7 @@ SMOOTHEST = 50.0
 _SHORTEST = 1e-15
 
 
-class Fourier(Basis):
+class Fourier(Projected, WithGamma):
     """√2·cos(ω·x + b): induces the shift-invariant kernel whose spectrum is the law of ω.
 
     φ(x; ω, b) = √2·cos(ω·x + b), b uniform on [−π, π] (random bases, section V a,
@@ -87,7 +86,7 @@ class Fourier(Basis):
     (1, 3)
     """
 
-    takes_sparse_rows = True
+    _several = True
 
     def __init__(
         self,
@@ -133,8 +132,7 @@ class Fourier(Basis):
     def check(self) -> None:
         check_choice("kernel", self.spectrum, _KERNELS)
         check_choice("form", self.form, ("phase", "paired"))
-        check_choice("projection", self.projection, PROJECTIONS)
-        check_gamma(self.gamma, several=True)
+        super().check()
         if self.spectrum == "matern":
             check_positive("nu", self.nu)
             if self.nu > SMOOTHEST:
@@ -149,20 +147,15 @@ class Fourier(Basis):
                 "projection='gaussian', or kernel='exponential' for exp(−γ‖x − z‖₂)."
             )
 
-    def unresolved(self) -> str | None:
-        return open_gamma(self.gamma)
-
-    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
-        return {"gamma": resolve_gamma(self.gamma, _KERNELS[self.spectrum][0], rows, weights)}
-
-    def block_size(self, n_inputs: int) -> int:
-        return projection_block_size(self.projection, n_inputs)
+    @property
+    def _measure(self) -> str:  # type: ignore[override]
+        return _KERNELS[self.spectrum][0]
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         count = self.block_size(n_inputs)
         directions: Any
         if self.spectrum in ("laplacian", "cauchy"):
-            gamma = picked(self.gamma, words, count)[:, None]
+            gamma = self._pick_gamma(words, count)[:, None]
             law = words.cauchy if self.spectrum == "laplacian" else words.laplace
             directions = gamma * law(count, n_inputs)
         else:
@@ -173,11 +166,11 @@ class Fourier(Basis):
 
     def _radial(self) -> Radial:
         if self.spectrum == "gaussian":
-            return lambda words, count: np.sqrt(2.0 * picked(self.gamma, words, count))
+            return lambda words, count: np.sqrt(2.0 * self._pick_gamma(words, count))
         freedom = 1.0 if self.spectrum == "exponential" else 2.0 * self.nu
 
         def radial(words: Words, count: int) -> Floats:
-            gamma = picked(self.gamma, words, count)
+            gamma = self._pick_gamma(words, count)
             length = np.maximum(words.chi(freedom, count), _SHORTEST)
             return np.asarray(gamma * math.sqrt(freedom) / length)
 
@@ -216,9 +209,7 @@ class Fourier(Basis):
         return graph.node("Mul", cosine, np.array(math.sqrt(2.0), dtype))
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
-        scales = np.atleast_1d(np.asarray(self.gamma, dtype=np.float64))
-        kernels = [self._kernel_of(float(gamma), rows, others) for gamma in scales]
-        return np.asarray(sum(kernels) / len(kernels))
+        return self._mean_kernel(lambda gamma: self._kernel_of(gamma, rows, others))
 
     def _kernel_of(self, gamma: float, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):

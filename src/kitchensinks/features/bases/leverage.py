@@ -10,7 +10,7 @@ eigenvalues of ΦᵀΦ estimate those of the kernel's operator Σ,
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -25,18 +25,6 @@ from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
 HELD_ENTRIES = 2**24
 # Eigenvalues below this share of the largest are rounding.
 ROUNDING = 1e-12
-
-
-class Candidates(Protocol):
-    """Draws that come in blocks, again whenever they are asked for."""
-
-    @property
-    def basis(self) -> Basis: ...
-
-    @property
-    def n_components(self) -> int: ...
-
-    def blocks(self, size: int) -> Iterator[Draw]: ...
 
 
 @dataclass(frozen=True)
@@ -66,25 +54,6 @@ class Pool:
         return together.choose(np.argsort(order), factors).astype(dtype)
 
 
-@dataclass(frozen=True)
-class Held:
-    """A draw that is there already, in blocks."""
-
-    draw: Draw
-
-    @property
-    def basis(self) -> Basis:
-        return self.draw.basis
-
-    @property
-    def n_components(self) -> int:
-        return self.draw.n_components
-
-    def blocks(self, size: int) -> Iterator[Draw]:
-        for part in block_slices(self.n_components, max(1, size)):
-            yield self.draw.part(part.start, part.stop)
-
-
 class Operator:
     """The kernel's operator as M candidates and L weighted rows see it, factored once.
 
@@ -93,7 +62,7 @@ class Operator:
     `eigenvalues` rise; there are min(columns, L) of them.
     """
 
-    def __init__(self, candidates: Candidates, rows: Any, weights: Floats | None = None) -> None:
+    def __init__(self, candidates: Pool | Draw, rows: Any, weights: Floats | None = None) -> None:
         n_rows, basis = rows.shape[0], candidates.basis
         n_columns = candidates.n_components * basis.features_per_draw
         self._candidates, self._rows = candidates, rows
@@ -114,30 +83,32 @@ class Operator:
         self.eigenvalues, self._vectors = eigen(gram)
 
     def _features(self) -> Iterator[tuple[Floats, NDArray[np.int64]]]:
-        """Blocks of Φᵀ (L, columns), with the first column of each draw."""
+        """Blocks of Φᵀ (L, columns), with the number of columns of each draw."""
         if self._kept is not None:
             yield from self._kept
             return
         for draw in self._candidates.blocks(self._block):
             features = draw.features(self._rows)
             features *= self._roots[:, None]
-            yield features, draw.offsets[:-1]
+            yield features, np.diff(draw.offsets)
 
     def scores(self, mu: float) -> Floats:
         """r of each draw, summed over its columns, shape (M,); they sum to d(μ)."""
         if self.by_rows:
             root = self._vectors / np.sqrt(self.eigenvalues + mu)
             parts = [
-                np.add.reduceat(np.square(root.T @ features).sum(axis=0), first)
-                for features, first in self._features()
+                _by_draw(np.square(root.T @ features).sum(axis=0), counts)
+                for features, counts in self._features()
             ]
             return np.concatenate(parts)
         share = self.eigenvalues / (self.eigenvalues + mu)
-        each, done, parts = np.square(self._vectors) @ share, 0, []
-        for features, first in self._features():
-            parts.append(np.add.reduceat(each[done : done + features.shape[1]], first))
-            done += features.shape[1]
-        return np.concatenate(parts)
+        counts = np.concatenate([counts for _, counts in self._features()])
+        return _by_draw(np.square(self._vectors) @ share, counts)
+
+
+def _by_draw(values: Floats, counts: NDArray[np.int64]) -> Floats:
+    """Values of columns, summed over the columns of each draw."""
+    return np.asarray(np.add.reduceat(values, np.cumsum(counts) - counts))
 
 
 def leverage_scores(draw: Draw, rows: Any, mu: float, weights: Any = None) -> Floats:
@@ -157,7 +128,7 @@ def leverage_scores(draw: Draw, rows: Any, mu: float, weights: Any = None) -> Fl
     mu = check_mu(mu)
     rows, weights = checked(rows, weights)
     require_dense(draw.basis)
-    return Operator(Held(draw), rows, weights).scores(mu)
+    return Operator(draw, rows, weights).scores(mu)
 
 
 def leverages(draw: Draw, rows: Any, mu: float, weights: Any = None) -> Floats:
@@ -182,15 +153,11 @@ def leverages(draw: Draw, rows: Any, mu: float, weights: Any = None) -> Floats:
     root = vectors * roots[:, None] / np.sqrt(eigenvalues + mu)
     per_draw = draw.basis.features_per_draw
     size = max(1, HELD_ENTRIES // (len(rows) * per_draw))
-    return (
-        np.concatenate(
-            [
-                np.add.reduceat(np.square(root.T @ part.features(rows)).sum(0), part.offsets[:-1])
-                for part in Held(draw.astype(np.float64)).blocks(size)
-            ]
-        )
-        / per_draw
-    )
+    parts = [
+        _by_draw(np.square(root.T @ part.features(rows)).sum(axis=0), np.diff(part.offsets))
+        for part in draw.astype(np.float64).blocks(size)
+    ]
+    return np.concatenate(parts) / per_draw
 
 
 def maximal_leverage(draw: Draw, rows: Any, mu: float, weights: Any = None) -> float:

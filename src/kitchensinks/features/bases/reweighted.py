@@ -2,13 +2,13 @@
 
 import math
 import numbers
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kitchensinks.features.bases.base import Basis
-from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Theta
+from kitchensinks.features.bases.draw import Arrays, Draw, Floats
 from kitchensinks.features.bases.fourier import Fourier
 from kitchensinks.features.bases.leverage import (
     Operator,
@@ -29,6 +29,11 @@ MOST_ROWS = 2000
 _MOST_ENTRIES = 2**24
 # Very wide rows are scored on this many at least.
 _FEWEST_ROWS = 100
+
+
+def _of_inner(name: str) -> Any:
+    """A property of the basis that is drawn from."""
+    return property(lambda reweighted: getattr(reweighted.inner, name))
 
 
 class Reweighted(Basis):
@@ -93,30 +98,13 @@ class Reweighted(Basis):
         """The basis that is drawn from."""
         return Fourier() if self.basis is None else self.basis
 
-    @property
-    def features_per_draw(self) -> int:  # type: ignore[override]
-        return self.inner.features_per_draw
-
-    @property
-    def takes_sparse_rows(self) -> bool:  # type: ignore[override]
-        return self.inner.takes_sparse_rows
-
-    @property
-    def fast_products(self) -> bool:  # type: ignore[override]
-        return self.inner.fast_products
-
-    @property
-    def rescales(self) -> bool:  # type: ignore[override]
-        return self.inner.rescales
-
-    @property
-    def metric(self) -> Literal["laplacian", "gaussian"]:
-        return self.inner.metric
-
-    @property
-    def bound(self) -> float:
-        """sup |φ| of the basis, before the factors 1/√(M·p_i)."""
-        return self.inner.bound
+    # The bound is that of the basis, before the factors 1/√(M·p_i).
+    bound = _of_inner("bound")
+    features_per_draw = _of_inner("features_per_draw")
+    takes_sparse_rows = _of_inner("takes_sparse_rows")
+    fast_products = _of_inner("fast_products")
+    rescales = _of_inner("rescales")
+    metric = _of_inner("metric")
 
     def bound_in(self, n_inputs: int) -> float:
         return self.inner.bound_in(n_inputs)
@@ -153,15 +141,6 @@ class Reweighted(Basis):
 
     def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         return {"basis": self.inner.resolve(rows, weights)}
-
-    def block_size(self, n_inputs: int) -> int:
-        return self.inner.block_size(n_inputs)
-
-    def sample(self, words: Words, n_inputs: int) -> Theta:
-        return self.inner.sample(words, n_inputs)
-
-    def features(self, theta: Theta, rows: Any) -> Any:
-        return self.inner.features(theta, rows)
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         return self.inner.exact_kernel(rows, others)
