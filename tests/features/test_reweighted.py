@@ -317,7 +317,7 @@ def test_reweighted_beats_uniform_selection_on_the_annulus(n_components):
         ({"mu": 0}, "mu=0: need a positive"),
         ({"mu": -1.0}, "mu=-1.0"),
         ({"mu": np.inf}, "mu=inf"),
-        ({"mu": "small"}, "mu='small': need a positive number or 'auto'"),
+        ({"mu": "small"}, "mu='small': need a positive finite number or 'auto'"),
         ({"correction": "yes"}, "correction='yes'"),
     ],
 )

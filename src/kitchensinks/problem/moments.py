@@ -14,6 +14,7 @@ from kitchensinks.numerics.products import gram_lower
 
 Floats = NDArray[np.float64]
 _ARRAYS = ("shift", "first", "gram", "cross", "targets", "squares")
+_SUMS = ("weight", "count", "copies", "first", "gram", "cross", "targets", "squares")
 
 
 class Totals(NamedTuple):
@@ -80,15 +81,6 @@ class Moments:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_spare": []}
-
-    def absorb(self, other: "Moments") -> None:
-        """Add sums about the same shift, in place."""
-        self.first += other.first
-        self.gram += other.gram
-        self.cross += other.cross
-        self._add_totals(
-            Totals(other.weight, other.count, other.copies, other.targets, other.squares)
-        )
 
     def _add_totals(self, totals: Totals) -> None:
         self.weight += totals.weight
@@ -219,11 +211,9 @@ class Moments:
 
     def merge(self, other: "Moments") -> "Moments":
         """The sums of both parts, about the shift of the first."""
-        both = replace(
-            self, first=self.first.copy(), gram=self.gram.copy("K"), cross=self.cross.copy()
-        )
-        both.absorb(other.about(self.shift))
-        return both
+        other = other.about(self.shift)
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMS}
+        return replace(self, **sums)
 
     def about(self, shift: Floats) -> "Moments":
         """The same sums about another shift."""

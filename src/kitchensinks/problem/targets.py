@@ -15,6 +15,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array
 
+from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.problem.losses import Array, Loss
 
 # Outputs whose sizes are further apart than this ratio cannot be fitted together.
@@ -48,9 +49,6 @@ class Batch(NamedTuple):
     def counted(self) -> int:
         """Rows of positive weight."""
         return len(self.targets) if self.weights is None else int(np.count_nonzero(self.weights))
-
-
-# -- summaries that merge ----------------------------------------------------------------
 
 
 class ClassCounts(NamedTuple):
@@ -137,9 +135,6 @@ def _power(size: float) -> float:
     return float(2.0 ** min(max(exponent, -1000), 1000))
 
 
-# -- what is learned from them -----------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Classes:
     """Labels as ±1 for two classes, and as one column a class for more.
@@ -224,10 +219,7 @@ class Classes:
         """What keeps sums of the targets of both apart, or None."""
         if not np.array_equal(self.labels, other.labels):
             return "classes"
-        mine, theirs = self.factors, other.factors
-        if (mine is None) != (theirs is None) or (mine is not None and (mine != theirs).any()):
-            return "class weights"
-        return None
+        return None if same_value(self.factors, other.factors) else "class weights"
 
 
 def _class_factors(given: Any, labels: NDArray[Any], weights: Array) -> Array | None:

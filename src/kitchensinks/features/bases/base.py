@@ -191,7 +191,13 @@ class Basis(BaseEstimator):
         share of them without the rest.
         """
         self.require_resolved()
-        seed, n_components = check_draw(seed, n_inputs, n_components, start)
+        check_count("n_inputs", n_inputs)
+        n_components = check_count("n_components", n_components)
+        if start != 0 and check_count("start", start) >= n_components:
+            raise ValueError(
+                f"start={start} of n_components={n_components} draws: need 0 to {n_components - 1}."
+            )
+        seed = check_seed(seed)
         theta = self.theta(seed, n_inputs, start, n_components)
         if not self.keeps_float64:
             theta = {name: cast(value, np.dtype(dtype)) for name, value in theta.items()}
@@ -315,17 +321,6 @@ class Basis(BaseEstimator):
             return False
         own, others = (one.get_params(deep=False) for one in (self, other))
         return all(same_value(value, others[name]) for name, value in own.items())
-
-
-def check_draw(seed: Any, n_inputs: Any, n_components: Any, start: Any) -> tuple[int, int]:
-    """The seed and number of draws, if draws start, …, n_components − 1 make sense."""
-    check_count("n_inputs", n_inputs)
-    n_components = check_count("n_components", n_components)
-    if start != 0 and check_count("start", start) >= n_components:
-        raise ValueError(
-            f"start={start} of n_components={n_components} draws: need 0 to {n_components - 1}."
-        )
-    return check_seed(seed), n_components
 
 
 def require_finite(values: Floats, rows: Floats, others: Floats) -> None:

@@ -17,9 +17,9 @@ from kitchensinks.numerics.words import Words
 
 Names = NDArray[np.uint64]
 
-# Names of bins that wait to be told apart together.
+# Hashes of bins that are collected before the distinct ones are found.
 _WAITING_NAMES = 2**25
-# Names that are told apart at a time where their memory is used again.
+# Hashes that are numbered at a time, in memory that is used again.
 _NUMBERED = 2**23
 _GRIDS = ("shift", "rate", "multiplier")
 
@@ -129,7 +129,7 @@ class Binning(WithGamma):
     def tabulate_with_bins(self, theta: Theta, rows: NDArray[Any]) -> tuple[Theta, NDArray[Any]]:
         """`tabulate`, and `bins` of the same rows, with one hashing of them."""
         n_grids = len(theta["shift"])
-        kind = np.int32 if n_grids * len(rows) < 2**31 else np.int64
+        kind = _index_type(n_grids * len(rows))
         columns = np.empty((n_grids, len(rows)), dtype=kind)
         parts: list[Names] = []
         done = 0
@@ -155,13 +155,13 @@ class Binning(WithGamma):
         return {**theta, "table": self._table(theta).merge(self._table(other))}
 
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
-        return np.array([len(part) for part in self._table(theta).parts], dtype=np.int64)
+        return np.diff(self._table(theta).offsets)
 
     def bins(self, theta: Theta, rows: NDArray[Any]) -> NDArray[Any]:
         """The column of each row in each grid, shape (grids, n); −1 for a bin never seen."""
         table = self._table(theta)
         names = self.bin_names(theta, rows)
-        found = np.empty(names.shape, np.int32 if len(table.names) < 2**31 else np.int64)
+        found = np.empty(names.shape, _index_type(len(table.names)))
         find_columns(names, table.names, table.offsets, found)
         return found
 
@@ -171,7 +171,7 @@ class Binning(WithGamma):
         seen = found >= 0
         counts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
         columns = found[seen] if not seen.all() else found.reshape(-1)
-        index = np.int32 if max(counts[-1], len(table.names)) < 2**31 else np.int64
+        index = _index_type(max(counts[-1], len(table.names)))
         values = np.ones(len(columns), dtype=rows.dtype)
         shape = (len(rows), len(table.names))
         matrix = sparse.csr_array((values, columns.astype(index), counts.astype(index)), shape)
@@ -200,11 +200,9 @@ class Binning(WithGamma):
         ]
 
 
-def _distinct(names: Names, numbers: NDArray[np.int32]) -> tuple[Names, NDArray[np.int64]]:
-    """The different names of each grid, (grids, n), and how many there are; fills `numbers`."""
-    found, counts = np.empty_like(names), np.empty(len(names), dtype=np.int64)
-    number_names(names, found, counts, numbers)
-    return found, counts
+def _index_type(count: int) -> type[np.int32] | type[np.int64]:
+    """The smallest integers that can number so many entries."""
+    return np.int32 if count < 2**31 else np.int64
 
 
 class BinTable:
@@ -220,9 +218,9 @@ class BinTable:
         if not blocks:
             return self
         together = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
-        numbers = np.empty(together.shape, dtype=np.int32)
-        pairs = zip(*_distinct(together, numbers), strict=True)
-        new = [np.sort(own[:count]) for own, count in pairs]
+        found, counts = np.empty_like(together), np.empty(len(together), dtype=np.int64)
+        number_names(together, found, counts, np.empty(together.shape, dtype=np.int32))
+        new = [np.sort(own[:count]) for own, count in zip(found, counts, strict=True)]
         return BinTable(new).merge(self) if len(self.names) else BinTable(new)
 
     def merge(self, other: "BinTable") -> "BinTable":
@@ -232,10 +230,3 @@ class BinTable:
 
     def __getitem__(self, index: slice) -> "BinTable":
         return BinTable(self.parts[index])
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BinTable) and bool(
-            np.array_equal(self.offsets, other.offsets) and np.array_equal(self.names, other.names)
-        )
-
-    __hash__ = None  # type: ignore[assignment]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.optimize import brentq
 
 from kitchensinks.features.bases.base import Basis, check_positive
@@ -111,7 +111,9 @@ def _by_draw(values: Floats, counts: NDArray[np.int64]) -> Floats:
     return np.asarray(np.add.reduceat(values, np.cumsum(counts) - counts))
 
 
-def leverage_scores(draw: Draw, rows: Any, mu: float, weights: Any = None) -> Floats:
+def leverage_scores(
+    draw: Draw, rows: ArrayLike, mu: float, weights: ArrayLike | None = None
+) -> Floats:
     """r_k = diag(ΦΦᵀ(ΦΦᵀ + μI)⁻¹) of each draw, shape (n_components,): thesis, Algorithm 1.
 
     Columns of one draw (cosine and sine of a frequency) are scored together. The scores sum to
@@ -131,7 +133,7 @@ def leverage_scores(draw: Draw, rows: Any, mu: float, weights: Any = None) -> Fl
     return Operator(draw, rows, weights).scores(mu)
 
 
-def leverages(draw: Draw, rows: Any, mu: float, weights: Any = None) -> Floats:
+def leverages(draw: Draw, rows: ArrayLike, mu: float, weights: ArrayLike | None = None) -> Floats:
     """‖(Σ + μI)^(−1/2) φ(·; θ_k)‖² of each draw, shape (n_components,): thesis, (2.4).
 
     Σ is the operator of the exact kernel of the basis on these rows (n, d). The mean over the
@@ -148,8 +150,7 @@ def leverages(draw: Draw, rows: Any, mu: float, weights: Any = None) -> Floats:
     mu = check_mu(mu)
     rows, weights = checked(rows, weights)
     require_dense(draw.basis)
-    roots = row_roots(weights, len(rows))
-    eigenvalues, vectors = eigen(draw.basis.kernel(rows) * np.outer(roots, roots))
+    eigenvalues, vectors, roots = kernel_eigen(draw.basis, rows, weights)
     root = vectors * roots[:, None] / np.sqrt(eigenvalues + mu)
     per_draw = draw.basis.features_per_draw
     size = max(1, HELD_ENTRIES // (len(rows) * per_draw))
@@ -160,7 +161,9 @@ def leverages(draw: Draw, rows: Any, mu: float, weights: Any = None) -> Floats:
     return np.concatenate(parts) / per_draw
 
 
-def maximal_leverage(draw: Draw, rows: Any, mu: float, weights: Any = None) -> float:
+def maximal_leverage(
+    draw: Draw, rows: ArrayLike, mu: float, weights: ArrayLike | None = None
+) -> float:
     """The largest of `leverages`: d_max(1, μ) of Theorem II.2, over the draws given.
 
     It is at least d(μ) for a draw that is large enough, and near d(μ) for reweighted features.
@@ -174,7 +177,7 @@ def maximal_leverage(draw: Draw, rows: Any, mu: float, weights: Any = None) -> f
     return float(leverages(draw, rows, mu, weights).max())
 
 
-def effective_dimension(eigenvalues: Any, mu: float) -> float:
+def effective_dimension(eigenvalues: ArrayLike, mu: float) -> float:
     """d(μ) = Σ λ_i/(λ_i + μ): how many directions are larger than μ (thesis, section 2.2).
 
     >>> effective_dimension([1.0, 1.0, 0.0], mu=1.0)
@@ -184,7 +187,7 @@ def effective_dimension(eigenvalues: Any, mu: float) -> float:
     return float((values / (values + check_mu(mu))).sum())
 
 
-def mu_of_dimension(eigenvalues: Any, dimension: float) -> float:
+def mu_of_dimension(eigenvalues: ArrayLike, dimension: float) -> float:
     """The μ at which d(μ) has this value: the inverse of `effective_dimension`.
 
     >>> round(mu_of_dimension([1.0, 1.0, 0.0], dimension=1.0), 6)
@@ -228,7 +231,15 @@ def eigen(gram: Floats) -> tuple[Floats, Floats]:
     return check_eigenvalues(values), vectors
 
 
-def check_eigenvalues(eigenvalues: Any) -> Floats:
+def kernel_eigen(
+    basis: Basis, rows: Floats, weights: Floats | None
+) -> tuple[Floats, Floats, Floats]:
+    """`eigen` of √(w_i·w_j)·k(x_i, x_j), Σw = 1, and the roots √w_i."""
+    roots = row_roots(weights, len(rows))
+    return *eigen(basis.kernel(rows) * np.outer(roots, roots)), roots
+
+
+def check_eigenvalues(eigenvalues: ArrayLike) -> Floats:
     """Eigenvalues of 0 or more as float64, rounding below zero cut off; or a clear error."""
     values = np.asarray(eigenvalues, dtype=np.float64)
     if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
@@ -250,7 +261,7 @@ def row_roots(weights: Floats | None, n_rows: int) -> Floats:
     return np.asarray(np.sqrt(weights / weights.sum()))
 
 
-def checked(rows: Any, weights: Any) -> tuple[Floats, Floats | None]:
+def checked(rows: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, Floats | None]:
     """Rows and weights as arrays of finite numbers, or a clear error."""
     rows = numeric_rows(rows)
     return rows, None if weights is None else numeric_weights(weights, len(rows))

@@ -7,27 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from kitchensinks.features.bases.base import Basis
+from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.draw import Arrays, Draw, Floats
 from kitchensinks.features.bases.fourier import Fourier
-from kitchensinks.features.bases.leverage import (
-    Operator,
-    Pool,
-    balanced_mu,
-    check_mu,
-    require_dense,
-)
+from kitchensinks.features.bases.leverage import Operator, Pool, balanced_mu, require_dense
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.keys import row_keys
 
 if TYPE_CHECKING:
     from kitchensinks.features.scaling import Scaler
 
-# A share of the rows is never more than this many (and fewer of very wide rows).
+# Rows that candidates are scored on at most, where `rows` is a share.
 MOST_ROWS = 2000
-# Entries of the rows that candidates are scored on, at most.
+# Entries of these rows at most: there are fewer of very wide rows.
 _MOST_ENTRIES = 2**24
-# Very wide rows are scored on this many at least.
+# Rows at least, however wide they are.
 _FEWEST_ROWS = 100
 
 
@@ -128,11 +122,8 @@ class Reweighted(Basis):
                 f"rows={self.rows!r}: need a share of the rows in (0, 1], such as 0.3, or a whole "
                 "number of 1 or more."
             )
-        if isinstance(self.mu, str):
-            if self.mu != "auto":
-                raise ValueError(f"mu={self.mu!r}: need a positive number or 'auto'.")
-        else:
-            check_mu(self.mu)
+        if not (isinstance(self.mu, str) and self.mu == "auto"):
+            check_positive("mu", self.mu, " or 'auto'")
         if not isinstance(self.correction, bool | np.bool_):
             raise TypeError(f"correction={self.correction!r}: need True or False.")
 
