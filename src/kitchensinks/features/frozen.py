@@ -142,15 +142,6 @@ class Frozen:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "draw"}
 
-    def parts(self) -> Iterator[Draw]:
-        """The draw: whole if it is held, else in pieces of a bounded number of bytes."""
-        if self.held:
-            yield self.draw
-            return
-        size = max(256, HELD_DRAW // (8 * self.dtype.itemsize * (self.n_inputs + 2)))
-        for part in block_slices(self.n_components, size):
-            yield self.piece(part)
-
     def piece(self, part: slice) -> Draw:
         """Some of the draws: cut from all of them where they are held, or made from the seed."""
         if self.held:
@@ -171,9 +162,8 @@ class Frozen:
     @property
     def bound(self) -> float:
         """sup |φ|, or one where there is none."""
-        bound = self.basis.bound_in(self.n_inputs)
-        if self.learned is not None and self.learned.factors is not None:
-            bound *= float(self.learned.factors.max())
+        drawn = self.learned
+        bound = self.basis.bound_in(self.n_inputs) if drawn is None else drawn.bound
         return float(bound) if math.isfinite(bound) else 1.0
 
     def scaled(self, rows: Any) -> Any:
@@ -184,9 +174,11 @@ class Frozen:
         """Scaled features of the rows part by part: (columns, features), so many entries each."""
         shown, done = self.scaled(rows), 0
         most = max(256, entries // max(1, rows.shape[0] * self.basis.features_per_draw))
-        for draw in self.parts():
-            for piece in block_slices(draw.n_components, most):
-                features = draw.part(piece.start, piece.stop).features(shown)
+        size = max(256, HELD_DRAW // (8 * self.dtype.itemsize * (self.n_inputs + 2)))
+        parts = map(self.piece, block_slices(self.n_components, size))
+        for draw in [self.draw] if self.held else parts:
+            for piece in draw.blocks(most):
+                features = piece.features(shown)
                 features *= self.dtype.type(self.scale)
                 yield slice(done, done + features.shape[1]), features
                 done += features.shape[1]
@@ -201,7 +193,7 @@ class Frozen:
         return out
 
     def difference(self, other: "Frozen") -> str | None:
-        """What keeps sums of the features of both apart, or None."""
+        """What differs, so that sums over the features of both cannot be added; or None."""
         if not same_value(self.scaler, other.scaler):
             return "scaler"
         if (self.seed, self.n_components) != (other.seed, other.n_components):

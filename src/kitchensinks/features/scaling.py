@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from kitchensinks.features.bases.draw import Floats
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, warp_rows
 from kitchensinks.tables import densify
-
-Floats = NDArray[np.float64]
 
 # Quantiles that a map by rank interpolates.
 _KNOTS = 257
@@ -63,12 +62,12 @@ class Scaler:
 
     @classmethod
     def over(cls, spread: Spread, unscaled: NDArray[np.bool_] | None = None) -> "Scaler":
-        """Zero mean and unit variance. A constant column is centred and not scaled.
+        """Zero mean and unit variance; constant columns and those `unscaled` are centred alone.
 
-        Nor are the `unscaled` ones: a rare category as 0 and 1 must not weigh more than others.
+        (A rare category, as 0 and 1, must not weigh more than a common one.)
         """
         variance = spread.variance
-        # A column that varies by rounding alone is constant.
+        # A column whose variation is rounding error is constant.
         noise = (10 * np.finfo(float).eps * np.abs(spread.mean)) ** 2
         kept = (variance <= noise) | (variance <= np.finfo(float).tiny)
         if unscaled is not None:
@@ -133,8 +132,8 @@ class Warp(Scaler):
 def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> Warp:
     """The map of one kind for all columns, from their spread and a sample of the rows.
 
-    Columns that are 0 or 1 in every row stay so. `common`: one scale for all columns, for those
-    that are measured in the same unit (pixels, bands).
+    Columns of zeros and ones stay as they are. `common`: one scale for all other columns, where
+    they are measured in the same unit (pixels, spectral bands).
 
     >>> rows = np.array([[0.0, 0.0], [10.0, 1.0], [20.0, 0.0]])
     >>> warp(Spread.of(rows), rows, LINEAR).apply(rows, np.float64).round(2).tolist()

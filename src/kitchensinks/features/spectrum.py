@@ -4,10 +4,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.base import check_count
+from kitchensinks.features.bases.draw import Floats
 from kitchensinks.features.bases.leverage import (
     ROUNDING,
     check_eigenvalues,
@@ -16,8 +17,6 @@ from kitchensinks.features.bases.leverage import (
     kernel_eigen,
     maximal_leverage,
 )
-
-Floats = NDArray[np.float64]
 
 
 def spectrum(basis: Basis, rows: ArrayLike, weights: ArrayLike | None = None) -> Floats:

@@ -9,11 +9,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.bases.base import check_positive
-
-Array = NDArray[np.float64]
+from kitchensinks.problem.losses import Array
 
 
 @dataclass(frozen=True)

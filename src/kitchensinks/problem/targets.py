@@ -15,6 +15,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array
 
+from kitchensinks.features.bases.bandwidth import weighted_median
 from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.problem.losses import Array, Loss
 
@@ -325,16 +326,8 @@ def robust_spread(y: NDArray[Any], weights: Array | None) -> float:
     """NORMAL_DEVIATION times the median absolute deviation, or the mean one where that is zero."""
     columns = y.reshape(len(y), -1)
     own = None if weights is None else np.repeat(weights[:, None], columns.shape[1], axis=1)
-
-    def lower_median(values: Array, axis: int | None) -> Any:
-        return np.quantile(values, 0.5, axis=axis, weights=own, method="inverted_cdf")
-
-    def median(values: Array, axis: int | None) -> Any:
-        # The mean of the two middle values, which changes sign with the values.
-        return 0.5 * (lower_median(values, axis) - lower_median(-values, axis))
-
-    deviation = np.abs(columns - median(columns, 0))
-    spread = NORMAL_DEVIATION * float(median(deviation, None))
+    deviation = np.abs(columns - weighted_median(columns, own, axis=0))
+    spread = NORMAL_DEVIATION * float(weighted_median(deviation, own))
     if spread <= 0.0:
         spread = float(np.average(deviation, weights=own))
     return spread if spread > 0.0 and math.isfinite(spread) else 1.0

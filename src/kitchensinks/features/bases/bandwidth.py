@@ -5,13 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from kitchensinks.features.bases.base import Basis, check_positive
+from kitchensinks.features.bases.draw import Floats
 from kitchensinks.numerics.words import Words
-
-Floats = NDArray[np.float64]
 
 # Distances between pairs of rows are bounded: rows² × columns stays below this.
 _PAIR_WORK = 2e8
@@ -100,7 +98,7 @@ def resolve_gamma(gamma: Any, measure: str, rows: Floats, weights: Floats | None
 def _typical(measure: str, rows: Floats, weights: Floats | None) -> float:
     mean = np.average(rows.mean(axis=1), weights=weights)
     spread = math.sqrt(np.average(np.square(rows - mean).mean(axis=1), weights=weights))
-    # A spread of rounding alone is none.
+    # Below this, the spread is a rounding error.
     if spread <= 1e-14 * abs(mean):
         return 0.0
     n_inputs = rows.shape[1]
@@ -109,12 +107,11 @@ def _typical(measure: str, rows: Floats, weights: Floats | None) -> float:
 
 def _median(measure: str, rows: Floats, weights: Floats | None) -> float:
     if measure == "length":
-        lengths = np.linalg.norm(rows, axis=1)
-        return weighted_median(lengths, weights)
+        return positive_median(np.linalg.norm(rows, axis=1), weights)
     limit = int(math.sqrt(_PAIR_WORK / rows.shape[1]))
     limit = min(max(limit, _FEWEST_ROWS), _MOST_ROWS)
     if len(rows) > limit:
-        # The rows given are a random sample already: every so many of them will do.
+        # The rows are a random sample already: a regular choice among them is one too.
         kept = np.linspace(0, len(rows) - 1, limit).astype(int)
         rows, weights = rows[kept], None if weights is None else weights[kept]
     distances = pdist(rows, _METRICS[measure])
@@ -122,18 +119,27 @@ def _median(measure: str, rows: Floats, weights: Floats | None) -> float:
     if weights is not None:
         first, second = np.triu_indices(len(rows), 1)
         pair_weights = weights[first] * weights[second]
-    return weighted_median(distances, pair_weights)
+    return positive_median(distances, pair_weights)
 
 
-def weighted_median(values: Floats, weights: Floats | None) -> float:
-    """Median of the non-zero values; zero where there are none."""
+def positive_median(values: Floats, weights: Floats | None) -> float:
+    """Median of the positive values; zero where there are none."""
     keep = values > 0 if weights is None else (values > 0) & (weights > 0)
     if not keep.any():
         return 0.0
-    if weights is None:
-        return float(np.median(values[keep]))
-    order = np.argsort(values[keep])
-    values, total = values[keep][order], np.cumsum(weights[keep][order])
-    # The middle value, or the mean of the two where the weights below and above are equal.
-    first, second = (np.searchsorted(total, total[-1] / 2.0, side=s) for s in ("left", "right"))
-    return float((values[first] + values[min(second, len(values) - 1)]) / 2.0)
+    return float(weighted_median(values[keep], None if weights is None else weights[keep]))
+
+
+def weighted_median(values: Floats, weights: Floats | None, axis: int | None = None) -> Floats:
+    """The median, the mean of the two middle values where there are two.
+
+    Whole weights, of the shape of the values, count as values repeated that often.
+
+    >>> float(weighted_median(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 2.0])))
+    3.0
+    """
+    lower, upper = (
+        sign * np.quantile(sign * values, 0.5, axis=axis, weights=weights, method="inverted_cdf")
+        for sign in (1.0, -1.0)
+    )
+    return np.asarray(0.5 * (lower + upper))

@@ -44,9 +44,10 @@ class Graph(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Draws start, …, stop − 1 of a resolved basis; or chosen ones, each with its factor: frozen.
+    """Draws start, …, stop − 1 of a resolved basis, or draws chosen by rows.
 
-    places (n_components,): which draws of the seed were chosen, where some were. Then start is 0.
+    Of chosen draws, places (n_components,) says which they are among those of the seed, factors
+    (n_components,) what their features are multiplied with, and start is 0.
     """
 
     basis: "Basis"

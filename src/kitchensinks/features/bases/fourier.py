@@ -33,7 +33,7 @@ _KERNELS = {
 
 # Beyond this smoothness the Bessel function of the Matérn kernel overflows.
 SMOOTHEST = 50.0
-# No direction of a heavy-tailed law is longer than γ/this: its phases are noise long before.
+# Smallest χ of a heavy-tailed law: the phases of longer directions are numerical noise.
 _SHORTEST = 1e-15
 
 
@@ -214,7 +214,7 @@ class Fourier(Projected, WithGamma):
     def _kernel_of(self, gamma: float, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
             if self.spectrum == "gaussian":
-                # In units of the bandwidth an absolute error is one of the kernel.
+                # Rows are scaled first: an error of γ‖Δ‖² is then as large as one of the kernel.
                 near = math.sqrt(gamma) * rows
                 far = near if others is rows else math.sqrt(gamma) * others
                 return np.exp(-squared_euclidean(near, far))
@@ -241,7 +241,7 @@ def matern(distance: Floats, nu: float) -> Floats:
     >>> float(matern(np.array([1.0]), 0.5)[0].round(6)) == float(np.exp(-1.0).round(6))
     True
     """
-    # Beyond 1e5 the kernel is zero to rounding, and the Bessel function is not to be had.
+    # Beyond 1e5 the kernel is zero to rounding, and the Bessel function cannot be computed.
     t = np.minimum(math.sqrt(2.0 * nu) * distance, 1e5)
     with np.errstate(divide="ignore", invalid="ignore"):
         logarithm = (1.0 - nu) * math.log(2.0) - gammaln(nu) + nu * np.log(t)

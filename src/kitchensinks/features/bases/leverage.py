@@ -21,7 +21,7 @@ from kitchensinks.features.bases.draw import Draw, Floats
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
 
-# Features that are held at once, at most about this many: 128 MB.
+# Entries of features that are held at once, at most: 128 MB.
 HELD_ENTRIES = 2**24
 # Eigenvalues below this share of the largest are rounding.
 ROUNDING = 1e-12
@@ -211,13 +211,14 @@ def mu_of_dimension(eigenvalues: ArrayLike, dimension: float) -> float:
 
 
 def balanced_mu(eigenvalues: Floats, n_columns: int) -> float:
-    """The μ at which d(μ) is the number of columns, but half the eigenvalues at most."""
+    """The μ at which d(μ) is the number of columns, or half the number of eigenvalues if that is
+    smaller."""
     positive = eigenvalues[eigenvalues > ROUNDING * eigenvalues.max()]
     if not len(positive):
         return 1.0
     wanted = min(float(n_columns), len(eigenvalues) / 2)
     if wanted >= 0.99 * len(positive):
-        # Nothing but rounding is left below.
+        # Smaller eigenvalues are rounding errors.
         return float(ROUNDING * positive.max())
     return mu_of_dimension(positive, wanted)
 

@@ -212,7 +212,7 @@ def argmax_coefficients(pool: int, count: int = 3) -> Floats:
     check_count("pool", pool)
     count = check_count("count", count)
     if count > 24:
-        raise ValueError(f"count={count}: at most 24 coefficients can be had to a few digits.")
+        raise ValueError(f"count={count}: need at most 24; later ones have no correct digits.")
     if pool == 1:
         return np.asarray(np.eye(1, count)[0])
     radius, points = 0.5, 64

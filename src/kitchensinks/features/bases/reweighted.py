@@ -47,11 +47,13 @@ class Reweighted(Basis):
     basis : the basis that is drawn from, any dense one; None is ``ks.Fourier()``.
     pool : M/N, a whole number of 2 or more; the thesis uses 100.
     rows : L, the rows that candidates are scored on: a share in (0, 1] of the different rows,
-        at most 2000 of them (2²⁴ entries, but 100 rows, if these are fewer), or a count (all rows
-        where there are fewer). They are chosen by their content, with their sample weights.
+        at most 2000 of them (of very wide rows 2²⁴ entries, and at least 100 rows), or a count
+        (all rows where there are fewer). They are chosen by their content, with their sample
+        weights.
     mu : μ on the scale of the eigenvalues of the kernel's operator, or "auto": the μ at which the
-        effective dimension d(μ) is the number of columns of N draws, but L/2 at most. Larger μ
-        looks at fewer leading directions; in the limit p_i is proportional to ‖φ_i‖².
+        effective dimension d(μ) is the number of columns of N draws, or L/2 if that is smaller.
+        Scores with a larger μ depend on fewer leading eigenvectors; in the limit p_i is
+        proportional to ‖φ_i‖².
     correction : whether features are multiplied with 1/√(M·p_i).
 
     Notes

@@ -129,6 +129,6 @@ def _arcsine(cross: Floats, own: Floats, other: Floats) -> Floats:
 @functools.lru_cache(maxsize=1)
 def logistic_spreads() -> tuple[Floats, Floats]:
     """Gauss rule of the random spread 2κ that makes a normal variable logistic."""
-    # Kolmogorov's density is flat at both ends: equal steps are as good as any.
+    # Kolmogorov's density is flat at both ends, so that sums over equal steps are accurate.
     kappa = np.linspace(0.15, 5.0, 400)
     return gauss_rule(2.0 * kappa, kstwobign.pdf(kappa), 12)

@@ -19,9 +19,9 @@ from kitchensinks.numerics.signs import (
 )
 from kitchensinks.numerics.words import Words
 
-# Below this many rows NumPy has looked them up before the threads have started.
+# For fewer rows than this, plain NumPy takes less time than starting threads.
 _FEW_ROWS = 4
-# A column's own law is kept as this many quantiles.
+# Quantiles that stand for the distribution of a column.
 LEVELS = 1024
 
 
@@ -96,7 +96,7 @@ class Stumps(Basis):
     0.9
     """
 
-    # Thresholds follow the law of the columns' values: scales change nothing, or the papers' law.
+    # Thresholds follow the values of the columns, whatever their scales, or the papers' fixed law.
     rescales = False
     fast_products = True
 
