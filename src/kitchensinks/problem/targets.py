@@ -325,9 +325,9 @@ Targets = Classes | Numbers
 def robust_spread(y: NDArray[Any], weights: Array | None) -> float:
     """NORMAL_DEVIATION times the median absolute deviation, or the mean one where that is zero."""
     columns = y.reshape(len(y), -1)
-    own = None if weights is None else np.repeat(weights[:, None], columns.shape[1], axis=1)
-    deviation = np.abs(columns - weighted_median(columns, own, axis=0))
-    spread = NORMAL_DEVIATION * float(weighted_median(deviation, own))
+    own = None if weights is None else np.repeat(weights, columns.shape[1])
+    deviation = np.abs(columns - [weighted_median(column, weights) for column in columns.T]).ravel()
+    spread = NORMAL_DEVIATION * weighted_median(deviation, own)
     if spread <= 0.0:
         spread = float(np.average(deviation, weights=own))
     return spread if spread > 0.0 and math.isfinite(spread) else 1.0

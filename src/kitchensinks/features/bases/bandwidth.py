@@ -127,19 +127,19 @@ def positive_median(values: Floats, weights: Floats | None) -> float:
     keep = values > 0 if weights is None else (values > 0) & (weights > 0)
     if not keep.any():
         return 0.0
-    return float(weighted_median(values[keep], None if weights is None else weights[keep]))
+    return weighted_median(values[keep], None if weights is None else weights[keep])
 
 
-def weighted_median(values: Floats, weights: Floats | None, axis: int | None = None) -> Floats:
-    """The median, the mean of the two middle values where there are two.
+def weighted_median(values: Floats, weights: Floats | None) -> float:
+    """The median of values (n,); whole weights (n,) count as values repeated that often.
 
-    Whole weights, of the shape of the values, count as values repeated that often.
-
-    >>> float(weighted_median(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 2.0])))
+    >>> weighted_median(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 2.0]))
     3.0
     """
-    lower, upper = (
-        sign * np.quantile(sign * values, 0.5, axis=axis, weights=weights, method="inverted_cdf")
-        for sign in (1.0, -1.0)
-    )
-    return np.asarray(0.5 * (lower + upper))
+    if weights is None:
+        return float(np.median(values))
+    order = np.argsort(values)
+    values, total = values[order], np.cumsum(weights[order])
+    # The middle value, or the mean of the two where the weights below and above are equal.
+    first, second = (np.searchsorted(total, total[-1] / 2.0, side=s) for s in ("left", "right"))
+    return float((values[first] + values[min(second, len(values) - 1)]) / 2.0)

@@ -130,10 +130,10 @@ class Stumps(Basis):
 
     def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         levels = (np.arange(LEVELS) + 0.5) / LEVELS
-        table = np.empty((rows.shape[1], LEVELS))
-        for j in range(rows.shape[1]):
-            table[j] = np.quantile(rows[:, j], levels, weights=weights, method="inverted_cdf")
-        return {"threshold": table}
+        # With weights NumPy sorts once; without them it takes ten times as long for many levels.
+        own = np.ones(len(rows)) if weights is None else weights
+        table = np.quantile(rows, levels, axis=0, weights=own, method="inverted_cdf")
+        return {"threshold": np.ascontiguousarray(table.T)}
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         count = self.block_size(n_inputs)
