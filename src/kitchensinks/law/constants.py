@@ -46,10 +46,6 @@ SQUARE_MEMORY = 0.95
 RATE = 0.5
 # Share of the steps that the members of a committee have in common.
 SHARED_STEPS = 0.6
-# Rows of the batches of those steps, as a share of the others'.
-SHARED_BATCH = 1.0
-# The rate after them, as a share of the first rate: fewer columns have far to go.
-LATER_RATE = 1.0
 # The scales are the mean over this last share of the steps.
 AVERAGED = 0.25
 # No column's scale falls below this share of an even one, so that it can come back.

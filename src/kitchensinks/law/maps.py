@@ -11,7 +11,7 @@ from sklearn.base import clone
 from kitchensinks.features.bases import Basis, Binning, Fourier
 from kitchensinks.features.scaling import Warp, identity, warp
 from kitchensinks.law import constants
-from kitchensinks.law.scales import Scales, learn_scales
+from kitchensinks.law.scales import Batches, Descent
 from kitchensinks.law.task import Task
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
 
@@ -98,32 +98,10 @@ def mapped(task: Task, name: str) -> Warp:
     return warp(task.spread, task.sample, *_MAPS[name])
 
 
-def learn(
-    task: Task,
-    kernel: str,
-    name: str,
-    steps: int,
-    batch: int,
-    start: Floats | None = None,
-    rate: float | None = None,
-    member: int = 0,
-) -> Found:
-    """Scales of one kernel on one map of the columns, from equal ones or from `start`."""
-    plain = mapped(task, name)
-    # As many rows as the batches can use.
-    end = len(task.held) + max(2000, steps * batch)
-    rows = plain.apply(task.pool[len(task.held) : end], np.float32)
-    start = _even_scales(task, kernel, plain) if start is None else start
-    law: Scales = learn_scales(
-        task.batches(rows, member),
-        start,
-        [batch] * steps,
-        kernel,
-        task.hot,
-        rate,
-        lambda: task.late(constants.LATE_SCALES),
-    )
-    return Found(kernel, name, plain, law.scales[None, :], law.errors)
+def _batches(task: Task, plain: Warp, rows: int, member: int = 0) -> Batches:
+    """Batches of mapped rows; `rows`: as many as they can use."""
+    end = len(task.held) + max(2000, rows)
+    return task.batches(plain.apply(task.pool[len(task.held) : end], np.float32), member)
 
 
 def _even_scales(task: Task, kernel: str, plain: Warp) -> Floats:
@@ -145,10 +123,13 @@ def short_runs(
     pairs = [(k, name) for k in kernels for name in names or tried_maps(task, k)]
 
     def short(own: Task, pair: tuple[str, str]) -> tuple[float, Found]:
-        found = learn(own, *pair, constants.SHORT_STEPS, batch)
-        error = float(np.mean(found.errors[-constants.SHORT_COUNTED :]))
+        kernel, name = pair
+        plain, steps = mapped(own, name), constants.SHORT_STEPS
+        descent = Descent.begin(kernel, _even_scales(own, kernel, plain), steps, own.hot)
+        descent = descent.run(_batches(own, plain, steps * batch), steps, batch)
+        error = float(np.mean(descent.errors[-constants.SHORT_COUNTED :]))
         own.note("map", ", ".join(pair), batch, error)
-        return error, found
+        return error, Found(kernel, name, plain, descent.scales[None, :], np.array(descent.errors))
 
     runs = task.together(short, pairs)
     return {
@@ -166,26 +147,24 @@ def settled(task: Task, founds: list[Found]) -> list[Found]:
     members, steps = task.work.members, task.work.steps
     common = steps if members == 1 else math.ceil(constants.SHARED_STEPS * steps)
 
-    def begin(own: Task, found: Found) -> Found:
-        start = np.sqrt(_even_scales(own, found.kernel, found.warp) * found.scales[0])
+    def run(own: Task, found: Found, descent: Descent, count: int, member: int) -> Descent:
         batch = own.batch_size(found.kernel)
-        if members > 1:
-            batch = max(min(batch, constants.SMALLEST_BATCH), int(constants.SHARED_BATCH * batch))
-        return learn(own, found.kernel, found.map, common, batch, start)
+        batches = _batches(own, found.warp, steps * batch, member)
+        return descent.run(batches, count, batch, lambda: own.late(constants.LATE_SCALES))
+
+    def begin(own: Task, found: Found) -> Descent:
+        start = np.sqrt(_even_scales(own, found.kernel, found.warp) * found.scales[0])
+        return run(own, found, Descent.begin(found.kernel, start, steps, own.hot), common, 0)
 
     begun = task.together(begin, founds)
-    if members == 1:
-        return begun
-    rate = constants.LATER_RATE * constants.RATE
-
-    def end(own: Task, job: tuple[Found, int]) -> Found:
-        found, member = job
-        batch, left = own.batch_size(found.kernel), max(1, steps - common)
-        return learn(own, found.kernel, found.map, left, batch, found.scales[0], rate, member)
-
-    jobs = [(found, member) for found in begun for member in range(1, members + 1)]
-    runs = iter(task.together(end, jobs))
-    groups = [[next(runs) for _ in range(members)] for _ in begun]
+    if members > 1:
+        jobs = [
+            (found, descent, m)
+            for found, descent in zip(founds, begun, strict=True)
+            for m in range(1, members + 1)
+        ]
+        begun = task.together(lambda own, job: run(own, *job[:2], steps - common, job[2]), jobs)
     return [
-        replace(group[0], scales=np.concatenate([run.scales for run in group])) for group in groups
+        replace(found, scales=np.stack([one.scales for one in begun[k : k + members]]))
+        for found, k in zip(founds, range(0, len(begun), members), strict=True)
     ]
