@@ -41,7 +41,6 @@ def fit_conjugate(
         problem,
         cross=image[:, 1:] - np.outer(mean, target),
         precondition=precondition,
-        close=True,
         start=precondition(equations.cross),
         tol=settings.tol,
         max_iter=settings.max_iter,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.plan import GRAM_COPIES
@@ -15,6 +15,7 @@ from kitchensinks.numerics.pairs import mirror
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations
 from kitchensinks.problem.targets import Batch
+from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.path import RidgePath, alpha_grid
 from kitchensinks.tables.keys import hold_out
 
@@ -66,7 +67,7 @@ class Prefixes:
         floor = max(alpha, len(shifted) * np.finfo(float).eps * float(np.trace(shifted)))
         shifted[np.diag_indices_from(shifted)] += max(floor, np.finfo(float).tiny)
         self.equations = equations
-        self.factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        self.factor = lower_factor(shifted)
         self.half = self._whiten(equations.cross)
 
     def _whiten(self, columns: Array) -> Array:

@@ -183,8 +183,16 @@ def _check_sparse(shape: Shape, settings: Settings) -> None:
     if not shape.sparse:
         return
     if settings.solver == "stochastic":
-        raise ValueError("solver='stochastic' needs a basis with dense features.")
-    if settings.solver in ("blocks", "conjugate") and not shape.many_sparse:
+        raise ValueError(
+            "solver='stochastic' needs a basis with dense features, and this one has sparse ones: "
+            "use solver='auto'."
+        )
+    if settings.solver == "blocks":
+        raise ValueError(
+            "solver='blocks' needs a basis with dense features, and this one has sparse ones: use "
+            "solver='auto', 'conjugate' or 'direct'."
+        )
+    if settings.solver == "conjugate" and not shape.many_sparse:
         raise ValueError(
             f"solver={settings.solver!r} needs a basis with dense features, or more sparse columns "
             f"than {shape.n_columns}: use solver='auto' or 'direct'."

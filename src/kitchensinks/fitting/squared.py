@@ -24,6 +24,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
 from kitchensinks.problem.problem import NEGLIGIBLE
 from kitchensinks.solvers import Solution, solve_squared
+from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.path import RidgePath, alpha_grid, freedom_left
 from kitchensinks.tables import densify
 
@@ -238,8 +239,7 @@ def effective_dimension(gram: Array, alpha: float) -> float:
     if alpha <= rounding:
         return float(spectrum_facts(eigvalsh(gram), alpha, rounding)["freedom"])
     shifted[diagonal] += alpha
-    factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-    return ridge_freedom(factor, alpha)
+    return ridge_freedom(lower_factor(shifted), alpha)
 
 
 def left_out_of(

@@ -104,6 +104,7 @@ def fit_stages(
         intercept=FIRST_SHARE * one.intercept + two.intercept,
         gap=one.solution.gap + two.gap,
         converged=one.solution.converged and two.converged,
+        settled=one.solution.converged and two.settled,
         solver=f"two stages: {one.solution.solver}, {two.solver}",
     )
     alpha = float(settings.alpha)

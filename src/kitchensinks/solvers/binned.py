@@ -52,6 +52,7 @@ def binned_ridge(
         passes=outcome.iterations,
         converged=outcome.converged,
         solver="conjugate gradients",
+        settled=outcome.settled,
     )
 
 

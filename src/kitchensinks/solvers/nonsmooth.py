@@ -19,11 +19,12 @@ on their kink (λ strictly inside its interval), and then λ moves. Each step is
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
 from kitchensinks.problem.constraints import SupBall
 from kitchensinks.problem.losses import Array, Kinked
 from kitchensinks.problem.problem import Callback, Problem, Solution
+from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.implicit import ImplicitGram
 from kitchensinks.solvers.intercept import best_shift
 from kitchensinks.solvers.needs import Needs, kinked
@@ -320,8 +321,7 @@ class _Multipliers:
             corner = np.array([[total + DAMPING * self.penalty]])
             hessian = np.block([[hessian, border], [border.T, corner]])
             gradient = np.vstack([gradient, pull])
-        factor = cho_factor(hessian, overwrite_a=True, check_finite=False)
-        step = -cho_solve(factor, gradient, check_finite=False)
+        step = -cho_solve((lower_factor(hessian), True), gradient, check_finite=False)
         promise = -float(np.sum(gradient * step))
         move = step[: len(self.weights)]
         shift = -problem.mean @ move

@@ -7,11 +7,12 @@ and h change, so that one factorisation G = V diag(s) V' serves them all.
 """
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import cho_solve, eigh
 
 from kitchensinks.problem.constraints import Constraint, L2Ball, SupBall, penalty_conjugate
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import NEGLIGIBLE, Problem, Solution
+from kitchensinks.solvers.cholesky import lower_factor
 
 
 class FactoredGram:
@@ -98,8 +99,7 @@ def minimise_quadratic(
     shifted[np.diag_indices_from(shifted)] += 2.0 * alpha + floor
     if constraint is not None:
         return _box_minimiser(shifted, linear, constraint.radius, accuracy)
-    factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
-    return np.asarray(cho_solve(factor, linear, check_finite=False))
+    return np.asarray(cho_solve((lower_factor(shifted), True), linear, check_finite=False))
 
 
 def factored_gram(problem: Problem) -> FactoredGram:
@@ -155,7 +155,7 @@ def _box_minimiser(hessian: Array, linear: Array, radius: float, accuracy: float
         below = np.maximum(radius + point, 1e-15 * radius)
         barrier = hessian.copy()
         barrier[diagonal] += upper / above + lower / below
-        factor = cho_factor(barrier, overwrite_a=True, check_finite=False)
+        factor = lower_factor(barrier), True
         # predictor: straight at the border
         step = -cho_solve(factor, gradient, check_finite=False)
         upper_step, lower_step = upper * (step / above - 1.0), -lower * (step / below + 1.0)
