@@ -23,11 +23,12 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held import HeldRows
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.space import Fit, reporter, shares_of
+from kitchensinks.fitting.space import Fit, shares_of, solver_options
 from kitchensinks.problem.design import RowVector
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.problem import NEGLIGIBLE
+from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers import Design, Solution
 from kitchensinks.tables import block_slices
 
@@ -37,14 +38,12 @@ _WIDEST, _NARROWEST = 4096, 64
 _PILOT = 256
 
 
-def fit_blocks(
-    blocks: FeatureBlocks, targets: Array, weights: Array | None, settings: Settings
-) -> Fit:
+def fit_blocks(blocks: FeatureBlocks, batch: Batch, settings: Settings) -> Fit:
     """Rows of this process."""
-    held = HeldRows([blocks.rows], blocks.frozen, blocks.memory_budget, keep=False)
-    shares = shares_of(weights, blocks.n_rows)
-    memory = blocks.memory_budget
-    return Descent(held.design, held, targets, shares, blocks.frozen, settings, memory).fit()
+    frozen, memory = blocks.frozen, blocks.memory_budget
+    held = HeldRows([blocks.rows], frozen, memory, keep=False)
+    shares = shares_of(batch.weights, blocks.n_rows)
+    return Descent(held.design, held, batch.targets, shares, frozen, settings, memory).fit()
 
 
 @dataclass
@@ -63,7 +62,7 @@ class Descent:
     def fit(self) -> Fit:
         """Rounds until the gap is below the tolerance, or as many as max_iter."""
         settings, design = self.settings, self.design
-        alpha, tell = float(settings.alpha), reporter(settings)
+        alpha, tell = float(settings.alpha), solver_options(settings)["callback"]
         draws = self._draws()
         level, squares = design.reduce(_target_sums, self.targets, self.shares)
         if settings.fit_intercept:
@@ -103,7 +102,7 @@ class Descent:
         solution = Solution(
             weights, intercept, objective, gap, done, 4 * done, bool(converged), name
         )
-        return Fit(weights, intercept, alpha, solution, errors=errors)
+        return Fit(alpha, solution, errors=errors)
 
     def _draws(self) -> list[slice]:
         """Blocks whose Gram, with its copies, fits into memory."""

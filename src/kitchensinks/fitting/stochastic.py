@@ -148,7 +148,7 @@ class Stochastic:
             "stochastic gradients",
         )
         alpha = self.alpha_of(settings)
-        return Fit(solution.weights, solution.intercept, alpha, solution, stochastic=self)
+        return Fit(alpha, solution, stochastic=self)
 
     def alpha_of(self, settings: Settings) -> float:
         return DEFAULT_ALPHA if settings.alpha == "auto" else float(settings.alpha)
