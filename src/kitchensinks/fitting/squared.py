@@ -14,10 +14,10 @@ from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut, Task, gram_noise, spectrum_facts, warn_noise
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
-from kitchensinks.problem.problem import NEGLIGIBLE
 from kitchensinks.solvers import Solution, solve_squared
 from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.path import RidgePath, alpha_grid, freedom_left
+from kitchensinks.solvers.quadratic import direct_solution
 from kitchensinks.tables import densify
 
 
@@ -121,19 +121,9 @@ def _leave_one_out(task: Task, looked: LookedPath) -> Array:
 def _eigen_fit(
     equations: NormalEquations, alpha: float, settings: Settings, path: RidgePath
 ) -> Fit:
-    solution = solve_squared(
-        gram=equations.gram,
-        cross=equations.cross,
-        mean=equations.mean,
-        target_mean=equations.target,
-        target_variance=equations.squares,
-        alpha=alpha,
-        constraint=settings.constraint,
-        factored=path.factored,
-        tol=settings.tol,
-    )
-    facts = spectrum_facts(path.factored.values, alpha, path.factored.rounding)
-    solution = solution._replace(solver="direct (eigen-decomposition)")
+    ball, tol, factored = settings.constraint, settings.tol, path.factored
+    solution = solve_squared(equations, alpha=alpha, constraint=ball, factored=factored, tol=tol)
+    facts = spectrum_facts(factored.values, alpha, factored.rounding)
     errors = equations.errors(solution.weights)
     fit = Fit(alpha, solution, errors=errors, **facts)
     if settings.constraint is None:
@@ -170,16 +160,7 @@ def cholesky_fit(
     errors = equations.errors(weights)
     objective = float(np.sum(errors + alpha * np.sum(weights**2, axis=0)))
     gap = float(np.sum(gradient**2)) / (4.0 * alpha)
-    solution = Solution(
-        weights=weights,
-        intercept=equations.intercept(weights),
-        objective=objective,
-        gap=gap,
-        iterations=1,
-        passes=1,
-        converged=gap <= settings.tol * max(objective, NEGLIGIBLE * float(equations.squares.sum())),
-        solver="direct (Cholesky)",
-    )
+    solution = direct_solution(equations, weights, objective, gap, settings.tol, "Cholesky")
     reciprocal, _ = dpocon(factor, one_norm, uplo="L")
     return Fit(
         alpha,

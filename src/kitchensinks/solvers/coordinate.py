@@ -138,7 +138,9 @@ class _State:
         dual = self.dual.T
         total = -(self.steps @ dual) * problem.fit_intercept
         weights = self.weights.T - np.outer(self.mean, total)
-        scores, columns = self._both_products(weights, dual)
+        # Z·weights, and Z' of the columns of the dual variables, in one traversal.
+        given = problem.dual_columns(slice(None), dual)
+        columns, scores = problem.design.visit(weights, lambda raw, given: (given, raw), given)
         self.bound = np.maximum(self.bound, problem.dual_bound(dual, columns))
         shift = best_shift(problem, scores)
         self._improve(weights, shift, scores + shift)
@@ -157,19 +159,6 @@ class _State:
             )
             self.active = (problem.row_weights > 0.0) & ~settled
         self.scores = beyond
-
-    def _both_products(self, weights: Array, dual: Array) -> tuple[Array, Array]:
-        """Z·weights, and Z' of the columns of the dual variables, in one traversal."""
-        problem = self.problem
-        columns = problem.dual_columns(slice(None), dual)
-        scores = np.empty((len(dual), weights.shape[1]))
-
-        def respond(rows: slice, raw: Array) -> Array:
-            scores[rows] = raw
-            return columns[rows]
-
-        image = problem.design.sweep(weights, respond)
-        return scores, image
 
     def _improve(self, weights: Array, intercept: Array, scores: Array) -> None:
         """The best point on the line from the best so far through a new one, of each output."""

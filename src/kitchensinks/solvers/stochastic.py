@@ -43,13 +43,9 @@ class StochasticState:
     steps: int = 0
 
     @classmethod
-    def zeros(cls, n_columns: int, n_outputs: int) -> "StochasticState":
-        return cls(
-            np.zeros((n_columns, n_outputs)),
-            np.zeros(n_outputs),
-            np.zeros((n_columns, n_outputs)),
-            np.zeros(n_outputs),
-        )
+    def at(cls, weights: Array, intercept: Array, steps: int = 0) -> "StochasticState":
+        """Weights that are their own averages."""
+        return cls(weights.copy(), intercept.copy(), weights.copy(), intercept.copy(), steps)
 
 
 def stochastic_step(
