@@ -8,7 +8,7 @@ which is the exact minimiser in block b with the others as they are (features ab
 where there is an intercept). A G_b has K_b² entries and not K²; features are drawn block by block
 from the seed and never held together. So the kernel machines of Tu, Roelofs, Venkataraman and
 Recht (2016, Large scale kernel learning using block coordinate descent) were trained on TIMIT.
-After each round over all blocks the residuals are worked out anew from the weights, and the
+After each round over all blocks the residuals are computed anew from the weights, and the
 gradient g of all blocks gives the Fenchel gap ‖g‖²/(4α).
 """
 
@@ -32,9 +32,11 @@ from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers import Design, Solution
 from kitchensinks.tables import block_slices
 
-# Columns of a block, at most and at least.
-_WIDEST, _NARROWEST = 4096, 64
-# Rows of a task that say where the mean of its features is.
+# Columns of a block, at most.
+_WIDEST = 4096
+# Columns of a block, at least, whatever the memory.
+_NARROWEST = 64
+# Rows of a task that give a rough mean of its features: sums about it keep their digits.
 _PILOT = 256
 
 

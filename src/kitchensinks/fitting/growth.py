@@ -20,7 +20,10 @@ from kitchensinks.solvers.path import RidgePath, alpha_grid
 from kitchensinks.tables import densify
 from kitchensinks.tables.keys import hold_out
 
-FIRST_COMPONENTS, MOST_COMPONENTS = 256, 8192
+# The first K that n_components="auto" tries.
+FIRST_COMPONENTS = 256
+# The largest K that it tries.
+MOST_COMPONENTS = 8192
 # Doubling the features must lower the held-out error by this share to go on.
 WORTH_DOUBLING = 0.01
 

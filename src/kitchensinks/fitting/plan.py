@@ -228,7 +228,7 @@ def _of_stream(shape: Shape, settings: Settings) -> Plan:
             raise ValueError(
                 f"partial_fit with loss={settings.loss.name!r} needs a basis with dense features."
             )
-        reason = "batches of rows leave no sums that would say all"
+        reason = "sums over batches do not determine the fit of this loss"
         return Plan("stochastic", "features", "here", reason)
     if shape.sparse and shape.n_columns > SUMMED_SPARSE:
         raise ValueError(

@@ -37,7 +37,7 @@ LeftOut = Callable[[Any, Array, Array | None, Array | None], Array]
 
 # Share of the rows held out to choose a ridge strength.
 HELD_OUT = 0.2
-# Rows, out of sight of the weights, that calibrate probabilities (two numbers are fitted).
+# Held-out rows that calibrate probabilities: enough for the two numbers that are fitted.
 CALIBRATION_ROWS = 2000
 
 
@@ -309,7 +309,7 @@ def gram_noise(dtype: np.dtype[Any], trace: float, count: int) -> float:
 
 
 def warn_noise(alpha: float, noise: float) -> None:
-    """Say so where the ridge is lost in the rounding of the Gram."""
+    """Warn where the ridge is below the rounding error of the Gram."""
     if 0.0 < alpha < noise:
         warnings.warn(
             f"alpha={alpha:.2g} is below {noise:.2g}, the rounding error of the Gram matrix: the "
@@ -332,7 +332,7 @@ def spectrum_facts(values: Array, alpha: float, rounding: float) -> dict[str, An
 
 
 def solver_options(settings: Settings) -> dict[str, Any]:
-    """How closely an iterative solver is to work, and whom it tells its progress."""
+    """Accuracy, limit of iterations and progress report of an iterative solver."""
 
     def report(iteration: int, objective: float, gap: float) -> None:
         settings.progress(f"iteration {iteration}: objective {objective:.6g}, gap {gap:.2g}")

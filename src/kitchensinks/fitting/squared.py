@@ -73,7 +73,7 @@ def solve_moments(
 
 @dataclass(frozen=True)
 class LookedPath:
-    """The ridge path of some sums, the strengths on it that are above rounding, and that noise."""
+    """The ridge path of some sums, its strengths above the rounding error of the Gram, and that."""
 
     path: RidgePath
     alphas: Array

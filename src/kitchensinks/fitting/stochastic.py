@@ -64,7 +64,7 @@ def fit_stochastic(frozen: Frozen, batch: Batch, settings: Settings) -> Fit:
 
 @dataclass
 class Stochastic:
-    """Weights on their way, and scores that rows had before they were used (for calibration)."""
+    """The weights so far, and the scores of rows before they were fitted (for calibration)."""
 
     frozen: Frozen
     state: StochasticState
@@ -123,7 +123,7 @@ class Stochastic:
         self.recent.append((scores, targets, own))
 
     def copy(self) -> "Stochastic":
-        """The same place on the way, to go on from."""
+        """A copy to go on from, which leaves this one as it is."""
         return replace(self, state=deepcopy(self.state), recent=self.recent.copy())
 
     def as_fit(self, settings: Settings) -> Fit:

@@ -28,7 +28,7 @@ NARROW = 1e-6
 # Without a ridge the iterations stop where r'M⁻¹r is below this share of the tolerance.
 _UNCERTIFIED = 1e-2
 # Iterations with an updated residual aim at this share of the tolerance: the residual that is
-# worked out anew then meets the tolerance itself.
+# computed anew then meets the tolerance itself.
 _AIM = 0.5
 # A restart that leaves more than this share of ‖r‖² has met the rounding of the products.
 _STALLED = 0.25
@@ -45,7 +45,7 @@ class Sums(NamedTuple):
 
 
 class System(Protocol):
-    """Linear equations with the vectors of a solution on its way: β, r and a direction d.
+    """Linear equations with the vectors of the current iterate: β, r and a direction d.
 
     squares (outputs,): the objective at β = 0. alphas (1,) or (outputs,): the ridge that is part of
     A, zero where there is none and no gap is asked for.
@@ -86,7 +86,7 @@ class Stop:
     settled: the last step lowered the objective by less than this share of it.
     enough (outputs,): r'M⁻¹r is at most this.
 
-    verified: before it stops, the loop works out the residual from the weights and goes on where
+    verified: before it stops, the loop computes the residual from the weights and goes on where
     rounding had hidden that it is too large.
     """
 
@@ -127,6 +127,12 @@ class Outcome(NamedTuple):
     iterations: int
     converged: bool
     settled: bool
+
+    def solution(self, weights: Array, intercept: Array, passes: int) -> Solution:
+        """The weights that the loop left, with this evidence."""
+        return Solution(
+            weights, intercept, passes=passes, solver="conjugate gradients", **self._asdict()
+        )
 
 
 def conjugate_gradients(system: System, stop: Stop, callback: Callback | None = None) -> Outcome:
@@ -226,7 +232,7 @@ def solve_ridge(
 ) -> Solution:
     """Minimise squared loss with a ridge to a relative gap of `tol`: a traversal an iteration.
 
-    cross (K, outputs) is Σ w (z − mean)(y − ȳ)', worked out where it is not given. The diagonal of
+    cross (K, outputs) is Σ w (z − mean)(y − ȳ)', computed where it is not given. The diagonal of
     the Gram preconditions unless another preconditioner is given. Without a ridge the gap is the
     objective, and the solution is at best `settled`.
     """
@@ -248,17 +254,8 @@ def solve_ridge(
     )
     stop = Stop(tol, verified=True, max_iter=max_iter)
     outcome = conjugate_gradients(system, stop, callback)
-    return Solution(
-        weights=system.weights,
-        intercept=target - problem.mean @ system.weights,
-        objective=outcome.objective,
-        gap=outcome.gap,
-        iterations=outcome.iterations,
-        passes=problem.design.passes - first_pass,
-        converged=outcome.converged,
-        solver="conjugate gradients",
-        settled=outcome.settled,
-    )
+    intercept = target - problem.mean @ system.weights
+    return outcome.solution(system.weights, intercept, problem.design.passes - first_pass)
 
 
 def factored_preconditioner(gram: Array, alpha: float, noise: float = 0.0) -> Operator:

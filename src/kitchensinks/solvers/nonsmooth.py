@@ -33,11 +33,11 @@ from kitchensinks.solvers.quadratic import FactoredGram, factored_gram
 
 # Over-relaxation: each step goes this much of the way.
 RELAXATION = 1.6
-# The certificate and new penalties are worked out every so many iterations.
+# Iterations between two certificates, at which the penalties change too.
 CHECK_EVERY = 5
 # First penalty, relative to the loss of the best constant score.
 FIRST_PENALTY = 0.1
-# ADMM serves all outputs at once, Newton one by one: so many ADMM iterations for each output.
+# ADMM iterations for each output, at most: ADMM serves all outputs at once, Newton one by one.
 ADMM_ITERATIONS = 100
 # Newton's Hessian gets this part of the full Gram, because few rows may sit on their kink.
 DAMPING = 1e-5
@@ -73,7 +73,7 @@ def solve_nonsmooth(
     solver = "admm"
     if newton_follows and not converged and best.iteration < max_iter:
         solver = "admm, then newton multipliers"
-        finished = [_go_on(state, output, tol, max_iter) for output in range(n_outputs)]
+        finished = [_refine(state, output, tol, max_iter) for output in range(n_outputs)]
         converged = all(finished)
     objective = float(best.objective.sum())
     return Solution(
@@ -88,7 +88,7 @@ def solve_nonsmooth(
     )
 
 
-def _go_on(state: "_Admm", output: int, tol: float, max_iter: int) -> bool:
+def _refine(state: "_Admm", output: int, tol: float, max_iter: int) -> bool:
     """Newton steps on one output from where ADMM left it; whether it then is close enough."""
     newton, best = _Multipliers(state, output), state.best
     while not newton.close_enough(tol) and best.iteration < max_iter:

@@ -32,15 +32,9 @@ _GENERALISED_FREEDOM = 0.1
 class RidgePath:
     """Weights, fit and prediction error of squared loss for any α, from one factorisation."""
 
-    def __init__(
-        self,
-        equations: NormalEquations,
-        fit_intercept: bool,
-        factored: FactoredGram | None = None,
-    ) -> None:
-        self.equations = equations
-        self.fit_intercept = fit_intercept
-        self.factored = FactoredGram(equations.gram) if factored is None else factored
+    def __init__(self, equations: NormalEquations, fit_intercept: bool) -> None:
+        self.equations, self.fit_intercept = equations, fit_intercept
+        self.factored = FactoredGram(equations.gram)
         self._cast: dict[np.dtype[Any], NDArray[Any]] = {}
         self.rotated: Array = self.factored.vectors.T @ equations.cross
 
