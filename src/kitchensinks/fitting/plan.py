@@ -226,9 +226,12 @@ def _of_stream(shape: Shape, settings: Settings) -> Plan:
     if not sums:
         if shape.sparse:
             raise ValueError(
-                f"partial_fit with loss={settings.loss.name!r} needs a basis with dense features."
+                f"partial_fit with loss={settings.loss.name!r} needs a basis with dense features: "
+                "use one such as Fourier(), or loss='squared'."
             )
-        reason = "sums over batches do not determine the fit of this loss"
+        reason = f"sums over batches do not determine a fit with loss={settings.loss.name!r}"
+        if settings.loss.squared:
+            reason = _too_large(shape, settings)
         return Plan("stochastic", "features", "here", reason)
     if shape.sparse and shape.n_columns > SUMMED_SPARSE:
         raise ValueError(
