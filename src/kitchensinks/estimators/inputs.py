@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
 from kitchensinks.law.encodings import encode
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
+from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec
 from kitchensinks.tables import advice, check_size, describe
 from kitchensinks.tables.arrays import check_weights
@@ -76,22 +77,17 @@ def training_inputs(
     return Inputs(rows, y, weights, columns)
 
 
-def more_inputs(
-    estimator: BaseEstimator,
-    spec: Spec,
-    columns: Columns | None,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-) -> Inputs:
-    """Rows and targets for a fit that has been made: of a later batch, or to measure it with."""
+def more_rows(
+    estimator: BaseEstimator, spec: Spec, X: Any, y: Any, sample_weight: Any = None
+) -> Batch:
+    """Encoded rows for a fit that has been made: a later batch, or rows to measure it with."""
     if isinstance(X, Table):
-        X, y, sample_weight = table_targets(X, y, sample_weight, columns)
-    rows = known_rows(estimator, columns, X)
+        X, y, sample_weight = table_targets(X, y, sample_weight, spec.columns)
+    rows = known_rows(estimator, spec.columns, X)
     y = spec.kind.check(y)
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows)
-    return Inputs(rows, y, weights, columns)
+    return spec.encode(rows, y, weights)
 
 
 def known_rows(estimator: BaseEstimator, columns: Columns | None, X: Any) -> Any:

@@ -16,7 +16,7 @@ from kitchensinks.execution.cluster import persist, workers
 from kitchensinks.execution.design import PartitionedDesign, Vector
 from kitchensinks.execution.job import Job, batch_of
 from kitchensinks.execution.order import reaching
-from kitchensinks.execution.recipe import Keys, Limits, Recipe, Split, Sums
+from kitchensinks.execution.recipe import Keys, Recipe, Split, Sums
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.blockwise import Descent
 from kitchensinks.fitting.calibration import Calibration
@@ -35,6 +35,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.solvers import FactoredGram, Problem, Solution, solve_smooth
 from kitchensinks.solvers.intercept import moved_scores
 from kitchensinks.solvers.smoothed import solve_smoothed
+from kitchensinks.state.state import Limits
 from kitchensinks.tables.keys import RowSample
 
 # Where a solver starts, and what it tells after each iteration.

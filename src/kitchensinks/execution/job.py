@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from kitchensinks.execution.cluster import slots, tree
 from kitchensinks.execution.partitions import Part, Partitions
-from kitchensinks.execution.recipe import NOTHING, Limits, Recipe, Seen, Split, Sums, both
+from kitchensinks.execution.recipe import NOTHING, Recipe, Seen, Split, Sums, both
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.fitting.settings import Progress, silent
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
+from kitchensinks.state.state import Limits
 from kitchensinks.tables.keys import RowSample
 
 # Tasks for each thread of the cluster, at least, where there are as many partitions.

@@ -22,9 +22,10 @@ from kitchensinks.fitting.held import HeldRows
 from kitchensinks.fitting.squared import LookedPath
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
-from kitchensinks.problem.targets import Batch, Classes, Targets
+from kitchensinks.problem.targets import Batch, Classes
 from kitchensinks.state import Spec, State
-from kitchensinks.state.state import sample_of
+from kitchensinks.state.state import Limits, sample_of
+from kitchensinks.state.streams import add_rows
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.keys import RowSample, row_keys
 from kitchensinks.tables.memory import memory_budget
@@ -32,8 +33,6 @@ from kitchensinks.tables.memory import memory_budget
 Keys = NDArray[np.uint64]
 # Checked rows, targets as they came (None for rows alone) and weights.
 Read = tuple[Any, Any, Array | None]
-# The most rows of a sample, and the most entries of them.
-Limits = tuple[int, int]
 
 
 # -- summaries that merge ----------------------------------------------------------------
@@ -128,9 +127,9 @@ class Score(NamedTuple):
 class Recipe:
     """How a worker reads rows and makes features of them.
 
-    dtype: that rows are read in, None for their own; spec: what their targets are, None for rows
-    alone; targets, frozen: how targets are encoded and features made, once that is known; pilot: a
-    few rows that say where the mean of the features is.
+    dtype: that rows are read in, None for their own; spec: what their targets are and, once that
+    is known, how these are encoded, None for rows alone; frozen: how features are made, once that
+    is known; pilot: a few rows that say where the mean of the features is.
     """
 
     schema: Schema
@@ -139,14 +138,13 @@ class Recipe:
     memory_budget: Any
     dtype: Any = None
     spec: Spec | None = None
-    targets: Targets | None = None
     frozen: Frozen | None = None
     pilot: NDArray[Any] | None = None
     versions: dict[str, str] = field(default_factory=versions)
 
     @property
     def n_outputs(self) -> int:
-        return 0 if self.targets is None else self.targets.n_outputs
+        return 0 if self.spec is None else self.spec.coding.n_outputs
 
     @property
     def features(self) -> Frozen:
@@ -170,9 +168,9 @@ class Recipe:
     def encoded(self, read: Read) -> Batch:
         """Rows with encoded targets, or with none."""
         rows, y, weights = read
-        if self.spec is None or self.targets is None:
+        if self.spec is None:
             return Batch(rows, np.zeros((rows.shape[0], 0)), weights)
-        return self.spec.encode(rows, y, weights, self.targets)
+        return self.spec.encode(rows, y, weights)
 
     def batches(self, parts: Sequence[Part]) -> Iterator[Batch]:
         """The encoded rows of each partition that has any."""
@@ -194,10 +192,10 @@ class Recipe:
                 return Seen(None, Look(None, None), {part.number: 0}, 0.0, memory)
             rows, y, weights = read
             summary = None
-            if self.targets is not None:
-                weights = self.encoded(read).weights
-            elif self.spec is not None:
+            if self.spec is not None and self.spec.targets is None:
                 summary = self.spec.kind.summarise(y, weights)
+            else:
+                weights = self.encoded(read).weights
             look = Look.of(rows, weights, self.seed, self.standardize, asked=True)
             total = float(rows.shape[0] if weights is None else weights.sum())
             digest = _digest(part.number, y, weights)
@@ -216,7 +214,7 @@ class Recipe:
         """Rows by their keys, with their targets and the weight of one copy as notes."""
         found = None
         for batch in self.batches([part]):
-            found = sample_of(batch, self.seed, None, *limits)
+            found = sample_of(batch, self.seed, None, limits)
         return found
 
     def shift(self) -> Array:
@@ -235,13 +233,10 @@ class Recipe:
         moments, sample = Moments.zeros(shift, self.n_outputs), None
         for batch in self.batches(parts):
             if limits is not None:
-                sample = sample_of(batch, self.seed, sample, *limits)
+                sample = sample_of(batch, self.seed, sample, limits)
             if split is not None:
                 batch = batch.part(split.counted(row_keys(batch.rows, self.seed)))
-            for rows, features in self._blocks(batch).fresh():
-                own = batch.part(rows)
-                moments.add(features, own.targets, own.weights, own.one)
-        moments.close()
+            add_rows(moments, self._blocks(batch), batch)
         return Sums(moments, sample)
 
     def errors(self, parts: Sequence[Part], looked: LookedPath) -> Array:
