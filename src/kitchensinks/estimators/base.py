@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any, Self
 
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kitchensinks.estimators.inputs import (
+    TakesSparse,
     check_columns,
     importances_of,
     known_rows,
@@ -48,7 +48,7 @@ def reported(read: Callable[[State], Any], doc: str) -> property:
     return property(get, doc=doc)
 
 
-class KitchenSink(BaseEstimator):
+class KitchenSink(TakesSparse):
     """What classifier and regressor share; all that a fit leaves is `state_`."""
 
     _task: str
@@ -315,11 +315,6 @@ class KitchenSink(BaseEstimator):
         found = state.law.record.importances
         return importances_of(found, state.columns, self.n_features_in_, names)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 def _grown(
     spec: Spec, law: Law, batch: Batch, checkpoint: Checkpoint | None
@@ -330,6 +325,11 @@ def _grown(
     """
     if spec.n_components != "auto" or law.record is not None:
         return law, None, None
+    if law.features.basis.selects:
+        raise ValueError(
+            f"n_components='auto': {law.features.basis!r} selects its draws for one K, so that "
+            "prefixes say nothing about a larger one: give n_components a number."
+        )
     blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
     run = spec.settings(law, batch.counted).of_run(batch, checkpoint)
     growth, moments = grow(blocks, batch, run, spec.coding.winners(batch.targets))

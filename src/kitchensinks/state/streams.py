@@ -83,7 +83,7 @@ def add_rows(moments: Moments, blocks: FeatureBlocks, batch: Batch) -> None:
             None if batch.one is None else batch.one[rows],
         )
 
-    for _, block in blocks.fresh(work=sums):
+    for _, block in blocks.fresh(0, sums):
         moments.take(block)
     moments.close()
 
