@@ -233,7 +233,7 @@ class KitchenSink(TakesSparse):
             return lazy
         rows = known_rows(self, state.columns, X)
         with threads(self.n_jobs):
-            return state.answer(method, state.model.scores(rows))
+            return state.answer_rows(method, rows)
 
     def _score(self, local: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
         if is_dask(X):

@@ -263,6 +263,10 @@ class State:
             return np.asarray(self.targets.labels[self.targets.winners(scores)])
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    def answer_rows(self, method: str, rows: Any) -> NDArray[Any]:
+        """What a method of the estimator gives for checked rows."""
+        return self.answer(method, self.model.scores(rows))
+
     def probabilities(self, scores: Array) -> Array:
         """The probability of every class, (n, classes)."""
         if self.loss.link == "softmax":
