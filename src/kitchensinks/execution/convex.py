@@ -14,7 +14,7 @@ from dask import delayed
 
 from kitchensinks.execution.cluster import persist, workers
 from kitchensinks.execution.design import PartitionedDesign, Vector
-from kitchensinks.execution.job import Job, batch_of
+from kitchensinks.execution.job import Job
 from kitchensinks.execution.order import reaching
 from kitchensinks.execution.recipe import Keys, Recipe, Split, Sums
 from kitchensinks.features.blocks import FeatureBlocks
@@ -35,7 +35,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.solvers import FactoredGram, Problem, Solution, solve_smooth
 from kitchensinks.solvers.intercept import moved_scores
 from kitchensinks.solvers.smoothed import solve_smoothed
-from kitchensinks.state.state import Limits
+from kitchensinks.state.state import Limits, batch_of
 from kitchensinks.tables.keys import RowSample
 
 # Where a solver starts, and what it tells after each iteration.

@@ -14,7 +14,7 @@ from dask import delayed
 
 from kitchensinks.execution.cluster import tree
 from kitchensinks.execution.convex import calibration_of, fit_blocks, fit_convex
-from kitchensinks.execution.job import Job, batch_of
+from kitchensinks.execution.job import Job
 from kitchensinks.execution.order import robust_spread
 from kitchensinks.execution.partitions import Partitions
 from kitchensinks.execution.recipe import Recipe, Score
@@ -30,7 +30,7 @@ from kitchensinks.law.find import components, working_dtype
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
-from kitchensinks.state.state import REMEMBERED, Limits
+from kitchensinks.state.state import REMEMBERED, Limits, batch_of
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import RowSample
 

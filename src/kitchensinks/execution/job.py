@@ -17,7 +17,6 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.fitting.settings import Progress, silent
 from kitchensinks.problem.moments import Moments
-from kitchensinks.problem.targets import Batch
 from kitchensinks.state.state import Limits
 from kitchensinks.tables.keys import RowSample
 
@@ -163,13 +162,6 @@ class Job:
     def _identity(self) -> NDArray[np.uint64]:
         """What tells rows from other rows: the lowest of their keys, and a digest of targets."""
         return np.append(self.sample.keys[:_KEYS], np.uint64(self.seen.digest))
-
-
-def batch_of(sample: RowSample) -> Batch:
-    """The rows of a sample, as a fit in memory has them."""
-    one = sample.notes[:, -1]
-    single = None if (one == 1.0).all() else one
-    return Batch(sample.rows, sample.notes[:, :-1], sample.weights, single)
 
 
 def rows_job(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from dask import delayed
+from dask.optimization import cull
 from scipy import sparse
 from sklearn.utils import check_array
 
@@ -235,18 +236,9 @@ def _failure(part: Part) -> Exception | None:
 
 def _files(task: Any) -> list[str]:
     """Names of files among the arguments of the tasks that make a partition."""
-    graph = dict(task.__dask_graph__())
-    waiting, seen = [task.key], set()
-    found: list[str] = []
-    while waiting:
-        key = waiting.pop()
-        if key in seen or key not in graph:
-            continue
-        seen.add(key)
-        node = graph[key]
-        waiting.extend(getattr(node, "dependencies", ()))
-        found.extend(_paths([getattr(node, "args", ()), getattr(node, "kwargs", {})]))
-    return sorted(set(found))
+    graph, _ = cull(dict(task.__dask_graph__()), [task.key])
+    given = [[getattr(node, "args", ()), getattr(node, "kwargs", {})] for node in graph.values()]
+    return sorted(set(_paths(given)))
 
 
 def _paths(value: Any) -> Iterator[str]:

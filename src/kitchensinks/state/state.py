@@ -1,7 +1,6 @@
 """What a fit leaves: one value, pickled, saved, shipped, exported and forgotten by its fields."""
 
 import math
-import warnings
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 
 from kitchensinks.fitting.calibration import Calibration
 from kitchensinks.fitting.condense import Groups
@@ -25,6 +24,7 @@ from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
 from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
 from kitchensinks.state.model import Model
+from kitchensinks.state.outer import Outer, warn_unconverged
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
@@ -42,66 +42,6 @@ class Limits(NamedTuple):
 REMEMBERED = Limits(2000, 2**21)
 # Rows whose standard deviations are computed at a time.
 _DEVIATION_ROWS = 2048
-
-
-class Evidence(NamedTuple):
-    """How well the weights solve the problem, in the units of the targets.
-
-    The objective is at most `gap` above the least there is. alphas, alpha_errors: the ridge path
-    that alpha was chosen from, or None; condition, freedom: of the Gram with its ridge, NaN where
-    unknown; noise: the rounding error of the Gram.
-    """
-
-    solver: str
-    objective: float
-    gap: float
-    converged: bool
-    iterations: int
-    alpha: float
-    alphas: Array | None = None
-    alpha_errors: Array | None = None
-    condition: float = math.nan
-    freedom: float = math.nan
-    noise: float = 0.0
-
-
-class Outer(NamedTuple):
-    """The outer weights (columns, outputs) and intercept (outputs,) in the units of the targets."""
-
-    weights: Array
-    intercept: Array
-    evidence: Evidence
-
-    @classmethod
-    def of(cls, fit: Fit, targets: Targets, loss: Loss) -> "Outer":
-        unit, solution, errors = targets.unit, fit.solution, fit.alpha_errors
-        per_alpha = alpha_unit(unit, loss)
-
-        def in_loss_units(value: Any) -> Any:
-            # Unit by unit, so that no power of it overflows.
-            with np.errstate(over="ignore"):
-                for _ in range(loss.degree):
-                    value = value * unit
-            return value
-
-        evidence = Evidence(
-            solver=solution.solver,
-            objective=float(in_loss_units(solution.objective)),
-            gap=float(in_loss_units(solution.gap)),
-            converged=solution.converged,
-            iterations=max(1, solution.iterations),
-            alpha=fit.alpha / per_alpha,
-            alphas=None if fit.alphas is None else fit.alphas / per_alpha,
-            alpha_errors=None if errors is None else in_loss_units(errors),
-            condition=fit.condition,
-            freedom=fit.freedom,
-            noise=fit.noise,
-        )
-        return cls(fit.weights * unit, fit.intercept * unit + targets.centre, evidence)
-
-    def in_own_units(self, targets: Targets) -> tuple[Array, Array]:
-        """Weights and intercept in the units of the encoded targets."""
-        return self.weights / targets.unit, (self.intercept - targets.centre) / targets.unit
 
 
 class Condensed(NamedTuple):
@@ -359,12 +299,12 @@ class State:
         sample = self.sample
         if sample is None or not len(sample.rows):
             return None
-        targets, one = sample.notes[:, :-1], sample.notes[:, -1]
+        rows, targets, weights, one = batch_of(sample)
         if left_out is None:
-            scores = self.model.scores(sample.rows)
+            scores = self.model.scores(rows)
         else:
-            scores = left_out(self.law.features.features(sample.rows), targets, sample.weights, one)
-        return Calibration.fit(scores, targets > 0, sample.weights)
+            scores = left_out(self.law.features.features(rows), targets, weights, one)
+        return Calibration.fit(scores, targets > 0, weights)
 
     def remembering(self, batch: Batch) -> "State":
         """With some rows of a batch in the sample, whichever batches they come in."""
@@ -445,13 +385,8 @@ def sample_of(
     return sample
 
 
-def warn_unconverged(evidence: Evidence, tol: float) -> None:
-    """Warn where a solver stopped before the gap was below the tolerance."""
-    if not evidence.converged:
-        share = evidence.gap / max(evidence.objective, 1e-300)
-        warnings.warn(
-            f"{evidence.solver} stopped after {evidence.iterations} iterations with a relative gap "
-            f"of {share:.2g}, above tol={tol}. Raise max_iter or tol, or alpha.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+def batch_of(sample: RowSample) -> Batch:
+    """The rows that `sample_of` has taken, as a fit in memory has them."""
+    one = sample.notes[:, -1]
+    single = None if (one == 1.0).all() else one
+    return Batch(sample.rows, sample.notes[:, :-1], sample.weights, single)
