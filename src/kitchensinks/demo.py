@@ -8,9 +8,9 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.linear_model import RidgeClassifierCV, RidgeCV
@@ -18,20 +18,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
-from kitchensinks.features.bases import (
-    Basis,
-    Binning,
-    Fourier,
-    Maxout,
-    Orthonormal,
-    ReLU,
-    Sigmoid,
-    Stumps,
-    Union,
-)
+import kitchensinks as ks
+from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.orthonormal import degrees_by_total
-from kitchensinks.fitting.settings import Solver
 from kitchensinks.papers import datasets
 from kitchensinks.papers.datasets import Dataset
 
@@ -43,27 +32,22 @@ LINEAR = "none (linear)"
 SEED = 0
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(NamedTuple):
     """How much work the demo does."""
 
-    n_components: int
-    curve: tuple[int, ...]
-    n_train: int
-    n_test: int
-    n_real: int
-    grid: int
+    n_components: int = 300
+    curve: tuple[int, ...] = (10, 30, 100, 300, 1000)
+    n_train: int = 600
+    n_test: int = 2000
+    n_real: int = 2000
+    grid: int = 90
 
 
-FULL = Size(
-    n_components=300, curve=(10, 30, 100, 300, 1000), n_train=600, n_test=2000, n_real=2000, grid=90
-)
 QUICK = Size(n_components=60, curve=(15, 60), n_train=200, n_test=500, n_real=400, grid=40)
 
 
-@dataclass(frozen=True)
-class Fit:
-    """One fitted model and how it did on the test rows."""
+class Fit(NamedTuple):
+    """One fitted model, its test error in percent, and the seconds of fit and predict."""
 
     data: Dataset
     basis: str
@@ -76,21 +60,20 @@ class Fit:
 def bases_for(n_inputs: int) -> dict[str, Basis]:
     """Every basis that suits the number of columns, by the name that the table prints."""
     bases: dict[str, Basis] = {
-        "Fourier gaussian": Fourier(),
-        "Fourier laplacian": Fourier("laplacian"),
-        "Stumps normal": Stumps("normal"),
-        "Stumps quantile": Stumps("quantile"),
-        "Binning": Binning(),
-        "Sigmoid": Sigmoid(),
-        "ReLU": ReLU(),
-        "Maxout": Maxout(),
+        "Fourier gaussian": ks.Fourier(),
+        "Fourier laplacian": ks.Fourier("laplacian"),
+        "Stumps normal": ks.Stumps("normal"),
+        "Stumps quantile": ks.Stumps("quantile"),
+        "Binning": ks.Binning(),
+        "Sigmoid": ks.Sigmoid(),
+        "ReLU": ks.ReLU(),
+        "Maxout": ks.Maxout(),
     }
     if n_inputs == 2:
         # All products of cosines up to total degree 10, on a box that holds the standardised rows.
-        degrees = degrees_by_total(2, 66)
-        eigenvalues = [1.0 / (1 + sum(degree)) ** 2 for degree in degrees]
-        bases["Orthonormal"] = Orthonormal(eigenvalues, box=(-2.5, 2.5))
-    bases["Union"] = Union([Fourier(), ReLU(), Stumps("quantile")])
+        eigenvalues = [1.0 / (1 + sum(degree)) ** 2 for degree in degrees_by_total(2, 66)]
+        bases["Orthonormal"] = ks.Orthonormal(eigenvalues, box=(-2.5, 2.5))
+    bases["Union"] = ks.Union([ks.Fourier(), ks.ReLU(), ks.Stumps("quantile")])
     return bases
 
 
@@ -107,42 +90,36 @@ def load_set(name: str, size: Size) -> Dataset:
 
 
 def fit_and_score(data: Dataset, label: str, basis: Basis | None, n_components: int) -> Fit:
-    """Fit a ridge to the features of a basis, or to the plain columns, and score the test rows."""
-    model = (
-        linear_model(data.task) if basis is None else sinks_model(data.task, basis, n_components)
-    )
+    """Fit a ridge to the features of a basis, or to the plain columns, and score the test rows.
+
+    The error is the percentage of wrong classes; in regression it is the root mean square error in
+    percent of the standard deviation of the targets.
+    """
+    regression, model = data.task == "regression", unfitted(data.task, basis, n_components)
     start = time.perf_counter()
     predicted = model.fit(data.X_train, data.y_train).predict(data.X_test)
     seconds = time.perf_counter() - start
-    drawn = None if basis is None else n_components
-    return Fit(data, label, drawn, percent_error(data, predicted), seconds, model)
+    if regression:
+        error = np.sqrt(np.mean((predicted - data.y_test) ** 2)) / data.y_test.std()
+    else:
+        error = np.mean(predicted != data.y_test)
+    count = None if basis is None else n_components
+    return Fit(data, label, count, 100 * float(error), seconds, model)
 
 
-def sinks_model(task: str, basis: Basis, n_components: int) -> Any:
-    """Algorithm 1 with squared loss; the ridge strength is chosen by leave-one-out error."""
-    kind = KitchenSinkRegressor if task == "regression" else KitchenSinkClassifier
+def unfitted(task: str, basis: Basis | None, n_components: int) -> Any:
+    """Algorithm 1 with squared loss, or the baseline: scikit-learn's ridge on the columns.
+
+    Both choose the ridge strength by leave-one-out error.
+    """
+    regression = task == "regression"
+    if basis is None:
+        strengths = 10.0 ** np.arange(-3, 4)
+        ridge = RidgeCV(strengths) if regression else RidgeClassifierCV(strengths)
+        return make_pipeline(StandardScaler(), ridge)
+    kind = ks.KitchenSinkRegressor if regression else ks.KitchenSinkClassifier
     # float64, because sets without noise need a smaller ridge than float32 features allow.
-    return kind(basis, n_components, solver=Solver(dtype="float64"), random_state=SEED)
-
-
-def linear_model(task: str) -> Any:
-    """The baseline: scikit-learn's ridge on the standardised columns."""
-    strengths = 10.0 ** np.arange(-3, 4)
-    ridge = RidgeCV(strengths) if task == "regression" else RidgeClassifierCV(strengths)
-    return make_pipeline(StandardScaler(), ridge)
-
-
-def percent_error(data: Dataset, predicted: np.ndarray) -> float:
-    """Percent of wrong classes; in regression the RMSE in % of the targets' deviation."""
-    if data.task == "regression":
-        return float(100 * np.sqrt(np.mean((predicted - data.y_test) ** 2)) / data.y_test.std())
-    return float(100 * np.mean(predicted != data.y_test))
-
-
-def fit_all(data: Dataset, n_components: int) -> list[Fit]:
-    """The linear ridge and every basis on one set."""
-    choices: dict[str, Basis | None] = {LINEAR: None, **bases_for(data.X_train.shape[1])}
-    return [fit_and_score(data, label, basis, n_components) for label, basis in choices.items()]
+    return kind(basis, n_components, solver=ks.Solver(dtype="float64"), random_state=SEED)
 
 
 def table(fits: Sequence[Fit]) -> Iterator[str]:
@@ -150,27 +127,29 @@ def table(fits: Sequence[Fit]) -> Iterator[str]:
     header = f"{'set':<14} {'basis':<18} {'K':>4}  {'test error %':>12}   {'seconds':>7}"
     rule = "-" * len(header)
     yield header
-    best = lowest_errors(fits)
-    before = ""
-    for fit in fits:
-        if fit.data.name != before:
-            yield rule
-        name = fit.data.name if fit.data.name != before else ""
-        star = "*" if round(fit.error, 1) == best[fit.data.name] else " "
-        count = "-" if fit.n_components is None else str(fit.n_components)
-        yield (
-            f"{name:<14} {fit.basis:<18} {count:>4}  {fit.error:>12.1f} {star} {fit.seconds:>7.2f}"
-        )
-        before = fit.data.name
+    for name, own in by_set(fits).items():
+        yield rule
+        lowest = lowest_error(own)
+        for number, fit in enumerate(own):
+            star = "*" if round(fit.error, 1) == lowest else " "
+            yield (
+                f"{'' if number else name:<14} {fit.basis:<18} {fit.n_components or '-':>4}  "
+                f"{fit.error:>12.1f} {star} {fit.seconds:>7.2f}"
+            )
     yield rule
 
 
-def lowest_errors(fits: Sequence[Fit]) -> dict[str, float]:
-    """The lowest error of each set, as printed: to one decimal."""
-    best: dict[str, float] = {}
+def by_set(fits: Sequence[Fit]) -> dict[str, list[Fit]]:
+    """The fits of each set, in order."""
+    groups: dict[str, list[Fit]] = {}
     for fit in fits:
-        best[fit.data.name] = min(best.get(fit.data.name, np.inf), round(fit.error, 1))
-    return best
+        groups.setdefault(fit.data.name, []).append(fit)
+    return groups
+
+
+def lowest_error(fits: Sequence[Fit]) -> float:
+    """The lowest error as it is printed: to one decimal."""
+    return min(round(fit.error, 1) for fit in fits)
 
 
 NOTES = """\
@@ -185,23 +164,18 @@ def save_boundaries(fits: Sequence[Fit], size: Size, path: Path) -> None:
     """One panel for each synthetic set (rows) and basis (columns)."""
     from matplotlib.figure import Figure
 
-    sets = list(dict.fromkeys(fit.data.name for fit in fits))
-    labels = list(dict.fromkeys(fit.basis for fit in fits))
-    best = lowest_errors(fits)
-    figure = Figure(figsize=(1.55 * len(labels) + 0.4, 1.72 * len(sets) + 0.7))
-    axes = figure.subplots(len(sets), len(labels), squeeze=False)
-    for fit in fits:
-        i, j = sets.index(fit.data.name), labels.index(fit.basis)
-        panel = axes[i, j]
-        draw_boundary(fit, size.grid, panel)
-        weight = "bold" if round(fit.error, 1) == best[fit.data.name] else "normal"
-        panel.set_title(f"{fit.error:.1f} %", fontsize=9.5, pad=3, fontweight=weight)
-        if i == 0:
-            panel.annotate(
-                fit.basis, (0.5, 1.2), xycoords="axes fraction", ha="center", fontsize=10
-            )
-        if j == 0:
-            panel.set_ylabel(fit.data.name, fontsize=11)
+    groups, labels = by_set(fits), list(bases_for(2))
+    figure = Figure(figsize=(1.55 * len(labels) + 0.4, 1.72 * len(groups) + 0.7))
+    axes = figure.subplots(len(groups), len(labels), squeeze=False)
+    for row, (name, own) in zip(axes, groups.items(), strict=True):
+        lowest = lowest_error(own)
+        row[0].set_ylabel(name, fontsize=11)
+        for panel, fit in zip(row, own, strict=True):
+            draw_boundary(fit, size.grid, panel)
+            weight = "bold" if round(fit.error, 1) == lowest else "normal"
+            panel.set_title(f"{fit.error:.1f} %", fontsize=9.5, pad=3, fontweight=weight)
+    for panel, label in zip(axes[0], labels, strict=True):
+        panel.annotate(label, (0.5, 1.2), xycoords="axes fraction", ha="center", fontsize=10)
     figure.suptitle(
         f"What each basis learns from {size.n_train} rows with K = {size.n_components}: red +1, "
         "blue -1, black line between. Above each panel: % of test rows wrong, bold where lowest",
@@ -242,11 +216,11 @@ def save_curves(fits: Sequence[Fit], path: Path) -> None:
     """Test error against K, one panel for each set and one line for each basis."""
     from matplotlib.figure import Figure
 
-    sets = list(dict.fromkeys(fit.data.name for fit in fits))
-    figure = Figure(figsize=(3.4 * len(sets), 4.4))
-    axes = figure.subplots(1, len(sets), squeeze=False)[0]
-    for name, panel in zip(sets, axes, strict=True):
-        draw_errors([fit for fit in fits if fit.data.name == name], panel)
+    groups = by_set(fits)
+    figure = Figure(figsize=(3.4 * len(groups), 4.4))
+    axes = figure.subplots(1, len(groups), squeeze=False)[0]
+    for own, panel in zip(groups.values(), axes, strict=True):
+        draw_errors(own, panel)
     labels = [*bases_for(2), LINEAR]
     figure.legend(axes[0].get_lines(), labels, ncols=6, loc="lower center", frameon=False)
     figure.tight_layout(rect=(0, 0.12, 1, 1))
@@ -274,29 +248,29 @@ def draw_errors(fits: Sequence[Fit], panel: Any) -> None:
 
 def run(out: Path, size: Size) -> list[Path]:
     """Fit, print and draw; returns the files written."""
-    warm_up()
-    sets = {name: load_set(name, size) for name in (*REAL, *SYNTHETIC)}
-    fits = [fit for data in sets.values() for fit in fit_all(data, size.n_components)]
+    # Import and compile before the first timed fit.
+    tiny = QUICK._replace(n_train=20, n_test=20)
+    fit_and_score(load_set("annulus", tiny), "", ks.Binning(), 4)
+    fits = []
+    for name in (*REAL, *SYNTHETIC):
+        data = load_set(name, size)
+        choices: dict[str, Basis | None] = {LINEAR: None, **bases_for(data.X_train.shape[1])}
+        for label, basis in choices.items():
+            fits.append(fit_and_score(data, label, basis, size.n_components))
     print(*table(fits), NOTES, sep="\n", flush=True)
     boundaries, curves = out / "boundaries.png", out / "error_against_k.png"
     flat = [fit for fit in fits if fit.data.name in SYNTHETIC and fit.n_components]
     save_boundaries(flat, size, boundaries)
     growing = [fit for fit in fits if fit.data.name in CURVES]
-    for name in CURVES:
-        for label, basis in bases_for(sets[name].X_train.shape[1]).items():
-            for count in size.curve:
-                # A sparse basis has many columns per draw, so its curve ends at the K of the table.
-                more = count > size.n_components and basis.sparse
-                if count != size.n_components and not more:
-                    growing.append(fit_and_score(sets[name], label, basis, count))
+    for fit in [fit for fit in growing if fit.n_components]:
+        basis = fit.model.basis
+        for count in size.curve:
+            # A sparse basis has many columns per draw, so its curve ends at the K of the table.
+            more = count > size.n_components and basis.sparse
+            if count != size.n_components and not more:
+                growing.append(fit_and_score(fit.data, fit.basis, basis, count))
     save_curves(growing, curves)
     return [boundaries, curves]
-
-
-def warm_up() -> None:
-    """Import and compile before the first timed fit."""
-    tiny = replace(QUICK, n_components=4, n_train=20, n_test=20)
-    fit_and_score(load_set("annulus", tiny), "", Binning(), tiny.n_components)
 
 
 def trouble(out: Path) -> str | None:
@@ -307,10 +281,10 @@ def trouble(out: Path) -> str | None:
         return 'the pictures need matplotlib: pip install "kitchensinks[plot]"'
     try:
         out.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        return f"--out {out}: a file is in the way. Name a folder, new or existing."
     except OSError as error:
-        return f"--out {out}: cannot make this folder ({error.strerror}). Name another."
+        taken = isinstance(error, FileExistsError | NotADirectoryError)
+        reason = "a file is in the way" if taken else f"cannot make this folder ({error.strerror})"
+        return f"--out {out}: {reason}. Name another folder."
     if not os.access(out, os.W_OK):
         return f"--out {out}: cannot write into this folder. Name another."
     return None
@@ -330,7 +304,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start = time.perf_counter()
     # The matrices are small: one BLAS thread is as fast as two, and does not wait for busy cores.
     with threadpool_limits(limits=1):
-        written = run(options.out, QUICK if options.quick else FULL)
+        written = run(options.out, QUICK if options.quick else Size())
     print(f"\n{time.perf_counter() - start:.0f} seconds in all. Wrote:")
     for path in written:
         print(f"  {path}")

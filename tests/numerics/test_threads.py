@@ -1,34 +1,35 @@
 """Work on blocks in threads: the same results in the same order, and nothing left changed."""
 
 import os
-import subprocess
-import sys
 import threading
 import time
 
-import numba
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from kitchensinks.numerics.products import gram_lower
 from kitchensinks.numerics.threads import (
-    blas_threads,
+    available,
     check_jobs,
     in_order,
-    loop_threads,
     looped,
     single_blas,
     thread_count,
     threads,
 )
 
-COUNTS = [1, 2] if numba.config.NUMBA_NUM_THREADS > 1 else [1]
+COUNTS = [1, 2, 5]
 
 
-@looped()
-def double(values):
-    for i in numba.prange(len(values)):
+@looped(len)
+def double(values, begin, end):
+    for i in range(begin, end):
         values[i] *= 2.0
+
+
+def blas_counts():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -36,7 +37,7 @@ def double(values):
 def test_results_come_in_the_order_of_the_items(count, n_items):
     def late(item):
         time.sleep(0.002 * (n_items - item))
-        return item, numba.get_num_threads() if count > 1 else 1
+        return item, max(blas_counts())
 
     before = thread_count()
     with threads(count):
@@ -84,11 +85,12 @@ def test_a_caller_that_stops_early_leaves_nothing_running():
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_loops_run_alone_and_together(count):
-    values = np.arange(100.0)
+@pytest.mark.parametrize("size", [0, 1, 3, 100_001])
+def test_loops_run_alone_and_shared(count, size):
+    values = np.arange(float(size))
     with threads(count):
         double(values)
-    np.testing.assert_array_equal(values, 2.0 * np.arange(100.0))
+    np.testing.assert_array_equal(values, 2.0 * np.arange(float(size)))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -120,23 +122,52 @@ def test_a_number_of_threads_that_makes_no_sense(n_jobs):
         check_jobs(n_jobs)
 
 
-def test_limits_may_end_in_any_order():
-    before = blas_threads.allowed()
-    inner, outer = single_blas(), blas_threads(2)
-    inner.__enter__()
-    outer.__enter__()
-    inner.__exit__(None, None, None)
-    assert blas_threads.allowed() == 2
-    outer.__exit__(None, None, None)
-    assert blas_threads.allowed() == before
+def test_limits_of_blas_may_end_in_any_order():
+    before = blas_counts()
+    one, two = single_blas(), single_blas()
+    one.__enter__()
+    two.__enter__()
+    one.__exit__(None, None, None)
+    assert set(blas_counts()) == {1}
+    two.__exit__(None, None, None)
+    assert blas_counts() == before
 
 
-def test_one_thread_for_a_time_is_not_a_wish_for_fewer():
-    before = thread_count()
-    with single_blas():
-        assert thread_count() == before
-    with blas_threads(1):
-        assert thread_count() == 1
+def test_the_outer_number_of_threads_counts():
+    with threads(3):
+        with threads(1):
+            assert thread_count() == 3
+        assert list(in_order(lambda _: thread_count(), range(4))) == [3] * 4
+    assert thread_count() == 1
+
+
+def test_cores_that_may_be_used(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    cores = available()
+    assert 1 <= cores <= len(os.sched_getaffinity(0))
+    for given, wanted in {None: cores, -1: cores, -1000: 1, 4: 4}.items():
+        with threads(given):
+            assert thread_count() == wanted
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert available() == 1
+
+
+def test_a_thread_without_work_helps_with_the_work_of_others():
+    """The short outer item is done at once; its thread then shares the items of the long one."""
+    names = set()
+
+    def inner(_):
+        time.sleep(0.01)
+        names.add(threading.get_ident())
+
+    def outer(item):
+        if item:
+            for _ in range(5):
+                list(in_order(inner, range(4)))
+
+    with threads(2):
+        list(in_order(outer, [0, 1]))
+    assert len(names) == 2
 
 
 @pytest.mark.parametrize("most", [1, 2, None])
@@ -149,57 +180,42 @@ def test_no_more_threads_than_memory_allows(most):
         time.sleep(0.005)
         running.discard(item)
 
-    list(in_order(work, range(8), most))
-    assert max(peak) <= min(thread_count(), most or thread_count())
+    with threads(3):
+        list(in_order(work, range(8), most))
+    assert max(peak) <= (most or 3)
 
 
-def test_a_loop_that_finds_the_pool_taken_runs_alone():
-    values = [np.arange(1000.0) for _ in range(8)]
-    workers = [threading.Thread(target=double, args=(own,)) for own in values]
+def test_loops_run_in_several_threads_of_the_user_at_once():
+    values = [np.arange(100_000.0) for _ in range(8)]
+
+    def work(own):
+        with threads(2):
+            double(own)
+
+    workers = [threading.Thread(target=work, args=(own,)) for own in values]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
     for own in values:
-        np.testing.assert_array_equal(own, 2.0 * np.arange(1000.0))
+        np.testing.assert_array_equal(own, 2.0 * np.arange(100_000.0))
 
 
-def run_alone(code, **environment):
-    """What a fresh interpreter with two threads for loops prints, and what it complains of."""
-    plain = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "NUMBA_", "GOMP_"))}
-    given = {**plain, "NUMBA_NUM_THREADS": "2", **environment}
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=given
-    )
+def test_no_thread_of_loops_is_left_behind():
+    before = threading.active_count()
+    with threads(4):
+        double(np.arange(100_000.0))
+    assert threading.active_count() == before
 
 
-def test_threads_of_loops_sleep_when_idle_and_the_environment_is_put_back():
-    code = (
-        "import os, sys\n"
-        "from kitchensinks.numerics.threads import thread_count\n"
-        "before = dict(os.environ)\n"
-        "print('started', file=sys.stderr, flush=True)\n"
-        "assert thread_count() >= 1\n"
-        "assert dict(os.environ) == before\n"
-        "print('numba.np.ufunc.omppool' in sys.modules)\n"
-    )
-    found = run_alone(code, OMP_DISPLAY_ENV="VERBOSE")
-    if found.stdout.strip() != "True":
-        pytest.skip("the threads of loops are not those of OpenMP here")
-    settings = found.stderr.partition("started")[2]
-    if "GOMP_SPINCOUNT" not in settings:
-        pytest.skip("this OpenMP does not tell how long threads spin")
-    assert "GOMP_SPINCOUNT = '0'" in settings
-    kept = run_alone(code, OMP_DISPLAY_ENV="VERBOSE", OMP_WAIT_POLICY="ACTIVE")
-    assert "GOMP_SPINCOUNT = '0'" not in kept.stderr.partition("started")[2]
-
-
-@pytest.mark.parametrize("count", COUNTS)
-def test_loops_of_a_block_use_as_many_threads_as_it_says(count):
-    before = numba.get_num_threads()
-    with loop_threads(count):
-        assert numba.get_num_threads() == count
-        with threads(1):
-            assert thread_count() == 1
-        assert numba.get_num_threads() == count
-    assert numba.get_num_threads() == before
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_that_has_used_threads_may_fork():
+    with threads(2):
+        double(np.arange(100_000.0))
+    child = os.fork()
+    if child == 0:
+        values = np.arange(100_000.0)
+        with threads(2):
+            double(values)
+        os._exit(0 if values[3] == 6.0 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

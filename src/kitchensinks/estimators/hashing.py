@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -183,11 +182,11 @@ def different_letters(codes: Packed, others: Packed) -> NDArray[np.int64]:
     return out
 
 
-@looped()
-def _different_letters(codes: Any, others: Any, out: Any) -> None:
+@looped(lambda codes, *_: len(codes))
+def _different_letters(codes: Any, others: Any, out: Any, begin: int, end: int) -> None:
     """Σ over words of the number of bits of OR_p (a_p XOR b_p)."""
     n_planes, n_words = codes.shape[1], codes.shape[2]
-    for i in numba.prange(codes.shape[0]):
+    for i in range(begin, end):
         # Loops over words alone run several words at once: four times as fast as one loop.
         differ = np.empty(n_words, dtype=np.uint64)
         for j in range(others.shape[0]):

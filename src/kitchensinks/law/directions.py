@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from kitchensinks.features.bases import Basis, Draw, Fourier
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
+from kitchensinks.law import constants
 from kitchensinks.law.maps import Found, mapped
-from kitchensinks.law.scales import Scales
 from kitchensinks.law.task import Task
 from kitchensinks.law.trials import HeldOut, dense_fit
 from kitchensinks.problem.losses import Array
@@ -27,16 +27,14 @@ from kitchensinks.tables import block_slices
 
 Floats = NDArray[np.float64]
 
-# Rows that gradients are averaged over; of differences: their step, the rows times columns that
-# are shifted, the fewest rows, and the entries of features that are held at a time.
-_ROWS = 3000
-_STEP, _SHIFTED, _FEWEST, _ENTRIES = 1e-3, 50_000, 50, 2**22
-# Columns keep at least this share of the largest scale, so that a round can bring them back;
-# directions that together have less than this share of the trace are left out.
-_LEAST, _LEFT_OUT = 1e-4, 1e-4
-# Rows and features of the fits whose gradients are taken; rounds that turn the rows, and what a
-# round has to lower the error to.
-_FITTED_ROWS, _COLUMNS, _TURNS, _FALLING = 10_000, 1000, 5, 0.97
+# Step of central differences.
+_STEP = 1e-3
+# Rows times columns that are shifted for them.
+_SHIFTED = 50_000
+# Fewest rows that are shifted.
+_FEWEST = 50
+# Entries of features that are held at a time.
+_ENTRIES = 2**22
 
 
 def gradient_products(
@@ -86,13 +84,17 @@ def directions(products: Floats, rank: int | None) -> Floats:
     if rank is None:
         scales = np.sqrt(np.maximum(np.diagonal(products), 0.0))
         largest = float(scales.max(initial=0.0))
-        return np.maximum(scales / largest, _LEAST) if largest > 0 else np.ones(len(scales))
+        return (
+            np.maximum(scales / largest, constants.LEAST_SLOPE)
+            if largest > 0
+            else np.ones(len(scales))
+        )
     values, vectors = np.linalg.eigh(products)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     if values[0] == 0.0:
         return np.eye(len(values), rank)
     left = 1.0 - np.cumsum(values) / values.sum()
-    rank = min(rank, 1 + int(np.count_nonzero(left > _LEFT_OUT)))
+    rank = min(rank, 1 + int(np.count_nonzero(left > constants.LEFT_OUT)))
     return np.asarray(vectors[:, :rank] * np.sqrt(values[:rank] / values[0]))
 
 
@@ -110,7 +112,7 @@ def learn_directions(
     errors: list[float] = []
     current, width = warp, len(warp.factor)
     whole = rank is None or rank >= width
-    places = data.fitted[:_ROWS]
+    places = data.fitted[: constants.SLOPE_ROWS]
     own = data.weights_of(places)
     for step in range(rounds + 1):
         shown = current.apply(data.rows[places], np.float32)
@@ -121,7 +123,7 @@ def learn_directions(
         frozen = Frozen(current, resolved, seed, current.width, draws, kind)
         fit = dense_fit(data, frozen)
         errors.append(fit.error)
-        falls = fit.error < _FALLING * least
+        falls = fit.error < constants.FALLING * least
         if fit.error < least or (step == rounds and not whole):
             best, least = current, fit.error
         if step == rounds or (whole and not falls):
@@ -149,10 +151,14 @@ def turned(task: Task, names: tuple[str, ...]) -> list[Found]:
     Σ^½·G^½), all from the map that suits gradients best."""
     basis = Fourier(form="paired", projection="orthogonal")
     width = task.n_inputs
-    runs = [_along_slopes(task, "gaussian", name, basis, _TURNS, width) for name in names]
-    best = min(range(len(names)), key=lambda k: float(runs[k].law.errors.min()))
+
+    def along(own: Task, name: str) -> Found:
+        return _along_slopes(own, "gaussian", name, basis, constants.TURNS, width)
+
+    runs = task.together(along, names)
+    best = min(range(len(names)), key=lambda k: float(runs[k].errors.min()))
     slopes, name, plain = runs[best], names[best], mapped(task, names[best])
-    places = task.data.fitted[:_FITTED_ROWS]
+    places = task.data.fitted[: constants.SLOPE_FITTED]
     rows = plain.apply(task.pool[places], np.float32)
     own = task.data.weights_of(places)
     spread = np.cov(rows, rowvar=False, aweights=own, dtype=np.float32)
@@ -170,12 +176,19 @@ def turned(task: Task, names: tuple[str, ...]) -> list[Found]:
 def _along_slopes(
     task: Task, kernel: str, name: str, basis: Basis, rounds: int, rank: int | None
 ) -> Found:
-    most = int(task.work.share * _FITTED_ROWS)
+    most = int(task.work.share * constants.SLOPE_FITTED)
     data = replace(task.data, fitted=task.data.fitted[:most])
     plain = mapped(task, name)
-    learned, errors = learn_directions(data, plain, basis, _COLUMNS, task.seed, rounds, rank)
+    learned, errors = learn_directions(
+        data, plain, basis, constants.SLOPE_FEATURES, task.seed, rounds, rank
+    )
     for k, error in enumerate(errors):
-        task.note("slopes", f"{name}, round {k}, {_COLUMNS} features", len(data.fitted), error)
+        task.note(
+            "slopes",
+            f"{name}, round {k}, {constants.SLOPE_FEATURES} features",
+            len(data.fitted),
+            error,
+        )
     name = f"slopes-turned {name}" if learned.rotation.size else name
     return _found(task, kernel, name, learned, errors)
 
@@ -186,5 +199,5 @@ def _found(task: Task, kernel: str, name: str, learned: Warp, errors: list[float
     resolved = Fourier(kernel=kernel).resolve(learned.apply(task.sample[:2000], np.float64))
     gamma = float(np.asarray(resolved.gamma))
     unit = gamma if kernel == "laplacian" else math.sqrt(gamma)
-    law = Scales(kernel, unit * learned.factor, math.nan, np.array(errors))
-    return Found(kernel, name, learned.times(unit), law)
+    ones = np.ones((1, len(learned.factor)))
+    return Found(kernel, name, learned.times(unit), ones, np.array(errors))

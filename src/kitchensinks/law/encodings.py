@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.law import constants
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import short_runs
-from kitchensinks.law.task import POOL, Task
+from kitchensinks.law.task import Task
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
@@ -26,13 +27,6 @@ from kitchensinks.tables.table import Table, arrow
 from kitchensinks.tables.view import Rows
 
 Floats = NDArray[np.float64]
-
-# Indicators are not tried where the table would have more columns than this.
-_MOST_COLUMNS = 500
-# With fewer rows than this, categories become means without a trial.
-_FEWEST_ROWS = 500
-# Another encoding is taken only if the error of means exceeds its error by this factor.
-_EQUAL = 1.03
 
 
 def encode(
@@ -56,7 +50,7 @@ def encode(
         return rows.encoded(rows.columns, NO_FOLDS)
     coded, labels = _coded(targets, weights, kind)
     counted = np.flatnonzero(np.ones(len(rows)) if weights is None else weights > 0)
-    many = len(counted) >= _FEWEST_ROWS
+    many = len(counted) >= constants.FEWEST_ENCODED
     free = None if like is None else {e.name for e in like.encoders if isinstance(e, Text)}
     tried = _ways(rows, texts, coded, weights, labels, many, free)
     if like is not None:
@@ -64,9 +58,9 @@ def encode(
         return tried[kinds.index(_kinds(like)) if _kinds(like) in kinds else 0]
     if len(tried) == 1 or not many or not np.ptp(coded[counted], axis=0).any():
         return tried[0]
-    if len(counted) > POOL:
+    if len(counted) > constants.POOL:
         order = Words(0, 0, Stream.ENCODING_SAMPLE).permutation(len(counted))
-        counted = np.sort(counted[order[:POOL]])
+        counted = np.sort(counted[order[: constants.POOL]])
     own = None if weights is None else weights[counted]
     batches = (Batch(one[counted], coded[counted], own) for one in tried)
     return tried[_best(batches, Request(seed=0, classes=kind == "classification"))]
@@ -77,9 +71,9 @@ def _best(batches: Iterable[Batch], request: Request) -> int:
     first where it is as good."""
     errors = []
     for batch in batches:
-        found = short_runs(Task(batch, request, Learned()), "laplacian", ("squash",))
-        errors.append(found[0][0])
-    return 0 if errors[0] <= _EQUAL * min(errors) else int(np.argmin(errors))
+        runs = short_runs(Task(batch, request, Learned()), ("laplacian",), ("squash",))
+        errors.append(runs["laplacian"][0][0])
+    return 0 if errors[0] <= constants.EQUAL_ENCODINGS * min(errors) else int(np.argmin(errors))
 
 
 def _ways(
@@ -99,7 +93,7 @@ def _ways(
     if orders:
         recipes = tuple(_placed(one, orders) for one in folded.recipes)
         ways.append(rows.encoded(_placed(means, orders), folded._replace(recipes=recipes)))
-    if many and rows.columns.width <= _MOST_COLUMNS:
+    if many and rows.columns.width <= constants.MOST_INDICATORS:
         ways.append(rows.encoded(rows.columns, NO_FOLDS))
     return ways
 

@@ -10,16 +10,13 @@ import numpy as np
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.growth import FIRST_COMPONENTS
+from kitchensinks.law import constants
 from kitchensinks.law.choice import Bins, choose
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.task import Task
 from kitchensinks.law.values import Law, Request, Trial
 from kitchensinks.problem.targets import Batch
 
-# With fewer rows there are too few to hold out: the table of docs/law.md has the plain law ahead.
-FEWEST_ROWS = 400
-# Every step of the descent works on batch × columns numbers and products of them.
-MOST_COLUMNS = 5000
 # Components of a given basis where no number was given.
 PLAIN_COMPONENTS = 1000
 # Up to this many features in all, float64 costs no time that anyone would notice.
@@ -150,10 +147,11 @@ def _counted(batch: Batch) -> Any:
 def _refusal(learned: Learned, batch: Batch) -> str | None:
     """Why the law cannot be learned, as far as that is known before any trial."""
     targets, n_inputs = _counted(batch), batch.rows.shape[1]
-    if len(targets) < FEWEST_ROWS:
-        return f"There are {len(targets)} rows, and a law is learned from {FEWEST_ROWS} or more"
-    if n_inputs > MOST_COLUMNS:
-        return f"There are {n_inputs} columns, and scales are learned for at most {MOST_COLUMNS}"
+    fewest, most = constants.FEWEST_ROWS, constants.MOST_COLUMNS
+    if len(targets) < fewest:
+        return f"There are {len(targets)} rows, and a law is learned from {fewest} or more"
+    if n_inputs > most:
+        return f"There are {n_inputs} columns, and scales are learned for at most {most}"
     if not np.ptp(targets, axis=0).any():
         return "The targets are constant, so that nothing can be learned from them"
     if learned.basis is not None and not learned.basis.rescales:

@@ -13,10 +13,14 @@ LAWS = ("ard", "agop")
 class Work(NamedTuple):
     """Counted work of learning: no clock has a part in it, so a busy machine gets the same law.
 
-    steps and batch: of the descent on leave-one-out error; few: rows of the first trials; share:
-    what the sizes of trials and the nominal seconds of the last fit are multiplied with.
+    members : runs of the descent on leave-one-out error, each on batches of its own; the features
+        are shared out among the scales that they find.
+    steps, batch : of each run.
+    few : rows of the first trials.
+    share : what the sizes of trials and the nominal seconds of the last fit are multiplied with.
     """
 
+    members: int
     steps: int
     batch: int
     few: int
@@ -24,9 +28,9 @@ class Work(NamedTuple):
 
 
 EFFORTS = {
-    "quick": Work(steps=10, batch=800, few=4000, share=1 / 3),
-    "default": Work(steps=20, batch=1000, few=8000, share=1.0),
-    "thorough": Work(steps=30, batch=1400, few=16_000, share=3.0),
+    "quick": Work(members=1, steps=10, batch=600, few=4000, share=1 / 3),
+    "default": Work(members=3, steps=14, batch=800, few=8000, share=1.0),
+    "thorough": Work(members=5, steps=24, batch=1200, few=16_000, share=3.0),
 }
 
 
@@ -39,13 +43,16 @@ class Learned(BaseEstimator):
         and Binning.
     effort : "quick", "default" or "thorough": a third of the default work, or three times as much,
         in learning and in the number of components.
+    members : how many times the scales are learned, each time from batches of its own. Every
+        member has an equal share of the components, and one convex fit has all of them. None: by
+        effort (1, 3 and 5).
     law : "ard": a scale for each column by descent on leave-one-out error, and directions beside
         them in wide tables; "agop": scales (or directions, see `rank`) from the average gradient
         outer product of a fitted function.
     steps : steps of "ard", each on a batch of its own ("agop" has a seventh as many rounds of fit
-        and gradient); None: by effort (20 by default).
+        and gradient); None: by effort (14 by default).
     batch : most rows of a batch, which is a quarter of the table if that is smaller, and at least
-        300; smooth kernels and wide tables take half of it. None: by effort (1000 by default).
+        300; smooth kernels and wide tables take half of it. None: by effort (800 by default).
     seconds : nominal seconds of the last fit, at 10⁸ features a second: they limit the number of
         components. None: by effort (by default 1.5, and 0.3 for each million entries).
     rank : for "agop": the number of learned directions that the rows are turned to (fewer where
@@ -62,6 +69,7 @@ class Learned(BaseEstimator):
         self,
         basis: Basis | None = None,
         effort: str = "default",
+        members: int | None = None,
         law: str = "ard",
         steps: int | None = None,
         batch: int | None = None,
@@ -70,6 +78,7 @@ class Learned(BaseEstimator):
     ) -> None:
         self.basis = basis
         self.effort = effort
+        self.members = members
         self.law = law
         self.steps = steps
         self.batch = batch
@@ -106,6 +115,8 @@ class Learned(BaseEstimator):
             )
 
     def _check_work(self) -> None:
+        if self.members is not None:
+            check_count("members", self.members)
         if self.steps is not None:
             check_count("steps", self.steps)
             if self.steps > 1000:
@@ -125,6 +136,7 @@ class Learned(BaseEstimator):
 
     @property
     def work(self) -> Work:
-        """The work of the effort, with the steps and the batch that were given."""
-        work = EFFORTS[self.effort]
-        return work._replace(steps=self.steps or work.steps, batch=self.batch or work.batch)
+        """The work of the effort, with the numbers that were given in place of its own."""
+        given = {"members": self.members, "steps": self.steps, "batch": self.batch}
+        known = {name: value for name, value in given.items() if value is not None}
+        return EFFORTS[self.effort]._replace(**known)

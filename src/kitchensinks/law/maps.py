@@ -1,21 +1,21 @@
 """Maps of the columns and the scales learned on them: the law of one kernel."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
+from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis, Binning, Fourier
 from kitchensinks.features.scaling import Warp, identity, warp
+from kitchensinks.law import constants
 from kitchensinks.law.scales import Scales, learn_scales
 from kitchensinks.law.task import Task
-from kitchensinks.numerics.threads import in_order, single_blas
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
 
-# Short runs that compare maps.
-_SHORT_STEPS, SHORT_BATCH = 16, 256
-# Directions are learned and made orthogonal in spaces of at most so many: that takes d³.
-MOST_TURNED = 1000
+Floats = NDArray[np.float64]
+
 _MAPS: dict[str, tuple[int, bool]] = {
     "standard": (LINEAR, False),
     "squash": (SQUASH, False),
@@ -23,32 +23,64 @@ _MAPS: dict[str, tuple[int, bool]] = {
     "mix": (MIX, False),
     "common": (LINEAR, True),
 }
-# Maps that are tried on wide tables (True) and on others.
-_TRIED = {False: ("squash", "standard", "mix", "quantile"), True: ("squash", "common", "mix")}
+# Maps that are tried for each kernel on wide tables (True) and on others.
+_TRIED = {
+    ("laplacian", False): ("squash", "standard", "mix", "quantile"),
+    ("gaussian", False): ("squash", "standard", "mix"),
+    ("laplacian", True): ("squash", "common", "mix"),
+    ("gaussian", True): ("squash", "common", "standard"),
+}
 # The one map of columns that are not to be standardised.
 _AS_IS = "as is"
 
 
 @dataclass(frozen=True)
 class Found:
-    """A map with learned scales in its factors, and what made it."""
+    """A map of the columns, and the scales (members, d) that its members have learned on it.
+
+    errors : leave-one-out error of every step, or held-out error of every round.
+    """
 
     kernel: str
     map: str
     warp: Warp
-    law: Scales
+    scales: Floats
+    errors: Floats
 
-    def basis(self, sparse: bool) -> Basis:
+    def features(
+        self, sparse: bool, factor: float, given: Basis | None = None
+    ) -> tuple[Warp, Basis]:
+        """Scaler and basis of features whose scales are the learned ones times a factor.
+
+        One member's scales are those of the scaler. Of several, each draw takes one, so that the
+        kernel is the mean of theirs. given: the basis of the user, whose gamma is replaced.
+        """
+        scaler, gamma = self.warp, self.gammas(factor)
+        if len(self.scales) == 1:
+            scaler, gamma = self.warp.times(factor * self.scales[0]), 1.0
+        if given is not None:
+            return scaler, clone(given).set_params(gamma=gamma)
         if sparse:
-            return Binning(gamma=1.0)
-        if self.kernel == "gaussian" and self.warp.width <= MOST_TURNED:
-            return Fourier(gamma=1.0, form="paired", projection="orthogonal")
-        return Fourier(kernel=self.kernel, gamma=1.0)
+            return scaler, Binning(gamma=gamma)
+        if self.kernel == "gaussian" and self.warp.width <= constants.MOST_TURNED:
+            return scaler, Fourier(gamma=gamma, form="paired", projection="orthogonal")
+        return scaler, Fourier(kernel=self.kernel, gamma=gamma)
+
+    def gammas(self, factor: float) -> float | list[list[float]]:
+        """γ of each member and column: a Gaussian kernel multiplies squared distances."""
+        scales = factor * self.scales
+        gammas: list[list[float]] = (scales**2 if self.kernel == "gaussian" else scales).tolist()
+        return gammas
+
+    @property
+    def mean_scales(self) -> Floats:
+        """The geometric mean of the members' scales, (d,)."""
+        return np.asarray(np.exp(np.log(self.scales).mean(axis=0)))
 
 
-def tried_maps(task: Task) -> tuple[str, ...]:
+def tried_maps(task: Task, kernel: str) -> tuple[str, ...]:
     """The maps that are compared."""
-    return _TRIED[task.wide] if task.request.standardize else (_AS_IS,)
+    return _TRIED[kernel, task.wide] if task.request.standardize else (_AS_IS,)
 
 
 def allowed(task: Task, *names: str) -> tuple[str, ...]:
@@ -64,7 +96,13 @@ def mapped(task: Task, name: str) -> Warp:
 
 
 def learn(
-    task: Task, kernel: str, name: str, steps: int, batch: int, near: Scales | None = None
+    task: Task,
+    kernel: str,
+    name: str,
+    steps: int,
+    batch: int,
+    near: Floats | None = None,
+    member: int = 0,
 ) -> Found:
     """Scales of one kernel on one map of the columns, from equal ones or from half-way to `near`.
 
@@ -79,31 +117,46 @@ def learn(
     typical = float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
     start = np.full(task.n_inputs, 1.0 / typical)
     if near is not None:
-        start = np.sqrt(start * near.scales)
-    with single_blas():
-        law = learn_scales(task.batches(rows), start, [batch] * steps, kernel, task.hot)
-    return Found(kernel, name, plain.times(law.scales), law)
+        start = np.sqrt(start * near)
+    law: Scales = learn_scales(task.batches(rows, member), start, [batch] * steps, kernel, task.hot)
+    return Found(kernel, name, plain, law.scales[None, :], law.errors)
 
 
-def short_runs(task: Task, kernel: str, names: tuple[str, ...]) -> list[tuple[float, Found]]:
-    """Each map with the scales of a short run, over the same batches, and its leave-one-out error;
-    the least error first."""
+def short_runs(
+    task: Task, kernels: tuple[str, ...], names: tuple[str, ...] | None = None
+) -> dict[str, list[tuple[float, Found]]]:
+    """For each kernel, each map with the scales of a short run and its leave-one-out error.
 
-    batch = min(SHORT_BATCH, task.largest_batch)
+    All runs see the same batches. The least error comes first.
+    """
+    batch = min(constants.SHORT_BATCH, task.largest_batch)
+    pairs = [(k, name) for k in kernels for name in names or tried_maps(task, k)]
 
-    def short(name: str) -> Found:
-        return learn(task, kernel, name, _SHORT_STEPS, batch)
+    def short(own: Task, pair: tuple[str, str]) -> tuple[float, Found]:
+        found = learn(own, *pair, constants.SHORT_STEPS, batch)
+        error = float(np.mean(found.errors[-constants.SHORT_COUNTED :]))
+        own.note("map", ", ".join(pair), batch, error)
+        return error, found
 
-    scores = []
-    runs = list(in_order(short, names))
-    for name, found in zip(names, runs, strict=True):
-        error = float(np.mean(found.law.errors[-_SHORT_STEPS // 3 :]))
-        task.note("map", f"{kernel}, {name}", batch, error)
-        scores.append((error, found))
-    return sorted(scores, key=lambda score: score[0])
+    runs = task.together(short, pairs)
+    return {
+        kernel: sorted((run for run in runs if run[1].kernel == kernel), key=lambda run: run[0])
+        for kernel in kernels
+    }
 
 
-def settled(task: Task, found: Found) -> Found:
-    """The scales of a map by a longer run on larger batches."""
-    batch = task.batch_size(found.kernel)
-    return learn(task, found.kernel, found.map, task.work.steps, batch, found.law)
+def settled(task: Task, founds: list[Found]) -> list[Found]:
+    """The scales of each map by longer runs on larger batches, one for each member."""
+    members = range(task.work.members)
+
+    def one(own: Task, job: tuple[Found, int]) -> Found:
+        found, member = job
+        batch = own.batch_size(found.kernel)
+        near = found.scales[0]
+        return learn(own, found.kernel, found.map, own.work.steps, batch, near, member)
+
+    runs = iter(task.together(one, [(found, member) for found in founds for member in members]))
+    groups = [[next(runs) for _ in members] for _ in founds]
+    return [
+        replace(group[0], scales=np.concatenate([run.scales for run in group])) for group in groups
+    ]

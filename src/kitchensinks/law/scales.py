@@ -24,19 +24,13 @@ from scipy.linalg.blas import ssyr2k, ssyrk
 from scipy.linalg.lapack import spotrf, spotri
 from sklearn.metrics.pairwise import euclidean_distances
 
+from kitchensinks.law import constants
 from kitchensinks.numerics.pairs import mirror, pair_distances, weighted_distances
 
 Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
 # (step, size of the batch) -> rows (m, d), targets (m, outputs)
 Batches = Callable[[int, int], tuple[Narrow, Narrow]]
-
-_RIDGES = (1e-3, 3.0)
-_FIRST_RIDGE = 0.05
-# Adam's memory of gradients and of their squares, and its rate.
-_MEMORY, _SQUARE_MEMORY, _RATE = 0.8, 0.95, 0.5
-# No column's share of the distance falls below this part of an even one.
-_LEAST = 1e-6
 
 
 class Scales(NamedTuple):
@@ -174,7 +168,6 @@ def learn_scales(
     sizes: Sequence[int],
     kernel: str = "laplacian",
     is_hot: NDArray[np.bool_] | None = None,
-    ridge: float = _FIRST_RIDGE,
 ) -> Scales:
     """Adam in log s and log λ from `scales`, one step for each size of batch in `sizes`.
 
@@ -182,9 +175,11 @@ def learn_scales(
     second half, and the scales returned are the (geometric) mean of the last quarter's.
     """
     is_hot = np.zeros(len(scales), dtype=bool) if is_hot is None else is_hot
-    place = np.log(np.append(scales, ridge))
-    floor = np.append(np.log(scales) + np.log(_LEAST), np.log(_RIDGES[0]))
-    ceiling = np.append(np.full(len(scales), 20.0), np.log(_RIDGES[1]))
+    weakest, strongest = constants.RIDGES
+    place = np.log(np.append(scales, constants.FIRST_RIDGE))
+    floor = np.append(np.log(scales) + np.log(constants.LEAST_SCALE), np.log(weakest))
+    ceiling = np.append(np.full(len(scales), 20.0), np.log(strongest))
+    memory, square_memory = constants.MEMORY, constants.SQUARE_MEMORY
     mean, square = np.zeros_like(place), np.zeros_like(place)
     errors, kept = [], []
     for step, size in enumerate(sizes):
@@ -193,14 +188,14 @@ def learn_scales(
             rows, targets, np.exp(place[:-1]), float(np.exp(place[-1])), kernel, is_hot
         )
         slope = np.append(found.scales, found.ridge)
-        mean = _MEMORY * mean + (1 - _MEMORY) * slope
-        square = _SQUARE_MEMORY * square + (1 - _SQUARE_MEMORY) * slope**2
-        correct = (1 - _MEMORY ** (step + 1)) / np.sqrt(1 - _SQUARE_MEMORY ** (step + 1))
-        rate = _RATE * min(1.0, 2.0 * (1.0 - (step + 0.5) / len(sizes)))
+        mean = memory * mean + (1 - memory) * slope
+        square = square_memory * square + (1 - square_memory) * slope**2
+        correct = (1 - memory ** (step + 1)) / np.sqrt(1 - square_memory ** (step + 1))
+        rate = constants.RATE * min(1.0, 2.0 * (1.0 - (step + 0.5) / len(sizes)))
         place = place - rate * mean / (correct * np.sqrt(square) + 1e-12)
         place = np.clip(place, floor, ceiling)
         errors.append(found.error)
-        if step >= 0.75 * len(sizes):
+        if step >= (1.0 - constants.AVERAGED) * len(sizes):
             kept.append(place)
     final = np.exp(np.mean(kept, axis=0)) if kept else np.exp(place)
     return Scales(kernel, final[:-1], float(final[-1]), np.array(errors))

@@ -1,34 +1,33 @@
 """The rows that a law is learned from: a pool in memory, a part of which is held out in runs."""
 
+import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import spread_of
 from kitchensinks.features.scaling import indicators
+from kitchensinks.law import constants
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.trials import HeldOut
 from kitchensinks.law.values import Request, Trial
+from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables import densify
 
-# Rows that everything but the last fit looks at, and entries of them.
-POOL, _POOL_ENTRIES = 45_000, 2**24
-_HELD, _HELD_SHARE, _RUNS = 5000, 0.2, 20
-# A number that no step of learning has.
-_NO_STEP = 2**20
-# Rows that stand for all where quantiles and distances are looked at.
-_SAMPLE = 10_000
-# A batch is this part of the rows, where that is between its bounds.
-_BATCH_SHARE, _SMALLEST_BATCH = 1 / 4, 300
-# Columns, indicators apart, beyond which batches are halved, other maps tried, directions learned.
-_WIDE = 100
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# Step index reserved for sampling.
+_SAMPLING_STEP = 2**20
+# Steps that each member of a committee may take.
+_STEPS_A_MEMBER = 2**10
 
 
 @dataclass
@@ -54,7 +53,8 @@ class Task:
         n_rows, self.n_inputs = self.source.shape
         counted = np.arange(n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
         self.counted = len(counted)
-        size = min(len(counted), POOL, max(2000, _POOL_ENTRIES // self.n_inputs))
+        widest = max(constants.FEWEST_POOLED, constants.POOL_ENTRIES // self.n_inputs)
+        size = min(len(counted), constants.POOL, widest)
         order, held = _in_runs(counted, size, self.seed)
         self.held, self.places = order[:held], order[:size]
         self.own = _shares(self.weights, self.places)
@@ -69,7 +69,7 @@ class Task:
         self.descended = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
         self.sample = self.pool[self._sample(held)]
         self.hot = indicators(self.spread, self.sample)
-        self.wide = bool(np.count_nonzero(~self.hot) > _WIDE)
+        self.wide = bool(np.count_nonzero(~self.hot) > constants.WIDE)
         self.data = HeldOut(
             self.pool,
             centred,
@@ -95,11 +95,10 @@ class Task:
         """Places in the pool of rows to learn from, as often as their weights say."""
         places = np.arange(held, len(self.places))
         if self.own is None:
-            return places[:_SAMPLE]
+            return places[: constants.SAMPLED]
         shares = self.own[held:] / self.own[held:].sum()
-        return places[
-            self._random(_NO_STEP).choice(len(places), min(len(places), _SAMPLE), p=shares)
-        ]
+        count = min(len(places), constants.SAMPLED)
+        return places[self._random(_SAMPLING_STEP).choice(len(places), count, p=shares)]
 
     def _random(self, step: int) -> np.random.Generator:
         # Blocks of the draw's stream that no draw is long enough to reach.
@@ -113,8 +112,9 @@ class Task:
         """
         smooth = self.wide or kernel == "gaussian"
         most = self.work.batch // 2 if smooth else self.work.batch
-        least = min(_SMALLEST_BATCH, most)
-        return min(int(np.clip(_BATCH_SHARE * self.counted, least, most)), self.largest_batch)
+        least = min(constants.SMALLEST_BATCH, most)
+        share = constants.BATCH_SHARE * self.counted
+        return min(int(np.clip(share, least, most)), self.largest_batch)
 
     @property
     def largest_batch(self) -> int:
@@ -122,10 +122,27 @@ class Task:
         return max(2, len(self.descended) // 2)
 
     def note(self, stage: str, what: str, rows: int, error: float) -> None:
+        """Put a trial into the record."""
         self.trials.append(Trial(stage, what, rows, error))
         self.request.progress(f"{stage}: {what}, error {error:.4f}")
 
-    def batches(self, rows: NDArray[np.float32]) -> Callable[[int, int], Any]:
+    def together(
+        self, work: Callable[["Task", Item], Result], items: Iterable[Item]
+    ) -> list[Result]:
+        """work(task, item) of each item, side by side; the record has the order of the items."""
+
+        def one(item: Item) -> tuple[list[Trial], Result]:
+            own = copy.copy(self)
+            own.trials = []
+            return own.trials, work(own, item)
+
+        results = []
+        for trials, result in in_order(one, list(items)):
+            self.trials.extend(trials)
+            results.append(result)
+        return results
+
+    def batches(self, rows: NDArray[np.float32], member: int) -> Callable[[int, int], Any]:
         """Batches of the mapped pool without its held-out rows: (step, size) -> rows, targets."""
         chance = None
         if self.own is not None:
@@ -135,7 +152,9 @@ class Task:
         def batch(step: int, size: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
             # No row comes twice: its copy would predict it when it is left out.
             size = min(size, len(rows) if chance is None else int(np.count_nonzero(chance)))
-            chosen = self._random(step).choice(len(rows), size, replace=False, p=chance)
+            chosen = self._random(_STEPS_A_MEMBER * member + step).choice(
+                len(rows), size, replace=False, p=chance
+            )
             targets = self.descended[chosen]
             return rows[chosen], targets - targets.mean(axis=0)
 
@@ -155,8 +174,8 @@ def _in_runs(counted: NDArray[np.intp], size: int, seed: int) -> tuple[NDArray[n
     They are held out in runs of neighbours: rows that were taken one after another are often alike,
     and a row whose neighbour is fitted says little about rows from elsewhere.
     """
-    held = min(_HELD, math.ceil(_HELD_SHARE * size))
-    run = max(1, held // _RUNS)
+    held = min(constants.MOST_HELD, math.ceil(constants.HELD_SHARE * size))
+    run = max(1, held // constants.RUNS)
     words = Words(seed, 0, Stream.LAW_HOLD_OUT)
     starts = words.permutation(len(counted) // run)[: held // run] * run
     first = (starts[:, None] + np.arange(run)).ravel()

@@ -10,33 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from kitchensinks.features.bases import Binning
+from kitchensinks.features.bases import Basis, Binning
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.fitting.sparse import SETTLED
+from kitchensinks.law import constants
 from kitchensinks.numerics.bins import sum_of_bins
-from kitchensinks.numerics.products import gram_lower
 from kitchensinks.numerics.simplex import log_losses
+from kitchensinks.numerics.threads import in_order
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array
+from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.tables import block_slices
 
-# Ridges tried for dense features, strong to weak, and the weakest of numbers and of classes: the
-# features limit the fit too, so that the best is often weak; but numbers may be far off where there
-# were few rows.
-_DENSE_RIDGES = (1.0, 0.1, 0.01, 0.001)
-_WEAKEST, _WEAKEST_OF_CLASSES = 1e-4, 1e-5
-# The strongest, for each fitted row: it leaves next to nothing of the features.
-_STRONGEST = 1e3
+# Rows whose features are made at a time.
 _BLOCK = 8192
-# Where fits on bins that are only compared stop.
-_ROUGH, _ROUGH_STEPS = 1e-2, 50
-# Between squared errors this near the log loss of the classes decides, where it is lower by more
-# than chance would have it once in twenty times (in standard errors).
-_EVEN, _CHANCE = 1.1, 1.645
-# No more of an error than this share is expected to go away with more components.
-_MOST_GAIN = 0.5
 
 
 class Score(NamedTuple):
@@ -56,12 +45,12 @@ class Score(NamedTuple):
         >>> Score(0.5, 0.6, None, 1.0, 0.1, 100).at(200)
         0.45
         """
-        gain = min(max(self.half - self.error, 0.0), _MOST_GAIN * self.error)
+        gain = min(max(self.half - self.error, 0.0), constants.MOST_GAIN * self.error)
         return self.error + gain * (self.components / count - 1.0)
 
     def enough(self, tolerance: float) -> float:
         """Components beyond which the error would fall by less than this share of it."""
-        gain = min(max(self.half - self.error, 0.0), _MOST_GAIN * self.error)
+        gain = min(max(self.half - self.error, 0.0), constants.MOST_GAIN * self.error)
         return gain * self.components / (tolerance * (self.error - gain))
 
 
@@ -138,89 +127,101 @@ def dense_fit(
     Four ridges, or `near` where that is given, and from the best of them on while the error falls;
     `by_classes`: of those that are about as good, the one that `preferred` takes.
     """
-    own = data.weights_of(data.fitted)
-    shares = np.ones(len(data.fitted)) if own is None else own * (len(own) / own.sum())
-    level = np.average(data.targets[data.fitted], axis=0, weights=shares)
-    gram, cross, mean = _sums(data, frozen, shares, level)
-    held = frozen.features(data.rows[data.held]) - mean.astype(frozen.dtype)
-    found: dict[float, tuple[float, Array]] = {}
-    weakest = _WEAKEST if data.labels is None else _WEAKEST_OF_CLASSES
-    strongest = _STRONGEST * len(data.fitted)
+    path = _DensePath(data, frozen)
+    tried = path.search(constants.DENSE_RIDGES if near is None else (near,))
+    best = path.by_classes(tried) if by_classes else min(tried, key=lambda r: tried[r][0])
+    half, whole = path.solve(best, 0.5), path.scores(tried[best][1])
+    return DenseFit(
+        data.error(whole),
+        data.error(path.scores(half)),
+        data.losses(whole),
+        best,
+        frozen,
+        tried[best][1],
+        path.equations.mean,
+        path.equations.target,
+    )
 
-    def scores(weights: Array) -> Array:
-        return np.asarray(held[:, : len(weights)] @ weights.astype(held.dtype) + level)
 
-    def solve(ridge: float, size: int) -> Array | None:
-        """Weights of the first `size` features, each as much larger."""
-        shifted = gram[:size, :size] * (len(gram) / size)
-        shifted[np.diag_indices_from(shifted)] += ridge
-        root = math.sqrt(len(gram) / size)
-        try:
-            factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            return None
-        return np.asarray(root * cho_solve(factor, root * cross[:size]))
+class _DensePath:
+    """Ridge fits on the fitted rows for any ridge λ = α·n, from one Gram."""
 
-    def attempt(ridge: float) -> None:
-        weights = solve(ridge, len(gram))
-        if weights is not None:
-            found[ridge] = data.error(scores(weights)), weights
+    def __init__(self, data: HeldOut, frozen: Frozen) -> None:
+        self.data = data
+        own = data.weights_of(data.fitted)
+        shift = frozen.features(data.rows[data.fitted[:512]]).mean(axis=0, dtype=np.float64)
+        moments = Moments.zeros(shift, data.targets.shape[1])
 
-    if near is not None:
-        attempt(near)
-    if not found:
-        for ridge in _DENSE_RIDGES:
-            attempt(ridge)
-    best, before = min(found, key=lambda ridge: found[ridge][0]), math.nan
-    while best != before:
-        before = best
-        for ridge in (3.0 * best, max(best / 3.0, weakest)):
-            if ridge not in found and ridge <= strongest:
-                attempt(ridge)
-        best = min(found, key=lambda ridge: found[ridge][0])
-    if by_classes:
-        least = found[best][0]
-        for ratio in (3.0, 1.0 / 3.0):
+        def sums(part: slice) -> BlockSums:
+            places = data.fitted[part]
+            features = frozen.features(data.rows[places])
+            return moments.sums_of(
+                features, data.targets[places], None if own is None else own[part]
+            )
+
+        for block in in_order(sums, block_slices(len(data.fitted), _BLOCK)):
+            moments.take(block)
+        self.equations = moments.normal_equations(fit_intercept=True)
+        mean = self.equations.mean.astype(frozen.dtype)
+        self.held = frozen.features(data.rows[data.held]) - mean
+
+    def scores(self, weights: Array) -> Array:
+        """Of the held-out rows, from the weights of the first features."""
+        held = self.held[:, : len(weights)]
+        return np.asarray(held @ weights.astype(held.dtype) + self.equations.target)
+
+    def solve(self, ridge: float, share: float = 1.0) -> Array:
+        """Weights of the first share of the features, which are as much larger."""
+        gram, cross = self.equations.gram, self.equations.cross
+        size = max(1, int(share * len(gram)))
+        larger = len(gram) / size
+        factor = factor_ridge(larger * gram[:size, :size], ridge / len(self.data.fitted))
+        return np.asarray(larger * cho_solve((factor, True), cross[:size], check_finite=False))
+
+    def search(self, first: Sequence[float]) -> dict[float, tuple[float, Array]]:
+        """Error and weights of the first ridges, and of others from the best on while it falls."""
+        numbers = self.data.labels is None
+        weakest = constants.WEAKEST if numbers else constants.WEAKEST_OF_CLASSES
+        strongest = constants.STRONGEST * len(self.data.fitted)
+        tried: dict[float, tuple[float, Array]] = {}
+
+        def attempt(*ridges: float) -> None:
+            for ridge in ridges:
+                if ridge not in tried and ridge <= strongest:
+                    weights = self.solve(ridge)
+                    tried[ridge] = self.data.error(self.scores(weights)), weights
+
+        attempt(*first)
+        best, before = min(tried, key=lambda ridge: tried[ridge][0]), math.nan
+        while best != before:
+            before = best
+            attempt(constants.RIDGE_STEP * best, max(best / constants.RIDGE_STEP, weakest))
+            best = min(tried, key=lambda ridge: tried[ridge][0])
+        return tried
+
+    def by_classes(self, tried: dict[float, tuple[float, Array]]) -> float:
+        """The ridge that `preferred` takes, among the tried ones and their weaker and stronger
+        neighbours as long as those are nearly as good."""
+        best = min(tried, key=lambda ridge: tried[ridge][0])
+        least, strongest = tried[best][0], constants.STRONGEST * len(self.data.fitted)
+        for ratio in (constants.RIDGE_STEP, 1.0 / constants.RIDGE_STEP):
             ridge = best
-            while ridge in found and found[ridge][0] < _EVEN * least:
+            while ridge in tried and tried[ridge][0] < constants.EVEN * least:
                 ridge *= ratio
-                if ridge not in found and weakest <= ridge <= strongest:
-                    attempt(ridge)
-        tried = list(found)
-        errors = [found[ridge][0] for ridge in tried]
-        losses = [data.losses(scores(found[ridge][1])) for ridge in tried]
-        best = tried[preferred(errors, losses)]
-    half, weights = solve(best, max(1, len(gram) // 2)), found[best][1]
-    part = math.inf if half is None else data.error(scores(half))
-    whole = scores(weights)
-    return DenseFit(data.error(whole), part, data.losses(whole), best, frozen, weights, mean, level)
+                if ridge not in tried and constants.WEAKEST_OF_CLASSES <= ridge <= strongest:
+                    weights = self.solve(ridge)
+                    tried[ridge] = self.data.error(self.scores(weights)), weights
+        ridges = list(tried)
+        errors = [tried[ridge][0] for ridge in ridges]
+        losses = [self.data.losses(self.scores(tried[ridge][1])) for ridge in ridges]
+        return ridges[preferred(errors, losses)]
 
 
-def _sums(data: HeldOut, frozen: Frozen, shares: Array, level: Array) -> tuple[Array, Array, Array]:
-    """Gram (its lower triangle), cross-products and mean of the features of the fitted rows, about
-    their mean."""
-    size = frozen.n_columns
-    gram = np.zeros((size, size), order="F")
-    product = np.zeros((size, size), dtype=frozen.dtype, order="F")
-    cross = np.zeros((size, data.targets.shape[1]))
-    mean = frozen.features(data.rows[data.fitted[:512]]).mean(axis=0)
-    shift = np.zeros(size)
-    for part in block_slices(len(data.fitted), _BLOCK):
-        places = data.fitted[part]
-        block = frozen.features(data.rows[places])
-        block -= mean
-        root = np.sqrt(shares[part])[:, None]
-        block *= root.astype(frozen.dtype)
-        gram_lower(block, product)
-        gram += product
-        # In the dtype of the features: a product of two makes a copy of the larger.
-        others = np.hstack([root, root * (data.targets[places] - level)])
-        summed = block.T @ others.astype(frozen.dtype)
-        shift += summed[:, 0]
-        cross += summed[:, 1:]
-    shift /= len(data.fitted)
-    gram -= len(data.fitted) * np.outer(shift, shift)
-    return gram, cross, mean + shift
+def factor_ridge(gram: Array, alpha: float) -> Array:
+    """The lower Cholesky factor of G + αI; the gram is overwritten."""
+    gram[np.diag_indices_from(gram)] += alpha
+    factor, _ = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+    return np.asarray(factor)
 
 
 def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:
@@ -233,10 +234,10 @@ def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:
     least = int(np.argmin(errors))
     best, most, base = least, 0.0, losses[least]
     for k, (error, own) in enumerate(zip(errors, losses, strict=True)):
-        if base is None or own is None or error >= _EVEN * errors[least]:
+        if base is None or own is None or error >= constants.EVEN * errors[least]:
             continue
         gain, noise = float(np.sum(base - own)), math.sqrt(float(np.sum((base - own) ** 2)))
-        if gain > max(most, _CHANCE * noise):
+        if gain > max(most, constants.CHANCE * noise):
             best, most = k, gain
     return best
 
@@ -248,11 +249,11 @@ class GridFits:
     and from the weights of another ridge the first step would already seem to settle it.
     """
 
-    def __init__(self, data: HeldOut, warp: Warp, count: int, seed: int) -> None:
+    def __init__(self, data: HeldOut, scaler: Warp, basis: Basis, count: int, seed: int) -> None:
         self.data = data
+        assert isinstance(basis, Binning), "bins are those of Binning"
         places = np.concatenate([data.fitted, data.held])
-        rows = np.asarray(warp.apply(data.rows[places], np.float32))
-        basis = Binning(gamma=1.0)
+        rows = np.asarray(scaler.apply(data.rows[places], np.float32))
         theta = basis.draw(seed, rows.shape[1], count, np.float32).theta
         size = len(data.fitted)
         columns = np.empty((count, size), dtype=np.int32)
@@ -271,32 +272,65 @@ class GridFits:
         part.bins = self.bins.first(count, 1.0 / math.sqrt(count))
         return part
 
-    def error(self, ridge: float, targets: Array | None = None) -> tuple[float, Array | None]:
-        """Held-out error and losses with ridge λ = α·n, of these targets or of the rows' own."""
+    def scores(self, ridges: Sequence[float], targets: Array | None = None) -> list[Array]:
+        """Scores of the held-out rows for each ridge λ = α·n, of these targets or of the rows' own.
+
+        One fit has the targets once for each ridge: to look up a bin costs more than to add to it.
+        """
         data, size = self.data, len(self.data.fitted)
         targets = data.targets if targets is None else targets
-        own = data.weights_of(data.fitted)
+        own, n_outputs = data.weights_of(data.fitted), targets.shape[1]
         shares = np.full(size, 1.0 / size) if own is None else own / own.sum()
         solution = binned_ridge(
             self.bins,
-            targets[data.fitted],
+            np.tile(targets[data.fitted], len(ridges)),
             shares,
-            ridge / size,
-            tol=_ROUGH,
+            np.repeat(ridges, n_outputs) / size if len(ridges) > 1 else ridges[0] / size,
+            tol=constants.ROUGH,
             settled=SETTLED,
-            max_iter=_ROUGH_STEPS,
+            max_iter=constants.ROUGH_STEPS,
         )
-        scores = np.empty((len(data.held), targets.shape[1]))
+        scores = np.empty((len(data.held), n_outputs * len(ridges)))
         sum_of_bins(self.held, self.bins.scale * solution.weights, scores)
         # What other targets leave out was fitted before.
-        scores += solution.intercept + (data.targets - targets)[data.held]
-        return data.error(scores), data.losses(scores)
+        before = (data.targets - targets)[data.held]
+        parts = np.split(scores + solution.intercept, len(ridges), axis=1)
+        return [part + before for part in parts]
 
-    def best(
-        self, near: float, most: int = 3, targets: Array | None = None
-    ) -> tuple[float, float, Array | None]:
-        """The least held-out error over ridges from `near` on, its ridge and its losses."""
-        return climb(lambda ridge: self.error(ridge, targets), near, 3.0, most)
+    def best(self, near: float, targets: Array | None = None) -> tuple[float, float, Array | None]:
+        """The least held-out error over ridges about `near`, its ridge and its losses.
+
+        Three neighbours, and once more three where the best of them is at an edge.
+        """
+        step, tried = constants.RIDGE_STEP, {}
+        for _ in range(2):
+            ridges = [near / step, near, step * near]
+            missing = [ridge for ridge in ridges if ridge not in tried]
+            for ridge, scores in zip(missing, self.scores(missing, targets), strict=True):
+                tried[ridge] = self.data.error(scores), self.data.losses(scores)
+            best = min(tried, key=lambda ridge: tried[ridge][0])
+            if best == near:
+                break
+            near = best
+        errors = {round(math.log(r / best, step)): tried[r][0] for r in tried}
+        return tried[best][0], best * step ** lowest(errors), tried[best][1]
+
+    def error(self, ridge: float) -> float:
+        """Held-out error with one ridge."""
+        return self.data.error(self.scores([ridge])[0])
+
+
+def lowest(errors: dict[int, float]) -> float:
+    """Where the parabola through the errors at −1, 0 and 1 is lowest; 0 where one is missing.
+
+    >>> lowest({-1: 2.0, 0: 1.0, 1: 1.0})
+    0.5
+    """
+    if -1 not in errors or 1 not in errors:
+        return 0.0
+    below, least, above = errors[-1], errors[0], errors[1]
+    bend = below - 2.0 * least + above
+    return 0.5 * (below - above) / bend if bend > 0.0 else 0.0
 
 
 def climb(
@@ -320,9 +354,5 @@ def climb(
                 break
         tried[best + direction] = attempt(first * ratio ** (best + direction))
     best = min(tried, key=lambda k: tried[k][0])
-    place = float(best)
-    if best - 1 in tried and best + 1 in tried:
-        below, least, above = (tried[best + k][0] for k in (-1, 0, 1))
-        bend = below - 2.0 * least + above
-        place += 0.5 * (below - above) / bend if bend > 0.0 else 0.0
+    place = best + lowest({k - best: error for k, (error, _) in tried.items()})
     return tried[best][0], first * ratio**place, tried[best][1]

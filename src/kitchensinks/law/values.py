@@ -1,6 +1,7 @@
 """The law of a fit as a value, what is asked of it, and the record of how it was found."""
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,12 @@ _MAPS = {
     "common": "centred, with one deviation for all",
     "as is": "taken as they come",
 }
+
+
+def _short(basis: Any) -> str:
+    """A basis on one line; a table of learned scales is named and not printed."""
+    text = " ".join(basis.__repr__(N_CHAR_MAX=10**7).split())
+    return re.sub(r"\[\[.*?\]\]", "learned", text)
 
 
 def silent(text: str) -> None:
@@ -76,8 +83,10 @@ class Record:
 
     map : of the columns ("squash", …).
     kernel : whose scales were learned, "laplacian" or "gaussian".
+    members : how many times, each time from other batches.
     factor : what the learned scales are multiplied with.
-    scales : (d,) learned by descent; equal where rows are rotated.
+    scales : (d,) learned by descent, the geometric mean of the members'; equal where rows are
+        rotated.
     importances : (d,) each column's share of the distance between rows.
     trials : all trials, in order.
     reason : why there are not more components.
@@ -85,6 +94,7 @@ class Record:
 
     map: str
     kernel: str
+    members: int
     factor: float
     scales: Floats
     importances: Floats
@@ -137,7 +147,7 @@ class Law:
 
     def __repr__(self) -> str:
         features = self.features
-        basis = " ".join(repr(features.basis).split())
+        basis = _short(features.basis)
         pairs = " of two features" if features.basis.features_per_draw == 2 else ""
         count = f"{features.n_components} components{pairs}"
         if self.record is None:
@@ -158,9 +168,10 @@ class Law:
         # A basis with its own bandwidth has neither factor nor ridge.
         if not math.isnan(self.ridge):
             second = "" if math.isnan(self.second) else f", then {self.second:.3g}"
+            members = f" of {record.members} members" if record.members > 1 else ""
             lines.append(
-                f"learned scales times {record.factor:.3g}, ridge {self.ridge:.3g}{second} "
-                "(alpha times rows, for squared loss)"
+                f"learned scales{members} times {record.factor:.3g}, ridge {self.ridge:.3g}"
+                f"{second} (alpha times rows, for squared loss)"
             )
         lines += [
             "error: squared, in units of the targets' variance; leave-one-out where maps are",

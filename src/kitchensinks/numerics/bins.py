@@ -6,7 +6,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.threads import looped
+from kitchensinks.numerics.threads import looped, row_tiles
 
 # Cells are clipped here before they become integers, so that no row overflows.
 CELL_LIMIT = float(2**50)
@@ -81,8 +81,10 @@ def _rarer(column: Any, low: Any, high: Any, places: Any) -> Any:
     return found, top
 
 
-@looped()
-def bin_hashes(rows: Any, shift: Any, rate: Any, multiplier: Any, out: Any) -> None:
+@looped(lambda rows, *_: row_tiles(len(rows), _NAMED))
+def bin_hashes(
+    rows: Any, shift: Any, rate: Any, multiplier: Any, out: Any, begin: int, end: int
+) -> None:
     """The 64-bit name of the bin of every row in every grid.
 
     cell_j = ⌊(x_j − u_j)/δ_j⌋ in float64 whatever the dtype of the rows; each
@@ -96,7 +98,7 @@ def bin_hashes(rows: Any, shift: Any, rate: Any, multiplier: Any, out: Any) -> N
     """
     n_rows, n_inputs = rows.shape
     n_grids = shift.shape[0]
-    for tile in numba.prange((n_rows + _NAMED - 1) // _NAMED):
+    for tile in range(begin, end):
         first, last = tile * _NAMED, min((tile + 1) * _NAMED, n_rows)
         columns = np.empty((n_inputs, last - first), np.float64)
         for start in range(first, last, _LINE):
@@ -180,8 +182,8 @@ def _records(own: Any, count: Any, mask: Any) -> Any:
     return records
 
 
-@looped()
-def number_names(names: Any, found: Any, counts: Any, numbers: Any) -> None:
+@looped(lambda names, *_: len(names))
+def number_names(names: Any, found: Any, counts: Any, numbers: Any, begin: int, end: int) -> None:
     """The different names of each grid in the order in which they come, and every name's number.
 
     names (grids, n) uint64; found (grids, n) uint64, of which the first counts_g are filled;
@@ -189,8 +191,8 @@ def number_names(names: Any, found: Any, counts: Any, numbers: Any) -> None:
     with open addressing, doubled when it is half full; the slots of a few names are looked at
     together first, so that they come into the cache at the same time.
     """
-    n_grids, n_rows = names.shape
-    for g in numba.prange(n_grids):
+    n_rows = names.shape[1]
+    for g in range(begin, end):
         own = found[g]
         count = 0
         mask = 1023
@@ -236,18 +238,18 @@ def number_names_plain(
         numbers[g] = np.argsort(order)[place]
 
 
-@looped()
-def find_columns(names: Any, table: Any, offsets: Any, out: Any) -> None:
+@looped(lambda names, *_: len(names))
+def find_columns(names: Any, table: Any, offsets: Any, out: Any, begin: int, end: int) -> None:
     """The column of each bin name, or −1 where the bin is not in the table.
 
     names (grids, n); table holds the different names of grid g in
     table[offsets[g]:offsets[g + 1]], sorted; out (grids, n) of int32 or int64. Few names are
     looked up by bisection, many in a hash table that is made of the grid's names first.
     """
-    n_grids, n_rows = names.shape
-    for g in numba.prange(n_grids):
-        start, end = offsets[g], offsets[g + 1]
-        own = table[start:end]
+    n_rows = names.shape[1]
+    for g in range(begin, end):
+        start = offsets[g]
+        own = table[start : offsets[g + 1]]
         count = len(own)
         if 4 * n_rows < count:
             for i in range(n_rows):
@@ -283,21 +285,20 @@ def find_columns_plain(
         out[g] = np.where(found, place + offsets[g], -1)
 
 
-# Rows that one thread takes through all grids: enough of them to use the bins of a grid often.
+# Rows that go through all grids together: enough of them to use the bins of a grid often.
 _TILE = 2**16
 
 
-@looped()
-def sum_of_bins(columns: Any, values: Any, out: Any) -> None:
+@looped(lambda columns, *_: columns.shape[1])
+def sum_of_bins(columns: Any, values: Any, out: Any, begin: int, end: int) -> None:
     """out_i = Σ_g values[columns[g, i]]: the product of a binned feature matrix with values.
 
     columns (grids, n), −1 for a bin without a column; values (columns, outputs); out (n, outputs).
     Grids are walked one after another, so that the bins of one stay in cache.
     """
-    n_grids, n_rows = columns.shape
-    n_outputs = values.shape[1]
-    for tile in numba.prange((n_rows + _TILE - 1) // _TILE):
-        first, last = tile * _TILE, min((tile + 1) * _TILE, n_rows)
+    n_grids, n_outputs = columns.shape[0], values.shape[1]
+    for first in range(begin, end, _TILE):
+        last = min(first + _TILE, end)
         out[first:last] = 0.0
         if n_outputs == 1:
             only, total = values[:, 0], out[first:last, 0]
@@ -322,17 +323,10 @@ def sum_of_bins_plain(
     out[:] = np.where((columns >= 0)[:, :, None], values[columns], 0.0).sum(axis=0)
 
 
-@looped()
-def sum_into_bins(columns: Any, values: Any, out: Any) -> None:
-    """out[columns[g, i]] += values_i for every grid: the transposed product.
-
-    columns (grids, n); values (n, outputs); out (columns, outputs). Different grids have
-    different columns, so each thread takes grids of its own.
-    """
-    n_grids, n_rows = columns.shape
-    n_outputs = values.shape[1]
-    out[:] = 0.0
-    for g in numba.prange(n_grids):
+@looped(lambda columns, *_: len(columns))
+def _sum_into_bins(columns: Any, values: Any, out: Any, begin: int, end: int) -> None:
+    n_rows, n_outputs = values.shape
+    for g in range(begin, end):
         if n_outputs == 1:
             own, given, total = columns[g], values[:, 0], out[:, 0]
             for i in range(n_rows):
@@ -344,6 +338,16 @@ def sum_into_bins(columns: Any, values: Any, out: Any) -> None:
                 if column >= 0:
                     for o in range(n_outputs):
                         out[column, o] += values[i, o]
+
+
+def sum_into_bins(columns: Any, values: Any, out: Any) -> None:
+    """out[columns[g, i]] += values_i for every grid: the transposed product.
+
+    columns (grids, n); values (n, outputs); out (columns, outputs). Different grids have
+    different columns, so each thread takes grids of its own.
+    """
+    out[:] = 0.0
+    _sum_into_bins(columns, values, out)
 
 
 def sum_into_bins_plain(

@@ -16,18 +16,18 @@ from kitchensinks.numerics.threads import looped
 Floats = NDArray[np.float64]
 # Odd multipliers that spread pairs over a hash table.
 _ODD, _OTHER_ODD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
-# Rows that one thread takes through all groups.
+# Rows that go through all groups together.
 _TILE = 2**15
 
 
-@looped()
-def count_rows(columns: Any, fitted: Any, counts: Any, owners: Any) -> None:
+@looped(lambda columns, *_: len(columns))
+def count_rows(columns: Any, fitted: Any, counts: Any, owners: Any, begin: int, end: int) -> None:
     """counts_c: the number of fitted rows in column c; owners_c: the last of them.
 
     columns (grids, n), −1 for none; fitted (n,); counts and owners (columns,), zero at first.
     """
-    n_grids, n_rows = columns.shape
-    for g in numba.prange(n_grids):
+    n_rows = columns.shape[1]
+    for g in range(begin, end):
         own = columns[g]
         for i in range(n_rows):
             if fitted[i] and own[i] >= 0:
@@ -45,15 +45,23 @@ def count_rows_plain(
         np.maximum.at(owners, own[rows], rows)
 
 
-@looped()
-def renumber(columns: Any, order: Any, counts: Any, ends: Any, numbers: Any, out: Any) -> None:
+@looped(lambda columns, *_: len(columns))
+def renumber(
+    columns: Any,
+    order: Any,
+    counts: Any,
+    ends: Any,
+    numbers: Any,
+    out: Any,
+    begin: int,
+    end: int,
+) -> None:
     """Number the columns of two or more rows as the rows meet them.
 
     numbers_c: the new number of column c, −1 at first. out (grids, len(order)): the numbers of the
     rows in their order; all other columns of grid g have its last number, ends[g + 1] − 1.
     """
-    n_grids = columns.shape[0]
-    for g in numba.prange(n_grids):
+    for g in range(begin, end):
         number, rest = ends[g], ends[g + 1] - 1
         for i in range(len(order)):
             column = columns[g, order[i]]
@@ -129,22 +137,22 @@ def combine_plain(
     return len(found)
 
 
-@looped()
-def gather(nodes: Any, links: Any, ends: Any, n_columns: Any, values: Any, out: Any) -> None:
-    """out_i = Σ_q values[nodes[q, i]]: two groups at a time, so that sums are stored half as often.
-
-    values (nodes, outputs): those of the bins are given, those of combinations are filled in;
-    out (n, outputs).
-    """
-    n_groups, n_rows = nodes.shape
-    n_outputs = values.shape[1]
-    for q in numba.prange(n_groups):
+@looped(lambda links, ends, *_: len(ends) - 1)
+def _fill_links(links: Any, ends: Any, n_columns: Any, values: Any, begin: int, end: int) -> None:
+    """The value of each combination of the groups: the sum of the values of its two nodes."""
+    for q in range(begin, end):
         for m in range(ends[q], ends[q + 1]):
             one, two = links[m, 0], links[m, 1]
-            for o in range(n_outputs):
+            for o in range(values.shape[1]):
                 values[n_columns + m, o] = values[one, o] + values[two, o]
-    for tile in numba.prange((n_rows + _TILE - 1) // _TILE):
-        first, last = tile * _TILE, min((tile + 1) * _TILE, n_rows)
+
+
+@looped(lambda nodes, *_: nodes.shape[1])
+def _sum_nodes(nodes: Any, values: Any, out: Any, begin: int, end: int) -> None:
+    """Two groups at a time, so that sums are stored half as often."""
+    n_groups, n_outputs = nodes.shape[0], values.shape[1]
+    for first in range(begin, end, _TILE):
+        last = min(first + _TILE, end)
         out[first:last] = 0.0
         for q in range(0, n_groups, 2):
             one = nodes[q, first:last]
@@ -161,6 +169,16 @@ def gather(nodes: Any, links: Any, ends: Any, n_columns: Any, values: Any, out: 
                         total[o] += left[o] + both * right[o]
 
 
+def gather(nodes: Any, links: Any, ends: Any, n_columns: Any, values: Any, out: Any) -> None:
+    """out_i = Σ_q values[nodes[q, i]].
+
+    values (nodes, outputs): those of the bins are given, those of combinations are filled in;
+    out (n, outputs).
+    """
+    _fill_links(links, ends, n_columns, values)
+    _sum_nodes(nodes, values, out)
+
+
 def gather_plain(
     nodes: NDArray[Any],
     links: NDArray[Any],
@@ -175,17 +193,12 @@ def gather_plain(
     out[:] = values[nodes].sum(axis=0)
 
 
-@looped()
-def scatter(nodes: Any, links: Any, ends: Any, offsets: Any, values: Any, out: Any) -> None:
-    """out[nodes[q, i]] += values_i for every group, passed on from combinations to their bins.
-
-    values (n, outputs); out (nodes, outputs); the last column of each grid, offsets[g + 1] − 1,
-    stays zero.
-    """
-    n_groups, n_rows = nodes.shape
-    n_outputs, n_columns = values.shape[1], offsets[-1]
-    out[:] = 0.0
-    for q in numba.prange(n_groups):
+@looped(lambda nodes, *_: len(nodes))
+def _scatter(
+    nodes: Any, links: Any, ends: Any, n_columns: int, values: Any, out: Any, begin: int, end: int
+) -> None:
+    n_rows, n_outputs = values.shape
+    for q in range(begin, end):
         own = nodes[q]
         if n_outputs == 1:
             given, total = values[:, 0], out[:, 0]
@@ -202,8 +215,17 @@ def scatter(nodes: Any, links: Any, ends: Any, offsets: Any, values: Any, out: A
                 passed = out[n_columns + m, o]
                 out[one, o] += passed
                 out[two, o] += passed
-    for g in range(len(offsets) - 1):
-        out[offsets[g + 1] - 1] = 0.0
+
+
+def scatter(nodes: Any, links: Any, ends: Any, offsets: Any, values: Any, out: Any) -> None:
+    """out[nodes[q, i]] += values_i for every group, passed on from combinations to their bins.
+
+    values (n, outputs); out (nodes, outputs); the last column of each grid, offsets[g + 1] − 1,
+    stays zero.
+    """
+    out[:] = 0.0
+    _scatter(nodes, links, ends, offsets[-1], values, out)
+    out[offsets[1:] - 1] = 0.0
 
 
 def scatter_plain(

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.threads import looped
+from kitchensinks.numerics.threads import looped, row_tiles
 
 # Below this many entries NumPy is done before the threads have started.
 SMALL = 2**14
@@ -68,18 +68,18 @@ def _cosine_of_turns64(turns: Any) -> Any:
     return total * v
 
 
-@looped(fastmath={"contract"})
-def _cosine32(angle: Any, phase: Any, amplitude: Any) -> None:
+@looped(lambda angle, *_: len(angle), fastmath={"contract"})
+def _cosine32(angle: Any, phase: Any, amplitude: Any, begin: int, end: int) -> None:
     turn = np.float32(0.15915494309189535)
-    for i in numba.prange(angle.shape[0]):
+    for i in range(begin, end):
         for k in range(angle.shape[1]):
             angle[i, k] = amplitude * _cosine_of_turns32((angle[i, k] + phase[k]) * turn)
 
 
-@looped(fastmath={"contract"})
-def _cosine64(angle: Any, phase: Any, amplitude: Any) -> None:
+@looped(lambda angle, *_: len(angle), fastmath={"contract"})
+def _cosine64(angle: Any, phase: Any, amplitude: Any, begin: int, end: int) -> None:
     turn = 0.15915494309189535
-    for i in numba.prange(angle.shape[0]):
+    for i in range(begin, end):
         for k in range(angle.shape[1]):
             angle[i, k] = amplitude * _cosine_of_turns64((angle[i, k] + phase[k]) * turn)
 
@@ -104,9 +104,9 @@ def cosine_plain(angle: NDArray[Any], phase: NDArray[Any], amplitude: float) -> 
     angle *= angle.dtype.type(amplitude)
 
 
-@looped(fastmath={"contract"})
-def _affine(values: Any, scale: Any, shift: Any) -> None:
-    for i in numba.prange(values.shape[0]):
+@looped(lambda values, *_: len(values), fastmath={"contract"})
+def _affine(values: Any, scale: Any, shift: Any, begin: int, end: int) -> None:
+    for i in range(begin, end):
         for k in range(values.shape[1]):
             values[i, k] = values[i, k] * scale - shift[k]
 
@@ -126,9 +126,9 @@ def affine_plain(values: NDArray[Any], scale: float, shift: NDArray[Any]) -> Non
     values -= shift.astype(values.dtype)
 
 
-@looped()
-def _add_lower(total: Any, part: Any, unit: Any) -> None:
-    for j in numba.prange(total.shape[1]):
+@looped(lambda total, *_: total.shape[1])
+def _add_lower(total: Any, part: Any, unit: Any, begin: int, end: int) -> None:
+    for j in range(begin, end):
         for i in range(j, total.shape[0]):
             total[i, j] += unit * part[i, j]
 
@@ -146,11 +146,10 @@ def add_lower_plain(total: NDArray[np.float64], part: NDArray[Any], unit: float)
     total += unit * np.tril(part).astype(np.float64)
 
 
-@looped()
-def _add_rank_two(total: Any, left: Any, right: Any) -> None:
+@looped(lambda total, *_: row_tiles(len(total), 64))
+def _add_rank_two(total: Any, left: Any, right: Any, begin: int, end: int) -> None:
     size = total.shape[0]
-    tiles = (size + 63) // 64
-    for tile in numba.prange(tiles):
+    for tile in range(begin, end):
         first = 64 * tile
         for start in range(first, size, 64):
             for j in range(first, min(first + 64, size)):

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.threads import looped
+from kitchensinks.numerics.threads import looped, row_tiles
 
 # Rows that go through a transform together: one vector register and more of each.
 _TILE = 16
@@ -42,9 +42,17 @@ def _transform(work: Any) -> None:
             one[t], two[t] = one[t] + two[t], one[t] - two[t]
 
 
-@looped()
+@looped(lambda rows, *_: row_tiles(len(rows), _TILE))
 def fastfood(
-    rows: Any, signs: Any, order: Any, normals: Any, radius: Any, start: int, out: Any
+    rows: Any,
+    signs: Any,
+    order: Any,
+    normals: Any,
+    radius: Any,
+    start: int,
+    out: Any,
+    begin: int,
+    end: int,
 ) -> None:
     """out_k = radius_k·(H·G·Π·H·B·x)_(start + k) for every row x, block after block.
 
@@ -56,7 +64,7 @@ def fastfood(
     n_rows, width = rows.shape
     n_blocks, size = signs.shape
     n_out = radius.shape[0]
-    for tile in numba.prange((n_rows + _TILE - 1) // _TILE):
+    for tile in range(begin, end):
         first = tile * _TILE
         count = min(_TILE, n_rows - first)
         inputs = np.zeros((size, _TILE), dtype=rows.dtype)

@@ -8,12 +8,18 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.threads import looped
+from kitchensinks.numerics.threads import looped, row_tiles
 
 # Stumps of a tile of the product.
 _TILE = 16
 # Words of a stump that are counted before the next stump: two tiles of 16 kB stay in cache.
 _WORDS = 128
+
+
+def _tasks(n_columns: int) -> int:
+    """Pairs of tiles on and below the diagonal."""
+    n_tiles = row_tiles(n_columns, _TILE)
+    return n_tiles * (n_tiles + 1) // 2
 
 
 @intrinsic
@@ -26,12 +32,11 @@ def popcount(typingctx: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@looped()
-def _differences(words: Any, out: Any) -> None:
+@looped(lambda words, _: _tasks(len(words)))
+def _differences(words: Any, out: Any, begin: int, end: int) -> None:
     """Add to out[i, j], i ≥ j, the bits in which words[i] and words[j] differ; words (K, words)."""
     n_columns, n_words = words.shape
-    n_tiles = (n_columns + _TILE - 1) // _TILE
-    for task in numba.prange(n_tiles * (n_tiles + 1) // 2):
+    for task in range(begin, end):
         row = int((np.sqrt(8.0 * task + 1.0) - 1.0) / 2.0)
         while row * (row + 1) // 2 > task:
             row -= 1
@@ -52,11 +57,11 @@ def _differences(words: Any, out: Any) -> None:
                     out[i, j] += count
 
 
-@looped()
-def pack_stumps(values: Any, column: Any, threshold: Any, words: Any) -> None:
+@looped(lambda values, column, *_: len(column))
+def pack_stumps(values: Any, column: Any, threshold: Any, words: Any, begin: int, end: int) -> None:
     """Bit i of words[k] is set where values[column[k], i] ≥ threshold[k]; values (d, n)."""
     n_rows = values.shape[1]
-    for k in numba.prange(len(column)):
+    for k in range(begin, end):
         own, least = values[column[k]], threshold[k]
         for w in range(words.shape[1]):
             word = np.uint64(0)
@@ -88,11 +93,11 @@ def stump_products_plain(
     return np.asarray(signs.T @ signs)
 
 
-@looped()
-def stump_signs(rows: Any, column: Any, threshold: Any, out: Any) -> None:
+@looped(lambda rows, *_: len(rows))
+def stump_signs(rows: Any, column: Any, threshold: Any, out: Any, begin: int, end: int) -> None:
     """+1 where rows[i, column[k]] ≥ threshold[k], else −1; out (n, K)."""
     one = out.dtype.type(1.0)
-    for i in numba.prange(rows.shape[0]):
+    for i in range(begin, end):
         for k in range(len(column)):
             out[i, k] = one if rows[i, column[k]] >= threshold[k] else -one
 
@@ -116,16 +121,24 @@ def _reached(thresholds: Any, low: Any, high: Any, value: Any) -> Any:
     return low
 
 
-@looped()
+@looped(lambda rows, columns, *_: len(columns))
 def interval_sums(
-    rows: Any, columns: Any, offsets: Any, thresholds: Any, targets: Any, counts: Any, sums: Any
+    rows: Any,
+    columns: Any,
+    offsets: Any,
+    thresholds: Any,
+    targets: Any,
+    counts: Any,
+    sums: Any,
+    begin: int,
+    end: int,
 ) -> None:
     """Rows, and sums of their targets (n, outputs), in every interval between thresholds.
 
     The sorted thresholds of columns[c] are thresholds[offsets[c]:offsets[c + 1]]; its intervals,
     one more than thresholds, start at offsets[c] + c in counts and sums, which are added to.
     """
-    for c in numba.prange(len(columns)):
+    for c in range(begin, end):
         for i in range(rows.shape[0]):
             place = c + _reached(thresholds, offsets[c], offsets[c + 1], rows[i, columns[c]])
             counts[place] += 1
@@ -150,13 +163,22 @@ def interval_sums_plain(
         np.add.at(sums, place, targets)
 
 
-@looped()
-def look_up(rows: Any, columns: Any, offsets: Any, thresholds: Any, tables: Any, out: Any) -> None:
+@looped(lambda rows, *_: len(rows))
+def look_up(
+    rows: Any,
+    columns: Any,
+    offsets: Any,
+    thresholds: Any,
+    tables: Any,
+    out: Any,
+    begin: int,
+    end: int,
+) -> None:
     """out (n, outputs) += the entry of each column's table at the interval that its value is in.
 
     Intervals are those of `interval_sums`; tables (intervals, outputs).
     """
-    for i in numba.prange(rows.shape[0]):
+    for i in range(begin, end):
         for c in range(len(columns)):
             place = c + _reached(thresholds, offsets[c], offsets[c + 1], rows[i, columns[c]])
             for j in range(out.shape[1]):

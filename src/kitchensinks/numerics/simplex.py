@@ -19,9 +19,9 @@ _HOTTEST = 1e6
 _STEPS = 30
 
 
-@looped()
-def _softmax(scores: Any, out: Any) -> None:
-    for i in numba.prange(scores.shape[0]):
+@looped(lambda scores, *_: len(scores))
+def _softmax(scores: Any, out: Any, begin: int, end: int) -> None:
+    for i in range(begin, end):
         top = scores[i, 0]
         for c in range(1, scores.shape[1]):
             top = max(top, scores[i, c])
@@ -51,9 +51,9 @@ def softmax_plain(scores: Floats) -> Floats:
     return np.asarray(part / part.sum(axis=-1, keepdims=True))
 
 
-@looped()
-def _log_sum_exp(scores: Any, out: Any) -> None:
-    for i in numba.prange(scores.shape[0]):
+@looped(lambda scores, *_: len(scores))
+def _log_sum_exp(scores: Any, out: Any, begin: int, end: int) -> None:
+    for i in range(begin, end):
         top = scores[i, 0]
         for c in range(1, scores.shape[1]):
             top = max(top, scores[i, c])
@@ -81,9 +81,9 @@ def log_sum_exp_plain(scores: Floats) -> Floats:
     return np.asarray(top + np.log(np.exp(scores - top[..., None]).sum(axis=-1)))
 
 
-@looped()
-def _entropy(shares: Any, out: Any) -> None:
-    for i in numba.prange(shares.shape[0]):
+@looped(lambda shares, *_: len(shares))
+def _entropy(shares: Any, out: Any, begin: int, end: int) -> None:
+    for i in range(begin, end):
         total = 0.0
         for c in range(shares.shape[1]):
             if shares[i, c] > 0.0:

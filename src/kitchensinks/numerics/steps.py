@@ -9,7 +9,6 @@ than offsets[-1]; what is behind is left alone. alphas (1,) or (outputs,); sprea
 from itertools import pairwise
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,10 +17,12 @@ from kitchensinks.numerics.threads import looped
 Floats = NDArray[np.float64]
 
 
-@looped()
-def step(offsets: Any, alphas: Any, direction: Any, image: Any, bend: Any) -> None:
+@looped(lambda offsets, *_: len(offsets) - 1)
+def step(
+    offsets: Any, alphas: Any, direction: Any, image: Any, bend: Any, begin: int, end: int
+) -> None:
     """image += α·direction, and bend_go = Σ direction·image over the columns of grid g."""
-    for g in numba.prange(len(offsets) - 1):
+    for g in range(begin, end):
         for o in range(direction.shape[1]):
             total, alpha = 0.0, alphas[min(o, len(alphas) - 1)]
             for c in range(offsets[g], offsets[g + 1]):
@@ -39,7 +40,7 @@ def step_plain(
         bend[g] = np.sum(direction[first:last] * image[first:last], axis=0)
 
 
-@looped()
+@looped(lambda offsets, *_: len(offsets) - 1)
 def move(
     offsets: Any,
     length: Any,
@@ -50,10 +51,12 @@ def move(
     direction: Any,
     image: Any,
     sums: Any,
+    begin: int,
+    end: int,
 ) -> None:
     """β += length·direction, r −= length·image; sums_g: r'M⁻¹r, r'r and β'(cross + r) of grid g."""
     last = spread.shape[1] - 1
-    for g in numba.prange(len(offsets) - 1):
+    for g in range(begin, end):
         for o in range(weights.shape[1]):
             shaped, square, inner = 0.0, 0.0, 0.0
             step = length[o]
@@ -88,11 +91,13 @@ def move_plain(
         sums[2, g] = np.sum(weights[own] * (cross[own] + residual[own]), axis=0)
 
 
-@looped()
-def turn(offsets: Any, keep: Any, spread: Any, residual: Any, direction: Any) -> None:
+@looped(lambda offsets, *_: len(offsets) - 1)
+def turn(
+    offsets: Any, keep: Any, spread: Any, residual: Any, direction: Any, begin: int, end: int
+) -> None:
     """direction = M⁻¹r + keep·direction."""
     last = spread.shape[1] - 1
-    for g in numba.prange(len(offsets) - 1):
+    for g in range(begin, end):
         for c in range(offsets[g], offsets[g + 1]):
             for o in range(direction.shape[1]):
                 shaped = residual[c, o] / spread[c, min(o, last)]

@@ -1,98 +1,205 @@
-"""Threads: how many BLAS and compiled loops use, and work on blocks of rows in parallel.
+"""Threads: a team that trials, blocks of rows and compiled loops share.
 
-BLAS and compiled loops have a pool of threads each, and either waits for its last thread before the
-other begins. Whole blocks of rows in threads of our own, each with a single thread of BLAS and of
-compiled loops, never wait for each other.
+All parallel work runs on threads of our own. Each of them uses one thread of BLAS, and compiled
+loops that start no threads and release the interpreter's lock. Nothing waits for a pool of BLAS or
+of OpenMP, no thread spins without work, and a process that has fitted may fork.
+
+Work is cut by what it is and never by the number of threads, and results are taken in the order of
+the items, so that every number of threads gives the same bits.
 """
 
 import functools
+import itertools
 import numbers
 import os
 import threading
-import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
+import joblib
 import numba
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Loop = Callable[..., Any]
 
-# Held by the one compiled loop that uses all threads.
-_POOL = threading.Lock()
-# Held while the threads of compiled loops are started.
-_STARTING = threading.Lock()
-# What OpenMP reads to know whether threads without work spin or sleep.
-_POLICY = "OMP_WAIT_POLICY"
+# A compiled loop over fewer entries is done before another thread has begun.
+_SMALL_LOOP = 2**15
 
 
-@functools.cache
-def _start_loops() -> None:
-    """Start the threads of compiled loops, so that they sleep when they have nothing to do.
+class Team:
+    """A number of threads: that of the caller, and others that are started when first needed.
 
-    Spinning, they would take the cores from the matrix products that come next. OpenMP reads the
-    policy only once, when it starts; the environment is then put back. A policy that the user has
-    set stays in force.
+    Nested work shares the team. A thread that is done, or that waits for the result of another
+    one, is free for the work of any thread of the team: as many threads work as the team has.
     """
-    with _STARTING:
-        given = os.environ.get(_POLICY)
-        os.environ[_POLICY] = given or "PASSIVE"
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._free = threading.Semaphore(count - 1)
+        self._pool: ThreadPoolExecutor | None = None
+        self._starting = threading.Lock()
+
+    def submit(self, work: Callable[[Item], Result], item: Item) -> "Future[Result] | None":
+        """Work on an item in another thread, or None where all threads are busy."""
+        if not self._free.acquire(blocking=False):
+            return None
+        with self._starting:
+            if self._pool is None:
+                # Threads that wait for others are not at work, so that there may be more of them.
+                self._pool = ThreadPoolExecutor(8 * self.count)
+        context = copy_context()
+
+        def run() -> Result:
+            try:
+                return context.run(work, item)
+            finally:
+                self._free.release()
+
+        return self._pool.submit(run)
+
+    def wait(self, future: "Future[Result]") -> Result:
+        """The result of work; while the caller waits, its place in the team is free for others."""
+        if future.done():
+            return future.result()
+        self._free.release()
         try:
-            numba.get_num_threads()
+            return future.result()
         finally:
-            if given is None:
-                del os.environ[_POLICY]
+            self._free.acquire()
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
 
 
-def _loop_count() -> int:
-    """Threads that compiled loops of this thread may use."""
-    _start_loops()
-    return int(numba.get_num_threads())
+_ALONE = Team(1)
+_TEAM: ContextVar[Team] = ContextVar("kitchensinks_team", default=_ALONE)
+
+
+def thread_count() -> int:
+    """The threads of the team at work, 1 outside of `threads`."""
+    return _TEAM.get().count
+
+
+def available() -> int:
+    """Cores that the process may use, by affinity, container limits and OMP_NUM_THREADS."""
+    cores = int(joblib.cpu_count())
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(cores, int(given))) if given.isdigit() else cores
 
 
 @contextmanager
-def loop_threads(count: int) -> Iterator[None]:
-    """Use `count` threads in the compiled loops of this thread, and put things back."""
-    before = _loop_count()
-    numba.set_num_threads(min(count, int(numba.config.NUMBA_NUM_THREADS)))
-    try:
+def threads(n_jobs: int | None) -> Iterator[None]:
+    """Work on n_jobs threads: None is all `available` cores, −1 likewise, −2 one fewer, and so on.
+
+    Inside of another `threads` the outer number counts.
+    """
+    if _TEAM.get() is not _ALONE:
         yield
+        return
+    count = available() if n_jobs is None else n_jobs
+    team = Team(count if count > 0 else max(1, available() + 1 + count))
+    token = _TEAM.set(team)
+    try:
+        with single_blas():
+            yield
     finally:
-        numba.set_num_threads(before)
+        _TEAM.reset(token)
+        team.close()
 
 
-def looped(**options: Any) -> Callable[[Loop], Loop]:
-    """Compile a loop twice: for all threads, and for callers that have one thread each.
+def check_jobs(n_jobs: Any) -> None:
+    """An error unless n_jobs is a number of threads or None."""
+    whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and n_jobs != 0):
+        raise ValueError(
+            f"n_jobs={n_jobs!r}: need a whole number of threads, or -1 or None for all cores."
+        )
 
-    The second form starts no threads and releases the interpreter's lock. It also runs while the
-    pool of threads is in use, because not every platform lets two callers into the pool.
+
+def in_order(
+    work: Callable[[Item], Result], items: Iterable[Item], most: int | None = None
+) -> Iterator[Result]:
+    """work(item) for each item, in their order, on the threads of the team that are free.
+
+    most: at most this many items at a time, where the memory of each matters. The caller's thread
+    takes the items, at most one more than there are threads ahead of the results, and works on an
+    item itself where no other thread is free. With one thread it is `map`.
+
+    >>> list(in_order(abs, [-2, 1, -3]))
+    [2, 1, 3]
+    """
+    team = _TEAM.get()
+    count = team.count if most is None else min(team.count, most)
+    if count == 1:
+        yield from map(work, items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            future = team.submit(work, item) if len(waiting) < count - 1 else None
+            waiting.append(_finished(work, item) if future is None else future)
+            while waiting and (len(waiting) >= count or waiting[0].done()):
+                yield team.wait(waiting.popleft())
+        while waiting:
+            yield team.wait(waiting.popleft())
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _finished(work: Callable[[Item], Result], item: Item) -> "Future[Result]":
+    """Work that the caller's thread has done, as a future."""
+    future: Future[Result] = Future()
+    try:
+        future.set_result(work(item))
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+def looped(count: Callable[..., int], **options: Any) -> Callable[[Loop], Loop]:
+    """Compile a loop that the threads of the team share.
+
+    The function's last two arguments are the range (first, last) of its outer loop; callers leave
+    them out. `count` gives the length of the outer loop from the other arguments. Each step of it
+    writes to places of its own, so that the result does not depend on how the range is cut.
     """
 
-    def compile_both(function: Loop) -> Loop:
-        # Compiled code is kept on disk under the name of the function.
-        twin = types.FunctionType(function.__code__, function.__globals__, function.__name__)
-        twin.__qualname__ = f"{function.__qualname__}_alone"
-        twin.__module__ = function.__module__
-        together = numba.njit(parallel=True, cache=True, **options)(function)
-        alone = numba.njit(nogil=True, cache=True, **options)(twin)
+    def compiled(function: Loop) -> Loop:
+        loop = numba.njit(nogil=True, cache=True, **options)(function)
 
         @functools.wraps(function)
-        def call(*arguments: Any) -> Any:
-            if _loop_count() == 1 or not _POOL.acquire(blocking=False):
-                return alone(*arguments)
-            try:
-                return together(*arguments)
-            finally:
-                _POOL.release()
+        def call(*arguments: Any) -> None:
+            length, parts = count(*arguments), _TEAM.get().count
+            if parts > 1:
+                size = max((a.size for a in arguments if isinstance(a, np.ndarray)), default=0)
+                parts = min(parts, length) if size >= _SMALL_LOOP else 1
+            if parts <= 1:
+                loop(*arguments, 0, length)
+                return
+            ends = [length * part // parts for part in range(parts + 1)]
+            ranges = itertools.pairwise(ends)
+            for _ in in_order(lambda own: loop(*arguments, *own), ranges):
+                pass
 
+        call.loop = loop  # type: ignore[attr-defined]
         return call
 
-    return compile_both
+    return compiled
+
+
+def row_tiles(n_rows: int, tile: int) -> int:
+    """The number of tiles that so many rows make."""
+    return -(-n_rows // tile)
 
 
 @functools.cache
@@ -101,116 +208,36 @@ def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-def _blas_threads() -> int:
-    return min((int(pool["num_threads"]) for pool in _blas().info()), default=1)
-
-
-class _BlasLimits:
-    """How many threads BLAS has: one number for the whole process, that of the latest limit.
-
-    Limits may end in any order; the last one to end puts back what the first one found.
-    """
+class _SingleBlas:
+    """BLAS with one thread in the whole process; the last one to leave puts back what was there."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._active: list[tuple[object, int, bool]] = []
+        self._inside = 0
         self._found: Any = None
-        self._count = 1
 
     @contextmanager
-    def __call__(self, count: int, alone: bool = False) -> Iterator[None]:
-        """alone: a temporary limit, which `allowed` does not count."""
-        token = object()
+    def __call__(self) -> Iterator[None]:
         with self._lock:
-            if not self._active:
-                self._count, self._found = _blas_threads(), _blas().limit(limits=None)
-            self._active.append((token, count, alone))
-            _blas().limit(limits=count)
+            if self._inside == 0:
+                self._found = _blas().limit(limits=1)
+            self._inside += 1
         try:
             yield
         finally:
             with self._lock:
-                self._active = [entry for entry in self._active if entry[0] is not token]
-                if self._active:
-                    _blas().limit(limits=self._active[-1][1])
-                else:
+                self._inside -= 1
+                if self._inside == 0:
                     self._found.restore_original_limits()
 
-    def allowed(self) -> int:
-        """Threads that BLAS has, temporary limits aside."""
-        with self._lock:
-            if not self._active:
-                return _blas_threads()
-            asked = [count for _, count, alone in self._active if not alone]
-            return asked[-1] if asked else self._count
+
+single_blas = _SingleBlas()
 
 
-blas_threads = _BlasLimits()
-
-
-def single_blas() -> AbstractContextManager[None]:
-    """BLAS with one thread, for the whole process and for a time."""
-    return blas_threads(1, alone=True)
-
-
-def thread_count() -> int:
-    """Threads that BLAS and compiled loops may both use."""
-    return max(1, min(_loop_count(), blas_threads.allowed()))
+def blas_threads(count: int) -> Any:
+    return single_blas()
 
 
 @contextmanager
-def threads(n_jobs: int | None) -> Iterator[None]:
-    """Use n_jobs threads in BLAS and compiled loops, and put things back.
-
-    −1 is all cores, −2 all but one, and so on, as in joblib.
-    """
-    if n_jobs is None:
-        yield
-        return
-    most = int(numba.config.NUMBA_NUM_THREADS)
-    count = n_jobs if n_jobs > 0 else max(1, most + 1 + n_jobs)
-    with loop_threads(count), blas_threads(count):
-        yield
-
-
-def check_jobs(n_jobs: Any) -> None:
-    """An error unless n_jobs is a number of threads or None."""
-    whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and not (whole and n_jobs != 0):
-        raise ValueError(
-            f"n_jobs={n_jobs!r}: need a whole number of threads, -1 for all cores, or None to "
-            "leave them as they are."
-        )
-
-
-def in_order(
-    work: Callable[[Item], Result], items: Iterable[Item], most: int | None = None
-) -> Iterator[Result]:
-    """work(item) for each item, in their order, as many at a time as there are threads.
-
-    most: at most this many threads, where the memory of each matters. The caller's thread takes
-    the items, at most one more than there are threads ahead of the results. Because results come
-    in order, sums over them have the same bits each time. With one thread it is `map`.
-
-    >>> list(in_order(abs, [-2, 1, -3]))
-    [2, 1, 3]
-    """
-    count = thread_count() if most is None else min(thread_count(), most)
-    if count == 1:
-        yield from map(work, items)
-        return
-    waiting: deque[Future[Result]] = deque()
-    with (
-        single_blas(),
-        ThreadPoolExecutor(count, initializer=numba.set_num_threads, initargs=(1,)) as pool,
-    ):
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > count:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+def loop_threads(count: int) -> Iterator[None]:
+    yield

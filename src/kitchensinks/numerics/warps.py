@@ -42,18 +42,28 @@ def _rank(value: Any, knots: Any) -> Any:
     return (low - 1 + (value - knots[low - 1]) / (knots[low] - knots[low - 1])) / last
 
 
-@looped()
+@looped(lambda rows, *_: len(rows))
 def warp_rows(
-    rows: Any, mean: Any, scale: Any, kind: Any, knots: Any, factor: Any, out: Any
+    rows: Any,
+    mean: Any,
+    scale: Any,
+    kind: Any,
+    knots: Any,
+    factor: Any,
+    out: Any,
+    begin: int,
+    end: int,
 ) -> None:
     """out_ij = factor_j·w_j((x_ij − mean_j)/scale_j), w_j by the kind of column j.
 
     LINEAR: z; SQUASH: z/√(1 + (z/3)²); QUANTILE: √3·(2·rank − 1) among the column's knots;
     MIX: the mean of the last two. rows, out (n, d); knots (d, q), q > 1, sorted.
     """
-    n_rows, n_inputs = rows.shape
-    inverse = 1.0 / scale
-    for i in numba.prange(n_rows):
+    n_inputs = rows.shape[1]
+    inverse = np.empty(n_inputs)
+    for j in range(n_inputs):
+        inverse[j] = 1.0 / scale[j]
+    for i in range(begin, end):
         for j in range(n_inputs):
             z = (np.float64(rows[i, j]) - mean[j]) * inverse[j]
             own = kind[j]

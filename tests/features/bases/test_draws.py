@@ -3,16 +3,15 @@
 import pickle
 from itertools import pairwise
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 import kitchensinks as ks
+from kitchensinks.numerics.threads import threads
 from tests.catalogue import BASES, drawn, extreme_and_random_rows, name_of
 
 ROW = np.array([[0.5, -1.25, 2.0]])
@@ -138,15 +137,10 @@ def test_threads_do_not_matter(basis):
     def features():
         return dense(drawn(basis, rows, 3, 300).features(rows))
 
-    several = features()
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            single = features()
-    finally:
-        numba.set_num_threads(before)
-    np.testing.assert_allclose(single, several, rtol=1e-9, atol=1e-9)
+    with threads(1):
+        single = features()
+    with threads(3):
+        np.testing.assert_array_equal(features(), single)
 
 
 @every_basis

@@ -242,7 +242,7 @@ def test_bad_networks_are_refused():
         theory.relu_network(accuracy=0.1, variations=[1.0, 1.0], widths=[1], **law)
     with pytest.raises(ValueError, match=r"variations of 0 layers and n_units of 0"):
         theory.relu_network_accuracy(n_units=[], variations=[], **law)
-    with pytest.raises(ValueError, match=r"accuracy=2.0: need 1 or less"):
+    with pytest.raises(ValueError, match=r"accuracy=2.0: need a positive number of 1 or less"):
         theory.relu_network(accuracy=2.0, variations=[1.0], widths=[1], **law)
     with pytest.raises(ValueError, match=r"slack=0.0: need a positive finite number"):
         theory.relu_network(accuracy=0.1, variations=[1.0], widths=[1], radius=1.0, slack=0.0)

@@ -204,7 +204,7 @@ def test_separated_classes_need_fewer_features_than_printed():
 
 
 def test_bad_plans_are_refused():
-    with pytest.raises(ValueError, match=r"noise=1.0: need 2 or more"):
+    with pytest.raises(ValueError, match=r"noise=1.0: need a number of 2 or more"):
         theory.svm_excess_risk(plain(100), noise=1.0, c_root=1.0, c_linear=1.0)
     with pytest.raises(ValueError, match=r"n_rows=5: gives λ = 0.585, .* Use more rows"):
         plain(5)

@@ -23,11 +23,17 @@ _METRICS = {"squared": "euclidean", "l2": "euclidean", "l1": "cityblock"}
 
 
 def check_gamma(gamma: Any, several: bool = False) -> None:
-    """A positive number or the name of a heuristic; `several`: or a list of positive numbers."""
+    """A positive number or the name of a heuristic; `several`: or a list of positive numbers, or
+    of lists with a number for each column."""
     if several and isinstance(gamma, list | tuple | np.ndarray):
         if len(gamma) == 0:
             raise ValueError(f"gamma={gamma!r}: need one or more positive numbers in the list.")
-        for one in gamma:
+        if any(
+            np.ndim(one) != np.ndim(gamma[0]) or np.shape(one) != np.shape(gamma[0])
+            for one in gamma
+        ):
+            raise ValueError("gamma: need lists of the same length, a number for each column.")
+        for one in np.ravel(gamma).tolist():
             check_positive("gamma", one, " for each scale")
         return
     if isinstance(gamma, str):
@@ -43,14 +49,21 @@ def open_gamma(gamma: Any) -> str | None:
 
 
 def picked(gamma: Any, words: Words, count: int) -> Floats:
-    """γ of each of `count` draws: of several, each is as likely as the others.
+    """γ of each of `count` draws, (count, 1), or (count, d) where columns have their own.
 
-    The law is then their mixture, and the kernel the mean of their kernels.
+    Of several each is as likely as the others. The law is then their mixture, and the kernel the
+    mean of their kernels.
     """
-    scales = np.atleast_1d(np.asarray(gamma, dtype=np.float64))
+    scales = several_gammas(gamma)
     if len(scales) == 1:
-        return np.full(count, scales[0])
+        return np.repeat(scales, count, axis=0)
     return np.asarray(scales[(len(scales) * words.uniform(count)).astype(np.int64)])
+
+
+def several_gammas(gamma: Any) -> Floats:
+    """The members of a mixture, (members, 1), or (members, d) where columns have their own γ."""
+    scales = np.asarray(gamma, dtype=np.float64)
+    return scales if scales.ndim == 2 else scales.reshape(-1, 1)
 
 
 def resolve_gamma(gamma: Any, measure: str, rows: Floats, weights: Floats | None) -> Any:
@@ -69,7 +82,7 @@ def resolve_gamma(gamma: Any, measure: str, rows: Floats, weights: Floats | None
     there is no distance to go by, and gamma is 1.
     """
     if not isinstance(gamma, str):
-        return [float(one) for one in gamma] if np.ndim(gamma) else float(gamma)
+        return np.asarray(gamma, dtype=np.float64).tolist()
     with np.errstate(over="ignore", invalid="ignore"):
         size = (_typical if gamma == "scale" else _median)(measure, rows, weights)
     if size == 0:

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kitchensinks.features.bases.bandwidth import check_gamma, open_gamma, picked, resolve_gamma
+from kitchensinks.features.bases.bandwidth import (
+    check_gamma,
+    open_gamma,
+    picked,
+    resolve_gamma,
+    several_gammas,
+)
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Theta
 from kitchensinks.numerics.bins import bin_hashes, find_columns, number_names
@@ -43,7 +49,7 @@ class Binning(Basis):
     gamma : a positive number, "median" (default): 1/median(‖x − z‖₁), or "scale". It is
         the γ of the random-bases paper's Figure 1; its section V c has γ = 1. A list of numbers
         is a law of several scales: each grid takes one of them at random, and the kernel is the
-        mean of theirs.
+        mean of theirs. A list of lists has a number for each column in place of each number.
 
     Examples
     --------
@@ -58,7 +64,7 @@ class Binning(Basis):
     binned = True
     keeps_float64 = True
 
-    def __init__(self, gamma: float | str | Sequence[float] = "median") -> None:
+    def __init__(self, gamma: float | str | Sequence[Any] = "median") -> None:
         self.gamma = gamma
 
     @property
@@ -87,7 +93,7 @@ class Binning(Basis):
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         shape = (self.block_size(n_inputs), n_inputs)
-        gamma = picked(self.gamma, words, shape[0])[:, None]
+        gamma = picked(self.gamma, words, shape[0])
         pitch = words.gamma(2, *shape) / gamma
         shift = pitch * words.uniform(*shape)
         odd = words.raw(shape[0] * n_inputs).reshape(shape) | np.uint64(1)
@@ -197,9 +203,10 @@ class Binning(Basis):
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
-            distance = cityblock(rows, others)
-            scales = np.atleast_1d(np.asarray(self.gamma, dtype=np.float64))
-            kernels = [np.exp(-gamma * distance) for gamma in scales]
+            kernels = [
+                np.exp(-cityblock(gamma * rows, gamma * others))
+                for gamma in several_gammas(self.gamma)
+            ]
         return np.asarray(sum(kernels) / len(kernels))
 
     def names(self, theta: Theta, n_draws: int) -> list[str]:

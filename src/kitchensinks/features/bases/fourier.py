@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, kve
 
-from kitchensinks.features.bases.bandwidth import check_gamma, open_gamma, picked, resolve_gamma
+from kitchensinks.features.bases.bandwidth import (
+    check_gamma,
+    open_gamma,
+    picked,
+    resolve_gamma,
+    several_gammas,
+)
 from kitchensinks.features.bases.base import Basis, check_choice, check_positive
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
 from kitchensinks.features.bases.projections import (
@@ -61,7 +67,8 @@ class Fourier(Basis):
         1/median(‖Δ‖₂) for the others. In the papers' symbols: the γ of the random-bases
         paper for "gaussian"; 1/(2σ²) in the maxout paper; the thesis's γ is a bandwidth,
         and ours is 1/(2·γ_thesis²). A list of numbers is a law of several scales: each
-        draw takes one of them at random, and the kernel is the mean of theirs.
+        draw takes one of them at random, and the kernel is the mean of theirs. A list of lists
+        has a number for each column in place of each number; "hadamard" does not take it.
     form : "phase" (one column a draw) or "paired" (two columns).
     projection : "gaussian" (independent ω), "orthogonal" or "hadamard"; the last two
         for kernels whose law is rotation-invariant.
@@ -92,7 +99,7 @@ class Fourier(Basis):
     def __init__(
         self,
         kernel: str = "gaussian",
-        gamma: float | str | Sequence[float] = "median",
+        gamma: float | str | Sequence[Any] = "median",
         form: str = "phase",
         projection: str = "gaussian",
         nu: float = 1.5,
@@ -149,6 +156,12 @@ class Fourier(Basis):
                 "projection='gaussian', or kernel='exponential' for exp(−γ‖x − z‖₂)."
             )
 
+        if self.projection == "hadamard" and np.ndim(self.gamma) == 2:
+            raise ValueError(
+                "gamma has a number for each column, and projection='hadamard' takes one for all: "
+                "use projection='orthogonal', or scale the columns."
+            )
+
     def unresolved(self) -> str | None:
         return open_gamma(self.gamma)
 
@@ -162,7 +175,7 @@ class Fourier(Basis):
         count = self.block_size(n_inputs)
         directions: Any
         if self.spectrum in ("laplacian", "cauchy"):
-            gamma = picked(self.gamma, words, count)[:, None]
+            gamma = picked(self.gamma, words, count)
             law = words.cauchy if self.spectrum == "laplacian" else words.laplace
             directions = gamma * law(count, n_inputs)
         else:
@@ -178,7 +191,7 @@ class Fourier(Basis):
 
         def radial(words: Words, count: int) -> Floats:
             gamma = picked(self.gamma, words, count)
-            length = np.maximum(words.chi(freedom, count), _SHORTEST)
+            length = np.maximum(words.chi(freedom, count), _SHORTEST)[:, None]
             return np.asarray(gamma * math.sqrt(freedom) / length)
 
         return radial
@@ -216,8 +229,13 @@ class Fourier(Basis):
         return graph.node("Mul", cosine, np.array(math.sqrt(2.0), dtype))
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
-        scales = np.atleast_1d(np.asarray(self.gamma, dtype=np.float64))
-        kernels = [self._kernel_of(float(gamma), rows, others) for gamma in scales]
+        kernels = []
+        for gamma in several_gammas(self.gamma):
+            if len(gamma) == 1:
+                kernels.append(self._kernel_of(float(gamma[0]), rows, others))
+            else:
+                own = np.sqrt(gamma) if self.spectrum == "gaussian" else gamma
+                kernels.append(self._kernel_of(1.0, own * rows, own * others))
         return np.asarray(sum(kernels) / len(kernels))
 
     def _kernel_of(self, gamma: float, rows: Floats, others: Floats) -> Floats:

@@ -62,7 +62,7 @@ def sample_projection(
         directions = Fastfood.sample(words, n_inputs, count // size)
         lengths = 1.0 / directions.lengths() if unit else words.chi(size, count)
         if radial is not None:
-            lengths = lengths * radial(words, count)
+            lengths = lengths * radial(words, count)[:, 0]
         return directions.with_radius(lengths)
     if kind == "orthogonal":
         size = rotation_size(kind, n_inputs)
@@ -80,7 +80,7 @@ def sample_projection(
         if unit:
             rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     if radial is not None:
-        rows = rows * radial(words, count)[:, None]
+        rows = rows * radial(words, count)
     return np.ascontiguousarray(rows)
 
 

@@ -4,7 +4,7 @@ import difflib
 import inspect
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,9 +73,7 @@ def load(name: str, *, download: bool = True, **options: Any) -> Dataset:
     Dataset('iris': classification, 112 training and 38 test rows, 4 columns)
     """
     if name not in _RECIPES:
-        near = difflib.get_close_matches(str(name), _RECIPES, n=3, cutoff=0.4)
-        hint = f"The nearest names: {', '.join(near)}. " if near else ""
-        raise ValueError(f"no data set {name!r}. {hint}All names: {', '.join(_RECIPES)}.")
+        raise unknown_name("data set", name, _RECIPES)
     recipe = _RECIPES[name]
     known = list(inspect.signature(recipe.build).parameters)[1:]
     if unknown := sorted(set(options) - set(known)):
@@ -87,6 +85,13 @@ def load(name: str, *, download: bool = True, **options: Any) -> Dataset:
         columns = [f"x{column}" for column in range(parts["X_train"].shape[1])]
     parts |= {"feature_names": tuple(map(str, columns)), "task": recipe.task}
     return Dataset(name=name, description=recipe.description, **parts)
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> ValueError:
+    """The error for a name that no list has; it suggests the nearest names."""
+    near = difflib.get_close_matches(str(name), list(known), n=3, cutoff=0.4)
+    hint = f"The nearest: {', '.join(near)}. " if near else ""
+    return ValueError(f"no {kind} {name!r}. {hint}All names: {', '.join(known)}.")
 
 
 class _Recipe(NamedTuple):

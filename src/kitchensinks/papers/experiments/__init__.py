@@ -7,23 +7,11 @@ and reports), `claims` (when a claim holds), `harness` (runs, resumes and writes
 `bandwidths` and `nets` (the thesis).
 """
 
-import difflib
 import importlib
 import re
-from typing import NamedTuple
 
-from kitchensinks.papers.experiments.study import Study
-
-
-class About(NamedTuple):
-    """One table or figure: its place, what it shows, minutes of a full run, and the data sets."""
-
-    source: str
-    what: str
-    minutes: float
-    needs: tuple[str, ...] = ()
-    licensed: bool = False
-
+from kitchensinks.papers.datasets.real import unknown_name
+from kitchensinks.papers.experiments.study import About, Study
 
 _SINKS, _BASES = "Rahimi & Recht 2008 (kitchen sinks)", "Rahimi & Recht 2008 (random bases)"
 _MAXOUT, _THESIS = "Mroueh, Rennie & Goel 2015 (maxout)", "Sun 2019 (thesis)"
@@ -130,9 +118,7 @@ def names() -> list[str]:
 def study(name: str) -> Study:
     """The table or figure called `name`."""
     if name not in CATALOGUE:
-        near = difflib.get_close_matches(name, CATALOGUE, n=3, cutoff=0.4)
-        hint = f"The nearest: {', '.join(near)}. " if near else ""
-        raise ValueError(f"no experiment {name!r}. {hint}All names: {', '.join(CATALOGUE)}.")
+        raise unknown_name("experiment", name, CATALOGUE)
     module = importlib.import_module(f"{__name__}.{re.sub('[-.]', '_', name)}")
-    about = CATALOGUE[name]._asdict()
-    return Study(name, cells=module.cells, run=module.run, report=module.report, **about)
+    parts = {part: getattr(module, part) for part in ("cells", "run", "report")}
+    return Study(name=name, **parts, **vars(CATALOGUE[name]))

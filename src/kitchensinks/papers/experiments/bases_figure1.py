@@ -12,7 +12,7 @@ from scipy import sparse
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Claim, near
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table, grid
 
 _INPUTS, _GAMMA, _HALF = 5, 0.3, 1.0
 _AWAY = "largest difference between mean product and kernel"
@@ -25,7 +25,7 @@ _ROWS: dict[str, tuple[Any, float, str, str]] = {
 
 
 def cells(quick: bool) -> list[Cell]:
-    return [{"basis": basis, "seed": seed} for basis in _ROWS for seed in range(2 if quick else 10)]
+    return grid(basis=_ROWS, seed=range(2 if quick else 10))
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:

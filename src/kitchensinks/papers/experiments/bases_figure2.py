@@ -8,9 +8,17 @@ from typing import Any
 import numpy as np
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Claim, near, ratio
+from kitchensinks.papers.experiments.claims import Claim, log_slope, near, ratio
 from kitchensinks.papers.experiments.data import load, part, percent_wrong, standardised
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
+from kitchensinks.papers.experiments.study import (
+    Cell,
+    Line,
+    Report,
+    Results,
+    Stopwatch,
+    Table,
+    grid,
+)
 
 _COLUMNS = {"raw": "columns as they come", "standardised": "columns standardised"}
 # Bandwidths as multiples of the median heuristic's.
@@ -19,8 +27,7 @@ _GRIDS = (1, 2, 5, 10, 20, 50)
 
 
 def cells(quick: bool) -> list[Cell]:
-    grids = (1, 2, 4) if quick else _GRIDS
-    return [{"columns": columns, "P": count, "seed": 0} for columns in _COLUMNS for count in grids]
+    return grid(columns=_COLUMNS, P=(1, 2, 4) if quick else _GRIDS, seed=[0])
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
@@ -39,19 +46,17 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
 
 def report(results: Results) -> Report:
-    curves = {
-        columns: {
-            key: np.array(results.values(key, columns=columns)) for key in ("P", "error", "seconds")
-        }
-        for columns in _COLUMNS
-    }
+    curves = {}
+    for columns in _COLUMNS:
+        own = results.where(columns=columns)
+        curves[columns] = [np.array(own.values(key)) for key in ("P", "error", "seconds")]
     quickly, slowly = [], []
     for columns, title in _COLUMNS.items():
-        grids, error, seconds = curves[columns].values()
+        grids, error, seconds = curves[columns]
         few = int(np.argmin(np.abs(grids - 10)))
         label = f"{title}, error at P = {grids[0]} over that at P = {grids[few]}"
         quickly.append(ratio([error[0]], [error[few]], 2, label=label))
-        slope = float(np.polyfit(np.log(grids), np.log(seconds), 1)[0])
+        slope = log_slope(grids, seconds)
         slowly.append(near([slope], 1.0, 0.1, "lower", label=f"{title}, slope", against="at most"))
     claims = [
         Claim("the error decays quickly: ten grids halve that of one, or better", quickly),
@@ -62,7 +67,7 @@ def report(results: Results) -> Report:
             title,
             [
                 Line(f"P = {grids}", [error], note=f"{seconds:.1f} s")
-                for grids, error, seconds in zip(*curves[columns].values(), strict=True)
+                for grids, error, seconds in zip(*curves[columns], strict=True)
             ],
             "test error, %; seconds of training",
         )
@@ -72,7 +77,7 @@ def report(results: Results) -> Report:
     def draw(figure: Any) -> None:
         left, right = figure.subplots(1, 2)
         for columns, title in _COLUMNS.items():
-            grids, error, seconds = curves[columns].values()
+            grids, error, seconds = curves[columns]
             left.plot(grids, error, "o-", ms=3, label=title)
             right.plot(grids, seconds, "o-", ms=3)
         left.set(xlabel="P", ylabel="test error, %")

@@ -4,7 +4,6 @@ Thresholds are uniform, as in the table of this paper; the kitchen-sinks paper d
 normal law (rks-figure1).
 """
 
-from functools import partial
 from typing import Any
 
 import kitchensinks as ks
@@ -23,27 +22,22 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    data = curves.rows_of(cell["data"], quick)
-    if cell["method"] == "adaboost":
-        return curves.fit_and_test(curves.adaboost(cell["K"]), data)
-    curves.warm("squared", ks.Stumps())
-    basis = ks.Stumps("uniform", a=3.0)
-    return curves.fit_and_test(curves.sinks(basis, cell["K"], cell["seed"]), data)
+    return curves.measure(cell, quick, curves.sinks(ks.Stumps("uniform", a=3.0), cell))
 
 
 def report(results: Results) -> Report:
-    accurate = [curves.as_accurate(results, d, f"{t}, %", "stumps") for d, t in _SETS.items()]
+    found = curves.Curves(results, _SETS, _METHODS)
     label = "seconds of AdaBoost over ours"
-    faster = [curves.faster(results, d, f"{t}, {label}", "stumps") for d, t in _SETS.items()]
     claims = [
-        Claim("random stumps achieve similar accuracy as AdaBoost (within 0.5 points)", accurate),
+        Claim(
+            "random stumps achieve similar accuracy as AdaBoost (within 0.5 points)",
+            [found.as_accurate(data, f"{title}, %", "stumps") for data, title in _SETS.items()],
+        ),
         Claim(
             "for a given error, random stumps are an order of magnitude faster (to reach "
             "AdaBoost's best error + 0.5 points)",
-            faster,
+            [found.faster(data, f"{title}, {label}", "stumps") for data, title in _SETS.items()],
         ),
     ]
-    draw = partial(curves.draw, results=results, sets=_SETS, labels=_METHODS)
-    tables = [curves.table(results, data, title, _METHODS) for data, title in _SETS.items()]
     notes = "No ridge, no intercept; AdaBoost is scikit-learn's; processor seconds of one thread."
-    return Report(tables, claims, draw, (9.0, 5.6), notes)
+    return found.report(claims, 5.6, notes)

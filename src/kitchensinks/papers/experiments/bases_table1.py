@@ -8,7 +8,7 @@ the rows. Times are those of the last fit.
 
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.compose import TransformedTargetRegressor
@@ -30,19 +30,32 @@ from kitchensinks.papers.experiments.study import (
     Table,
 )
 
+
+class _Set(NamedTuple):
+    """A data set: its number of features, and what the paper prints of it."""
+
+    title: str
+    n_rows: int | None  # None: all of them
+    n_fourier: int
+    n_grids: int
+    errors: tuple[float, float, float]  # in percent: Fourier, Binning, the exact machine
+    ratio: float  # time of the exact machine over that of the fastest method
+
+
+_FOREST = "covtype-binary"
+_PRINTED = ("fourier", "binning", "exact")
 _SETS = {
-    "cpu_act": "CPU",
-    "house_16H": "Census (house_16H)",
-    "a9a": "Adult",
-    "covtype-binary": "Forest",
+    "cpu_act": _Set("CPU", 6500, 300, 350, (3.6, 5.3, 11.0), 1.5),
+    "house_16H": _Set("Census (house_16H)", 18_000, 500, 30, (5.0, 7.5, 9.0), 21.0),
+    "a9a": _Set("Adult", None, 500, 30, (14.9, 15.3, 15.1), 46.0),
+    _FOREST: _Set("Forest", None, 5000, 50, (11.6, 2.2, 2.2), 105.0),
 }
-_ROWS = {"cpu_act": 6500, "house_16H": 18_000, "a9a": None, "covtype-binary": None}
 # Subsamples for the slow fits, which then take about a minute each.
 _FEWER = {
     ("house_16H", "exact"): 10_000,
     ("a9a", "exact"): 12_000,
-    ("covtype-binary", "exact"): 12_000,
-    ("covtype-binary", "fourier"): 60_000,
+    (_FOREST, "exact"): 12_000,
+    (_FOREST, "fourier"): 60_000,
 }
 _METHODS = {
     "fourier": "Fourier + LS",
@@ -51,23 +64,11 @@ _METHODS = {
     "binning, learned scales": "Binning + LS, learned scales",
     "exact": "exact kernel machine",
 }
-_COUNTS = {
-    "cpu_act": (300, 350),
-    "house_16H": (500, 30),
-    "a9a": (500, 30),
-    "covtype-binary": (5000, 50),
-}
-# Printed: error in percent, of Fourier, Binning and the exact machine; its time over the fastest.
-_PAPER = {
-    "cpu_act": (3.6, 5.3, 11.0),
-    "house_16H": (5.0, 7.5, 9.0),
-    "a9a": (14.9, 15.3, 15.1),
-    "covtype-binary": (11.6, 2.2, 2.2),
-}
-_PAPER_RATIO = {"cpu_act": 1.5, "house_16H": 21.0, "a9a": 46.0, "covtype-binary": 105.0}
-# Bandwidths that are tried, as multiples of the median heuristic's. Where the best is at an end of
-# the grid, the search goes on by steps of four, up to _FARTHEST.
-_FACTORS, _FARTHEST = (0.25, 1.0, 4.0, 16.0, 32.0), 256.0
+# Bandwidths that are tried first, as multiples of the median heuristic's.
+_FACTORS = (0.25, 1.0, 4.0, 16.0, 32.0)
+# Where the best is at an end of the grid, the search goes on by steps of four up to this factor.
+_FARTHEST = 256.0
+# The C of the exact machines.
 _COSTS = (1.0, 10.0, 100.0)
 # Errors that differ by no more count as equal, in percent.
 _EQUAL = 0.5
@@ -78,7 +79,7 @@ def cells(quick: bool) -> list[Cell]:
         {"data": data, "method": method, "seed": seed}
         for method in _METHODS
         for data in _SETS
-        if data == "covtype-binary" or method in ("fourier", "binning", "exact")
+        if data == _FOREST or method in _PRINTED
         for seed in range(_n_seeds(data, method, quick))
     ]
 
@@ -86,16 +87,16 @@ def cells(quick: bool) -> list[Cell]:
 def _n_seeds(data: str, method: str, quick: bool) -> int:
     if quick or method == "exact":
         return 1
-    if data == "covtype-binary":
+    if data == _FOREST:
         return 2 if method in ("binning", "binning, raw columns") else 1
     return 3
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    data = part(load(cell["data"]), 600 if quick else _ROWS[cell["data"]], 500 if quick else None)
-    rows = _FEWER.get((cell["data"], cell["method"]))
-    if rows is not None and not quick:
-        data = part(data, rows)
+    limits = (600, 500) if quick else (_SETS[cell["data"]].n_rows, None)
+    data = part(load(cell["data"]), *limits)
+    if not quick:
+        data = part(data, _FEWER.get((cell["data"], cell["method"])))
     settings = _chosen(cell["data"], cell["method"], quick)
     model = _model(data, cell["method"], cell["seed"], 300 if quick else 5000, **settings)
     with Stopwatch() as watch:
@@ -124,22 +125,21 @@ def _chosen(name: str, method: str, quick: bool) -> dict[str, float]:
         y_test=data.y_train[held],
     )
     costs = _COSTS if method == "exact" and not quick else (10.0,)
+
+    def error(factor: float, cost: float) -> float:
+        model = _model(trial, method, 0, 300 if quick else 1500, factor, cost)
+        return _error(model.fit(trial.X_train, trial.y_train).predict(trial.X_test), trial)
+
     found: dict[float, tuple[float, float]] = {}
     waiting = [1.0, 8.0] if quick else list(_FACTORS)
     while waiting:
         factor = waiting.pop()
-        most = 300 if quick else 1500
-        found[factor] = min((_trial(trial, method, most, factor, cost), cost) for cost in costs)
+        found[factor] = min((error(factor, cost), cost) for cost in costs)
         best = min(found, key=lambda factor: found[factor])
         if not (waiting or quick) and 1 / _FARTHEST < best < _FARTHEST:
             beyond = {min(found): best / 4, max(found): best * 4}
             waiting = [beyond[best]] if best in beyond else []
     return {"factor": best} | ({"cost": found[best][1]} if method == "exact" else {})
-
-
-def _trial(data: Dataset, method: str, most: int, factor: float, cost: float) -> float:
-    model = _model(data, method, 0, most, factor, cost).fit(data.X_train, data.y_train)
-    return _error(model.predict(data.X_test), data)
 
 
 def _model(
@@ -150,7 +150,7 @@ def _model(
         return _exact(data, factor, cost)
     raw = "raw" in method
     fourier = method == "fourier"
-    count = _COUNTS[data.name][0 if fourier else 1]
+    count = _SETS[data.name].n_fourier if fourier else _SETS[data.name].n_grids
     options: dict[str, Any] = {"random_state": seed, "standardize": not raw}
     basis: Any
     if "learned" in method:
@@ -189,16 +189,15 @@ def _error(predicted: np.ndarray, data: Dataset) -> float:
 
 def report(results: Results) -> Report:
     errors, seconds = (results.by("data", "method", of=key) for key in ("error", "seconds"))
-    tables = [_table(results, data, title) for data, title in _SETS.items()]
-    forest = "covtype-binary"
+    tables = [_table(results.where(data=data), own) for data, own in _SETS.items()]
     claims = [
-        _as_printed(errors, "fourier", 0, f"{_WHY_CENSUS} {_WHY_FOURIER}"),
-        _as_printed(errors, "binning", 1, f"{_WHY_CENSUS} {_WHY_FOREST}"),
-        _as_printed(errors, "exact", 2, f"{_WHY_CENSUS} {_WHY_EXACT}"),
+        _as_printed(errors, "fourier", f"{_WHY_CENSUS} {_WHY_FOURIER}"),
+        _as_printed(errors, "binning", f"{_WHY_CENSUS} {_WHY_FOREST}"),
+        _as_printed(errors, "exact", f"{_WHY_CENSUS} {_WHY_EXACT}"),
         Claim(
             "Forest: 2.2 % with 50 grids",
             [
-                near(errors[forest, method], 2.2, _EQUAL, "lower", label=f"{words}, %")
+                near(errors[_FOREST, method], 2.2, _EQUAL, "lower", label=f"{words}, %")
                 for method, words in _SCALINGS.items()
             ],
             _WHY_SCALING,
@@ -209,8 +208,8 @@ def report(results: Results) -> Report:
             "random bins do better where a machine needs many support vectors: Forest",
             [
                 below(
-                    errors[forest, "binning"],
-                    errors[forest, "fourier"],
+                    errors[_FOREST, "binning"],
+                    errors[_FOREST, "fourier"],
                     "Binning against Fourier, %",
                 )
             ],
@@ -245,22 +244,22 @@ _WHY_SCALING = (
 )
 
 
-def _table(results: Results, data: str, title: str) -> Table:
-    printed = dict(zip(("fourier", "binning", "exact"), _PAPER[data], strict=True))
+def _table(results: Results, data: _Set) -> Table:
     lines = []
-    for method in results.unique("method", data=data):
-        own = results.where(data=data, method=method)
+    for method in results.unique("method"):
+        own = results.where(method=method)
         note = f"{own.mean('seconds'):.1f} s, {own.rows[0]['rows']:,} rows"
-        paper = printed["binning" if "binning" in method else method]
+        paper = data.errors[_PRINTED.index(method.split(",")[0])]
         lines.append(Line(_METHODS[method], own.values("error"), paper, None, note))
-    fourier, binning = _COUNTS[data]
-    return Table(f"{title}, D = {fourier}, P = {binning}", lines, "test error, %")
+    title = f"{data.title}, D = {data.n_fourier}, P = {data.n_grids}"
+    return Table(title, lines, "test error, %")
 
 
-def _as_printed(errors: Groups, method: str, column: int, why: str) -> Claim:
+def _as_printed(errors: Groups, method: str, why: str) -> Claim:
+    column = _PRINTED.index(method)
     checks = [
-        near(errors[data, method], _PAPER[data][column], _EQUAL, "lower", label=f"{title}, %")
-        for data, title in _SETS.items()
+        near(errors[data, method], own.errors[column], _EQUAL, "lower", label=f"{own.title}, %")
+        for data, own in _SETS.items()
     ]
     return Claim(f"test errors of {_METHODS[method]}, within 0.5 points or below", checks, why)
 
@@ -272,9 +271,8 @@ def _lower(groups: Groups, data: str) -> list[float]:
 
 def _competitive(errors: Groups) -> Claim:
     checks = []
-    for data, title in _SETS.items():
-        exact = float(np.mean(errors[data, "exact"]))
-        label = f"{title}, the better basis, %"
+    for data, own in _SETS.items():
+        exact, label = float(np.mean(errors[data, "exact"])), f"{own.title}, the better basis, %"
         best = _lower(errors, data)
         checks.append(near(best, exact, _EQUAL, "lower", label=label, against="exact"))
     return Claim(
@@ -286,11 +284,16 @@ def _competitive(errors: Groups) -> Claim:
 
 
 def _faster(seconds: Groups) -> Claim:
-    checks = []
-    for data, title in _SETS.items():
-        least = _PAPER_RATIO[data]
-        label = f"{title}, seconds of the exact machine over the faster basis (paper {least:g})"
-        checks.append(ratio(seconds[data, "exact"], _lower(seconds, data), least, label=label))
+    words = "seconds of the exact machine over the faster basis"
+    checks = [
+        ratio(
+            seconds[data, "exact"],
+            _lower(seconds, data),
+            own.ratio,
+            label=f"{own.title}, {words} (paper {own.ratio:g})",
+        )
+        for data, own in _SETS.items()
+    ]
     return Claim(
         "random bases are faster than exact kernel machines, by as much as the paper prints",
         checks,
@@ -303,18 +306,16 @@ def _faster(seconds: Groups) -> Claim:
 def _draw(figure: Any, errors: Groups) -> None:
     """The table as a picture: printed errors beside ours."""
     axis = figure.subplots()
-    methods = ("fourier", "binning", "exact")
-    for column, method in enumerate(methods):
-        for place, data in enumerate(_SETS):
+    for column, method in enumerate(_PRINTED):
+        for place, (data, own) in enumerate(_SETS.items()):
             at = place + 0.25 * (column - 1)
-            ours = np.mean(errors[data, method])
-            label = _METHODS[method] if not place else None
-            axis.bar(at, ours, 0.2, color=f"C{column}", label=label)
-            axis.plot([at - 0.1, at + 0.1], [_PAPER[data][column]] * 2, "k-", lw=2)
+            label = None if place else _METHODS[method]
+            axis.bar(at, np.mean(errors[data, method]), 0.2, color=f"C{column}", label=label)
+            axis.plot([at - 0.1, at + 0.1], [own.errors[column]] * 2, "k-", lw=2)
     for method, mark in (("binning, raw columns", "v"), ("binning, learned scales", "^")):
-        ours = np.mean(errors["covtype-binary", method])
+        ours = np.mean(errors[_FOREST, method])
         axis.plot(len(_SETS) - 1, ours, mark, color="w", mec="k", label=_METHODS[method])
     axis.plot([], [], "k-", lw=2, label="paper")
     axis.set(yscale="log", ylabel="test error, %")
-    axis.set_xticks(range(len(_SETS)), list(_SETS.values()))
+    axis.set_xticks(range(len(_SETS)), [own.title for own in _SETS.values()])
     axis.legend(fontsize=7)

@@ -35,6 +35,11 @@ def spread(values: Values) -> tuple[float, float]:
     return mean, math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else 0.0
 
 
+def log_slope(across: Values, up: Values) -> float:
+    """The slope of log `up` against log `across`, by least squares."""
+    return float(np.polyfit(np.log(across), np.log(up), 1)[0])
+
+
 class Check(NamedTuple):
     """One comparison: what was measured, in words; its score; whether ours is clearly better."""
 

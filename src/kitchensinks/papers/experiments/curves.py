@@ -4,17 +4,18 @@ Cells have the entries data, method, K and seed, and measure `error` (percent of
 `seconds` (training and testing, of the processor) and `wall` (of the clock).
 """
 
-from collections.abc import Collection, Mapping
-from functools import lru_cache
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 import kitchensinks as ks
-from kitchensinks.papers.datasets import Dataset
-from kitchensinks.papers.experiments.claims import Check, near, ratio
+from kitchensinks.papers.experiments.claims import Check, Claim, near, ratio
 from kitchensinks.papers.experiments.data import load, part, percent_wrong
-from kitchensinks.papers.experiments.study import Cell, Line, Results, Stopwatch, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
 # Test errors that differ by no more count as equal, in percent of the test rows.
 EQUAL = 0.5
@@ -39,130 +40,115 @@ def grid(
     ]
 
 
-def rows_of(name: str, quick: bool) -> Dataset:
-    """The set with the papers' options; 500 of its rows for a quick run."""
-    few = 500 if quick else None
-    return part(load(name, **_OPTIONS.get(name, {})), few, few)
-
-
-def adaboost(count: int, seed: int = 0) -> Any:
-    """scikit-learn's AdaBoost of decision stumps, which searches all thresholds."""
-    from sklearn.ensemble import AdaBoostClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
-    return AdaBoostClassifier(
-        DecisionTreeClassifier(max_depth=1), n_estimators=count, random_state=seed
-    )
-
-
-def sinks(basis: Any, count: int, seed: int, **options: Any) -> ks.KitchenSinkClassifier:
+def sinks(basis: Any, cell: Cell, **options: Any) -> ks.KitchenSinkClassifier:
     """Algorithm 1; as in the papers (no ridge, no intercept) unless the options say otherwise."""
     papers = {"alpha": 0.0, "fit_intercept": False}
-    return ks.KitchenSinkClassifier(basis, count, random_state=seed, **(papers | options))
+    return ks.KitchenSinkClassifier(
+        basis, cell["K"], random_state=cell["seed"], **(papers | options)
+    )
 
 
-def fit_and_test(model: Any, data: Dataset) -> dict[str, float]:
-    """Test error in percent, and seconds of training and testing together."""
+def measure(cell: Cell, quick: bool, model: Any) -> dict[str, float]:
+    """Fit the model, or AdaBoost in the cells of that method, and score it on the test rows.
+
+    AdaBoost is scikit-learn's, over decision stumps with a search of all thresholds.
+    """
+    few = 500 if quick else None
+    data = part(load(cell["data"], **_OPTIONS.get(cell["data"], {})), few, few)
+    if cell["method"] == "adaboost":
+        stump = DecisionTreeClassifier(max_depth=1)
+        model = AdaBoostClassifier(stump, n_estimators=cell["K"], random_state=0)
+    if isinstance(model, ks.KitchenSinkClassifier):
+        _compile_loops(model)
     with Stopwatch() as watch:
         predicted = model.fit(data.X_train, data.y_train).predict(data.X_test)
-    return {
-        "error": percent_wrong(predicted, data.y_test),
-        "seconds": watch.processor,
-        "wall": watch.wall,
-    }
+    error = percent_wrong(predicted, data.y_test)
+    return {"error": error, "seconds": watch.processor, "wall": watch.wall}
 
 
-@lru_cache(maxsize=8)
-def warm(kind: str, *bases: Any) -> None:
-    """Compile the loops that the method `kind` uses, so that no timed cell includes compilation."""
+def _compile_loops(model: Any) -> None:
+    """Fit a small copy of the model, so that no timed cell includes compilation."""
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(6000, 5)).astype(np.float32), rng.choice([-1, 1], 6000)
-    for basis in bases:
-        loss = "hinge" if "hinge" in kind else "squared"
-        alpha = "auto" if "auto" in kind else 1e-5 if loss == "hinge" else 0.0
-        sinks(basis, 50, 0, loss=loss, alpha=alpha).fit(rows, labels).predict(rows)
+    clone(model).set_params(n_components=50).fit(rows, labels).predict(rows)
 
 
-def counts(results: Results, data: str, method: str) -> list[int]:
-    """The K of a method's curve."""
-    return results.unique("K", data=data, method=method)
+class Curves:
+    """Results as curves over K, for `sets` and `methods` with their titles."""
 
+    def __init__(self, results: Results, sets: dict[str, str], methods: dict[str, str]) -> None:
+        self.results, self.sets, self.methods = results, sets, methods
 
-def curve(results: Results, key: str, data: str, method: str) -> np.ndarray:
-    """Means over seeds for every K."""
-    own = results.where(data=data, method=method)
-    return np.array([np.mean(values) for values in own.by("K", of=key).values()])
+    def values(self, key: str, data: str, method: str) -> dict[int, list[float]]:
+        """The values of all seeds at each K."""
+        return self.results.where(data=data, method=method).by("K", of=key)
 
+    def means(self, key: str, data: str, method: str) -> np.ndarray:
+        """Means over seeds at each K."""
+        return np.array([np.mean(values) for values in self.values(key, data, method).values()])
 
-def best_error(results: Results, data: str, method: str) -> list[float]:
-    """The errors of all seeds at the K with the least mean error."""
-    place = int(np.argmin(curve(results, "error", data, method)))
-    count = counts(results, data, method)[place]
-    return results.values("error", data=data, method=method, K=count)
+    def best(self, data: str, method: str) -> tuple[int, list[float]]:
+        """The K with the least mean error, and the errors of all seeds there."""
+        errors = self.values("error", data, method)
+        return min(errors.items(), key=lambda item: float(np.mean(item[1])))
 
+    def as_accurate(
+        self,
+        data: str,
+        label: str,
+        ours: str,
+        theirs: str = "adaboost",
+        against: str = "AdaBoost",
+    ) -> Check:
+        """The check that our best error is theirs, or below it."""
+        _, (rival,) = self.best(data, theirs)
+        _, mine = self.best(data, ours)
+        return near(mine, rival, EQUAL, "lower", label=label, against=against)
 
-def seconds_to_reach(results: Results, data: str, method: str, error: float) -> float:
-    """The least time of a K whose mean error is at most `error`; infinite where there is none."""
-    reached = curve(results, "error", data, method) <= error
-    seconds = curve(results, "seconds", data, method)
-    return float(seconds[reached].min()) if reached.any() else np.inf
+    def faster(
+        self, data: str, label: str, ours: str, theirs: str = "adaboost", least: float = 10
+    ) -> Check:
+        """The check on their seconds over ours, to reach their best error + 0.5 points."""
+        _, (rival,) = self.best(data, theirs)
+        seconds = []
+        for method in (theirs, ours):
+            reached = self.means("error", data, method) <= rival + EQUAL
+            times = self.means("seconds", data, method)[reached]
+            seconds.append(float(times.min()) if len(times) else np.inf)
+        return ratio(seconds[:1], seconds[1:], least, label=label)
 
+    def report(self, claims: Sequence[Claim], height: float, notes: str) -> Report:
+        """The claims with the tables and the figure that all of these studies have."""
+        tables = [self._table(data, title) for data, title in self.sets.items()]
+        return Report(tables, claims, self._draw, (9.0, height), notes)
 
-def as_accurate(
-    results: Results,
-    data: str,
-    label: str,
-    ours: str,
-    theirs: str = "adaboost",
-    against: str = "AdaBoost",
-) -> Check:
-    """The check that our best error is theirs, or below it."""
-    (rival,) = best_error(results, data, theirs)
-    mine = best_error(results, data, ours)
-    return near(mine, rival, EQUAL, "lower", label=label, against=against)
+    def _table(self, data: str, title: str) -> Table:
+        """Errors at every K of every method; the note has the seconds."""
+        lines = []
+        for method, label in self.methods.items():
+            seconds = self.values("seconds", data, method)
+            for count, errors in self.values("error", data, method).items():
+                note = f"{np.mean(seconds[count]):.2f} s"
+                lines.append(Line(f"{label}, K = {count}", errors, note=note))
+        return Table(title, lines, "test error, %; seconds of training and testing")
 
-
-def faster(
-    results: Results, data: str, label: str, ours: str, theirs: str = "adaboost", least: float = 10
-) -> Check:
-    """The check on their seconds over ours, to reach their best error + 0.5 points."""
-    (rival,) = best_error(results, data, theirs)
-    slow, fast = (seconds_to_reach(results, data, m, rival + EQUAL) for m in (theirs, ours))
-    return ratio([slow], [fast], least, label=label)
-
-
-def table(results: Results, data: str, title: str, labels: dict[str, str]) -> Table:
-    """Errors at every K of every method; the note has the seconds."""
-    lines = [
-        Line(
-            f"{label}, K = {count}",
-            results.values("error", data=data, method=method, K=count),
-            note=f"{results.mean('seconds', data=data, method=method, K=count):.2f} s",
-        )
-        for method, label in labels.items()
-        for count in counts(results, data, method)
-    ]
-    return Table(title, lines, "test error, %; seconds of training and testing")
-
-
-def draw(figure: Any, results: Results, sets: dict[str, str], labels: dict[str, str]) -> None:
-    """A row for each data set, with the papers' three columns."""
-    panels = figure.subplots(len(sets), 3, squeeze=False)
-    for axes, (data, title) in zip(panels, sets.items(), strict=True):
-        for method, label in labels.items():
-            known = counts(results, data, method)
-            if not known:
-                continue
-            error, seconds = (curve(results, key, data, method) for key in ("error", "seconds"))
-            style = "s--" if "adaboost" in method else "o-"
-            axes[0].plot(known, error, style, ms=3, label=label)
-            axes[1].plot(known, seconds, style, ms=3)
-            axes[2].plot(error, seconds, style, ms=3)
-        axes[0].set(xscale="log", xlabel="K", ylabel=f"{title}\ntest error, %")
-        axes[1].set(xscale="log", yscale="log", xlabel="K", ylabel="train + test, s")
-        axes[2].set(yscale="log", xlabel="test error, %", ylabel="train + test, s")
-        for axis in axes:
-            axis.minorticks_off()
-    figure.legend(
-        *panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=8
-    )
+    def _draw(self, figure: Any) -> None:
+        """A row for each data set, with the papers' three columns."""
+        panels = figure.subplots(len(self.sets), 3, squeeze=False)
+        for axes, (data, title) in zip(panels, self.sets.items(), strict=True):
+            for method, label in self.methods.items():
+                known = list(self.values("error", data, method))
+                if not known:
+                    continue
+                error, seconds = (self.means(key, data, method) for key in ("error", "seconds"))
+                style = "s--" if "adaboost" in method else "o-"
+                axes[0].plot(known, error, style, ms=3, label=label)
+                axes[1].plot(known, seconds, style, ms=3)
+                axes[2].plot(error, seconds, style, ms=3)
+            axes[0].set(xscale="log", xlabel="K", ylabel=f"{title}\ntest error, %")
+            axes[1].set(xscale="log", yscale="log", xlabel="K", ylabel="train + test, s")
+            axes[2].set(yscale="log", xlabel="test error, %", ylabel="train + test, s")
+            for axis in axes:
+                axis.minorticks_off()
+        handles = panels[0][0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside upper center", ncols=2, fontsize=8)

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kitchensinks.numerics.threads import threads
 from kitchensinks.papers.experiments.machine import commit, machine
 from kitchensinks.papers.experiments.study import Cell, Report, Results, Stopwatch, Study
@@ -68,28 +70,15 @@ def results_of(facts: dict[str, Any]) -> Results:
 def conclusions(report: Report) -> dict[str, Any]:
     """Tables, claims and notes of a report as plain text and numbers."""
     tables = [
-        {
-            "title": table.title,
-            "unit": table.unit,
-            "digits": table.digits,
-            "lines": [line.facts() for line in table.lines],
-        }
-        for table in report.tables
+        vars(table) | {"lines": [line.facts() for line in table.lines]} for table in report.tables
     ]
     claims = [claim.facts() for claim in report.claims]
     return {"tables": tables, "claims": claims, "notes": report.notes}
 
 
 def _head(study: Study, quick: bool) -> dict[str, Any]:
-    return {
-        "name": study.name,
-        "source": study.source,
-        "what": study.what,
-        "version": study.version,
-        "quick": quick,
-        "complete": False,
-        "machine": machine(),
-    }
+    about = {key: getattr(study, key) for key in ("name", "source", "what", "version")}
+    return about | {"quick": quick, "complete": False, "machine": machine()}
 
 
 def _measured(study: Study, cell: Cell, quick: bool) -> dict[str, Any]:
@@ -97,12 +86,16 @@ def _measured(study: Study, cell: Cell, quick: bool) -> dict[str, Any]:
         measured = study.run(dict(cell), quick)
     return {
         "cell": cell,
-        "measured": json.loads(json.dumps(measured, allow_nan=False, default=_plain)),
+        "measured": json.loads(json.dumps(measured, allow_nan=False, default=_as_list)),
         "processor_seconds": round(watch.processor, 3),
         "wall_seconds": round(watch.wall, 3),
         "commit": commit(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def _as_list(value: np.ndarray | np.generic) -> Any:
+    return value.tolist()
 
 
 def _finished(path: Path, study: Study, quick: bool) -> dict[str, dict[str, Any]]:
@@ -124,11 +117,6 @@ def _write(path: Path, facts: dict[str, Any]) -> None:
     text = re.sub(r"\[[-+.\de,\s]+\]", lambda numbers: " ".join(numbers[0].split()), text)
     with atomic(path) as file:
         file.write_text(text + "\n", encoding="utf-8")
-
-
-def _plain(value: Any) -> Any:
-    """NumPy numbers and arrays as plain Python values."""
-    return value.tolist()
 
 
 def _need_matplotlib() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Claim, below, near
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table, grid
 
 POOLS, UNITS = [8, 32], 1000
 # Every 11th pair is stored and drawn.
@@ -14,7 +14,7 @@ SHOWN = slice(None, None, 11)
 
 
 def cells(quick: bool) -> list[Cell]:
-    return [{"q": q, "seed": seed} for seed in range(1 if quick else 10) for q in POOLS]
+    return grid(seed=range(1 if quick else 10), q=POOLS)
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:

@@ -4,32 +4,23 @@ from typing import Any
 
 import numpy as np
 
-import kitchensinks as ks
 from kitchensinks.papers.experiments import phones
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
+from kitchensinks.papers.experiments.phones import run as run
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table, grid
 
 COUNTS = [250, 500, 1000, 2000]
 
 
 def cells(quick: bool) -> list[Cell]:
-    found: list[Cell] = []
-    for name in phones.sets(quick):
-        counts = [30, 60] if quick else COUNTS
-        found.append({"data": name, "q": None, "m": None, "seed": 0})
-        found += [
-            {"data": name, "q": q, "m": m, "seed": seed}
-            for seed in range(1 if quick else phones.SEEDS[name])
-            for m in counts
-            for q in phones.POOLS
-        ]
-    return found
-
-
-def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    if cell["q"] is None:
-        return {"error": phones.raw_error(cell["data"], quick)}
-    basis = ks.Maxout(cell["q"])
-    return {"error": phones.error(cell["data"], basis, cell["m"], cell["seed"], quick)}
+    counts = [30, 60] if quick else COUNTS
+    return [
+        cell
+        for name, seeds in phones.sets(quick).items()
+        for cell in (
+            {"data": name, "q": None, "m": None, "seed": 0},
+            *grid(data=[name], seed=range(seeds), m=counts, q=phones.POOLS),
+        )
+    ]
 
 
 def report(results: Results) -> Report:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import kitchensinks as ks
 from kitchensinks.papers.experiments import phones
 from kitchensinks.papers.experiments.claims import Claim, below
+from kitchensinks.papers.experiments.phones import run as run
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 # (units, shared projections): the paper's pair that it stands for, and the paper's error.
@@ -30,24 +30,16 @@ def cells(quick: bool) -> list[Cell]:
     ]
     return [
         {"data": name, **each, "seed": seed}
-        for name in phones.sets(quick)
-        for seed in range(1 if quick else phones.SEEDS[name])
+        for name, seeds in phones.sets(quick).items()
+        for seed in range(seeds)
         for each in grid
     ]
 
 
-def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    fourier = cell["features"] == "Fourier"
-    basis = ks.Fourier() if fourier else ks.Maxout(POOL, projections=cell["projections"])
-    return {"error": phones.error(cell["data"], basis, cell["m"], cell["seed"], quick)}
-
-
 def report(results: Results) -> Report:
     tables, claims = [], []
-    for name, title in phones.NAMES.items():
-        own = results.where(data=name)
-        if not own.rows:
-            continue
+    for name in results.unique("data"):
+        own, title = results.where(data=name), phones.NAMES[name]
         errors = own.where(features="maxout").by("m", "projections", of="error")
         fourier = own.values("error", features="Fourier")
         lines = [

@@ -1,9 +1,7 @@
 """Maxout paper, Tables 2 and 3, on frames of your own licensed copy of TIMIT."""
 
-from typing import Any
-
-import kitchensinks as ks
 from kitchensinks.papers.experiments import phones
+from kitchensinks.papers.experiments.phones import run as run
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 # Phone error rates in per cent and their deviations, by m, of q = 2, 4, 8 and 16.
@@ -27,14 +25,6 @@ def cells(quick: bool) -> list[Cell]:
     own += [{"m": m, "q": 4, "projections": p} for m, p in shared]
     raw = {"m": None, "q": None, "projections": None, "seed": 0}
     return [raw, *({**each, "seed": seed} for seed in range(seeds) for each in own)]
-
-
-def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    """Per cent of test frames in the wrong state."""
-    if cell["q"] is None:
-        return {"error": phones.raw_error("timit", quick)}
-    basis = ks.Maxout(cell["q"], projections=cell["projections"])
-    return {"error": phones.error("timit", basis, cell["m"], cell["seed"], quick)}
 
 
 def report(results: Results) -> Report:

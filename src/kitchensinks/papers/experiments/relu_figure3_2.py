@@ -9,19 +9,16 @@ import kitchensinks as ks
 from kitchensinks.papers.experiments import bandwidths
 from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.data import fit_quietly
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table, grid
 
 FACTORS = [4.0**power for power in range(-4, 5)]
 ROWS, COUNT, FOLDS = 1000, 200, 5
 
 
 def cells(quick: bool) -> list[Cell]:
-    return [
-        {"data": name, "features": basis, "factor": factor}
-        for name in (("adult",) if quick else bandwidths.REAL)
-        for basis in bandwidths.BASES
-        for factor in (FACTORS[2::2][:3] if quick else FACTORS)
-    ]
+    factors = FACTORS[2::2][:3] if quick else FACTORS
+    sets = ("adult",) if quick else bandwidths.REAL
+    return grid(data=sets, features=bandwidths.BASES, factor=factors)
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:

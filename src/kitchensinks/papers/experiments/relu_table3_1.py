@@ -34,30 +34,31 @@ SEEDS = {"plane": 5, "real": 1}
 
 def cells(quick: bool) -> list[Cell]:
     return [
-        {"data": name, "features": basis, "solver": solver, "seed": seed}
+        {"data": name, "seed": seed, "features": basis, "solver": solver}
         for name in (("strips", "adult") if quick else PAPER)
-        for seed in range(
-            1 if quick else SEEDS["plane" if name in bandwidths.SYNTHETIC else "real"]
-        )
+        for seed in range(1 if quick else SEEDS["plane" if _plane(name) else "real"])
         for basis in bandwidths.BASES
         for solver in SOLVERS
     ]
 
 
+def _plane(name: str) -> bool:
+    return name in bandwidths.SYNTHETIC
+
+
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     name, basis, seed = cell["data"], cell["features"], cell["seed"]
-    if name in bandwidths.SYNTHETIC:
-        count = 20
+    if _plane(name):
+        count, most = 20, 200
         rows, labels = bandwidths.synthetic(name, 300 if quick else 2000, seed)
         others, truth = bandwidths.synthetic(name, 1000 if quick else 10_000, 1000)
     else:
-        count = 20 if quick else 2000
+        count, most = 20 if quick else 2000, REAL_ITERATIONS
         data = bandwidths.real(name, 200 if quick else ROWS.get(name), 500 if quick else None)
         rows, labels, others, truth = data.X_train, data.y_train, data.X_test, data.y_test
     solver = SOLVERS[cell["solver"]]
     gamma = _screened(name, basis, solver, quick)
-    most = 10 if quick else 200 if name in bandwidths.SYNTHETIC else REAL_ITERATIONS
-    settings = ks.Solver(solver, max_iter=most)
+    settings = ks.Solver(solver, max_iter=10 if quick else most)
     model = bandwidths.classifier(name, basis, gamma, count, seed, settings)
     with Stopwatch() as watch:
         fit_quietly(model, rows, labels)
@@ -73,16 +74,16 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 @cache
 def _screened(name: str, basis: str, solver: str, quick: bool) -> float:
     """The bandwidth of best accuracy on held-out rows, screened with few rows and features."""
-    count, n_rows = (20, 2000) if name in bandwidths.SYNTHETIC else (300, 3000)
+    count, n_rows = (20, 2000) if _plane(name) else (300, 3000)
     n_rows = 100 if quick else n_rows
-    if name in bandwidths.SYNTHETIC:
+    if _plane(name):
         rows, labels = bandwidths.synthetic(name, 2 * n_rows, 500)
     else:
         data = bandwidths.real(name, 2 * n_rows, 1, seed=1)
         rows, labels = data.X_train, data.y_train
     centre, scores = bandwidths.middle(name, basis, rows), {}
+    settings = ks.Solver(solver, tol=1e-2, max_iter=10 if quick else 50)
     for factor in FACTORS[basis][1:3] if quick else FACTORS[basis]:
-        settings = ks.Solver(solver, tol=1e-2, max_iter=10 if quick else 50)
         model = bandwidths.classifier(name, basis, factor * centre, count, 0, settings)
         fit_quietly(model, rows[:n_rows], labels[:n_rows])
         scores[factor * centre] = model.score(rows[n_rows:], labels[n_rows:])

@@ -2,7 +2,7 @@
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 import kitchensinks as ks
 from kitchensinks.papers import datasets
 from kitchensinks.papers.experiments.data import load, part
-from kitchensinks.papers.experiments.study import Results
+from kitchensinks.papers.experiments.study import Cell, Results
 
 NOISE = 0.1
 # λ of the thesis's ½λ‖f‖²; its −7 ≤ log λ ≤ 1 is taken to base ten.
@@ -48,8 +48,15 @@ def bandwidth(rows: np.ndarray) -> float:
 
 
 def machine(rows: np.ndarray, count: int, method: str, lam: float, run: int) -> Any:
-    """Minimises the mean hinge loss + ½λ‖f‖² over `count` cosines and sines; no intercept."""
-    basis: ks.bases.Basis = ks.Fourier(gamma=bandwidth(rows), form="paired")
+    """Minimises the mean hinge loss + ½λ‖f‖² over `count` cosines and sines; no intercept.
+
+    The method "ksvm" solves the problem in the space of the kernel itself, with the intercept that
+    LIBSVM always has.
+    """
+    gamma = bandwidth(rows)
+    if method == "ksvm":
+        return SVC(C=1.0 / (lam * len(rows)), gamma=gamma)
+    basis: ks.bases.Basis = ks.Fourier(gamma=gamma, form="paired")
     if method == "opt":
         basis = ks.Reweighted(basis, pool=100, rows=0.3)
     return ks.KitchenSinkClassifier(
@@ -63,11 +70,6 @@ def machine(rows: np.ndarray, count: int, method: str, lam: float, run: int) -> 
     )
 
 
-def kernel_machine(rows: np.ndarray, lam: float) -> Any:
-    """The same problem in the space of the kernel itself (with an intercept, as LIBSVM has it)."""
-    return SVC(C=1.0 / (lam * len(rows)), gamma=bandwidth(rows))
-
-
 def excess_risk(accuracy: Any) -> Any:
     """Excess risk over the Bayes classifier, from the accuracy on labels without noise."""
     return (1.0 - 2.0 * NOISE) * (1.0 - accuracy)
@@ -78,24 +80,36 @@ def log_squared(m: int, factor: float) -> int:
     return max(1, round(factor * math.log(m) ** 2))
 
 
-def scores(
-    data: str, m: int, count: int, method: str, lambdas: list[float], run: int, n_test: int
-) -> list[float]:
-    """Accuracy on test rows for each λ."""
+def scores(cell: Cell, m: int, lambdas: list[float], n_test: int) -> list[float]:
+    """Accuracy on test rows for each λ, with m training rows."""
+    data, run = cell.get("data", "annulus"), cell["run"]
     rows, labels = training(data, m, run)
     others, truth = testing(data, n_test)
-    return [
-        float(machine(rows, count, method, lam, run).fit(rows, labels).score(others, truth))
-        for lam in lambdas
-    ]
+    machines = (machine(rows, cell["N"], cell["method"], lam, run) for lam in lambdas)
+    return [float(each.fit(rows, labels).score(others, truth)) for each in machines]
 
 
-def best(results: Results, key: str, choose: Any, **entries: Any) -> tuple[float, np.ndarray]:
-    """The λ of the best mean over runs, by np.argmin or np.argmax, and each run's value there."""
-    own = results.where(**entries)
-    values = np.array(own.values(key))
-    place = int(choose(values.mean(axis=0)))
-    return own.rows[0]["lambdas"][place], values[:, place]
+class Best(NamedTuple):
+    """The λ of the best mean over the runs, and the value of each run there."""
+
+    n_features: int | None
+    lam: float
+    values: np.ndarray
+
+    @property
+    def note(self) -> str:
+        return f"N = {self.n_features}, λ = {self.lam:g}"
+
+
+def best(results: Results, key: str, choose: Any, *entries: str) -> dict[Any, Best]:
+    """The best λ for each combination of entries; np.argmin or np.argmax chooses it."""
+    found = {}
+    for group, listed in results.by(*entries, of=key).items():
+        values = np.array(listed)
+        place = int(choose(values.mean(axis=0)))
+        row = results.where(**dict(zip(entries, group, strict=True))).rows[0]
+        found[group] = Best(row["N"], row["lambdas"][place], values[:, place])
+    return found
 
 
 def draw_runs(axes: Any, sizes: list[int], runs: dict[str, list[np.ndarray]], label: str) -> None:

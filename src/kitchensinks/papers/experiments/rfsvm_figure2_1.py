@@ -26,28 +26,19 @@ def cells(quick: bool) -> list[Cell]:
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     m, n_test = (200, 2000) if quick else (ROWS, 100_000)
     lambdas = rfsvm.LAMBDAS[::4] if quick else rfsvm.LAMBDAS
-    if cell["method"] != "ksvm":
-        found = rfsvm.scores("annulus", m, cell["N"], cell["method"], lambdas, cell["run"], n_test)
-    else:
-        rows, labels = rfsvm.training("annulus", m, cell["run"])
-        others, truth = rfsvm.testing("annulus", n_test)
-        machines = (rfsvm.kernel_machine(rows, lam).fit(rows, labels) for lam in lambdas)
-        found = [float(machine.score(others, truth)) for machine in machines]
+    found = rfsvm.scores(cell, m, lambdas, n_test)
     accuracies = [1.0 - rfsvm.NOISE - rfsvm.excess_risk(score) for score in found]
     return {"lambdas": lambdas, "accuracies": accuracies}
 
 
 def report(results: Results) -> Report:
     counts = [n for n in results.unique("N") if n is not None]
-    lambdas = results.rows[0]["lambdas"]
-    keys = [*((n, method) for n in counts for method in rfsvm.METHODS), (None, "ksvm")]
-    # Each method at the λ with the best mean accuracy.
-    best, lines = {}, []
-    for n, method in keys:
-        lam, values = rfsvm.best(results, "accuracies", np.argmax, N=n, method=method)
-        label = "kernel SVM" if n is None else f"N = {n}, {method}"
-        lines.append(Line(label, values, note=f"λ = {lam:g}"))
-        best[n, method] = values
+    found = rfsvm.best(results, "accuracies", np.argmax, "N", "method")
+    best = {key: each.values for key, each in found.items()}
+    lines = [
+        Line(f"N = {n}, {method}" if n else "kernel SVM", each.values, note=f"λ = {each.lam:g}")
+        for (n, method), each in found.items()
+    ]
     kernel, most = best[None, "ksvm"], counts[-1]
     claims = [
         Claim(
@@ -74,13 +65,14 @@ def report(results: Results) -> Report:
 
     def draw(figure: Any) -> None:
         curves = results.by("N", "method", of="accuracies")
+        powers = np.log10(results.rows[0]["lambdas"])
         axes = figure.subplots(1, len(counts), sharey=True)
         for axis, n in zip(axes, counts, strict=True):
             for key in ((None, "ksvm"), (n, "unif"), (n, "opt")):
                 curve = np.array(curves[key])
                 deviation = curve.std(axis=0, ddof=1) if len(curve) > 1 else None
                 style = {"lw": 1, "capsize": 2, "label": key[1]}
-                axis.errorbar(np.log10(lambdas), curve.mean(axis=0), deviation, **style)
+                axis.errorbar(powers, curve.mean(axis=0), deviation, **style)
             axis.set(title=f"N = {n}", xlabel="log λ")
         axes[0].set_ylabel("accuracy")
         axes[0].legend(fontsize=7)

@@ -6,7 +6,7 @@ import numpy as np
 
 from kitchensinks.papers.experiments import rfsvm
 from kitchensinks.papers.experiments.claims import Claim, below
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table, grid
 
 SIZES = [250, 500, 1000, 2000, 4000, 8000]
 RUNS = 10
@@ -19,32 +19,26 @@ FIXED = LAMBDAS[2]
 def cells(quick: bool) -> list[Cell]:
     sizes, runs = ([100, 400], 2) if quick else (SIZES, RUNS)
     return [
-        {"m": m, "N": rfsvm.log_squared(m, FACTOR), "method": method, "run": run}
-        for m in sizes
-        for run in range(runs)
-        for method in rfsvm.METHODS
+        cell | {"N": rfsvm.log_squared(cell["m"], FACTOR)}
+        for cell in grid(m=sizes, run=range(runs), method=rfsvm.METHODS)
     ]
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    n_test = 2000 if quick else 100_000
     lambdas = LAMBDAS[::2] if quick else LAMBDAS
-    m, count, method = cell["m"], cell["N"], cell["method"]
-    found = rfsvm.scores("annulus", m, count, method, lambdas, cell["run"], n_test)
+    found = rfsvm.scores(cell, cell["m"], lambdas, 2000 if quick else 100_000)
     return {"lambdas": lambdas, "risks": [rfsvm.excess_risk(score) for score in found]}
 
 
 def report(results: Results) -> Report:
     sizes = results.unique("m")
-    pairs = [(m, method) for m in sizes for method in rfsvm.METHODS]
-    risks, lines, fixed = {}, [], []
-    for m, method in pairs:
-        own = results.where(m=m, method=method)
-        lam, risks[m, method] = rfsvm.best(own, "risks", np.argmin)
-        note = f"N = {own.rows[0]['N']}, λ = {lam:g}"
-        lines.append(Line(f"m = {m:,}, {method}", risks[m, method], note=note))
-        at_fixed = [row["risks"][row["lambdas"].index(FIXED)] for row in own.rows]
-        fixed.append(Line(f"m = {m:,}, {method}", at_fixed))
+    found = rfsvm.best(results, "risks", np.argmin, "m", "method")
+    risks = {key: each.values for key, each in found.items()}
+    lines, fixed = [], []
+    for (m, method), each in found.items():
+        label, rows = f"m = {m:,}, {method}", results.where(m=m, method=method).rows
+        lines.append(Line(label, each.values, note=each.note))
+        fixed.append(Line(label, [row["risks"][row["lambdas"].index(FIXED)] for row in rows]))
     few, many = sizes[0], sizes[-1]
     claims = [
         Claim(

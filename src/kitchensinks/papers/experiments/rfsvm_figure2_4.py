@@ -31,29 +31,25 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    data, count, method = cell["data"], cell["N"], cell["method"]
-    n_test = 500 if quick else GRID[data]["n_test"]
+    n_test = 500 if quick else GRID[cell["data"]]["n_test"]
     lambdas = LAMBDAS[1:3] if quick else LAMBDAS
-    found = rfsvm.scores(data, cell["m"], count, method, lambdas, cell["run"], n_test)
-    return {"lambdas": lambdas, "accuracies": found}
+    return {"lambdas": lambdas, "accuracies": rfsvm.scores(cell, cell["m"], lambdas, n_test)}
 
 
 def report(results: Results) -> Report:
-    best: dict[tuple[str, int, str], np.ndarray] = {}
+    found = rfsvm.best(results, "accuracies", np.argmax, "data", "m", "method")
+    best = {key: each.values for key, each in found.items()}
     tables, claims = [], []
     for data, name in NAMES.items():
-        sizes, lines = results.unique("m", data=data), []
-        for m in sizes:
-            for method in rfsvm.METHODS:
-                own = results.where(data=data, m=m, method=method)
-                lam, best[data, m, method] = rfsvm.best(own, "accuracies", np.argmax)
-                note = f"N = {own.rows[0]['N']}, λ = {lam:g}"
-                shown = _shown(data, best[data, m, method])
-                lines.append(Line(f"m = {m:,}, {method}", shown, note=note))
+        lines = [
+            Line(f"m = {m:,}, {method}", _shown(data, each.values), note=each.note)
+            for (own, m, method), each in found.items()
+            if own == data
+        ]
         tables.append(Table(name, lines, digits=4))
         checks = []
-        for m in sizes:
-            uniform, reweighted = (1.0 - best[data, m, method] for method in ("unif", "opt"))
+        for m in results.unique("m", data=data):
+            uniform, reweighted = (1.0 - best[data, m, method] for method in rfsvm.METHODS)
             checks.append(below((1.0 - SMALL) * uniform, reweighted, f"m = {m:,}"))
         title = name.split(",")[0]
         claims.append(Claim(f"there is barely any gain by reweighted features: {title}", checks))

@@ -4,12 +4,12 @@ Setting of the paper: standardised columns, thresholds from a normal law, square
 intercept, time of training and testing. Beside it our own: intercept, ridge by leave-one-out.
 """
 
-from functools import partial
 from typing import Any
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments import curves
 from kitchensinks.papers.experiments.claims import Claim, below, near, ratio
+from kitchensinks.papers.experiments.curves import Curves
 from kitchensinks.papers.experiments.study import Cell, Report, Results
 
 _SETS = {
@@ -35,6 +35,10 @@ _SEEDS = {"squared": 5, "squared, auto": 5, "hinge": 3, "adaboost": 1}
 # Largest K on UCI HAR, which has few rows and many columns.
 _MOST = {("uci_har", "adaboost"): 100} | {("uci_har", m): 1600 for m in _METHODS if m != "adaboost"}
 
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "squared, auto": {"alpha": "auto", "fit_intercept": True},
+    "hinge": {"loss": "hinge", "alpha": 1e-5, "fit_intercept": True},
+}
 _SECONDS = "seconds of AdaBoost over ours"
 _WHY_KDD = (
     "On KDD Cup 99 test rows are nearly equal by the thousand: with some draws a fifth of one "
@@ -47,39 +51,31 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    data, count, seed = curves.rows_of(cell["data"], quick), cell["K"], cell["seed"]
-    if cell["method"] == "adaboost":
-        return curves.fit_and_test(curves.adaboost(count), data)
-    options = {
-        "squared": {},
-        "squared, auto": {"alpha": "auto", "fit_intercept": True},
-        "hinge": {"loss": "hinge", "alpha": 1e-5, "fit_intercept": True},
-    }[cell["method"]]
-    curves.warm(cell["method"], ks.Stumps())
-    return curves.fit_and_test(curves.sinks(ks.Stumps(), count, seed, **options), data)
+    options = _OPTIONS.get(cell["method"], {})
+    return curves.measure(cell, quick, curves.sinks(ks.Stumps(), cell, **options))
 
 
 def report(results: Results) -> Report:
-    tables = [curves.table(results, data, title, _METHODS) for data, title in _SETS.items()]
-    draw = partial(curves.draw, results=results, sets=_SETS, labels=_METHODS)
+    found = curves.Curves(results, _SETS, _METHODS)
     claims = [
         Claim(
             "random stumps are as accurate as AdaBoost (best K of each, within 0.5 points of "
             "error)",
-            [curves.as_accurate(results, d, f"{t}, %", "squared") for d, t in _SETS.items()],
+            [found.as_accurate(data, f"{title}, %", "squared") for data, title in _SETS.items()],
         ),
-        _catches_up(results),
-        _same_count(results),
+        _catches_up(found),
+        _same_count(found),
         Claim(
             "for a given error, random stumps are one to three orders of magnitude faster (to "
             "reach AdaBoost's best error + 0.5 points)",
             [
-                curves.faster(results, data, f"{title}, {_SECONDS}", "squared")
+                found.faster(data, f"{title}, {_SECONDS}", "squared")
                 for data, title in _SETS.items()
             ],
             "AdaBoost needs one stump for the activity set, where a single column nearly decides. "
             + _WHY_KDD,
         ),
+        *_hinge(found),
     ]
     notes = (
         "AdaBoost is scikit-learn's, compiled; the paper's was MATLAB. The paper's activity set is "
@@ -88,29 +84,27 @@ def report(results: Results) -> Report:
         "which has attacks that the first lacks; they are most of the errors of random stumps. "
         "Seconds are of the processor, one thread; results.json has those of the clock too."
     )
-    return Report(tables, [*claims, *_hinge(results)], draw, (9.0, 10.5), notes)
+    return found.report(claims, 10.5, notes)
 
 
-def _catches_up(results: Results) -> Claim:
+def _catches_up(found: Curves) -> Claim:
     checks = []
     for data, title in _SETS.items():
-        few, *_, many = curves.counts(results, data, "squared")
-        at = {k: results.values("error", data=data, method="squared", K=k) for k in (few, many)}
-        checks.append(below(at[many], at[few], f"{title}, K = {many} against K = {few}, %"))
+        errors = found.values("error", data, "squared")
+        few, *_, many = errors
+        label = f"{title}, K = {many} against K = {few}, %"
+        checks.append(below(errors[many], errors[few], label))
     return Claim("the accuracy of random stumps catches up as K grows", checks, _WHY_KDD)
 
 
-def _same_count(results: Results) -> Claim:
+def _same_count(found: Curves) -> Claim:
     checks = []
     for data, title in _SETS.items():
-        both = set(curves.counts(results, data, "squared"))
-        for count in sorted(both & set(curves.counts(results, data, "adaboost"))):
-            seconds = {
-                m: results.mean("seconds", data=data, method=m, K=count)
-                for m in ("squared", "adaboost")
-            }
-            label = f"{title}, K = {count}, {_SECONDS}"
-            checks.append(ratio([seconds["adaboost"]], [seconds["squared"]], 100, label=label))
+        ours, theirs = (found.values("seconds", data, m) for m in ("squared", "adaboost"))
+        checks += [
+            ratio(theirs[count], ours[count], 100, label=f"{title}, K = {count}, {_SECONDS}")
+            for count in sorted(ours.keys() & theirs.keys())
+        ]
     return Claim(
         "for a given K, random stumps are between two and three orders of magnitude faster",
         checks,
@@ -119,20 +113,17 @@ def _same_count(results: Results) -> Claim:
     )
 
 
-def _hinge(results: Results) -> list[Claim]:
+def _hinge(found: Curves) -> list[Claim]:
     same, slower = [], []
     for data, title in _SETS.items():
-        count = curves.counts(results, data, "hinge")[-1]
-        error, seconds = (
-            {m: results.values(key, data=data, method=m, K=count) for m in ("squared", "hinge")}
+        count = list(found.values("error", data, "hinge"))[-1]
+        (squared, hinge), (fast, slow) = (
+            [found.values(key, data, method)[count] for method in ("squared", "hinge")]
             for key in ("error", "seconds")
         )
-        squared = sum(error["squared"]) / len(error["squared"])
-        label = f"{title}, K = {count}"
-        same.append(
-            near(error["hinge"], squared, curves.EQUAL, label=label, against="squared loss")
-        )
-        slower.append(ratio(seconds["hinge"], seconds["squared"], 2, 10, f"{label}, seconds"))
+        label, mean = f"{title}, K = {count}", sum(squared) / len(squared)
+        same.append(near(hinge, mean, curves.EQUAL, label=label, against="squared loss"))
+        slower.append(ratio(slow, fast, 2, 10, f"{label}, seconds"))
     return [
         Claim("no substantial differences in quality under the hinge loss", same, _WHY_KDD),
         Claim("the hinge loss is slower by a factor of 2 to 10", slower),

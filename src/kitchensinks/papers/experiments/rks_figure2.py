@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Claim, below, near, ratio
+from kitchensinks.papers.experiments.claims import Claim, below, log_slope, near, ratio
 from kitchensinks.papers.experiments.data import load, part
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
@@ -47,7 +47,10 @@ def report(results: Results) -> Report:
         )
         for name, of_set in norms.items()
     ]
-    slopes = {name: _slope(of_set) for name, of_set in norms.items()}
+    slopes = {
+        name: log_slope(list(of_set), [values.mean() for values in of_set.values()])
+        for name, of_set in norms.items()
+    }
     few, *_, many = norms["a9a"]
     products = ", ".join(f"{count * of.mean():.0f}" for count, of in norms["a9a"].items())
     claims = [
@@ -100,9 +103,3 @@ def report(results: Results) -> Report:
         "set with numeric columns is ours, with fewer runs."
     )
     return Report(tables, claims, draw, (8.0, 3.2), notes)
-
-
-def _slope(norms: dict[int, np.ndarray]) -> float:
-    """Of log mean ‖α‖_∞ against log K, by least squares."""
-    means = [values.mean() for values in norms.values()]
-    return float(np.polyfit(np.log(list(norms)), np.log(means), 1)[0])

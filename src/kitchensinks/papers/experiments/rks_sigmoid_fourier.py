@@ -4,7 +4,6 @@ And against fitting the nonlinearities too: problem (2) for sigmoids, by nonline
 gradients over directions, offsets and weights together.
 """
 
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -44,13 +43,10 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    data, count, seed = curves.rows_of(cell["data"], quick), cell["K"], cell["seed"]
-    if cell["method"] == "adaboost":
-        return curves.fit_and_test(curves.adaboost(count), data)
     if cell["method"] == "conjugate":
-        return curves.fit_and_test(SigmoidsByDescent(count, seed, 10 if quick else _STEPS), data)
-    curves.warm(cell["method"], *_BASES.values())
-    return curves.fit_and_test(curves.sinks(_BASES[cell["method"]], count, seed), data)
+        fitted = SigmoidsByDescent(cell["K"], cell["seed"], 10 if quick else _STEPS)
+        return curves.measure(cell, quick, fitted)
+    return curves.measure(cell, quick, curves.sinks(_BASES.get(cell["method"]), cell))
 
 
 class SigmoidsByDescent:
@@ -98,18 +94,17 @@ class SigmoidsByDescent:
 
 
 def report(results: Results) -> Report:
+    found = curves.Curves(results, _SETS, _METHODS)
     accurate, faster, descent, quicker, wider = [], [], [], [], []
     for data, title in _SETS.items():
         for basis in _BASES:
             label = f"{title}, {basis}"
-            accurate.append(curves.as_accurate(results, data, label, basis))
-            label += ", seconds of AdaBoost / ours"
-            faster.append(curves.faster(results, data, label, basis))
+            accurate.append(found.as_accurate(data, label, basis))
+            faster.append(found.faster(data, f"{label}, seconds of AdaBoost / ours", basis))
         pair = ("sigmoid", "conjugate")
-        descent.append(curves.as_accurate(results, data, title, *pair, "fitted"))
-        label = f"{title}, seconds of fitting / ours"
-        quicker.append(curves.faster(results, data, label, *pair, least=2))
-        few, many = (_best_count(results, data, method) for method in ("conjugate", "sigmoid"))
+        descent.append(found.as_accurate(data, title, *pair, "fitted"))
+        quicker.append(found.faster(data, f"{title}, seconds of fitting / ours", *pair, least=2))
+        (many, _), (few, _) = (found.best(data, method) for method in pair)
         wider.append(below([few], [many], f"{title}, K at the best error"))
     claims = [
         Claim(
@@ -124,15 +119,8 @@ def report(results: Results) -> Report:
         Claim("with many more nonlinearities", wider),
         Claim("in much less time (half or less, to reach the fitted error + 0.5 points)", quicker),
     ]
-    draw = partial(curves.draw, results=results, sets=_SETS, labels=_METHODS)
-    tables = [curves.table(results, data, title, _METHODS) for data, title in _SETS.items()]
     notes = (
         "The paper prints no numbers here. Bandwidths by the median heuristic, no ridge, no "
         f"intercept. Conjugate gradients take {_STEPS} steps (SciPy's CG) from a random start."
     )
-    return Report(tables, claims, draw, (9.0, 8.0), notes)
-
-
-def _best_count(results: Results, data: str, method: str) -> int:
-    place = int(np.argmin(curves.curve(results, "error", data, method)))
-    return curves.counts(results, data, method)[place]
+    return found.report(claims, 8.0, notes)

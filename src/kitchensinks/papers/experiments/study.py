@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,15 @@ from kitchensinks.papers.experiments.claims import Claim, Values, spread
 Cell = dict[str, Any]
 # Measured values, grouped by an entry of their cells or by a tuple of entries.
 Groups = dict[Any, list[Any]]
+
+
+def grid(**axes: Iterable[Any]) -> list[Cell]:
+    """A cell for every combination of entries; the last entry changes fastest.
+
+    >>> grid(K=(10, 20), seed=range(2))
+    [{'K': 10, 'seed': 0}, {'K': 10, 'seed': 1}, {'K': 20, 'seed': 0}, {'K': 20, 'seed': 1}]
+    """
+    return [dict(zip(axes, entry, strict=True)) for entry in itertools.product(*axes.values())]
 
 
 class Results:
@@ -71,16 +81,9 @@ class Line:
     def facts(self) -> dict[str, Any]:
         """The line as plain numbers."""
         mean, deviation = spread(self.ours)
-        return {
-            "label": self.label,
-            "paper": self.paper,
-            "paper_spread": self.paper_spread,
-            "ours": mean,
-            "deviation": deviation,
-            "seeds": len(self.ours),
-            "difference": None if self.paper is None else mean - self.paper,
-            "note": self.note,
-        }
+        difference = None if self.paper is None else mean - self.paper
+        counted = {"ours": mean, "deviation": deviation, "seeds": len(self.ours)}
+        return vars(self) | counted | {"difference": difference}
 
 
 @dataclass(frozen=True)
@@ -109,24 +112,33 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Study:
+class About:
+    """One table or figure: its place, what it shows, minutes of a full run, and the data sets.
+
+    `licensed` data have to be bought: --all skips the study where they are missing.
+    """
+
+    source: str
+    what: str
+    minutes: float
+    needs: tuple[str, ...] = ()
+    licensed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(About):
     """One table or figure, with its line of the catalogue.
 
     `cells(quick)` lists the grid; `run(cell, quick)` measures one cell and returns plain numbers
     (or lists of them); `report(results)` is a pure function of the results, of quick ones too.
     Raise `version` when a cell comes to mean something else: results of another version are not
-    resumed. `licensed` data have to be bought: --all skips the study where they are missing.
+    resumed.
     """
 
     name: str
-    source: str
-    what: str
-    minutes: float
     cells: Callable[[bool], list[Cell]]
     run: Callable[[Cell, bool], dict[str, Any]]
     report: Callable[[Results], Report]
-    needs: tuple[str, ...] = ()
-    licensed: bool = False
     version: int = 1
 
 

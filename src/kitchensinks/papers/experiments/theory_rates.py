@@ -11,8 +11,8 @@ import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers import theory
-from kitchensinks.papers.experiments.claims import Check, Claim, below, near
-from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
+from kitchensinks.papers.experiments.claims import Check, Claim, below, log_slope, near
+from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table, grid
 
 _GAMMA, _INPUTS, _DELTA = 0.5, 3, 0.05
 _BASES = {
@@ -26,7 +26,7 @@ _NORMS = {"mean_square": "L₂", "largest": "L_∞"}
 
 def cells(quick: bool) -> list[Cell]:
     counts = (16, 64, 256) if quick else _COUNTS
-    return [{"basis": basis, "K": count} for basis in _BASES for count in counts]
+    return grid(basis=_BASES, K=counts)
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
@@ -50,10 +50,10 @@ def report(results: Results) -> Report:
     slopes, lines = {}, []
     for basis in _BASES:
         for key, name in _NORMS.items():
-            means = [np.mean(results.values(key, basis=basis, K=count)) for count in counts]
-            slopes[basis, key] = float(np.polyfit(np.log(counts), np.log(means), 1)[0])
+            means = [np.mean(values) for values in results.values(key, basis=basis)]
+            slopes[basis, key] = log_slope(counts, means)
             lines.append(Line(f"{basis}, {name}", [slopes[basis, key]], -0.5))
-    grid = [(basis, count) for basis in _BASES for count in counts]
+    pairs = [(basis, count) for basis in _BASES for count in counts]
 
     def seldom(basis: str, count: int, key: str, label: str) -> Check:
         return near([_above(results, basis, count, key)], _DELTA, 0.01, "lower", label=label)
@@ -68,7 +68,7 @@ def report(results: Results) -> Report:
     claims += [
         Claim(
             "the L₂ error is below the bound of Theorem 3.1 with probability 0.95 (share above it)",
-            [seldom(basis, k, "mean_square", f"{basis}, K = {k}") for basis, k in grid],
+            [seldom(basis, k, "mean_square", f"{basis}, K = {k}") for basis, k in pairs],
         ),
         Claim(
             "the L_∞ error of cosines is below the bound of Example a, as corrected in the errata "
@@ -83,7 +83,7 @@ def report(results: Results) -> Report:
                     np.ravel(results.values("mean_square", basis=basis, K=count)),
                     f"{basis}, K = {count}",
                 )
-                for basis, count in grid
+                for basis, count in pairs
             ],
         ),
     ]

@@ -1,23 +1,50 @@
 """What the bounds share: checks of the arguments by their names, and `solve`, their inverse."""
 
 import functools
+import inspect
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, overload
 
 from scipy.optimize import brentq
 
 P = ParamSpec("P")
 R = TypeVar("R")
-# Takes the name of an argument and its value, and returns the value as a float or an int.
-Rule = Callable[[str, Any], Any]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What an argument stands for and what it must be; calling the rule converts and checks it."""
+
+    meaning: str
+    need: str
+    allowed: Callable[[Any], bool]
+    convert: Callable[[Any], Any] = float
+
+    def __call__(self, name: str, value: Any) -> Any:
+        told = f"need {self.need}. It is {self.meaning}."
+        try:
+            converted = self.convert(value)
+        except (TypeError, ValueError):
+            kind = type(value).__name__
+            raise TypeError(f"{name}={value!r} is of type {kind}: {told}") from None
+        if isinstance(value, bool) or not (math.isfinite(converted) and self.allowed(converted)):
+            raise ValueError(f"{name}={value!r}: {told}")
+        return converted
 
 
 def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator that puts every argument given by name to the rule of that name."""
+    """A decorator that puts every argument given by name to the rule of that name.
+
+    The docstring of the function gains the list of its arguments, each with the meaning that its
+    rule states; that is where the letters of the paper are mapped to the names of the arguments.
+    """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        names = [name for name in inspect.signature(function).parameters if name in rules]
+
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             values: Any = {
@@ -26,62 +53,35 @@ def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
             }
             return function(*args, **values)
 
+        listed = "\n".join(f"{name} : {rules[name].meaning}." for name in names)
+        call.__doc__ = f"{inspect.getdoc(function)}\n\nParameters\n----------\n{listed}\n"
         return call
 
     return decorate
 
 
-def number(meaning: str, need: str, allowed: Callable[[float], bool]) -> Rule:
-    """The rule of a finite number that is `allowed`; its error says what the number stands for."""
-
-    def rule(name: str, value: Any) -> float:
-        try:
-            converted = float(value)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"{name}={value!r} is of type {type(value).__name__}: need {need}. It is {meaning}."
-            ) from None
-        if not (math.isfinite(converted) and allowed(converted)):
-            raise ValueError(f"{name}={value!r}: need {need}. It is {meaning}.")
-        return converted
-
-    return rule
-
-
 def positive(meaning: str) -> Rule:
-    return number(meaning, "a positive finite number", lambda value: value > 0)
+    return Rule(meaning, "a positive finite number", lambda value: value > 0)
 
 
 def nonnegative(meaning: str) -> Rule:
-    return number(meaning, "a finite number of 0 or more", lambda value: value >= 0)
+    return Rule(meaning, "a finite number of 0 or more", lambda value: value >= 0)
 
 
 def above(limit: float, meaning: str) -> Rule:
-    return number(meaning, f"a finite number above {limit:g}", lambda value: value > limit)
+    return Rule(meaning, f"a finite number above {limit:g}", lambda value: value > limit)
 
 
-CHANCE = number(
-    "a chance of failure: give one that you accept, such as 0.05",
-    "a number strictly between 0 and 1",
-    lambda value: 0 < value < 1,
-)
+def chance(meaning: str) -> Rule:
+    return Rule(meaning, "a number strictly between 0 and 1", lambda value: 0 < value < 1)
 
 
 def count(meaning: str) -> Rule:
-    """The rule of a whole number of 1 or more."""
+    need = "a whole number of 1 or more"
+    return Rule(meaning, need, lambda value: value >= 1, operator.index)
 
-    def rule(name: str, value: Any) -> int:
-        need = f"need a whole number of 1 or more. It is {meaning}."
-        try:
-            whole = operator.index(value)
-        except TypeError:
-            kind = type(value).__name__
-            raise TypeError(f"{name}={value!r} is of type {kind}: {need}") from None
-        if isinstance(value, bool) or whole < 1:
-            raise ValueError(f"{name}={value!r}: {need}")
-        return whole
 
-    return rule
+DELTA = chance("δ, the probability of failure: pass one that you accept, such as 0.05")
 
 
 @overload

@@ -7,17 +7,17 @@ that the proofs construct are α_k = α(w_k)/(K·p(w_k)).
 
 import math
 
-from kitchensinks.papers.theory._shared import CHANCE, checked, count, number, positive
+from kitchensinks.papers.theory._shared import DELTA, Rule, checked, count, positive
 
 _bound = checked(
     weight_bound=positive("the paper's C, the largest ratio of |α(w)| to p(w)"),
-    radius=positive("the radius of the ball of Lemma 4, the paper's M"),
+    radius=positive("M, the radius of the ball of Lemma 4"),
     lipschitz=positive("L, the Lipschitz constant of the loss c in the margin y·f(x)"),
-    loss_at_zero=number("the loss at margin zero, c(0)", "a finite number", lambda value: True),
+    loss_at_zero=Rule("c(0), the loss at margin zero", "a finite number", lambda value: True),
     n_draws=count("the number of vectors averaged, the paper's K"),
     n_features=count("the number of drawn features, the paper's K"),
     n_rows=count("the number of training rows, the paper's m"),
-    delta=CHANCE,
+    delta=DELTA,
 )
 
 
@@ -27,7 +27,7 @@ def ball_mean_error(*, radius: float, n_draws: int, delta: float) -> float:
 
     ‖X̄ - E X̄‖ <= M/√K·(1 + √(2 log 1/δ)) with probability at least 1 - δ, in any Hilbert space.
 
-    Source: kitchen sinks, Lemma 4, (16). M -> radius, K -> n_draws, δ -> delta.
+    Source: kitchen sinks, Lemma 4, (16).
 
     >>> round(ball_mean_error(radius=1.0, n_draws=100, delta=0.05), 4)
     0.3448
@@ -42,7 +42,7 @@ def sinks_l2_error(*, weight_bound: float, n_features: int, delta: float) -> flo
     √∫(f̂ - f*)² dμ <= C/√K·(1 + √(2 log 1/δ)) with probability at least 1 - δ over the draw, for any
     probability measure μ (the paper says 'a measure'; the proof needs a mass of at most 1).
 
-    Source: kitchen sinks, Lemma 1, (9). C -> weight_bound, K -> n_features, δ -> delta.
+    Source: kitchen sinks, Lemma 1, (9).
 
     >>> round(sinks_l2_error(weight_bound=2.0, n_features=1000, delta=0.05), 4)
     0.2181
@@ -58,8 +58,7 @@ def sinks_approximation_risk(
 
     R[f̂] - R[f*] <= LC/√K·(1 + √(2 log 1/δ)) with probability at least 1 - δ over the draw.
 
-    Source: kitchen sinks, Lemma 2, (10). L -> lipschitz, C -> weight_bound, K -> n_features,
-    δ -> delta.
+    Source: kitchen sinks, Lemma 2, (10).
 
     >>> risk = sinks_approximation_risk(
     ...     lipschitz=1.0, weight_bound=2.0, n_features=1000, delta=0.05)
@@ -78,10 +77,9 @@ def sinks_estimation_error(
     |R[f] - R_emp[f]| <= (4LC + 2|c(0)| + LC√(2 log 2/δ))/√m for all of them at once, with
     probability at least 1 - δ over the rows.
 
-    Source: kitchen sinks, Lemma 3, (13). L -> lipschitz, C -> weight_bound, c(0) -> loss_at_zero,
-    m -> n_rows, δ -> delta. The paper prints LC√(½ log 1/δ), which is too small: the loss ranges
-    over 2LC, and the claim has two sides. (c(0) cancels in R - R_emp, and 2LC may replace
-    4LC + 2|c(0)|; the paper's looser terms are kept.)
+    Source: kitchen sinks, Lemma 3, (13). The paper prints LC√(½ log 1/δ), which is too small: the
+    loss ranges over 2LC, and the claim has two sides. (c(0) cancels in R - R_emp, and 2LC may
+    replace 4LC + 2|c(0)|; the paper's looser terms are kept.)
 
     >>> gap = sinks_estimation_error(
     ...     lipschitz=1.0, weight_bound=2.0, loss_at_zero=1.0, n_rows=10_000, delta=0.05)
@@ -108,8 +106,7 @@ def sinks_excess_risk(
     R[f̂] - min R[f] <= 2·(gap of Lemma 3) + (added risk of Lemma 2), with probability at least
     1 - 2δ over the rows and the draw.
 
-    Source: kitchen sinks, Theorem 1, (7), with the constants of its proof. L -> lipschitz,
-    C -> weight_bound, c(0) -> loss_at_zero, m -> n_rows, K -> n_features, δ -> delta.
+    Source: kitchen sinks, Theorem 1, (7), with the constants of its proof.
 
     >>> risk = sinks_excess_risk(lipschitz=1.0, weight_bound=2.0, loss_at_zero=1.0,
     ...                          n_rows=10_000, n_features=1000, delta=0.05)

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from scipy.special import log_ndtr
 
-from kitchensinks.papers.theory._shared import CHANCE, checked, count, nonnegative, positive
+from kitchensinks.papers.theory._shared import DELTA, chance, checked, count, nonnegative, positive
 from kitchensinks.papers.theory.kitchen_sinks import ball_mean_error
 
 _bound = checked(
@@ -26,14 +26,14 @@ _bound = checked(
     n_rows=count("the number of training rows, the paper's N"),
     n_inputs=count("the dimension of the inputs, the paper's d"),
     intrinsic_dimension=positive("d_M, the Assouad dimension of the set of inputs"),
-    diameter=positive("the diameter of the set of inputs, at most 2"),
+    diameter=positive("diam(M), the diameter of the set of inputs, at most 2"),
     weight_bound=positive("the paper's C, the largest ratio of |α(W)| to p(W)"),
     unit_bound=positive("the size M that a unit rarely exceeds"),
     lipschitz=positive("L, the Lipschitz constant of the loss V"),
     loss_at_zero=nonnegative("V(0), the loss at margin zero; its values lie in [0, 1]"),
     error=positive("the ε of Theorem 2"),
-    tail=CHANCE,
-    delta=CHANCE,
+    tail=chance("the chance that one unit exceeds M, such as 1/m"),
+    delta=DELTA,
 )
 
 
@@ -43,7 +43,7 @@ def max_second_moment(*, pool: int) -> float:
 
     σ²(q) = E(max_j g_j)² = ∫ t²·qϕ(t)Φ(t)^(q-1) dt, which grows like 2 log q.
 
-    Source: maxout, Theorem 1. q -> pool. Appendix A prints σ²(q) ~ log q; the factor 2 is missing.
+    Source: maxout, Theorem 1. Appendix A prints σ²(q) ~ log q; the factor 2 is missing.
 
     >>> round(max_second_moment(pool=1), 6), round(max_second_moment(pool=4), 4)
     (1.0, 1.5513)
@@ -71,9 +71,8 @@ def maxout_sup_bound(
     that `maxout_sup_tail` returns. With a `constant` it is the paper's form,
     C₁√(d_M log(diam(M)√d/δ) + log(q + 1)).
 
-    Source: maxout, Lemma 2, with the numbers of its proof at ε = 1/2. q -> pool, d -> n_inputs,
-    d_M -> intrinsic_dimension, diam(M) -> diameter, δ -> delta, C₁ -> constant, which the paper
-    does not name.
+    Source: maxout, Lemma 2, with the numbers of its proof at ε = 1/2. The paper does not name C₁,
+    which is `constant`.
 
     >>> law = {"pool": 4, "n_inputs": 200, "intrinsic_dimension": 4, "diameter": 2.0, "delta": 0.05}
     >>> round(maxout_sup_bound(**law), 2), round(maxout_sup_bound(**law, constant=3.0), 2)
@@ -100,7 +99,7 @@ def maxout_sup_tail(*, pool: int, n_inputs: int, delta: float) -> float:
 
     Source: maxout, Lemma 2, which prints δ + 2e^(-cd/4). All q vectors of a unit must be short, not
     two of them, so q replaces 2; and concentration of a Gaussian norm, P(‖w‖ >= 3√d/2) <= e^(-d/8),
-    gives c = 1/2. q -> pool, d -> n_inputs, δ -> delta.
+    gives c = 1/2.
 
     >>> round(maxout_sup_tail(pool=4, n_inputs=200, delta=0.05), 4)
     0.05
@@ -116,7 +115,7 @@ def maxout_norm_bound(*, pool: int, tail: float) -> float:
     1-Lipschitz function of the Gaussian W and its mean is at most σ(q).
 
     Source: replaces Lemma 2 of the maxout paper where only the mean-square size is used (Lemma 3).
-    q -> pool. With tail = 1/m the term that truncation adds shrinks as 1/√m too.
+    With tail = 1/m the term that truncation adds shrinks as 1/√m too.
 
     >>> round(maxout_norm_bound(pool=4, tail=0.001), 4)
     4.9624
@@ -133,11 +132,9 @@ def maxout_l2_error(
     ‖f̂ - f‖ <= C·(M/√m·(1 + √(2 log 1/δ)) + σ(q)√tail), with probability at least 1 - δ over the
     draw.
 
-    Source: maxout, Lemma 3, (9). C -> weight_bound, m -> n_units, q -> pool, M -> unit_bound (from
-    Lemma 2 or `maxout_norm_bound`), tail the chance that one unit exceeds M, δ -> delta. The
-    printed proof conditions on M for one unit where it needs it for all m, and forgets that the
-    conditioned mean is not f; leaving out the units above M costs at most Cσ(q)√tail and repairs
-    both.
+    Source: maxout, Lemma 3, (9). M comes from Lemma 2 or `maxout_norm_bound`. The printed proof
+    conditions on M for one unit where it needs it for all m, and forgets that the conditioned mean
+    is not f; leaving out the units above M costs at most Cσ(q)√tail and repairs both.
 
     >>> size = maxout_norm_bound(pool=4, tail=1e-4)
     >>> error = maxout_l2_error(weight_bound=1.0, n_units=10_000, pool=4, unit_bound=size,
@@ -164,7 +161,7 @@ def maxout_approximation_risk(
 
     L times `maxout_l2_error`, with probability at least 1 - δ over the draw.
 
-    Source: maxout, Lemma 4. L -> lipschitz; the rest as in `maxout_l2_error`.
+    Source: maxout, Lemma 4.
 
     >>> risk = maxout_approximation_risk(lipschitz=1.0, weight_bound=1.0, n_units=10_000, pool=4,
     ...     unit_bound=maxout_norm_bound(pool=4, tail=1e-4), tail=1e-4, delta=0.05)
@@ -188,7 +185,7 @@ def maxout_approximation_units(*, unit_bound: float, error: float) -> int:
     m >= (M/ε)², so that M/√m <= ε.
 
     Source: maxout, Theorem 2, which prints m >= C'/ε²·(d_M log(diam(M)√d/δ) + log(q + 1)): that is
-    M from Lemma 2, with C' = C₁². M -> unit_bound, ε -> error.
+    M from Lemma 2, with C' = C₁².
 
     >>> maxout_approximation_units(unit_bound=15.5775, error=0.1)
     24266
@@ -214,10 +211,9 @@ def maxout_excess_risk(
     4LC(σ(q) + √(2 log(1/δ)/m))/√N + 2|V(0)|/√N + 2√(2 log(2/δ)/N) + (added risk of Lemma 4), with
     probability at least 1 - 3δ over the rows and the draw, for a loss with values in [0, 1].
 
-    Source: maxout, Theorem 2. L -> lipschitz, C -> weight_bound, V(0) -> loss_at_zero, N -> n_rows,
-    m -> n_units, q -> pool, M -> unit_bound, δ -> delta. The paper compares with the minimum over F̂
-    where its proof has F, prints log(1/δ) for the log(2/δ) of (10), and averages over the
-    projections inside an inequality that does not cover them; the term √(2 log(1/δ)/m) does.
+    Source: maxout, Theorem 2. The paper compares with the minimum over F̂ where its proof has F,
+    prints log(1/δ) for the log(2/δ) of (10), and averages over the projections inside an inequality
+    that does not cover them; the term √(2 log(1/δ)/m) does.
 
     >>> risk = maxout_excess_risk(lipschitz=1.0, weight_bound=1.0, loss_at_zero=0.5,
     ...     n_rows=100_000, n_units=10_000, pool=4,

@@ -6,17 +6,17 @@ constructed weights are c_k = α(θ_k)/(K·p(θ_k)).
 
 import math
 
-from kitchensinks.papers.theory._shared import CHANCE, checked, count, nonnegative, positive
+from kitchensinks.papers.theory._shared import DELTA, checked, count, nonnegative, positive
 from kitchensinks.papers.theory.kitchen_sinks import ball_mean_error
 
 _bound = checked(
     norm=positive("the norm ‖f‖_p of the target, the largest ratio of |α(θ)| to p(θ)"),
     n_features=count("the number of drawn features, the paper's K"),
     lipschitz=positive("L, the Lipschitz constant of φ as a function of θ'x"),
-    radius=nonnegative("the largest length of an input, the paper's B"),
-    second_moment=nonnegative("the mean of θ'θ, the squared length of θ"),
+    radius=nonnegative("B, the largest length of an input"),
+    second_moment=nonnegative("E θ'θ, the mean squared length of θ"),
     value_at_zero=nonnegative("the largest |φ| at input zero"),
-    delta=CHANCE,
+    delta=DELTA,
 )
 
 
@@ -27,7 +27,7 @@ def bases_l2_error(*, norm: float, n_features: int, delta: float) -> float:
     ‖f̂ - f‖_μ < ‖f‖_p/√K·(1 + √(2 log 1/δ)) with probability at least 1 - δ over the draw, for any
     probability measure μ and any features with |φ| <= 1.
 
-    Source: random bases, Theorem 3.1, (4). ‖f‖_p -> norm, K -> n_features, δ -> delta.
+    Source: random bases, Theorem 3.1, (4).
 
     >>> round(bases_l2_error(norm=1.0, n_features=400, delta=0.05), 4)
     0.1724
@@ -51,10 +51,9 @@ def bases_uniform_error(
     ‖f̂ - f‖_∞ < ‖f‖_p/√K·(√(2 log 1/δ) + 2·sup|φ(0)| + 4LB√(E θ'θ)) with probability at least 1 - δ
     over the draw, for φ that is L-Lipschitz with |φ| <= 1.
 
-    Source: random bases, Theorem 3.2, (6). ‖f‖_p -> norm, K -> n_features, L -> lipschitz,
-    B -> radius, E θ'θ -> second_moment, δ -> delta. The paper prints √(log 1/δ), but (18) put into
-    (25) gives √(2 log 1/δ). It asks for φ(0) = 0, which is the default here; `value_at_zero` is a
-    bound on |φ| at input zero, and its term comes from splitting φ(t) into φ(t) - φ(0) and φ(0).
+    Source: random bases, Theorem 3.2, (6). The paper prints √(log 1/δ), but (18) put into (25)
+    gives √(2 log 1/δ). It asks for φ(0) = 0, which is the default here; `value_at_zero` is a bound
+    on |φ| at input zero, and its term comes from splitting φ(t) into φ(t) - φ(0) and φ(0).
 
     >>> error = bases_uniform_error(norm=1.0, n_features=400, lipschitz=1.0, radius=1.0,
     ...                             second_moment=2.0, delta=0.05)
@@ -66,6 +65,7 @@ def bases_uniform_error(
     return norm / math.sqrt(n_features) * (deviation + mean)
 
 
+@_bound
 def bases_cosine_error(
     *, norm: float, n_features: int, radius: float, second_moment: float, delta: float
 ) -> float:
@@ -75,9 +75,9 @@ def bases_cosine_error(
     draw, whatever the law of b.
 
     Source: random bases, Example a, which says that Theorem 3.2 applies; it does not, because a
-    shifted cosine is not zero at zero, so this is `bases_uniform_error` with L = 1 and
-    sup|φ(0)| = 1. (E|f̂(0) - f(0)| <= ‖f‖_p/√K would allow 1 in place of 2.) E‖ω‖² ->
-    second_moment; for the kernel exp(-γ‖x - y‖²) over d inputs it is 2γd.
+    shifted cosine is not zero at zero, so this is `bases_uniform_error` with L = 1 and sup|φ(0)| =
+    1. (E|f̂(0) - f(0)| <= ‖f‖_p/√K would allow 1 in place of 2.) For the kernel exp(-γ‖x - y‖²)
+    over d inputs E‖ω‖² is 2γd.
 
     >>> error = bases_cosine_error(
     ...     norm=1.0, n_features=400, radius=1.0, second_moment=2.0, delta=0.05)

@@ -12,18 +12,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kitchensinks.papers.theory._shared import CHANCE, checked, count, nonnegative, positive
+from kitchensinks.papers.theory._shared import DELTA, Rule, checked, count, nonnegative, positive
 from kitchensinks.papers.theory.thesis_spectra import bounded_features_error
 
+_RADIUS = nonnegative("the radius r of the ball that holds the inputs")
 _bound = checked(
     norm=positive("R_f₀, the norm of the target in the space of random ReLU features"),
-    radius=nonnegative("the radius r of the ball that holds the inputs"),
+    radius=_RADIUS,
     variation=positive("the R of the class Λ_R, ∫ |ω| d|μ|(ω)"),
     second_moment=positive("M₂, the mean of |ω|²"),
     n_features=count("the number of random features, N"),
     n_units=count("the number of units, N"),
     n_rows=count("the number of training rows, m"),
-    delta=CHANCE,
+    delta=DELTA,
+)
+_network_bound = checked(
+    accuracy=Rule(
+        "ε; above 1, rescaling would not keep the biases below 1",
+        "a positive number of 1 or less",
+        lambda value: 0 < value <= 1,
+    ),
+    radius=_RADIUS,
+    slack=positive("the s by which each class reaches beyond its set"),
 )
 
 
@@ -34,9 +44,8 @@ def relu_features_error(*, n_features: int, norm: float, radius: float, delta: f
     The least ε with N >= 20R²(r² + 1)/ε²·ln(64R²(r² + 1)/(ε²δ)) and R = ‖f₀‖: with probability at
     least 1 - δ, some weights of length at most 2R on features divided by √N have ‖f_N - f₀‖ <= ε.
 
-    Source: thesis, Proposition III.10. R_f₀ -> norm, r -> radius, N -> n_features, δ -> delta. It
-    prints N >= 5(r² + 1)/ε²·ln(16(r² + 1)/(ε²δ)), without R and with another ε; and Algorithm 2
-    prints features that are not divided by √N.
+    Source: thesis, Proposition III.10. It prints N >= 5(r² + 1)/ε²·ln(16(r² + 1)/(ε²δ)), without R
+    and with another ε; and Algorithm 2 prints features that are not divided by √N.
 
     >>> round(relu_features_error(n_features=1367, norm=1.0, radius=1.0, delta=0.1), 3)
     0.5
@@ -54,7 +63,7 @@ def relu_rows_error(*, n_rows: int, norm: float, radius: float, delta: float) ->
     features of `relu_features_error` for the same ε, R(f_N) - R(f₀) <= 3ε with probability at least
     1 - 2δ, for the hinge and the logistic loss.
 
-    Source: thesis, Proposition III.10. R_f₀ -> norm, r -> radius, m -> n_rows, δ -> delta.
+    Source: thesis, Proposition III.10.
 
     >>> round(relu_rows_error(n_rows=6412, norm=1.0, radius=1.0, delta=0.1), 4)
     0.5
@@ -68,8 +77,7 @@ def relu_variation(*, outer: ArrayLike, inner: ArrayLike) -> float:
 
     R = Σ |c_i|·|ω_i|, which is also a Lipschitz constant of the function.
 
-    Source: thesis, (3.11) and Proposition III.12 (2). c -> outer (units,), ω -> inner
-    (units, d + 1).
+    Source: thesis, (3.11) and Proposition III.12 (2).
 
     >>> relu_variation(outer=[1.0, -2.0], inner=[[3.0, 4.0], [0.0, 1.0]])
     7.0
@@ -90,7 +98,7 @@ def relu_variation_of_norm(*, norm: float, second_moment: float) -> float:
     R = ‖f‖·√M₂, where M₂ is the mean of |ω|² (1 for ω on the unit sphere). Functions of Λ_R are
     R-Lipschitz, so this bounds their slope too.
 
-    Source: thesis, Proposition III.12 (2) and (3). ‖f‖ -> norm, M₂ -> second_moment.
+    Source: thesis, Proposition III.12 (2) and (3).
 
     >>> relu_variation_of_norm(norm=2.0, second_moment=4.0)
     4.0
@@ -105,7 +113,7 @@ def maurey_error(*, variation: float, n_units: int, radius: float) -> float:
     ‖f - g‖ <= R√(r² + 1)/√N in L² of any law of inputs, for some g = Σ c_i·ReLU(ω_i·(x, 1)) with
     |ω_i| = 1 and |c_i| <= R/N. Units drawn from |ω| d|μ|(ω) reach it in root mean square.
 
-    Source: thesis, Theorem III.13. R -> variation, N -> n_units, r -> radius.
+    Source: thesis, Theorem III.13.
 
     >>> maurey_error(variation=2.0, n_units=100, radius=0.0)
     0.2
@@ -127,6 +135,7 @@ class ReLUNetworkBound(NamedTuple):
     weight_norms: tuple[float, ...]
 
 
+@_network_bound
 def relu_network(
     *,
     accuracy: float,
@@ -142,11 +151,10 @@ def relu_network(
     1 - (ε/s)²·Σ_(i<L) i²/Π_(j>i) R_j². Frobenius norms of the weights: ε√(N₁m₂) from the input,
     R_i√(m_(i+2)·N_(i+1)/N_i) between layers, and R_L/(ε√N_L) <= 1/√((r + s)² + 1) to the output.
 
-    Source: thesis, Proposition III.15. ε <= 1 -> accuracy, R_1..R_L -> variations, m_2..m_(L+1) ->
-    widths (outputs of each f_i), r -> radius (of all the intermediate sets), s -> slack (how far
-    beyond them each f_i is in its class). It prints the last norm as √((r + s)² + 1), its inverse,
-    and the N_i without rounding, where the norms simplify to Π R_i·√(m₂((r + s)² + 1)) and
-    √m_(i+2).
+    Source: thesis, Proposition III.15. `variations` are R_1..R_L, `widths` are m_2..m_(L+1), the
+    outputs of each f_i; r holds for all the intermediate sets. It prints the last norm as √((r +
+    s)² + 1), its inverse, and the N_i without rounding, where the norms simplify to Π R_i·√(m₂((r +
+    s)² + 1)) and √m_(i+2).
 
     >>> bound = relu_network(accuracy=0.1, variations=[1.0, 2.0], widths=[1, 1], radius=1.0,
     ...                      slack=1.0)
@@ -155,13 +163,8 @@ def relu_network(
     >>> [round(norm, 4) for norm in bound.weight_norms]
     [4.4721, 1.0, 0.4472]
     """
-    accuracy = positive("the ε of Proposition III.15")("accuracy", accuracy)
-    if accuracy > 1:
-        raise ValueError(
-            f"accuracy={accuracy!r}: need 1 or less, so that rescaling keeps the biases below 1."
-        )
-    sizes, outputs, reach = _layers(variations, widths, radius, slack)
-    depth = len(sizes)
+    sizes, outputs = _layers(variations, widths, "widths")
+    depth, reach = len(sizes), math.hypot(radius + slack, 1.0)
     to_come = [math.prod(sizes[layer:]) for layer in range(depth + 1)]
     exact = [(to_come[layer] * reach / accuracy) ** 2 for layer in range(depth)]
     # Rounding errors must not push a whole number up to the next one.
@@ -183,6 +186,7 @@ def relu_network(
     )
 
 
+@_network_bound
 def relu_network_accuracy(
     *, n_units: Sequence[int], variations: Sequence[float], radius: float, slack: float
 ) -> float:
@@ -194,19 +198,16 @@ def relu_network_accuracy(
     ...                             slack=1.0), 4)
     0.1
     """
-    sizes, units, reach = _layers(variations, n_units, radius, slack, "n_units")
+    sizes, units = _layers(variations, n_units, "n_units")
+    reach = math.hypot(radius + slack, 1.0)
     return max(
         math.prod(sizes[layer:]) * reach / math.sqrt(units[layer]) for layer in range(len(sizes))
     )
 
 
 def _layers(
-    variations: Sequence[float],
-    counts: Sequence[int],
-    radius: float,
-    slack: float,
-    name: str = "widths",
-) -> tuple[list[float], list[int], float]:
+    variations: Sequence[float], counts: Sequence[int], name: str
+) -> tuple[list[float], list[int]]:
     if len(variations) == 0 or len(variations) != len(counts):
         raise ValueError(
             f"variations of {len(variations)} layers and {name} of {len(counts)}: need one of "
@@ -214,7 +215,4 @@ def _layers(
         )
     size, units = positive("the R_i of each layer"), count("one number for each layer")
     sizes = [size("variations", value) for value in variations]
-    numbers = [units(name, value) for value in counts]
-    radius = nonnegative("the radius r of the ball that holds the inputs")("radius", radius)
-    slack = positive("the s by which each class reaches beyond its set")("slack", slack)
-    return sizes, numbers, math.hypot(radius + slack, 1.0)
+    return sizes, [units(name, value) for value in counts]

@@ -10,27 +10,29 @@ import math
 
 from scipy.special import gammainc, lambertw
 
-from kitchensinks.papers.theory._shared import CHANCE, above, checked, count, positive
+from kitchensinks.papers.theory._shared import DELTA, above, checked, count, positive
 
-_bound = checked(
-    leverage=positive("the largest leverage d_max"),
-    mu=positive("the regularisation μ of the operator"),
-    norm=positive("the target's norm"),
-    feature_bound=positive("the largest |φ|, κ"),
-    n_features=count("the number of drawn features, the thesis's N"),
-    scale=positive("the factor of the law of the eigenvalues, c₁ or c₃"),
-    exponent=above(1.0, "the c₂ of λ_i <= c₁·i^(-c₂)"),
-    rate=positive("the c₄ of λ_i <= c₃·exp(-c₄·i^(1/d))"),
-    n_inputs=count("the number of inputs, d"),
-    index=count("the rank of the eigenvalue, from 1"),
-    height=positive("the α of the Fourier transform's bound"),
-    decay=positive("the β of the Fourier transform's bound"),
-    density_bound=positive("the largest density of the inputs"),
-    radius=positive("the radius of the ball that holds the inputs"),
-    bandwidth=positive("the γ of exp(-‖x - x'‖²/(2γ²))"),
-    constant=positive("the unnamed constant C of Lemma II.17"),
-    delta=CHANCE,
-)
+# What the arguments mean in this file and in `thesis_svm`.
+RULES = {
+    "leverage": positive("the largest leverage d_max"),
+    "mu": positive("the regularisation μ of the operator"),
+    "norm": positive("‖f‖, the norm of the target"),
+    "feature_bound": positive("the largest |φ|, κ"),
+    "n_features": count("the number of drawn features, the thesis's N"),
+    "scale": positive("the factor of the law of the eigenvalues, c₁ or c₃"),
+    "exponent": above(1.0, "the c₂ of λ_i <= c₁·i^(-c₂)"),
+    "rate": positive("the c₄ of λ_i <= c₃·exp(-c₄·i^(1/d))"),
+    "n_inputs": count("the number of inputs, d"),
+    "index": count("i, the rank of the eigenvalue, from 1"),
+    "height": positive("the α of the Fourier transform's bound"),
+    "decay": positive("the β of the Fourier transform's bound"),
+    "density_bound": positive("B, the largest density of the inputs"),
+    "radius": positive("ρ, the radius of the ball that holds the inputs"),
+    "bandwidth": positive("the γ of exp(-‖x - x'‖²/(2γ²))"),
+    "constant": positive("the unnamed constant C of Lemma II.17"),
+    "delta": DELTA,
+}
+_bound = checked(**RULES)
 
 
 @_bound
@@ -40,8 +42,8 @@ def leverage_features(*, leverage: float, delta: float) -> int:
     N >= 5·d_max·log(16·d_max/δ): then, with probability at least 1 - δ over the draw, every f of
     norm 1 has weights β of length at most 2 with ‖f - β·φ_N‖ <= 2√μ.
 
-    Source: thesis, Theorem II.2, (2.2). d_max(1, μ) -> leverage, δ -> delta. (The statement puts
-    'there exists β' before 'for all f'; each f has its own β.)
+    Source: thesis, Theorem II.2, (2.2). (The statement puts 'there exists β' before 'for all f';
+    each f has its own β.)
 
     >>> leverage_features(leverage=40.0, delta=0.05)
     1892
@@ -67,7 +69,7 @@ def leverage_error(*, mu: float, norm: float) -> float:
 
     2√μ·‖f‖, with weights of length at most 2‖f‖ on features divided by √N.
 
-    Source: thesis, Theorem II.2, (2.3). μ -> mu, ‖f‖ -> norm.
+    Source: thesis, Theorem II.2, (2.3).
 
     >>> leverage_error(mu=0.25, norm=3.0)
     3.0
@@ -84,8 +86,7 @@ def bounded_features_error(
     ε = 2κ‖f‖/√d_max with d_max from `leverage_of_features`: Theorem II.2 at μ = κ²/d_max, with
     probability at least 1 - δ over the draw.
 
-    Source: thesis, Theorem II.2 with the leverage κ²/μ of Corollary III.9. κ -> feature_bound,
-    ‖f‖ -> norm, N -> n_features, δ -> delta.
+    Source: thesis, Theorem II.2 with the leverage κ²/μ of Corollary III.9.
 
     >>> round(bounded_features_error(n_features=2000, feature_bound=1.0, norm=1.0, delta=0.05), 4)
     0.3083
@@ -100,8 +101,8 @@ def polynomial_freedom(*, mu: float, scale: float, exponent: float) -> float:
 
     d(μ) <= 2c₂/(c₂ - 1)·(c₁/μ)^(1/c₂) for λ_i <= c₁·i^(-c₂), c₂ > 1 and μ < c₁.
 
-    Source: thesis, Lemma II.5, (2.5). μ -> mu, c₁ -> scale, c₂ -> exponent. (In its proof m_μ is
-    the largest i with λ_i >= μ, not λ_i <= μ.)
+    Source: thesis, Lemma II.5, (2.5). (In its proof m_μ is the largest i with λ_i >= μ, not λ_i <=
+    μ.)
 
     >>> round(polynomial_freedom(mu=0.01, scale=1.0, exponent=2.0), 4)
     40.0
@@ -117,8 +118,8 @@ def subexponential_freedom(*, mu: float, scale: float, rate: float, n_inputs: in
 
     d(μ) <= 5·c₄^(-d)·ln^d(c₃/μ) for λ_i <= c₃·exp(-c₄·i^(1/d)) and μ < c₃·exp(-max(c₄, 1/c₄)·d²).
 
-    Source: thesis, Lemma II.5, (2.6). μ -> mu, c₃ -> scale, c₄ -> rate, d -> n_inputs. (3 in place
-    of 5 is enough: the tail is an incomplete gamma function.)
+    Source: thesis, Lemma II.5, (2.6). (3 in place of 5 is enough: the tail is an incomplete gamma
+    function.)
 
     >>> round(subexponential_freedom(mu=1e-4, scale=1.0, rate=1.0, n_inputs=2), 2)
     424.15
@@ -149,11 +150,9 @@ def widom_eigenvalue(
     C·α·B·exp(-β·4Γ^(4/d)(d/2 + 1)/ρ²·i^(2/d)), for a kernel with Fourier transform at most
     α·exp(-β‖ξ‖²); for the Gaussian kernel α = (2πγ²)^(d/2) and β = γ²/2.
 
-    Source: thesis, Lemma II.17, after Widom. i -> index, α -> height, β -> decay,
-    B -> density_bound (of the law of inputs), ρ -> radius, d -> n_inputs, C -> constant, which the
-    thesis does not name. It prints π^(4/d)ρ² for ρ², which is looser. This is no bound: for
-    inputs in a ball the eigenvalues of the Gaussian kernel fall only like exp(-c·i^(1/d)·log i), so
-    no C serves every i. Use `gaussian_eigenvalue` for a bound that holds.
+    Source: thesis, Lemma II.17, after Widom. It prints π^(4/d)ρ² for ρ², which is looser. This is
+    no bound: for inputs in a ball the eigenvalues of the Gaussian kernel fall only like
+    exp(-c·i^(1/d)·log i), so no C serves every i. Use `gaussian_eigenvalue` for a bound that holds.
 
     >>> value = widom_eigenvalue(index=3, height=1.2533, decay=0.125, density_bound=0.5, radius=1.0,
     ...                          n_inputs=1, constant=1.0)
@@ -172,8 +171,7 @@ def gaussian_eigenvalue(*, index: int, radius: float, bandwidth: float, n_inputs
     C(D - 1 + d, d) of them, are fewer than i. The kernel is e^(-s/2 - s'/2)·Σ_n ⟨x, x'⟩ⁿ/(γ²ⁿn!)
     with s = ‖x‖²/γ²; the terms from degree D on have trace at most that probability.
 
-    Source: replaces Lemma II.17 of the thesis, with explicit constants and no density. i -> index,
-    ρ -> radius, γ -> bandwidth, d -> n_inputs.
+    Source: replaces Lemma II.17 of the thesis, with explicit constants and no density.
 
     >>> round(gaussian_eigenvalue(index=6, radius=1.0, bandwidth=1.0, n_inputs=1), 6)
     0.00366
@@ -192,8 +190,7 @@ def gaussian_freedom(*, mu: float, radius: float, bandwidth: float, n_inputs: in
     d(μ) <= min over D of C(D - 1 + d, d) + P(Poisson(ρ²/γ²) >= D)/μ: the polynomials below degree D
     count 1 each, and the rest of the kernel at most its trace over μ.
 
-    Source: with `gaussian_eigenvalue`, in place of Lemmas II.5 and II.17 of the thesis. μ -> mu,
-    ρ -> radius, γ -> bandwidth, d -> n_inputs.
+    Source: with `gaussian_eigenvalue`, in place of Lemmas II.5 and II.17 of the thesis.
 
     >>> round(gaussian_freedom(mu=1e-4, radius=1.0, bandwidth=1.0, n_inputs=2), 2)
     26.94

@@ -13,16 +13,9 @@ from typing import NamedTuple
 
 from scipy.special import gammaincc
 
-from kitchensinks.papers.theory._shared import (
-    CHANCE,
-    above,
-    checked,
-    count,
-    nonnegative,
-    number,
-    positive,
-)
+from kitchensinks.papers.theory._shared import Rule, checked, count, nonnegative, positive
 from kitchensinks.papers.theory.thesis_spectra import (
+    RULES,
     gaussian_freedom,
     leverage_features,
     polynomial_freedom,
@@ -30,24 +23,20 @@ from kitchensinks.papers.theory.thesis_spectra import (
 )
 
 _bound = checked(
-    n_rows=count("the number of training rows, the thesis's m"),
-    n_inputs=count("the number of inputs, d"),
-    scale=positive("the factor of the law of the eigenvalues, c₁ or c₃"),
-    exponent=above(1.0, "the c₂ of λ_i <= c₁·i^(-c₂)"),
-    feature_bound=positive("the largest |φ|, κ"),
-    norm=positive("the norm R of the function that stands for the classifier"),
-    gap=nonnegative("the distance ε to the Bayes classifier"),
-    margin=positive("the distance τ between the classes"),
-    radius=positive("the radius of the ball that holds the inputs"),
-    bandwidth=positive("the γ of exp(-‖x - x'‖²/(2γ²))"),
-    noise=number(
-        "Massart's V in |E[y|x]| >= 2/V; 2 means that labels have no noise",
-        "2 or more",
-        lambda v: v >= 2,
-    ),
-    c_root=positive("the unnamed constant C₁ of Lemma II.12"),
-    c_linear=positive("the unnamed constant C₂ of Lemma II.12"),
-    delta=CHANCE,
+    **RULES
+    | {
+        "n_rows": count("the number of training rows, the thesis's m"),
+        "norm": positive("the norm R of the function that stands for the Bayes classifier"),
+        "gap": nonnegative("the distance ε to the Bayes classifier"),
+        "margin": positive("the distance τ between the classes"),
+        "noise": Rule(
+            "Massart's V in |E[y|x]| >= 2/V; 2 means that labels have no noise",
+            "a number of 2 or more",
+            lambda value: value >= 2,
+        ),
+        "c_root": positive("the unnamed constant C₁ of Lemma II.12"),
+        "c_linear": positive("the unnamed constant C₂ of Lemma II.12"),
+    }
 )
 
 
@@ -77,9 +66,8 @@ def polynomial_plan(
     λ = m^(-c₂/(2+c₂)), μ = λ², N = 5·d(μ)·log(16·d(μ)/δ) with d(μ) from `polynomial_freedom`. The
     excess risk falls like m^(-c₂/(2+c₂)) up to logarithms, with N of order m^(2/(2+c₂)).
 
-    Source: thesis, Theorem II.6, first part. c₁ -> scale, c₂ -> exponent, R -> norm, ε -> gap. (The
-    chapter's summary prints the exponent c₂/(1+c₂). The proof sets μ = c₁λ² and then computes with
-    μ = λ², which is used here.)
+    Source: thesis, Theorem II.6, first part. (The chapter's summary prints the exponent c₂/(1+c₂).
+    The proof sets μ = c₁λ² and then computes with μ = λ², which is used here.)
 
     >>> plan = polynomial_plan(
     ...     n_rows=10**6, scale=1.0, exponent=3.0, norm=1.0, gap=0.0, delta=0.05)
@@ -100,8 +88,7 @@ def subexponential_plan(
     λ = 1/m, μ = c₃/m², N = 5·d(μ)·log(16·d(μ)/δ) with d(μ) from `subexponential_freedom`. The
     excess risk falls like 1/m up to logarithms, with N of order ln^d(m).
 
-    Source: thesis, Theorem II.6, second part. c₃ -> scale, c₄ -> rate, d -> n_inputs, R -> norm,
-    ε -> gap.
+    Source: thesis, Theorem II.6, second part.
 
     >>> plan = subexponential_plan(n_rows=10**6, scale=1.0, rate=1.0, n_inputs=2, norm=1.0,
     ...                            gap=0.0, delta=0.05)
@@ -122,8 +109,8 @@ def plain_plan(
     λ = m^(-1/3), μ = m^(-2/3), N = 5(κ²/μ)·log(16κ²/(μδ)). The excess risk falls like m^(-1/3) up
     to logarithms, with N of order m^(2/3), whatever the eigenvalues.
 
-    Source: thesis, end of section 2.4, with the leverage κ²/μ. κ -> feature_bound, R -> norm,
-    ε -> gap. (The thesis leaves λ open; m^(-1/3) balances it with the other terms.)
+    Source: thesis, end of section 2.4, with the leverage κ²/μ. (The thesis leaves λ open; m^(-1/3)
+    balances it with the other terms.)
 
     >>> plan = plain_plan(n_rows=10**6, feature_bound=1.0, norm=1.0, gap=0.0, delta=0.05)
     >>> round(plan.ridge, 6), plan.n_features
@@ -143,9 +130,9 @@ def separated_plan(
     `gaussian_freedom`; norm and gap come from Lemma II.16. The excess risk falls like 1/m up to
     logarithms, with N of order ln^d(m)·ln ln m. Needs ln m > d - 1.
 
-    Source: thesis, Theorem II.15. τ -> margin, ρ -> radius, d -> n_inputs. It prints γ = τ/√(ln m),
-    where Lemma II.16 needs half of it, and N of order ln^(2d)(m) from Lemma II.17, which fails for
-    inputs in a ball; expanding the kernel in polynomials gives the N here, with no density.
+    Source: thesis, Theorem II.15. It prints γ = τ/√(ln m), where Lemma II.16 needs half of it, and
+    N of order ln^(2d)(m) from Lemma II.17, which fails for inputs in a ball; expanding the kernel
+    in polynomials gives the N here, with no density.
 
     >>> plan = separated_plan(n_rows=10**6, margin=1.0, radius=1.0, n_inputs=2, delta=0.05)
     >>> plan.ridge, round(plan.bandwidth, 4), plan.n_features
@@ -178,11 +165,10 @@ def svm_excess_risk(plan: SvmPlan, *, noise: float, c_root: float, c_linear: flo
     9(2R√μ + 2R²λ + ε) + (3/m)·[(900C₁² + 120C₂)·N(V + 1)·log₂(1/λ)
     + (10√N·R + 5 + 72V)·ln(1/δ)], with probability at least 1 - 4δ.
 
-    Source: thesis, proof of Theorems II.6 and II.15 (Theorem II.7 with Lemmas II.12 and II.13).
-    V -> noise; C₁ -> c_root and C₂ -> c_linear are those of Lemma II.12, 'two absolute constants'
-    (its proof carries 36√(2 ln 16) and 36² ln 16). Theorem II.6 prints 6ε
-    where its proof has 9ε; Lemma II.13 needs log₂(1/λ) where it prints ln(1/λ). The features must
-    satisfy |φ| <= √N, and the kernel k_N(x, x) <= 1.
+    Source: thesis, proof of Theorems II.6 and II.15 (Theorem II.7 with Lemmas II.12 and II.13). C₁
+    and C₂ are the 'two absolute constants' of Lemma II.12 (its proof carries 36√(2 ln 16) and 36²
+    ln 16). Theorem II.6 prints 6ε where its proof has 9ε; Lemma II.13 needs log₂(1/λ) where it
+    prints ln(1/λ). The features must satisfy |φ| <= √N, and the kernel k_N(x, x) <= 1.
 
     >>> plan = polynomial_plan(
     ...     n_rows=10**9, scale=1.0, exponent=3.0, norm=1.0, gap=0.0, delta=0.05)
@@ -202,9 +188,8 @@ def separated_norm(*, margin: float, radius: float, bandwidth: float, n_inputs: 
 
     ‖f‖ <= 2^(-d/4)·((ρ + τ/2)/γ)^(d/2)/√Γ(d/2 + 1).
 
-    Source: thesis, Lemma II.16. τ -> margin, ρ -> radius, γ -> bandwidth, d -> n_inputs. It prints
-    (√(π/2)ρ²)^(d/2)/Γ(d/2 + 1)·γ^(-d/2): the root of the ball's volume was not taken. The labels
-    reach τ/2 beyond the classes, hence ρ + τ/2.
+    Source: thesis, Lemma II.16. It prints (√(π/2)ρ²)^(d/2)/Γ(d/2 + 1)·γ^(-d/2): the root of the
+    ball's volume was not taken. The labels reach τ/2 beyond the classes, hence ρ + τ/2.
 
     >>> round(separated_norm(margin=0.5, radius=1.0, bandwidth=0.1, n_inputs=2), 4)
     8.8388
@@ -227,9 +212,9 @@ def separated_risk(
     upper incomplete gamma function. In closed form it is at most
     4(τ/2γ)^(d-2)/Γ(d/2)·exp(-(τ/2γ)²), for γ < τ/(2√(d - 1)).
 
-    Source: thesis, Lemma II.16 and its proof. τ -> margin, γ -> bandwidth, d -> n_inputs. It prints
-    τ^(d-2)γ^(d-2)·exp(-τ²/γ²): the power of γ has the wrong sign, and τ must be halved, because
-    only points within τ/2 of a class can be given its label.
+    Source: thesis, Lemma II.16 and its proof. It prints τ^(d-2)γ^(d-2)·exp(-τ²/γ²): the power of γ
+    has the wrong sign, and τ must be halved, because only points within τ/2 of a class can be given
+    its label.
 
     >>> round(separated_risk(margin=1.0, bandwidth=0.15, n_inputs=8), 6)
     0.009041

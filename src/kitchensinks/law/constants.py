@@ -1,0 +1,175 @@
+"""The constants of learning a law: each with its reason.
+
+`python -m benchmarks.constants` runs the development half of the pool with one constant changed at
+a time, and prints what happens to errors and times; benchmarks/results/constants.json keeps it.
+"""
+
+# -- the rows that a law is learned from -------------------------------------------------------
+
+# With fewer rows there are too few to hold out: the table of docs/law.md has the plain law ahead.
+FEWEST_ROWS = 400
+# Every step of the descent multiplies batch × columns numbers.
+MOST_COLUMNS = 5000
+# Rows of the pool that all trials look at: the law hardly changes with more.
+POOL = 45_000
+# Entries of the pool, so that wide tables fit into memory (128 MB in float64).
+POOL_ENTRIES = 2**24
+# Rows of the pool however wide the table is.
+FEWEST_POOLED = 2000
+# Share of the pool that is held out.
+HELD_SHARE = 0.2
+# Most rows held out: a difference of 1 % in error is then outside of chance.
+MOST_HELD = 5000
+# Runs of neighbours that are held out together: neighbours are often alike.
+RUNS = 20
+# Rows that quantiles and distances are estimated from.
+SAMPLED = 10_000
+# Columns, indicators apart, from which batches are halved and directions are learned.
+WIDE = 100
+
+# -- scales by descent on leave-one-out error --------------------------------------------------
+
+# A batch is this share of the rows: columns that matter from value to value need several rows of
+# each value in a batch.
+BATCH_SHARE = 0.25
+# The least batch: fewer rows leave a leave-one-out error that is mostly noise.
+SMALLEST_BATCH = 300
+# The ridge that the descent begins with, in units of k(x, x) = 1.
+FIRST_RIDGE = 0.05
+# Bounds of that ridge: below, kernel matrices are singular in float32; above, nothing is fitted.
+RIDGES = (1e-3, 3.0)
+# Adam's memory of gradients.
+MEMORY = 0.8
+# Adam's memory of squared gradients.
+SQUARE_MEMORY = 0.95
+# Adam's first rate, in the logarithm of the scales; it falls to zero over the second half.
+RATE = 0.5
+# The scales are the mean over this last share of the steps.
+AVERAGED = 0.25
+# No column's scale falls below this share of an even one, so that it can come back.
+LEAST_SCALE = 1e-6
+
+# -- maps of the columns -----------------------------------------------------------------------
+
+# Steps of the short runs that compare maps.
+SHORT_STEPS = 16
+# Rows of their batches.
+SHORT_BATCH = 256
+# Steps at the end of a short run whose mean error counts.
+SHORT_COUNTED = 6
+# Maps whose short runs differ by less are compared by small fits.
+EQUAL_MAPS = 1.03
+# A kernel whose best short run has an error larger by this factor is not tried.
+HOPELESS = 1.15
+
+# -- directions of wide tables -----------------------------------------------------------------
+
+# Directions are learned and made orthogonal in at most so many dimensions: that takes d³.
+MOST_TURNED = 1000
+# Rows that gradients are averaged over.
+SLOPE_ROWS = 3000
+# Rows of the fits whose gradients are taken.
+SLOPE_FITTED = 10_000
+# Features of those fits.
+SLOPE_FEATURES = 1000
+# Most rounds of fit and gradient that turn the rows.
+TURNS = 5
+# A round goes on while it lowers the error to less than this share.
+FALLING = 0.97
+# Columns keep this share of the largest scale, so that a round can bring them back.
+LEAST_SLOPE = 1e-4
+# Directions that together have less than this share of the trace are left out.
+LEFT_OUT = 1e-4
+
+# -- trials of bases, bandwidths and ridges ----------------------------------------------------
+
+# Bins of a trial: rows × grids × outputs.
+TRIAL_BINS = 6e5
+# Entries of a trial with dense features: rows × features.
+TRIAL_ENTRIES = 2.5e6
+# Most grids and features of a trial: more cost time and order the candidates alike.
+TRIAL_GRIDS, TRIAL_FEATURES = 100, 400
+# Most features of a trial on wide tables, whose directions differ only where there are many.
+WIDE_FEATURES = 1000
+# The factor of learned scales that dense features are tried with first.
+FIRST_DENSE = 1.2
+# For bins it is the rows over those of a batch to this power: bins of more rows are finer.
+FIRST_GROWTH = 0.38
+# The ridge that bins are tried with first.
+FIRST_BINS_RIDGE = 0.1
+# A basis whose first trial has an error larger by this factor is not tried further.
+HOPELESS_FIRST = 1.3
+# Steps of the search over factors, of bins and of dense features.
+SPARSE_STEP, DENSE_STEP = 2.0, 1.6
+# Most factors that are tried.
+SPARSE_TRIES, DENSE_TRIES = 4, 6
+# Ridges of dense features, strong to weak.
+DENSE_RIDGES = (1.0, 0.1, 0.01, 0.001)
+# The ratio of neighbouring ridges.
+RIDGE_STEP = 3.0
+# The weakest ridge of dense features where targets are numbers: with a weaker one, rows where
+# there were few are far off.
+WEAKEST = 1e-4
+# The weakest where they are classes: scores far off do no harm.
+WEAKEST_OF_CLASSES = 1e-5
+# The strongest, for each fitted row: it leaves next to nothing of the features.
+STRONGEST = 1e3
+# Fits on bins that are only compared stop at this relative gap,
+ROUGH = 1e-2
+# or after so many steps.
+ROUGH_STEPS = 50
+# Between squared errors within this factor the log loss of the classes decides,
+EVEN = 1.1
+# where it is lower by so many standard errors.
+CHANCE = 1.645
+# More components are expected to remove at most this share of an error.
+MOST_GAIN = 0.5
+
+# -- the second look at what came close --------------------------------------------------------
+
+# Candidates within this factor of the least error are tried again with more rows and components.
+CLOSE = 1.15
+# Bins of it: rows × grids × outputs.
+AGAIN_BINS = 1.5e6
+# Grids that are enough for it.
+AGAIN_GRIDS = 250
+# Products of dense features: rows × features².
+AGAIN_PRODUCTS = 4e9
+# The same on wide tables.
+WIDE_PRODUCTS = 6e10
+# The factor of bins grows with this power of the number of rows.
+FACTOR_GROWTH = 0.2
+# The ridge of bins grows with this power of it.
+RIDGE_GROWTH = 0.28
+# With this many times more rows, or features, factor or ridge are searched again.
+MORE = 1.5
+# Two stages are kept where their error is below this share of that of either.
+BETTER = 0.985
+
+# -- the number of components ------------------------------------------------------------------
+
+# Nominal entries of features a second, of a dense fit.
+SPEED = 1e8
+# A bin of the last fit costs as much as so many entries.
+BIN_COST = 8.0
+# A product of two features costs this share of an entry.
+GRAM_COST = 1.0 / 300.0
+# Nominal seconds of the last fit.
+SECONDS = 1.5
+# More of them for each entry of the table.
+SECONDS_AN_ENTRY = 3e-7
+# Fewest and most grids of the last fit.
+FEWEST_GRIDS, MOST_GRIDS = 16, 1000
+# Fewest and most dense features of it.
+FEWEST_FEATURES, MOST_FEATURES = 256, 6000
+# Components are enough where more would lower the held-out error by less than this share.
+ENOUGH = 0.002
+
+# -- categories --------------------------------------------------------------------------------
+
+# Indicators are not tried where the table would have more columns than this.
+MOST_INDICATORS = 500
+# With fewer rows categories become means without a trial.
+FEWEST_ENCODED = 500
+# Another encoding is taken only if the error of means exceeds its error by this factor.
+EQUAL_ENCODINGS = 1.03
