@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from kitchensinks.cli.fit import Facts, FitOptions, spec_of
 from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Meter, Terminal
 from kitchensinks.estimators.base import KitchenSink
-from kitchensinks.estimators.resume import identity_of
 from kitchensinks.execution.cluster import connected
 from kitchensinks.execution.fits import fit_collections, score_collections
 from kitchensinks.files.checkpoint import Checkpoint
@@ -95,12 +94,9 @@ class ClusterSource:
         first: KitchenSink | None = None,
         held_out: bool = False,
     ) -> None:
-        spec = spec_of(model, self.task, progress=meter.told)
-        parameters = identity_of(spec, model.get_params(deep=False))
+        spec = replace(spec_of(model, self.task, progress=meter.told), columns=self.columns)
         weights = self._side(False) if held_out else None
-        model.state_ = fit_collections(
-            spec, self.X, self.y, weights, checkpoint, parameters, self.columns
-        )
+        model.state_ = fit_collections(spec, self.X, self.y, weights, checkpoint)
         model.n_features_in_ = self.columns.width
 
     def score(self, model: KitchenSink) -> tuple[str, Facts]:

@@ -18,7 +18,6 @@ from kitchensinks.cli.terminal import Meter, Terminal
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.base import KitchenSink
-from kitchensinks.estimators.resume import identity_of
 from kitchensinks.features.bases import Basis
 from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.files.model import save
@@ -27,6 +26,7 @@ from kitchensinks.law import Law, encode
 from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.state import Spec
+from kitchensinks.state.resume import identity_of
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Means, Places
@@ -151,7 +151,7 @@ def fit_source(options: FitOptions, source: Source, work: Work, terminal: Termin
     """
     start, model = time.monotonic(), options.estimator(source.task)
     asked = {"basis": model.basis, "n_components": model.n_components}
-    parameters = identity_of(spec_of(model, source.task), model.get_params(deep=False))
+    parameters = identity_of(spec_of(model, source.task))
     work.begin({**source.identity(), "validation": str(options.validation), **parameters})
     first, validation = None, None
     if options.validation > 0:

@@ -17,7 +17,6 @@ from kitchensinks.estimators.inputs import (
     table_targets,
     training_inputs,
 )
-from kitchensinks.estimators.resume import identity_of, resuming
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.blocks import FeatureBlocks
@@ -33,6 +32,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.state import Spec, State
+from kitchensinks.state.resume import batch_identity, resuming
 from kitchensinks.state.streams import frozen_state, merged, with_rows
 from kitchensinks.tables.table import Table
 
@@ -92,7 +92,7 @@ class KitchenSink(TakesSparse):
         if is_dask(X):
             return self._fit_dask(X, y, sample_weight, checkpoint)
         spec, batch = self._first_rows(X, y, sample_weight)
-        with resuming(spec, self.get_params(deep=False), batch, checkpoint) as spec:
+        with resuming(spec, checkpoint, lambda: batch_identity(batch)) as spec:
             law, bins = find_law(spec.basis, batch, spec.request())
             law, growth, moments = _grown(spec, law, batch, checkpoint)
             settings = spec.settings(law, batch.counted)
@@ -110,8 +110,7 @@ class KitchenSink(TakesSparse):
         spec = self._spec()
         check_columns(self, X, reset=True)
         self._forget()
-        parameters = identity_of(spec, self.get_params(deep=False))
-        self.state_ = fit_collections(spec, X, y, sample_weight, checkpoint, parameters)
+        self.state_ = fit_collections(spec, X, y, sample_weight, checkpoint)
         return self
 
     def _spec(self) -> Spec:

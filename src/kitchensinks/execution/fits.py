@@ -4,8 +4,6 @@ A look (targets, scaler, sample) gives what a law, a plan and the encoding of th
 from; then walks sum, and only summaries leave a worker.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
@@ -27,11 +25,10 @@ from kitchensinks.fitting.settings import silent
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
 from kitchensinks.law import Law, Learned, find_law
 from kitchensinks.law.find import components, working_dtype
-from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
+from kitchensinks.state.resume import resuming
 from kitchensinks.state.state import REMEMBERED, Limits, batch_of
-from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import RowSample
 
 # Rows that calibrate probabilities of other losses than the squared one, with those that the
@@ -42,26 +39,15 @@ _LEARNED = Limits(45_000, 2**24)
 
 
 def fit_collections(
-    spec: Spec,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    checkpoint: Checkpoint | None = None,
-    parameters: Mapping[str, str] | None = None,
-    columns: Columns | None = None,
+    spec: Spec, X: Any, y: Any, sample_weight: Any = None, checkpoint: Checkpoint | None = None
 ) -> State:
-    """Fit to Dask collections: the same weights as in memory, whatever the partitions.
-
-    parameters: what identifies the fit in a checkpoint; columns: the recipe by which X was made
-    from the columns of a table.
-    """
+    """Fit to Dask collections: the same weights as in memory, whatever the partitions."""
     _check_possible(spec)
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     partitions = Partitions.of(X, y, sample_weight)
-    with _resuming(spec, partitions, checkpoint, parameters or {}) as spec, threads(spec.n_jobs):
+    with resuming(spec, checkpoint, partitions.identity, here=False) as spec:
         spec, job = _look(spec, _job(spec, partitions, checkpoint))
-        spec = replace(spec, columns=columns)
         law = _law(spec, job)
         return _fit(spec, law, job.with_features(law.features))
 
@@ -83,7 +69,7 @@ def _job(spec: Spec, partitions: Partitions, checkpoint: Checkpoint | None = Non
 
 def _sent(spec: Spec) -> Spec:
     """What workers need of the parameters."""
-    return replace(spec, progress=silent)
+    return replace(spec, progress=silent, columns=None)
 
 
 def _look(spec: Spec, job: Job) -> tuple[Spec, Job]:
@@ -186,22 +172,3 @@ def _check_possible(spec: Spec) -> None:
                 f"{what} is not supported for Dask collections: need {need}. Rows that fit on one "
                 "machine's disk can be fitted from there, see ks.open_table."
             )
-
-
-@contextmanager
-def _resuming(
-    spec: Spec,
-    partitions: Partitions,
-    checkpoint: Checkpoint | None,
-    parameters: Mapping[str, str],
-) -> Iterator[Spec]:
-    """The spec; with a checkpoint, its seed is that of the fit which the folder belongs to."""
-    if checkpoint is None:
-        yield spec
-        return
-    schema = partitions.schema
-    facts = {**parameters, "partitions": str(len(partitions.parts))}
-    facts["columns"] = ", ".join(schema.names or [str(schema.n_inputs)])
-    settled = checkpoint.begin(facts, {"seed": spec.seed})
-    with checkpoint.patience():
-        yield replace(spec, seed=int(settled["seed"]))

@@ -123,6 +123,11 @@ class Partitions:
             columns.append(_tasks(other))
         return cls([Part(i, *part) for i, part in enumerate(zip(*columns, strict=True))], schema)
 
+    def identity(self) -> dict[str, str]:
+        """What tells these collections from others before any row is read."""
+        columns = self.schema.names or [str(self.schema.n_inputs)]
+        return {"partitions": str(len(self.parts)), "columns": ", ".join(columns)}
+
     def compute(self, *nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
         """The values of tasks over these partitions; an error names the partition that fails."""
         try:

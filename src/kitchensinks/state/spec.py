@@ -54,6 +54,7 @@ class Spec:
     n_jobs: int | None
     seed: int
     memory: float
+    seed_given: bool = False
     class_weight: Any = None
     huber: bool = False
     progress: Progress = silent
@@ -86,6 +87,7 @@ class Spec:
             solver=solver,
             n_jobs=given["n_jobs"],
             seed=seed_of(given["random_state"]),
+            seed_given=isinstance(given["random_state"], int | np.integer),
             memory=memory_budget(solver.memory_budget),
             class_weight=given.get("class_weight"),
             huber=given["loss"] == "huber",
