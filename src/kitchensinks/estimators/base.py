@@ -125,7 +125,7 @@ class KitchenSink(TakesSparse):
         rows, y, weights, columns = training_inputs(self, spec, X, y, sample_weight, stream)
         self._forget()
         summary = spec.kind.summarise(y, weights)
-        spec = spec.knowing(summary, lambda: robust_spread(y, weights), classes)
+        spec = spec.with_targets(summary, lambda: robust_spread(y, weights), classes)
         batch = spec.encode(rows, y, weights)
         if batch.weights is not None and not batch.weights.any():
             raise ValueError(
@@ -181,7 +181,7 @@ class KitchenSink(TakesSparse):
                 )
         else:
             state = self.state_
-            spec = state.known(self._spec())
+            spec = state.complete(self._spec())
             batch = more_rows(self, spec, X, y, sample_weight)
         with threads(spec.n_jobs):
             self.state_ = with_rows(state, spec, batch)
@@ -257,7 +257,7 @@ class KitchenSink(TakesSparse):
                 "k_path needs the sums of a squared-loss fit without a constraint, on at least "
                 f"as many rows as features; this fit was by {self.solver_}."
             )
-        spec = state.known(self._spec())
+        spec = state.complete(self._spec())
         batch = more_rows(self, spec, X, y)
         growth = prefix_errors(
             FeatureBlocks(batch.rows, state.law.features, spec.memory),
@@ -331,7 +331,7 @@ def _grown(
         )
     blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
     run = spec.settings(law, batch.counted).of_run(batch, checkpoint)
-    growth, moments = grow(blocks, batch, run, spec.coding.winners(batch.targets))
+    growth, moments = grow(blocks, batch, run, spec.encoding.winners(batch.targets))
     features = replace(law.features, n_components=growth.n_components)
     return replace(law, features=features), growth, moments
 

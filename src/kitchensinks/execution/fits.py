@@ -31,10 +31,10 @@ from kitchensinks.state.resume import resuming
 from kitchensinks.state.state import REMEMBERED, Limits, batch_of
 from kitchensinks.tables.keys import RowSample
 
-# Rows that calibrate probabilities of other losses than the squared one, with those that the
-# weights for it are fitted to.
+# Sample that calibrates probabilities where the loss is not squared: the rows held out, and those
+# that the weights of the calibration are fitted to.
 _CALIBRATION = Limits(round(CALIBRATION_ROWS / HELD_OUT), 2**24)
-# Rows that a law is learned from here.
+# Sample that a law is learned from in this process.
 _LEARNED = Limits(45_000, 2**24)
 
 
@@ -68,7 +68,7 @@ def _job(spec: Spec, partitions: Partitions, checkpoint: Checkpoint | None = Non
 
 
 def _sent(spec: Spec) -> Spec:
-    """What workers need of the parameters."""
+    """The parameters without what belongs to this process."""
     return replace(spec, progress=silent, columns=None)
 
 
@@ -85,7 +85,7 @@ def _look(spec: Spec, job: Job) -> tuple[Spec, Job]:
     def spread() -> float:
         return robust_spread(job.partitions, job.each(Recipe.values, len(summary.mean)))
 
-    spec = spec.knowing(summary, spread)
+    spec = spec.with_targets(summary, spread)
     job = replace(job, recipe=replace(job.recipe, spec=_sent(spec)))
     weighted = spec.class_weight is not None
     if weighted:
@@ -150,7 +150,7 @@ def _plain_basis(spec: Spec) -> Basis:
         return basis
     if isinstance(basis, Learned):
         return Fourier() if basis.basis is None else basis.basis
-    # Nothing else is left; types of scikit-learn are not known here, so that this must be said.
+    # mypy does not know that only a law is left, because scikit-learn has no types.
     return cast(Law, basis).features.basis
 
 

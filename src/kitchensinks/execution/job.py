@@ -22,11 +22,11 @@ from kitchensinks.tables.keys import RowSample
 
 # Tasks for each thread of the cluster, at least, where there are as many partitions.
 _TASKS_A_SLOT = 4
-# Rows of a sample that say where the mean of the features is.
+# Rows that estimate the mean of the features.
 _PILOT_ROWS = 256
 # Bytes of these rows, which go with every task.
 _PILOT_BYTES = 2**15
-# Keys that tell the rows of a fit from others.
+# Lowest keys of the rows that identify a fit in a checkpoint.
 _KEYS = 64
 
 Bundle = list[Part]

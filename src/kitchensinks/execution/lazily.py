@@ -9,7 +9,7 @@ import numpy as np
 from dask import delayed
 from numpy.typing import NDArray
 
-from kitchensinks.execution.partitions import Schema, checked_rows, naming, whole_rows
+from kitchensinks.execution.partitions import Schema, checked_rows, in_partition, whole_rows
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.state import Model, State
 
@@ -65,6 +65,6 @@ def _apply(
     """What runs on the workers."""
     if rows.shape[0] == 0:
         return nothing
-    with naming(block_id[0]):
+    with in_partition(block_id[0]):
         found = answer(checked_rows(rows, rows_dtype))
         return np.asarray(found).astype(nothing.dtype, copy=False)

@@ -92,7 +92,7 @@ class Schema:
 
 
 @contextmanager
-def naming(number: int) -> Iterator[None]:
+def in_partition(number: int) -> Iterator[None]:
     """Errors begin with the number of the partition."""
     try:
         # Compiled loops use one thread: the other cores have tasks of their own.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 
 from kitchensinks.execution.cluster import check_versions, versions
-from kitchensinks.execution.partitions import Part, Schema, checked_rows, naming
+from kitchensinks.execution.partitions import Part, Schema, checked_rows, in_partition
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen, Look
 from kitchensinks.features.scaling import Spread
@@ -70,7 +70,7 @@ class Seen(NamedTuple):
         return sum(self.rows.values())
 
 
-# What no partition at all has.
+# The summary of no partitions.
 NOTHING = Seen(None, Look(None, None), {}, 0.0, math.inf)
 
 
@@ -142,7 +142,7 @@ class Recipe:
 
     @property
     def n_outputs(self) -> int:
-        return 0 if self.spec is None else self.spec.coding.n_outputs
+        return 0 if self.spec is None else self.spec.encoding.n_outputs
 
     @property
     def features(self) -> Frozen:
@@ -170,7 +170,7 @@ class Recipe:
     def batches(self, parts: Sequence[Part]) -> Iterator[Batch]:
         """The encoded rows of each partition that has any."""
         for part in parts:
-            with naming(part.number):
+            with in_partition(part.number):
                 read = self.read(part)
                 if read is not None:
                     yield self.encoded(read)
@@ -180,7 +180,7 @@ class Recipe:
 
         With a summary of the targets where it is not known yet how they are encoded.
         """
-        with naming(part.number):
+        with in_partition(part.number):
             read, memory = self.read(part), memory_budget(self.memory_budget)
             if read is None:
                 return Seen(None, Look(None, None), {part.number: 0}, 0.0, memory)
@@ -197,7 +197,7 @@ class Recipe:
 
     def values(self, part: Part, n_outputs: int) -> tuple[Array, Array]:
         """The targets as they came, (n, outputs), and their weights."""
-        with naming(part.number):
+        with in_partition(part.number):
             read = self.read(part)
             if read is None:
                 return np.zeros((0, n_outputs)), np.zeros(0)
@@ -253,7 +253,7 @@ class Recipe:
 
     def hits(self, part: Part, state: State) -> Score:
         """What the score of a partition adds."""
-        with naming(part.number):
+        with in_partition(part.number):
             read = self.read(part)
             if read is None:
                 return Score(0.0, np.zeros(1))

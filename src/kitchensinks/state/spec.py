@@ -100,7 +100,7 @@ class Spec:
         return Classes if self.task == "classification" else Numbers
 
     @property
-    def coding(self) -> Targets:
+    def encoding(self) -> Targets:
         """How the targets are encoded."""
         assert self.targets is not None, "targets are looked at before anything is fitted"
         return self.targets
@@ -110,7 +110,7 @@ class Spec:
         """Whether probabilities are a calibrated function of the scores."""
         return self.task == "classification" and self.loss.link is None
 
-    def knowing(self, summary: Any, spread: Callable[[], float], given: Any = None) -> "Spec":
+    def with_targets(self, summary: Any, spread: Callable[[], float], given: Any = None) -> "Spec":
         """With the loss for these targets, and how they are encoded.
 
         summary: what `kind.summarise` made of all targets; spread: their robust standard deviation,
@@ -129,10 +129,10 @@ class Spec:
 
     def encode(self, rows: Any, y: NDArray[Any], weights: Array | None) -> Batch:
         """Rows with encoded targets; the weights of classes are multiplied in."""
-        one = self.coding.weights_of(y)
+        one = self.encoding.weights_of(y)
         if one is not None:
             weights = one if weights is None else weights * one
-        return Batch(rows, self.coding.encode(y), weights, one)
+        return Batch(rows, self.encoding.encode(y), weights, one)
 
     def request(self, stream: bool = False) -> Request:
         """What is asked of the law of this fit; stream: rows come in batches."""
@@ -160,7 +160,7 @@ class Spec:
         counted: rows of positive weight, where the ridge that was chosen with the law is to be
         taken (the law's ridges are λ = α·n).
         """
-        unit, alpha = self.coding.unit, self.alpha
+        unit, alpha = self.encoding.unit, self.alpha
         second: float | None = None
         settled = 0.0
         if alpha != "auto":

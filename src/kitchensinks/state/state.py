@@ -100,12 +100,12 @@ class State:
         """What to keep of a fit; batch: all of its rows, where they are here."""
         state = cls(
             spec.columns,
-            spec.coding,
+            spec.encoding,
             spec.loss,
             settings.bare(),
             law,
             plan,
-            Outer.of(fit, spec.coding, spec.loss),
+            Outer.of(fit, spec.encoding, spec.loss),
             fit.moments,
             growth=growth,
             n_rows=n_rows,
@@ -334,7 +334,7 @@ class State:
             posterior_of_few=None,
         )
 
-    def known(self, spec: Spec) -> Spec:
+    def complete(self, spec: Spec) -> Spec:
         """A spec with what the rows of this fit have shown: loss, encoding of targets, columns."""
         return replace(spec, loss=self.loss, targets=self.targets, columns=self.columns)
 

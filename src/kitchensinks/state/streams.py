@@ -21,8 +21,8 @@ def frozen_state(spec: Spec, law: Law, batch: Batch) -> State:
     """What batches and workers must share, learned from the rows of a batch; nothing is summed."""
     settings = spec.settings(law)
     blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
-    plan, sums = _nothing_summed(blocks, settings, spec.coding.n_outputs)
-    return State(spec.columns, spec.coding, spec.loss, settings.bare(), law, plan, sums=sums)
+    plan, sums = _nothing_summed(blocks, settings, spec.encoding.n_outputs)
+    return State(spec.columns, spec.encoding, spec.loss, settings.bare(), law, plan, sums=sums)
 
 
 def _nothing_summed(
