@@ -252,7 +252,7 @@ def test_a_draw_that_is_not_held_gives_the_same_fit(monkeypatch):
             patch.setattr(features, "HELD_DRAW", 30 * 8 * 500)
             parted = build(ks.KitchenSinkClassifier, **options).fit(X, y)
             assert not parted.law_.features.held
-            assert len(list(parted.law_.features.parts())) > 1
+            assert len(list(parted.law_.features.walk(X))) > 1
             np.testing.assert_allclose(
                 parted.decision_function(X), held.decision_function(X), atol=1e-7
             )

@@ -44,8 +44,7 @@ def _stages(blocks: FeatureBlocks) -> list[_Stage]:
     union: UnionParts = draw.theta["parts"]
     owner = np.repeat(union.owners, np.diff(draw.offsets))
     stages = []
-    for j, part in enumerate(union.parts):
-        assert part is not None, "each basis of two stages has a draw"
+    for j, part in union.parts.items():
         own = Frozen(
             frozen.scaler,
             part.basis,

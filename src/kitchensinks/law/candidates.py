@@ -1,6 +1,7 @@
 """Bases that a law is tried with: small fits, what they reach, and what more would."""
 
 import math
+import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ class Candidate:
     score : of the last trial, None before the first one.
     fits : the bins of a sparse basis, hashed, or the fit of a dense one; None before `again`.
     given : the basis of the user, whose gamma is learned, or None.
+    pace : wall-clock seconds that the last trial took for each nominal second.
     """
 
     found: Found
@@ -37,6 +39,7 @@ class Candidate:
     score: Score
     fits: GridFits | DenseFit | None = None
     given: Basis | None = None
+    pace: float = 1.0
 
     @property
     def error(self) -> float:
@@ -101,8 +104,10 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
         return score.error, factor
 
     step = constants.SPARSE_STEP if candidate.sparse and stage == "basis" else constants.DENSE_STEP
+    begun = time.monotonic()
     _, factor, best = climb(one, first, step, tries)
     score, fits = tried[best]
+    cost = _cost(task, candidate.sparse, len(data.fitted), count) * len(tried)
     return Candidate(
         candidate.found,
         candidate.sparse,
@@ -110,6 +115,7 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
         score._replace(factor=factor),
         fits,
         candidate.given,
+        (time.monotonic() - begun) / cost,
     )
 
 
@@ -176,13 +182,12 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
     """What the last fit may cost, in nominal seconds; `share`: of them."""
     if task.asked is not None:
         return Limit(task.asked, f"{task.asked} components were asked for")
-    outputs = task.targets.shape[1]
     table = constants.SECONDS + constants.SECONDS_AN_ENTRY * task.counted * task.n_inputs
     seconds = share * (task.learned.seconds or task.work.share * table)
     entries = seconds * constants.SPEED
     if sparse:
-        cost = task.counted * (constants.BIN_COST * 0.5 * (outputs + 1) + task.n_inputs / 8)
-        count, most = int(entries / cost), constants.MOST_GRIDS
+        grids = seconds / _cost(task, sparse, task.counted, 1)
+        count, most = int(grids), constants.MOST_GRIDS
     else:
         # n·K entries and n·K²/300 for their Gram.
         half = 1.0 / (2.0 * constants.GRAM_COST)
@@ -195,6 +200,34 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
         return Limit(most, f"stopped at {most} {what}, the most that are tried")
     count = max(count, _fewest(sparse))
     return Limit(count, f"stopped at {count} {what}: {seconds:.2g} nominal seconds")
+
+
+def _cost(task: Task, sparse: bool, rows: int, count: int) -> float:
+    """Nominal seconds of a fit."""
+    if sparse:
+        bin_cost = constants.BIN_COST * 0.5 * (task.targets.shape[1] + 1) + task.n_inputs / 8
+        return float(rows * count * bin_cost / constants.SPEED)
+    return rows * count * (1.0 + constants.GRAM_COST * count) / constants.SPEED
+
+
+def in_time(task: Task, candidate: Candidate, share: float = 1.0) -> Limit:
+    """`affordable`, and no more than the time limit allows at the pace of the last trial."""
+    limit = candidate.limit if share == 1.0 else affordable(task, candidate.sparse, share)
+    whole = task.learned.time_limit
+    if whole is None or task.asked is not None:
+        return limit
+    left = whole - (time.monotonic() - task.request.started)
+    seconds = max(0.0, share * constants.LAST_SHARE * left / candidate.pace)
+    count = limit.components
+    while count > _fewest(candidate.sparse):
+        if _cost(task, candidate.sparse, task.counted, count) <= seconds:
+            break
+        count = max(_fewest(candidate.sparse), int(0.9 * count))
+    if count == limit.components:
+        return limit
+    return Limit(
+        count - count % 2, f"stopped at {count - count % 2} components: time_limit={whole:g}"
+    )
 
 
 def _most_by_memory(task: Task) -> int:
@@ -224,7 +257,8 @@ def ridge_for(task: Task, candidate: Candidate, count: int) -> float:
     """
     score = candidate.score
     count = min(count, _most_by_memory(task))
-    if count <= constants.MORE * score.components and not task.classes:
+    near = count <= constants.MORE * score.components or not task.work.twice
+    if (near and not task.classes) or task.late(constants.LATE_LAST):
         return score.ridge
     frozen = candidate.frozen(task, score.factor, count)
     fit = dense_fit(task.data, frozen, score.ridge, by_classes=task.classes)

@@ -29,6 +29,7 @@ from kitchensinks.law.candidates import (
     enough,
     first_look,
     grown,
+    in_time,
     ridge_for,
     try_stages,
     wider_look,
@@ -59,7 +60,8 @@ def choose(task: Task) -> tuple[Law, Bins]:
     kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
     # Two stages are compared by squared error: skip them where log loss decided.
     stages = task.request.stages and not task.request.stream and basis is None
-    if stages and task.asked is None and kept.error == min(errors):
+    stages = stages and task.asked is None and not task.late(constants.LATE_LAST)
+    if stages and kept.error == min(errors):
         both = _both(task, close)
         if both is not None:
             return _in_stages(task, both)
@@ -72,12 +74,14 @@ def _best_maps(task: Task, basis: Basis | None) -> list[Found]:
     kernels: tuple[str, ...] = ("gaussian",) if agop else ("laplacian", "gaussian")
     kernels = kernels if basis is None else (basis.metric,)
     runs = short_runs(task, kernels)
-    least = min(own[0][0] for own in runs.values())
-    tried = [own for own in runs.values() if own[0][0] <= constants.HOPELESS * least]
+    # Bins gain from more rows than a batch has: the first kernel is kept in any case.
+    most = constants.HOPELESS * runs[kernels[0]][0][0]
+    tried = [own for kernel, own in runs.items() if kernel == kernels[0] or own[0][0] <= most]
 
     def best(own: Task, group: list[tuple[float, Found]]) -> Found:
         error = group[0][0]
         near = [found for other, found in group if other <= constants.EQUAL_MAPS * error]
+        near = near[: own.work.close]
         if len(near) == 1:
             return near[0]
         # Batches of a few hundred rows do not tell maps apart that are nearly equal.
@@ -111,16 +115,16 @@ def _candidates(task: Task, basis: Basis | None, founds: list[Found]) -> list[Ca
     looks = task.together(lambda own, job: first_look(own, *job, basis), jobs)
     least = min(look.score.error for look in looks)
     hopeful = [one for one in looks if one.score.error <= constants.HOPELESS_FIRST * least]
-    return task.together(wider_look, hopeful)
+    return hopeful if task.late(constants.LATE_FACTORS) else task.together(wider_look, hopeful)
 
 
 def _close(task: Task, candidates: list[Candidate]) -> list[Candidate]:
     """Those near the least error, with more rows and components."""
     least = min(candidate.error for candidate in candidates)
     close = [one for one in candidates if one.error < constants.CLOSE * least]
-    if len(close) > 1 or len(task.few.fitted) < len(task.data.fitted):
-        return task.together(again, close)
-    return close
+    many = len(task.data.fitted) > constants.MORE * len(task.few.fitted)
+    more = many or (task.work.twice and len(close) > 1)
+    return task.together(again, close) if more and not task.late(constants.LATE_AGAIN) else close
 
 
 def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
@@ -131,7 +135,7 @@ def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
         score = score._replace(ridge=ridge)
     scaler, basis = kept.found.features(kept.sparse, factor, kept.given)
     if task.asked is None:
-        count, reason = enough(kept.limit, score, kept.sparse)
+        count, reason = enough(in_time(task, kept), score, kept.sparse)
         draws = max(1, count // basis.features_per_draw)
     else:
         draws, reason = task.asked, kept.limit.reason
@@ -160,8 +164,7 @@ def _in_stages(task: Task, both: Stages) -> tuple[Law, Bins]:
     """The union of both bases, each with half of what the last fit may cost."""
     first, last, _, second = both
     counts = [
-        enough(affordable(task, one.sparse, share=0.5), one.score, one.sparse).components
-        for one in (first, last)
+        enough(in_time(task, one, 0.5), one.score, one.sparse).components for one in (first, last)
     ]
     found, factor = first.found, first.score.factor
     scaler, dense = found.features(False, factor)

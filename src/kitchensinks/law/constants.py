@@ -44,6 +44,12 @@ MEMORY = 0.8
 SQUARE_MEMORY = 0.95
 # Adam's first rate, in the logarithm of the scales; it falls to zero over the second half.
 RATE = 0.5
+# Share of the steps that the members of a committee have in common.
+SHARED_STEPS = 0.6
+# Rows of the batches of those steps, as a share of the others'.
+SHARED_BATCH = 1.0
+# The rate after them, as a share of the first rate: fewer columns have far to go.
+LATER_RATE = 1.0
 # The scales are the mean over this last share of the steps.
 AVERAGED = 0.25
 # No column's scale falls below this share of an even one, so that it can come back.
@@ -164,6 +170,19 @@ FEWEST_GRIDS, MOST_GRIDS = 16, 1000
 FEWEST_FEATURES, MOST_FEATURES = 256, 6000
 # Components are enough where more would lower the held-out error by less than this share.
 ENOUGH = 0.002
+
+# -- a time limit: shares of it -----------------------------------------------------------------
+
+# Descents end here,
+LATE_SCALES = 0.35
+# no further factors are tried from here on,
+LATE_FACTORS = 0.45
+# no second look is begun,
+LATE_AGAIN = 0.5
+# and neither two stages nor another ridge are tried.
+LATE_LAST = 0.6
+# The last fit may take this share of the time that is left.
+LAST_SHARE = 0.6
 
 # -- categories --------------------------------------------------------------------------------
 

@@ -13,11 +13,14 @@ LAWS = ("ard", "agop")
 class Work(NamedTuple):
     """Counted work of learning: no clock has a part in it, so a busy machine gets the same law.
 
-    members : runs of the descent on leave-one-out error, each on batches of its own; the features
-        are shared out among the scales that they find.
-    steps, batch : of each run.
+    members : how many times the descent on leave-one-out error ends, each time on batches of its
+        own; the features are shared out among the scales that are found.
+    steps, batch : of the descent of each member.
     few : rows of the first trials.
     share : what the sizes of trials and the nominal seconds of the last fit are multiplied with.
+    maps : most maps of the columns that are tried for a kernel.
+    close : most maps that small fits compare, where short runs do not tell them apart.
+    twice : candidates are tried again with more components although there are not many more rows.
     """
 
     members: int
@@ -25,12 +28,15 @@ class Work(NamedTuple):
     batch: int
     few: int
     share: float
+    maps: int
+    close: int
+    twice: bool
 
 
 EFFORTS = {
-    "quick": Work(members=1, steps=10, batch=600, few=4000, share=1 / 3),
-    "default": Work(members=3, steps=14, batch=800, few=8000, share=1.0),
-    "thorough": Work(members=5, steps=24, batch=1200, few=16_000, share=3.0),
+    "quick": Work(1, 10, 600, 4000, 1 / 3, maps=2, close=1, twice=False),
+    "default": Work(3, 20, 1000, 8000, 1.0, maps=4, close=2, twice=True),
+    "thorough": Work(5, 30, 1400, 16_000, 3.0, maps=4, close=4, twice=True),
 }
 
 
@@ -43,18 +49,22 @@ class Learned(BaseEstimator):
         and Binning.
     effort : "quick", "default" or "thorough": a third of the default work, or three times as much,
         in learning and in the number of components.
-    members : how many times the scales are learned, each time from batches of its own. Every
-        member has an equal share of the components, and one convex fit has all of them. None: by
-        effort (1, 3 and 5).
+    members : how many scales of the columns are learned. They share the first steps of the descent,
+        and go on from there with batches of their own. Every member has an equal share of the
+        components, and one convex fit has all of them. None: by effort (1, 3 and 5).
     law : "ard": a scale for each column by descent on leave-one-out error, and directions beside
         them in wide tables; "agop": scales (or directions, see `rank`) from the average gradient
         outer product of a fitted function.
     steps : steps of "ard", each on a batch of its own ("agop" has a seventh as many rounds of fit
-        and gradient); None: by effort (14 by default).
+        and gradient); None: by effort (20 by default).
     batch : most rows of a batch, which is a quarter of the table if that is smaller, and at least
-        300; smooth kernels and wide tables take half of it. None: by effort (800 by default).
+        300; smooth kernels and wide tables take half of it. None: by effort (1000 by default).
     seconds : nominal seconds of the last fit, at 10⁸ features a second: they limit the number of
         components. None: by effort (by default 1.5, and 0.3 for each million entries).
+    time_limit : wall-clock seconds that the whole fit may take, or None. Rounds that would come too
+        late are left out, and the last fit has as many components as the time allows, so that the
+        model depends on the speed of the machine. The work of the effort is still the most that is
+        done.
     rank : for "agop": the number of learned directions that the rows are turned to (fewer where
         the others do not matter). None scales the columns.
 
@@ -74,6 +84,7 @@ class Learned(BaseEstimator):
         steps: int | None = None,
         batch: int | None = None,
         seconds: float | None = None,
+        time_limit: float | None = None,
         rank: int | None = None,
     ) -> None:
         self.basis = basis
@@ -83,6 +94,7 @@ class Learned(BaseEstimator):
         self.steps = steps
         self.batch = batch
         self.seconds = seconds
+        self.time_limit = time_limit
         self.rank = rank
 
     def check(self) -> None:
@@ -133,10 +145,15 @@ class Learned(BaseEstimator):
                 )
         if self.seconds is not None:
             check_positive("seconds", self.seconds)
+        if self.time_limit is not None:
+            check_positive("time_limit", self.time_limit)
 
     @property
     def work(self) -> Work:
         """The work of the effort, with the numbers that were given in place of its own."""
-        given = {"members": self.members, "steps": self.steps, "batch": self.batch}
-        known = {name: value for name, value in given.items() if value is not None}
-        return EFFORTS[self.effort]._replace(**known)
+        work = EFFORTS[self.effort]
+        return work._replace(
+            members=self.members or work.members,
+            steps=self.steps or work.steps,
+            batch=self.batch or work.batch,
+        )

@@ -1,5 +1,6 @@
 """Maps of the columns and the scales learned on them: the law of one kernel."""
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,10 +26,10 @@ _MAPS: dict[str, tuple[int, bool]] = {
 }
 # Maps that are tried for each kernel on wide tables (True) and on others.
 _TRIED = {
-    ("laplacian", False): ("squash", "standard", "mix", "quantile"),
-    ("gaussian", False): ("squash", "standard", "mix"),
+    ("laplacian", False): ("squash", "mix", "standard", "quantile"),
+    ("gaussian", False): ("squash", "standard"),
     ("laplacian", True): ("squash", "common", "mix"),
-    ("gaussian", True): ("squash", "common", "standard"),
+    ("gaussian", True): ("squash", "common"),
 }
 # The one map of columns that are not to be standardised.
 _AS_IS = "as is"
@@ -80,7 +81,9 @@ class Found:
 
 def tried_maps(task: Task, kernel: str) -> tuple[str, ...]:
     """The maps that are compared."""
-    return _TRIED[kernel, task.wide] if task.request.standardize else (_AS_IS,)
+    if not task.request.standardize:
+        return (_AS_IS,)
+    return _TRIED[kernel, task.wide][: task.work.maps]
 
 
 def allowed(task: Task, *names: str) -> tuple[str, ...]:
@@ -101,25 +104,34 @@ def learn(
     name: str,
     steps: int,
     batch: int,
-    near: Floats | None = None,
+    start: Floats | None = None,
+    rate: float | None = None,
     member: int = 0,
 ) -> Found:
-    """Scales of one kernel on one map of the columns, from equal ones or from half-way to `near`.
-
-    Half-way, because small batches let columns go that few rows speak for.
-    """
+    """Scales of one kernel on one map of the columns, from equal ones or from `start`."""
     plain = mapped(task, name)
     # As many rows as the batches can use.
     end = len(task.held) + max(2000, steps * batch)
     rows = plain.apply(task.pool[len(task.held) : end], np.float32)
+    start = _even_scales(task, kernel, plain) if start is None else start
+    law: Scales = learn_scales(
+        task.batches(rows, member),
+        start,
+        [batch] * steps,
+        kernel,
+        task.hot,
+        rate,
+        lambda: task.late(constants.LATE_SCALES),
+    )
+    return Found(kernel, name, plain, law.scales[None, :], law.errors)
+
+
+def _even_scales(task: Task, kernel: str, plain: Warp) -> Floats:
+    """One over the median distance of rows, for every column."""
     few = plain.apply(task.sample[: 300 if task.wide else 500], np.float32)
     distance = pdist(few, "cityblock" if kernel == "laplacian" else "euclidean")
     typical = float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
-    start = np.full(task.n_inputs, 1.0 / typical)
-    if near is not None:
-        start = np.sqrt(start * near)
-    law: Scales = learn_scales(task.batches(rows, member), start, [batch] * steps, kernel, task.hot)
-    return Found(kernel, name, plain, law.scales[None, :], law.errors)
+    return np.full(task.n_inputs, 1.0 / typical)
 
 
 def short_runs(
@@ -146,17 +158,34 @@ def short_runs(
 
 
 def settled(task: Task, founds: list[Found]) -> list[Found]:
-    """The scales of each map by longer runs on larger batches, one for each member."""
-    members = range(task.work.members)
+    """The scales of each map by longer runs on larger batches, one for each member.
 
-    def one(own: Task, job: tuple[Found, int]) -> Found:
-        found, member = job
+    The runs begin half-way between equal scales and those of the short run, because small batches
+    let columns go that few rows speak for. Members share the first steps.
+    """
+    members, steps = task.work.members, task.work.steps
+    common = steps if members == 1 else math.ceil(constants.SHARED_STEPS * steps)
+
+    def begin(own: Task, found: Found) -> Found:
+        start = np.sqrt(_even_scales(own, found.kernel, found.warp) * found.scales[0])
         batch = own.batch_size(found.kernel)
-        near = found.scales[0]
-        return learn(own, found.kernel, found.map, own.work.steps, batch, near, member)
+        if members > 1:
+            batch = max(min(batch, constants.SMALLEST_BATCH), int(constants.SHARED_BATCH * batch))
+        return learn(own, found.kernel, found.map, common, batch, start)
 
-    runs = iter(task.together(one, [(found, member) for found in founds for member in members]))
-    groups = [[next(runs) for _ in members] for _ in founds]
+    begun = task.together(begin, founds)
+    if members == 1:
+        return begun
+    rate = constants.LATER_RATE * constants.RATE
+
+    def end(own: Task, job: tuple[Found, int]) -> Found:
+        found, member = job
+        batch, left = own.batch_size(found.kernel), max(1, steps - common)
+        return learn(own, found.kernel, found.map, left, batch, found.scales[0], rate, member)
+
+    jobs = [(found, member) for found in begun for member in range(1, members + 1)]
+    runs = iter(task.together(end, jobs))
+    groups = [[next(runs) for _ in range(members)] for _ in begun]
     return [
         replace(group[0], scales=np.concatenate([run.scales for run in group])) for group in groups
     ]

@@ -33,6 +33,11 @@ Narrow = NDArray[np.float32]
 Batches = Callable[[int, int], tuple[Narrow, Narrow]]
 
 
+# Products of smaller entries of a kernel matrix are denormal numbers, which take processors many
+# times as long; beside a diagonal of one, e⁻²⁵ is nothing in float32.
+_LEAST_EXPONENT = np.float32(-25.0)
+
+
 class Scales(NamedTuple):
     """Scales s (d,) and ridge λ of a kernel; the leave-one-out error of every step."""
 
@@ -146,6 +151,7 @@ def kernel_matrix(rows: Narrow, scales: Floats, columns: BatchColumns | None) ->
     else:
         exponent = euclidean_distances(rows * scales, squared=True).astype(np.float32)
     np.negative(exponent, out=exponent)
+    np.maximum(exponent, _LEAST_EXPONENT, out=exponent)
     return np.exp(exponent, out=exponent)
 
 
@@ -168,11 +174,14 @@ def learn_scales(
     sizes: Sequence[int],
     kernel: str = "laplacian",
     is_hot: NDArray[np.bool_] | None = None,
+    rate: float | None = None,
+    late: Callable[[], bool] = lambda: False,
 ) -> Scales:
     """Adam in log s and log λ from `scales`, one step for each size of batch in `sizes`.
 
     batches(step, size) gives the rows and targets of one step. The rate falls to zero over the
-    second half, and the scales returned are the (geometric) mean of the last quarter's.
+    second half, and the scales returned are the (geometric) mean of the last quarter's. late()
+    ends the descent before its last step.
     """
     is_hot = np.zeros(len(scales), dtype=bool) if is_hot is None else is_hot
     weakest, strongest = constants.RIDGES
@@ -180,6 +189,7 @@ def learn_scales(
     floor = np.append(np.log(scales) + np.log(constants.LEAST_SCALE), np.log(weakest))
     ceiling = np.append(np.full(len(scales), 20.0), np.log(strongest))
     memory, square_memory = constants.MEMORY, constants.SQUARE_MEMORY
+    fastest = constants.RATE if rate is None else rate
     mean, square = np.zeros_like(place), np.zeros_like(place)
     errors, kept = [], []
     for step, size in enumerate(sizes):
@@ -191,11 +201,13 @@ def learn_scales(
         mean = memory * mean + (1 - memory) * slope
         square = square_memory * square + (1 - square_memory) * slope**2
         correct = (1 - memory ** (step + 1)) / np.sqrt(1 - square_memory ** (step + 1))
-        rate = constants.RATE * min(1.0, 2.0 * (1.0 - (step + 0.5) / len(sizes)))
-        place = place - rate * mean / (correct * np.sqrt(square) + 1e-12)
+        now = fastest * min(1.0, 2.0 * (1.0 - (step + 0.5) / len(sizes)))
+        place = place - now * mean / (correct * np.sqrt(square) + 1e-12)
         place = np.clip(place, floor, ceiling)
         errors.append(found.error)
         if step >= (1.0 - constants.AVERAGED) * len(sizes):
             kept.append(place)
+        if late():
+            break
     final = np.exp(np.mean(kept, axis=0)) if kept else np.exp(place)
     return Scales(kernel, final[:-1], float(final[-1]), np.array(errors))

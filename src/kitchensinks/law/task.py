@@ -2,6 +2,7 @@
 
 import copy
 import math
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -125,6 +126,11 @@ class Task:
         """Put a trial into the record."""
         self.trials.append(Trial(stage, what, rows, error))
         self.request.progress(f"{stage}: {what}, error {error:.4f}")
+
+    def late(self, share: float) -> bool:
+        """Whether more than this share of the time limit is used up."""
+        limit = self.learned.time_limit
+        return limit is not None and time.monotonic() - self.request.started > share * limit
 
     def together(
         self, work: Callable[["Task", Item], Result], items: Iterable[Item]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
 from kitchensinks.features.bases import Basis, Binning
 from kitchensinks.features.frozen import Frozen
@@ -22,6 +22,7 @@ from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.solvers.binned import binned_ridge
+from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.tables import block_slices
 
 # Rows whose features are made at a time.
@@ -175,7 +176,9 @@ class _DensePath:
         gram, cross = self.equations.gram, self.equations.cross
         size = max(1, int(share * len(gram)))
         larger = len(gram) / size
-        factor = factor_ridge(larger * gram[:size, :size], ridge / len(self.data.fitted))
+        shifted = larger * gram[:size, :size]
+        shifted[np.diag_indices_from(shifted)] += ridge / len(self.data.fitted)
+        factor = lower_factor(shifted)
         return np.asarray(larger * cho_solve((factor, True), cross[:size], check_finite=False))
 
     def search(self, first: Sequence[float]) -> dict[float, tuple[float, Array]]:
@@ -215,13 +218,6 @@ class _DensePath:
         errors = [tried[ridge][0] for ridge in ridges]
         losses = [self.data.losses(self.scores(tried[ridge][1])) for ridge in ridges]
         return ridges[preferred(errors, losses)]
-
-
-def factor_ridge(gram: Array, alpha: float) -> Array:
-    """The lower Cholesky factor of G + αI; the gram is overwritten."""
-    gram[np.diag_indices_from(gram)] += alpha
-    factor, _ = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
-    return np.asarray(factor)
 
 
 def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:

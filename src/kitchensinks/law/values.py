@@ -2,8 +2,9 @@
 
 import math
 import re
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class Request:
     classes : the targets are class codes: positive in the column of the row's class.
     stages : a fit in two stages may be chosen (squared loss with alpha="auto").
     progress : called with a line of text after each trial.
+    started : when the fit began, by the monotonic clock.
     """
 
     seed: int
@@ -61,6 +63,7 @@ class Request:
     classes: bool = False
     stages: bool = False
     progress: Callable[[str], None] = silent
+    started: float = field(default_factory=time.monotonic)
 
 
 @dataclass(frozen=True)
