@@ -99,9 +99,7 @@ class Scaler:
             rows = rows.astype(np.float64)
         if np.isinf(self.low).all() and np.isinf(self.high).all():
             return np.asarray(rows)
-        return np.asarray(
-            np.clip(rows, self.low.astype(rows.dtype), self.high.astype(rows.dtype))
-        )
+        return np.asarray(np.clip(rows, self.low.astype(rows.dtype), self.high.astype(rows.dtype)))
 
     def apply(self, rows: Any, dtype: DTypeLike) -> NDArray[Any]:
         """Standardised rows of the given dtype; the difference is taken in float64."""
