@@ -232,12 +232,3 @@ class _SingleBlas:
 
 
 single_blas = _SingleBlas()
-
-
-def blas_threads(count: int) -> Any:
-    return single_blas()
-
-
-@contextmanager
-def loop_threads(count: int) -> Iterator[None]:
-    yield
