@@ -48,8 +48,8 @@ def sample_projection(
 ) -> "Floats | Fastfood":
     """One block of directions.
 
-    ω = z·r with z standard normal in R^d and r = radial(words, count), or ω = z/‖z‖
-    where `unit` (uniform on the sphere).
+    ω = z·r with z standard normal in R^d and r = radial(words, count), (count,) or a number for
+    each column, (count, d); or ω = z/‖z‖ where `unit` (uniform on the sphere).
 
     - "gaussian": independent rows.
     - "orthogonal": rows of uniformly random rotations, each with a length of its own,
@@ -62,7 +62,7 @@ def sample_projection(
         directions = Fastfood.sample(words, n_inputs, count // size)
         lengths = 1.0 / directions.lengths() if unit else words.chi(size, count)
         if radial is not None:
-            lengths = lengths * radial(words, count)[:, 0]
+            lengths = lengths * radial(words, count).reshape(count, -1)[:, 0]
         return directions.with_radius(lengths)
     if kind == "orthogonal":
         size = rotation_size(kind, n_inputs)
@@ -80,7 +80,7 @@ def sample_projection(
         if unit:
             rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     if radial is not None:
-        rows = rows * radial(words, count)
+        rows = rows * radial(words, count).reshape(count, -1)
     return np.ascontiguousarray(rows)
 
 
