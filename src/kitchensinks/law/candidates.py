@@ -257,8 +257,8 @@ def ridge_for(task: Task, candidate: Candidate, count: int) -> float:
     """
     score = candidate.score
     count = min(count, _most_by_memory(task))
-    near = count <= constants.MORE * score.components and not task.classes
-    if near or task.late(constants.LATE_LAST):
+    near = count <= constants.MORE * score.components or not task.work.twice
+    if (near and not task.classes) or task.late(constants.LATE_LAST):
         return score.ridge
     frozen = candidate.frozen(task, score.factor, count)
     fit = dense_fit(task.data, frozen, score.ridge, by_classes=task.classes)

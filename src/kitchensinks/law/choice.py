@@ -60,8 +60,8 @@ def choose(task: Task) -> tuple[Law, Bins]:
     kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
     # Two stages are compared by squared error: skip them where log loss decided.
     stages = task.request.stages and not task.request.stream and basis is None
-    again_tried = not task.late(constants.LATE_LAST) and kept.fits is not None
-    if stages and again_tried and task.asked is None and kept.error == min(errors):
+    stages = stages and task.asked is None and not task.late(constants.LATE_LAST)
+    if stages and kept.error == min(errors):
         both = _both(task, close)
         if both is not None:
             return _in_stages(task, both)
@@ -81,6 +81,7 @@ def _best_maps(task: Task, basis: Basis | None) -> list[Found]:
     def best(own: Task, group: list[tuple[float, Found]]) -> Found:
         error = group[0][0]
         near = [found for other, found in group if other <= constants.EQUAL_MAPS * error]
+        near = near[: own.work.close]
         if len(near) == 1:
             return near[0]
         # Batches of a few hundred rows do not tell maps apart that are nearly equal.
@@ -121,7 +122,8 @@ def _close(task: Task, candidates: list[Candidate]) -> list[Candidate]:
     """Those near the least error, with more rows and components."""
     least = min(candidate.error for candidate in candidates)
     close = [one for one in candidates if one.error < constants.CLOSE * least]
-    more = len(close) > 1 or len(task.few.fitted) < len(task.data.fitted)
+    many = len(task.data.fitted) > constants.MORE * len(task.few.fitted)
+    more = many or (task.work.twice and len(close) > 1)
     return task.together(again, close) if more and not task.late(constants.LATE_AGAIN) else close
 
 

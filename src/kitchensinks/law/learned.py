@@ -18,6 +18,9 @@ class Work(NamedTuple):
     steps, batch : of each run.
     few : rows of the first trials.
     share : what the sizes of trials and the nominal seconds of the last fit are multiplied with.
+    maps : most maps of the columns that are tried for a kernel.
+    close : most maps that small fits compare, where short runs do not tell them apart.
+    twice : candidates are tried again with more components although there are not many more rows.
     """
 
     members: int
@@ -25,12 +28,15 @@ class Work(NamedTuple):
     batch: int
     few: int
     share: float
+    maps: int
+    close: int
+    twice: bool
 
 
 EFFORTS = {
-    "quick": Work(members=1, steps=10, batch=600, few=4000, share=1 / 3),
-    "default": Work(members=3, steps=14, batch=800, few=8000, share=1.0),
-    "thorough": Work(members=5, steps=24, batch=1200, few=16_000, share=3.0),
+    "quick": Work(1, 10, 600, 4000, 1 / 3, maps=2, close=1, twice=False),
+    "default": Work(3, 14, 800, 8000, 1.0, maps=4, close=2, twice=True),
+    "thorough": Work(5, 24, 1200, 16_000, 3.0, maps=4, close=4, twice=True),
 }
 
 
@@ -145,6 +151,9 @@ class Learned(BaseEstimator):
     @property
     def work(self) -> Work:
         """The work of the effort, with the numbers that were given in place of its own."""
-        given = {"members": self.members, "steps": self.steps, "batch": self.batch}
-        known = {name: value for name, value in given.items() if value is not None}
-        return EFFORTS[self.effort]._replace(**known)
+        work = EFFORTS[self.effort]
+        return work._replace(
+            members=self.members or work.members,
+            steps=self.steps or work.steps,
+            batch=self.batch or work.batch,
+        )

@@ -25,10 +25,10 @@ _MAPS: dict[str, tuple[int, bool]] = {
 }
 # Maps that are tried for each kernel on wide tables (True) and on others.
 _TRIED = {
-    ("laplacian", False): ("squash", "standard", "mix", "quantile"),
-    ("gaussian", False): ("squash", "standard", "mix"),
+    ("laplacian", False): ("squash", "mix", "standard", "quantile"),
+    ("gaussian", False): ("squash", "standard"),
     ("laplacian", True): ("squash", "common", "mix"),
-    ("gaussian", True): ("squash", "common", "standard"),
+    ("gaussian", True): ("squash", "common"),
 }
 # The one map of columns that are not to be standardised.
 _AS_IS = "as is"
@@ -80,7 +80,9 @@ class Found:
 
 def tried_maps(task: Task, kernel: str) -> tuple[str, ...]:
     """The maps that are compared."""
-    return _TRIED[kernel, task.wide] if task.request.standardize else (_AS_IS,)
+    if not task.request.standardize:
+        return (_AS_IS,)
+    return _TRIED[kernel, task.wide][: task.work.maps]
 
 
 def allowed(task: Task, *names: str) -> tuple[str, ...]:
