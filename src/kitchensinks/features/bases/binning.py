@@ -63,6 +63,7 @@ class Binning(Basis):
     sparse = True
     binned = True
     keeps_float64 = True
+    gamma_by_column = True
 
     def __init__(self, gamma: float | str | Sequence[Any] = "median") -> None:
         self.gamma = gamma
