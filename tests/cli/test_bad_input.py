@@ -137,6 +137,12 @@ def test_an_option_that_makes_no_sense(option, value, refused, train, tmp_path, 
     assert option in said or option == "--drop"
 
 
+def test_a_checkpoint_is_a_folder(refused, train, tmp_path):
+    said = refused(*fit(train, "kind", tmp_path, "--checkpoint", train))
+    assert "train.csv: --checkpoint needs a folder" in said
+    assert train.is_file()
+
+
 def test_an_effort_is_for_learning(refused, train, tmp_path):
     said = refused(*fit(train, "kind", tmp_path, "--effort", "quick"))
     assert "--effort 'quick' is for --basis learned" in said

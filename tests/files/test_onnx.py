@@ -149,16 +149,20 @@ def test_a_file_that_answers_otherwise_is_not_kept(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("batches", [False, True])
-def test_a_calibration_that_nobody_has_asked_for_yet_is_made(batches, tmp_path):
+@pytest.mark.parametrize("how", ["auto", "stochastic", "batches"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_calibration_that_nobody_has_asked_for_yet_is_made(how, tmp_path):
     X, y = IRIS
-    model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=30, random_state=0)
-    if batches:
+    model = ks.KitchenSinkClassifier(
+        ks.Fourier(), 30, alpha=1e-3, solver="auto" if how == "batches" else how, random_state=0
+    )
+    if how == "batches":
         model.freeze(X, y)
         for start in range(0, 150, 50):
             model.partial_fit(X[start : start + 50], y[start : start + 50], classes=[0, 1, 2])
     else:
         model.fit(X, y)
+    assert model.state_.calibrated is None
     assert "calibration" not in vars(model.state_)
     ks.to_onnx(model, tmp_path / "model.onnx")
     probabilities = run(tmp_path / "model.onnx", X)[1]

@@ -43,6 +43,52 @@ def test_conjugate_gradients_are_the_direct_solution(alpha, n_components, interc
     assert model.effective_dimension_ == pytest.approx(direct.effective_dimension_, rel=0.05)
 
 
+@pytest.mark.parametrize("alpha", [1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_conjugate_gradients_converge_where_the_gap_is_within_tol(alpha, dtype):
+    solver = ks.Solver("conjugate", dtype=dtype)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 100, alpha=alpha, solver=solver, random_state=0)
+    model.fit(*load_diabetes(return_X_y=True))
+    assert model.converged_
+    assert model.gap_ <= solver.tol * model.objective_
+
+
+def test_a_learned_fit_on_bins_that_stops_early_says_so_without_a_warning():
+    X, y = make_classification(600, 5, n_informative=4, n_redundant=0, random_state=0)
+    basis = ks.Learned(ks.Binning(), effort="quick")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = ks.KitchenSinkClassifier(basis, random_state=0).fit(X, y)
+    assert model.converged_ == (model.gap_ <= model.state_.settings.tol * model.objective_)
+
+
+def test_sup_balls_on_coincident_bins_do_not_fail():
+    # Bins of one grid sum to one, so that the Gram is singular and rounding makes it indefinite.
+    X, y = load_diabetes(return_X_y=True)
+    model = ks.KitchenSinkRegressor(ks.Binning(), 20, constraint=ks.SupBall(1e4), random_state=0)
+    assert model.fit(X, y).converged_
+
+
+@pytest.mark.parametrize("radius", [100.0, 10_000.0])
+@pytest.mark.parametrize("loss", ["squared", *CLASSIFIERS])
+def test_sup_balls_on_bins_in_float32_do_not_fail(loss, radius):
+    X, y = load_diabetes(return_X_y=True)
+    model = ks.KitchenSinkClassifier(
+        ks.Binning(), 5, loss=loss, constraint=ks.SupBall(radius), random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X.astype(np.float32), y > 140.0)
+    assert model.gap_ <= 0.05 * model.objective_
+
+
+@pytest.mark.parametrize("n_components", [20, 400])
+def test_blocks_of_features_are_dense(n_components):
+    model = ks.KitchenSinkRegressor(ks.Binning(), n_components, alpha=1e-3, solver="blocks")
+    with pytest.raises(ValueError, match="this one has sparse ones: use solver='auto'"):
+        model.fit(*load_diabetes(return_X_y=True))
+
+
 def test_a_block_without_a_row_of_the_sample_does_no_harm():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4097, 3)).astype(np.float32)
@@ -252,7 +298,7 @@ def test_a_draw_that_is_not_held_gives_the_same_fit(monkeypatch):
             patch.setattr(features, "HELD_DRAW", 30 * 8 * 500)
             parted = build(ks.KitchenSinkClassifier, **options).fit(X, y)
             assert not parted.law_.features.held
-            assert len(list(parted.law_.features.parts())) > 1
+            assert len(list(parted.law_.features.walk(X))) > 1
             np.testing.assert_allclose(
                 parted.decision_function(X), held.decision_function(X), atol=1e-7
             )

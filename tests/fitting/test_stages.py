@@ -55,7 +55,7 @@ def test_the_second_stage_is_fitted_to_what_the_first_leaves(form, weighted):
     plan, fit = fit_features(FeatureBlocks(rows, frozen, 1e9), batch, settings())
     assert plan.solver == "stages"
     assert fit.solution.converged
-    parts = frozen.draw.theta["parts"].parts
+    parts = list(frozen.draw.theta["parts"].parts.values())
     assert [part.n_components for part in parts] == [30, 12]
     smooth, bins = (part.scaled_features(rows) for part in parts)
     one = FIRST_SHARE * ridge(smooth, targets, shares, ALPHA)

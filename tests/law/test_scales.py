@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kitchensinks.law.scales import gradient, learn_scales
+from kitchensinks.law.scales import Descent, gradient
 
 SCALES, RIDGE = np.array([0.5, 0.3, 0.2, 0.7, 0.1]), 0.1
 
@@ -59,7 +59,7 @@ def test_columns_that_say_nothing_lose_their_scale(kernel):
         targets = np.sin(2 * rows[:, :1]) + 0.1 * rng.normal(size=(size, 1)).astype(np.float32)
         return rows, targets.astype(np.float32)
 
-    law = learn_scales(batches, np.full(4, 0.3), [120] * 25, kernel)
+    law = Descent.begin(kernel, np.full(4, 0.3), 25).run(batches, 25, 120)
     assert law.scales[0] > 5 * law.scales[1:].max()
     assert np.mean(law.errors[-5:]) < 0.5 * np.mean(law.errors[:2])
 
@@ -67,6 +67,18 @@ def test_columns_that_say_nothing_lose_their_scale(kernel):
 def test_a_constant_column_and_equal_rows_do_no_harm():
     rows = np.zeros((30, 2), dtype=np.float32)
     targets = np.random.default_rng(0).normal(size=(30, 1)).astype(np.float32)
-    law = learn_scales(lambda step, size: (rows, targets), np.ones(2), [30] * 5)
+    law = Descent.begin("laplacian", np.ones(2), 5).run(lambda step, size: (rows, targets), 5, 30)
     assert np.isfinite(law.scales).all()
-    assert np.isfinite(law.ridge)
+    assert np.isfinite(law.place).all()
+
+
+def test_a_descent_goes_on_where_it_was():
+    def batches(step, size):
+        rows = np.random.default_rng(step).normal(size=(size, 3)).astype(np.float32)
+        return rows, np.sin(2 * rows[:, :1])
+
+    whole = Descent.begin("laplacian", np.full(3, 0.3), 10).run(batches, 10, 60)
+    half = Descent.begin("laplacian", np.full(3, 0.3), 10).run(batches, 4, 60)
+    np.testing.assert_array_equal(half.run(batches, 6, 60).scales, whole.scales)
+    late = half.run(batches, 6, 60, late=lambda: True)
+    assert len(late.errors) == 5

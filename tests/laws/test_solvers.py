@@ -15,6 +15,7 @@ from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.constraints import L2Ball, SupBall
 from kitchensinks.problem.design import Design, SparseFeatures
 from kitchensinks.problem.losses import LOSSES
+from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import Problem, certificate
 from kitchensinks.solvers import (
     FactoredGram,
@@ -68,15 +69,16 @@ def by_squares(problem):
     """Squared loss from its sums alone."""
     gram = factored(problem).gram
     target = SHARES @ problem.targets
-    return solve_squared(
-        gram=gram,
-        cross=problem.target_image - np.outer(problem.mean, target),
+    equations = NormalEquations(
+        weight=1.0,
         mean=problem.mean,
-        target_mean=target,
-        target_variance=SHARES @ (problem.targets - target) ** 2,
-        alpha=problem.alpha,
-        constraint=problem.constraint,
+        gram=gram,
+        target=target,
+        cross=problem.target_image - np.outer(problem.mean, target),
+        squares=SHARES @ (problem.targets - target) ** 2,
+        copies=1.0,
     )
+    return solve_squared(equations, alpha=problem.alpha, constraint=problem.constraint)
 
 
 def on_bins(problem):

@@ -81,12 +81,14 @@ def test_a_start_and_an_early_stop():
     again = binned_ridge(bins, targets, shares, 1e-3, tol=1e-6, start=exact.weights)
     assert again.iterations <= 1
     early = binned_ridge(bins, targets, shares, 1e-3, tol=1e-10, settled=0.05)
-    assert early.converged
+    assert early.settled
+    assert not early.converged
     assert early.iterations < exact.iterations
     # The gap that is reported is a bound all the same.
     assert early.objective - exact.objective <= early.gap
     cut = binned_ridge(bins, targets, shares, 1e-3, tol=1e-10, max_iter=2)
     assert not cut.converged
+    assert not cut.settled
 
 
 def test_a_ridge_for_each_output_is_as_many_fits():

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from kitchensinks.problem.constraints import L2Ball, SupBall
 from kitchensinks.problem.losses import LOSSES, get_loss
+from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import certificate
 from kitchensinks.solvers import (
     Design,
@@ -68,16 +69,16 @@ def squared_solution(problem, tol=1e-6):
     row_weights, targets = problem.row_weights, problem.targets
     target_mean = row_weights @ targets * problem.fit_intercept
     centred = targets - target_mean
-    return solve_squared(
-        gram=problem.gram,
-        cross=(features - problem.mean).T @ (row_weights[:, None] * centred),
+    equations = NormalEquations(
+        weight=1.0,
         mean=problem.mean,
-        target_mean=target_mean,
-        target_variance=row_weights @ centred**2,
-        alpha=problem.alpha,
-        constraint=problem.constraint,
-        tol=tol,
+        gram=problem.gram,
+        target=target_mean,
+        cross=(features - problem.mean).T @ (row_weights[:, None] * centred),
+        squares=row_weights @ centred**2,
+        copies=1.0,
     )
+    return solve_squared(equations, alpha=problem.alpha, constraint=problem.constraint, tol=tol)
 
 
 def solve(problem, tol, **options):

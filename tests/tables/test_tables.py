@@ -127,7 +127,7 @@ def test_a_fingerprint_sees_every_entry(kind, sources, frame, tmp_path):
 def test_arrays_and_svmlight(tmp_path):
     rows = np.random.default_rng(0).normal(size=(50, 4)).round(3)
     rows[rows < 0] = 0.0
-    (tmp_path / "notes.svm").write_text("# a comment\n1 1:2 3:4 # more\n\n-1\n0 qid:3 2:5\n")
+    (tmp_path / "notes.svm").write_text('# a 5" pipe\n1 1:2 3:4 # more\n\n-1\n0 qid:3 2:5\n')
     table = open_table(tmp_path / "notes.svm")
     assert whole(table).to_numpy().tolist() == [[1, 2, 0, 4], [-1, 0, 0, 0], [0, 0, 5, 0]]
     np.save(tmp_path / "rows.npy", rows)

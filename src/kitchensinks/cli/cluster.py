@@ -3,19 +3,21 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.cli.fit import Facts, FitOptions, spec_of
+from kitchensinks.cli.fit import Source, Step, spec_of
+from kitchensinks.cli.scoring import Facts
 from kitchensinks.cli.targets import task_of
-from kitchensinks.cli.terminal import Meter, Terminal
+from kitchensinks.cli.terminal import Terminal
+from kitchensinks.cli.verbs import Fit
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.resume import identity_of
 from kitchensinks.execution.cluster import connected
 from kitchensinks.execution.fits import fit_collections, score_collections
-from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.table import nearest, open_table
@@ -25,36 +27,24 @@ _SAMPLE_ROWS = 32_000
 
 
 @contextmanager
-def connected_source(
-    options: FitOptions, where: str, terminal: Terminal
-) -> Iterator["ClusterSource"]:
+def connected_source(options: Fit, where: str, terminal: Terminal) -> Iterator["ClusterSource"]:
     """The rows that the options name, on the workers of a scheduler."""
     with connected(where) as client:
         address = client.scheduler.address
         terminal.note(f"Dask at {address}; dashboard: {client.dashboard_link}")
-        source = ClusterSource.read(options, address)
-        terminal.note(
-            f"{options.data}: {source.n_rows:,} rows in {source.X.npartitions} partitions, "
-            f"{len(source.columns.inputs)} columns as {source.columns.width} numbers; "
-            f"{source.task} of {options.target!r}."
-        )
-        yield source
+        yield ClusterSource.read(options, address)
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterSource:
-    """Numbers X and targets y as Dask has them, by a recipe from a sample of the rows."""
+class ClusterSource(Source):
+    """Rows as Dask has them, without those that have no target; `few` is a sample in memory."""
 
-    options: FitOptions
-    X: Any
-    y: Any
-    columns: Columns
-    task: str
-    n_rows: int
+    table: Any
+    few: Any
     address: str
 
     @classmethod
-    def read(cls, options: FitOptions, address: str) -> "ClusterSource":
+    def read(cls, options: Fit, address: str) -> "ClusterSource":
         """Parquet or CSV, wherever fsspec reads them from."""
         from dask import dataframe
 
@@ -63,7 +53,7 @@ class ClusterSource:
         given = {"blocksize": None} if lines and options.data.endswith(".gz") else {}
         table = read(options.data, **given)
         names = [str(name) for name in table.columns]
-        for name in (options.target, *options.drop):
+        for name in options.excluded:
             if name not in names:
                 raise ValueError(f"There is no column {name!r}{nearest(name, names)}")
         table = table[table[options.target].notnull()]
@@ -75,31 +65,40 @@ class ClusterSource:
         number = few[options.target].dtype.kind in "fiub"
         targets = few[options.target].to_numpy(dtype=None if number else str)
         task = task_of(targets, options.task, options.target)
-        # Checks the options before the columns are read, which takes time.
-        options.estimator(task)
-        columns = Columns.learn(open_table(few), [options.target, *options.drop], options.seed)
-        X = table[columns.inputs].map_partitions(
-            _numbers, columns, meta=_numbers(few[:0][columns.inputs], columns)
-        )
-        return cls(options, X, table[options.target], columns, task, n_rows, address)
+        return cls(options, task, n_rows, table, few, address)
+
+    @cached_property
+    def columns(self) -> Columns:
+        return Columns.learn(open_table(self.few), self.options.excluded, self.options.seed)
+
+    @cached_property
+    def X(self) -> Any:
+        """The columns as numbers, by a recipe from the sample."""
+        inputs = self.columns.inputs
+        empty = _numbers(self.few[:0][inputs], self.columns)
+        return self.table[inputs].map_partitions(_numbers, self.columns, meta=empty)
+
+    @property
+    def y(self) -> Any:
+        return self.table[self.options.target]
+
+    def notes(self) -> list[str]:
+        return [
+            f"{self.options.data}: {self.n_rows:,} rows in {self.X.npartitions} partitions, "
+            f"{len(self.columns.inputs)} columns as {self.columns.width} numbers; "
+            f"{self.task} of {self.options.target!r}."
+        ]
 
     def identity(self) -> dict[str, str]:
         known = {"data": self.options.data, "rows": str(self.n_rows)}
         return {**known, "target": self.options.target, "recipe": self.columns.fingerprint()}
 
-    def fit(
-        self,
-        model: KitchenSink,
-        meter: Meter,
-        checkpoint: Checkpoint | None,
-        first: KitchenSink | None = None,
-        held_out: bool = False,
-    ) -> None:
-        spec = spec_of(model, self.task, progress=meter.told)
-        parameters = identity_of(spec, model.get_params(deep=False))
-        weights = self._side(False) if held_out else None
+    def fit(self, model: KitchenSink, step: Step) -> None:
+        spec = spec_of(model, self.task, progress=step.meter.told)
+        own = identity_of(spec, model.get_params(deep=False))
+        weights = self._side(False) if step.held_out else None
         model.state_ = fit_collections(
-            spec, self.X, self.y, weights, checkpoint, parameters, self.columns
+            spec, self.X, self.y, weights, step.checkpoint, own, self.columns
         )
         model.n_features_in_ = self.columns.width
 
@@ -111,13 +110,7 @@ class ClusterSource:
         return f"error {100 * (1.0 - score):.2f} %", {"accuracy": score, "error": 1.0 - score}
 
     def facts(self) -> Facts:
-        return {
-            "task": self.task,
-            "rows": self.n_rows,
-            "bad_rows": 0,
-            "columns": len(self.columns.inputs),
-            "scheduler": self.address,
-        }
+        return {**super().facts(), "scheduler": self.address}
 
     def _side(self, held_out: bool) -> Any:
         """Weights that are one for the rows held out, or for the others."""

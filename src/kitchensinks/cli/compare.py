@@ -3,7 +3,7 @@
 import time
 import warnings
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from kitchensinks.cli.bases import BASES, LEARNED, NAMES, basis_named, components_of
 from kitchensinks.cli.fit import oddities
-from kitchensinks.cli.options import writable
+from kitchensinks.cli.options import whole_numbers, writable
 from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Terminal
+from kitchensinks.cli.verbs import Compare
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.features.scaling import Scaler, Spread
@@ -43,22 +44,6 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True)
-class CompareOptions:
-    """What `sinks compare` was asked for."""
-
-    data: str
-    target: str
-    out: Path | None
-    task: str
-    components: list[int]
-    rows: int
-    validation: float
-    seed: int
-    drop: list[str]
-    skip_bad_rows: bool
-
-
-@dataclass(frozen=True)
 class Entry:
     """One fitted model: the share of wrong held-out rows, or 1 − R² on them."""
 
@@ -69,16 +54,20 @@ class Entry:
     seconds: float
 
 
-def compare(options: CompareOptions, terminal: Terminal) -> dict[str, Any]:
+def compare(options: Compare, terminal: Terminal) -> dict[str, Any]:
     """Fit and score all models on a sample of the table; returns the facts."""
     if options.out is not None:
         writable(options.out, PICTURES)
-        _need_matplotlib()
+        if find_spec("matplotlib") is None:
+            raise ImportError(
+                'A picture needs matplotlib: pip install "kitchensinks[plot]", or leave out --out.'
+            )
+    widths = whole_numbers("--components", options.components)
     if not 0 < options.validation < 1:
         raise ValueError(f"--validation {options.validation}: need a share between 0 and 1.")
     table = open_table(options.data, options.skip_bad_rows)
     targets, weights, task = read_target(table, options.target, options.task)
-    rows = Rows(table, Columns.learn(table, [options.target, *options.drop], options.seed))
+    rows = Rows(table, Columns.learn(table, options.excluded, options.seed))
     for text in oddities(table, weights):
         terminal.note(text)
     keys = row_keys(rows, options.seed)
@@ -96,7 +85,7 @@ def compare(options: CompareOptions, terminal: Terminal) -> dict[str, Any]:
         f"{options.target!r}, {X.shape[1]} numbers a row."
     )
     entries = []
-    contestants = _contestants(task, int((~held).sum()), options)
+    contestants = _contestants(task, int((~held).sum()), widths, options.seed)
     with terminal.progress("Comparing") as meter:
         for number, (name, model) in enumerate(contestants):
             meter.seen(number, len(contestants))
@@ -120,13 +109,13 @@ def compare(options: CompareOptions, terminal: Terminal) -> dict[str, Any]:
     }
 
 
-def _contestants(task: str, n_rows: int, options: CompareOptions) -> list[tuple[str, Any]]:
+def _contestants(task: str, n_rows: int, widths: list[int], seed: int) -> list[tuple[str, Any]]:
     """Models with their names."""
-    number, seed = task == "regression", options.seed
+    number = task == "regression"
     own = KitchenSinkRegressor if number else KitchenSinkClassifier
     found: list[tuple[str, Any]] = [(LEARNED, own(basis_named(LEARNED), random_state=seed))]
     for name, basis in BASES.items():
-        for width in options.components:
+        for width in widths:
             count = components_of(basis(), width)
             found.append((name, own(basis(), count, standardize=False, random_state=seed)))
     alphas = np.logspace(-3, 4, 15)
@@ -172,16 +161,7 @@ def _cells(entry: Entry) -> list[str]:
     ]
 
 
-def _need_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            'A picture needs matplotlib: pip install "kitchensinks[plot]", or leave out --out.'
-        ) from error
-
-
-def _draw(entries: list[Entry], options: CompareOptions, task: str) -> None:
+def _draw(entries: list[Entry], options: Compare, task: str) -> None:
     """Error against K, and against seconds."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

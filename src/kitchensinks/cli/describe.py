@@ -3,16 +3,23 @@
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kitchensinks.cli.options import writable
 from kitchensinks.cli.terminal import Terminal
+from kitchensinks.cli.verbs import Datasets, Export, Info
 from kitchensinks.files.archive import ModelFileError, read_header
 from kitchensinks.fitting.plan import Plan
 
+if TYPE_CHECKING:
+    from kitchensinks.papers.datasets import Dataset
 
-def info(path: Path, terminal: Terminal) -> dict[str, Any]:
+Facts = dict[str, Any]
+
+
+def info(options: Info, terminal: Terminal) -> Facts:
     """What the header of a model file says; no array is read."""
+    path = options.model
     header = read_header(path)
     try:
         facts = _facts(path, header)
@@ -30,7 +37,7 @@ def info(path: Path, terminal: Terminal) -> dict[str, Any]:
     return facts
 
 
-def _facts(path: Path, header: dict[str, Any]) -> dict[str, Any]:
+def _facts(path: Path, header: dict[str, Any]) -> Facts:
     notes, state = header.get("notes") or {}, header["state"]["fields"]
     law, plan = state["law"]["fields"], state["plan"]["fields"]
     features, evidence = (
@@ -64,7 +71,7 @@ def _facts(path: Path, header: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _learned(law: dict[str, Any]) -> dict[str, Any]:
+def _learned(law: dict[str, Any]) -> Facts:
     """The law, all trials of learning it, and why there are not more components."""
     if law["record"] is None:
         return {"law": "not learned", "trials": [], "reason": law["note"]}
@@ -111,13 +118,13 @@ def _in_words(value: dict[str, Any]) -> str:
     return f"{value.get('basis') or value['type']}({', '.join(fields)})"
 
 
-def export(path: Path, onnx: Path, terminal: Terminal) -> dict[str, Any]:
+def export(options: Export, terminal: Terminal) -> Facts:
     """A model as ONNX. The names of its input columns are in the metadata of the file."""
     from kitchensinks.files.model import load
     from kitchensinks.files.onnx import to_onnx
 
-    writable(onnx)
-    model = load(path)
+    onnx = writable(options.onnx)
+    model = load(options.model)
     columns, notes, width = model.columns_, {}, model.n_features_in_
     if columns is not None:
         notes = {"columns": json.dumps(columns.outputs, ensure_ascii=False)}
@@ -130,34 +137,34 @@ def export(path: Path, onnx: Path, terminal: Terminal) -> dict[str, Any]:
             "The model was fitted to a mixed table: its rows are the encoded columns, whose names "
             "are in the metadata of the file under 'columns'."
         )
-    return {"model": str(path), "onnx": str(onnx), "inputs": width, "bytes": size}
+    return {"model": str(options.model), "onnx": str(onnx), "inputs": width, "bytes": size}
 
 
-def list_datasets(terminal: Terminal) -> dict[str, Any]:
-    """Every data set by name, and whether it is here."""
-    from kitchensinks.papers import datasets
+def datasets(options: Datasets, terminal: Terminal) -> Facts:
+    """Every data set by name, and whether it is here; or one of them as train.csv and test.csv."""
+    from kitchensinks.papers import datasets as known
 
-    here = set(datasets.available())
+    if options.name is not None:
+        folder = options.out or Path(options.name)
+        return _write_dataset(options.name, known.load(options.name), folder, terminal)
+    here = set(known.available())
     facts = [
         {"name": name, "here": name in here, "description": text}
-        for name, text in datasets.names().items()
+        for name, text in known.names().items()
     ]
     for fact in facts:
         mark = "here" if fact["here"] else "-"
         terminal.show(f"{fact['name']:16s} {mark:5s} {fact['description']}")
-    terminal.note(f"Files are looked for in the folder named by {datasets.FOLDER_VARIABLE}.")
+    terminal.note(f"Files are looked for in the folder named by {known.FOLDER_VARIABLE}.")
     return {"datasets": facts}
 
 
-def write_dataset(name: str, out: Path | None, terminal: Terminal) -> dict[str, Any]:
-    """A data set as train.csv and test.csv, with the target in a column of its own, last."""
+def _write_dataset(name: str, data: "Dataset", folder: Path, terminal: Terminal) -> Facts:
+    """Two CSV files with the target in a column of its own, last."""
     import pandas
 
-    from kitchensinks.papers import datasets
     from kitchensinks.tables.disk import atomic
 
-    folder = out or Path(name)
-    data = datasets.load(name)
     folder.mkdir(parents=True, exist_ok=True)
     target = "income" if name == "adult" else "target"
     written = {}

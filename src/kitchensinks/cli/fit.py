@@ -2,19 +2,20 @@
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.cli.bases import LEARNED, NAMES, basis_named, components_of
-from kitchensinks.cli.options import writable
-from kitchensinks.cli.scoring import scorer
+from kitchensinks.cli.options import cluster, constraint, number_or_auto, writable
+from kitchensinks.cli.scoring import Facts, score_blocks
 from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Meter, Terminal
+from kitchensinks.cli.verbs import Fit
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.base import KitchenSink
@@ -25,7 +26,6 @@ from kitchensinks.files.model import save
 from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, encode
 from kitchensinks.numerics.threads import threads as with_threads
-from kitchensinks.problem.constraints import Constraint
 from kitchensinks.state import Spec
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
@@ -36,65 +36,96 @@ from kitchensinks.tables.view import Rows
 
 _BLOCK_ROWS = 8192
 
-Facts = dict[str, Any]
-
 
 @dataclass(frozen=True)
-class FitOptions:
-    """What `sinks fit` was asked for; dask: the address of a scheduler, or local:N, or None."""
+class Step:
+    """One of the two fits: without the rows held out, or to all rows, encoded `like` the first."""
 
-    data: str
-    target: str
-    out: Path
+    held_out: bool
+    meter: Meter
+    checkpoint: Checkpoint | None
+    like: Columns | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Rows and targets to fit: those of a file, or those that Dask reads."""
+
+    options: Fit
     task: str
-    basis: str
-    effort: str
-    components: int | str | None
-    loss: str
-    alpha: float | str
-    constraint: Constraint | None
-    validation: float
-    memory: str | None
-    threads: int | None
-    checkpoint: Path | None
-    seed: int
-    drop: list[str]
-    skip_bad_rows: bool
-    dask: str | None
+    n_rows: int
 
-    def check(self) -> None:
-        """Raise an error for options that make no sense, as far as they can be checked unread."""
-        writable(self.out)
-        if self.basis not in NAMES:
-            raise ValueError(
-                f"--basis {self.basis!r} is not known{nearest(self.basis, list(NAMES))}"
-            )
-        if self.effort != "default" and self.basis != LEARNED:
-            raise ValueError(
-                f"--effort {self.effort!r} is for --basis {LEARNED}: nothing is learned for "
-                f"--basis {self.basis}. Leave out one of them."
-            )
-        if not 0 <= self.validation < 1:
-            raise ValueError(f"--validation {self.validation}: need a share from 0 to below 1.")
+    @property
+    def columns(self) -> Columns:
+        """The recipe of the columns, which takes time to learn."""
+        raise NotImplementedError
 
-    def estimator(self, task: str) -> KitchenSink:
-        """The estimator that the options describe, not yet fitted; its parameters are checked."""
-        basis, count = basis_named(self.basis, self.effort), self.components
-        if count is None and isinstance(basis, Basis):
-            count = components_of(basis)
-        kind = KitchenSinkRegressor if task == "regression" else KitchenSinkClassifier
-        model = kind(
-            basis,
-            n_components=count,
-            loss=self.loss,
-            alpha=self.alpha,
-            constraint=self.constraint,
-            solver="auto" if self.memory is None else Solver(memory_budget=self.memory),
-            n_jobs=self.threads,
-            random_state=self.seed,
+    def notes(self) -> list[str]:
+        """What the user is told about the rows."""
+        raise NotImplementedError
+
+    def identity(self) -> dict[str, str]:
+        """What tells these rows from others."""
+        raise NotImplementedError
+
+    def fit(self, model: KitchenSink, step: Step) -> None:
+        raise NotImplementedError
+
+    def score(self, model: KitchenSink) -> tuple[str, Facts]:
+        """How well a model predicts the rows held out, in words and numbers."""
+        raise NotImplementedError
+
+    def facts(self) -> Facts:
+        """What the rows are."""
+        columns = len(self.columns.inputs)
+        return {"task": self.task, "rows": self.n_rows, "bad_rows": 0, "columns": columns}
+
+
+def fit(options: Fit, terminal: Terminal) -> Facts:
+    """Read, learn a law and score it, fit it to all rows, write; returns the facts."""
+    parameters, where = _parameters(options), cluster(options.scheduler, options.dask)
+    work = Work(options.checkpoint)
+    try:
+        opened: AbstractContextManager[Source]
+        if where is None:
+            opened = nullcontext(FileSource.open(options, terminal))
+        else:
+            from kitchensinks.cli.cluster import connected_source
+
+            opened = connected_source(options, where, terminal)
+        with opened as source:
+            return _fit_source(options, parameters, source, work, terminal)
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(str(error) or work.advice()) from None
+
+
+def _parameters(options: Fit) -> dict[str, Any]:
+    """The parameters of the estimator; an error where options can be refused with no row read."""
+    writable(options.out)
+    if options.basis not in NAMES:
+        raise ValueError(
+            f"--basis {options.basis!r} is not known{nearest(options.basis, list(NAMES))}"
         )
-        spec_of(model, task)
-        return model
+    if options.effort != "default" and options.basis != LEARNED:
+        raise ValueError(
+            f"--effort {options.effort!r} is for --basis {LEARNED}: nothing is learned for "
+            f"--basis {options.basis}. Leave out one of them."
+        )
+    if not 0 <= options.validation < 1:
+        raise ValueError(f"--validation {options.validation}: need a share from 0 to below 1.")
+    basis, count = basis_named(options.basis, options.effort), options.components
+    if count is None and isinstance(basis, Basis):
+        count = str(components_of(basis))
+    return {
+        "basis": basis,
+        "n_components": None if count is None else number_or_auto("--components", count, int),
+        "loss": options.loss,
+        "alpha": number_or_auto("--alpha", options.alpha, float),
+        "constraint": constraint(options.constraint),
+        "solver": "auto" if options.memory is None else Solver(memory_budget=options.memory),
+        "n_jobs": options.threads,
+        "random_state": options.seed,
+    }
 
 
 def spec_of(model: KitchenSink, task: str, **more: Any) -> Spec:
@@ -102,67 +133,32 @@ def spec_of(model: KitchenSink, task: str, **more: Any) -> Spec:
     return Spec.of(task, **more, **model.get_params(deep=False))
 
 
-class Source(Protocol):
-    """Rows and targets to fit: those of a file, or those that Dask reads."""
-
-    @property
-    def task(self) -> str:
-        """Classification or regression."""
-
-    def identity(self) -> dict[str, str]:
-        """What tells these rows from others."""
-
-    def fit(
-        self,
-        model: KitchenSink,
-        meter: Meter,
-        checkpoint: Checkpoint | None,
-        first: KitchenSink | None = None,
-        held_out: bool = False,
-    ) -> None:
-        """Fit to all rows, encoded as for the `first` model, or to those not held out."""
-
-    def score(self, model: KitchenSink) -> tuple[str, Facts]:
-        """How well a model predicts the rows held out, in words and numbers."""
-
-    def facts(self) -> Facts:
-        """What the rows are."""
-
-
-def fit(options: FitOptions, terminal: Terminal) -> Facts:
-    """Read, learn a law and score it, fit it to all rows, write; returns the facts."""
-    options.check()
-    work = Work(options.checkpoint)
-    try:
-        if options.dask is not None:
-            from kitchensinks.cli.cluster import connected_source
-
-            with connected_source(options, options.dask, terminal) as source:
-                return fit_source(options, source, work, terminal)
-        return fit_source(options, FileSource.open(options, terminal), work, terminal)
-    except KeyboardInterrupt as error:
-        raise KeyboardInterrupt(str(error) or work.advice()) from None
-
-
-def fit_source(options: FitOptions, source: Source, work: Work, terminal: Terminal) -> Facts:
+def _fit_source(
+    options: Fit, parameters: dict[str, Any], source: Source, work: Work, terminal: Terminal
+) -> Facts:
     """Learn a law without the rows held out and score it there, then fit that law to all rows.
 
     The model that is written has the basis, scales and K of the model that was scored.
     """
-    start, model = time.monotonic(), options.estimator(source.task)
-    asked = {"basis": model.basis, "n_components": model.n_components}
-    parameters = identity_of(spec_of(model, source.task), model.get_params(deep=False))
-    work.begin({**source.identity(), "validation": str(options.validation), **parameters})
-    first, validation = None, None
+    start = time.monotonic()
+    kind = KitchenSinkRegressor if source.task == "regression" else KitchenSinkClassifier
+    model: KitchenSink = kind(**parameters)
+    # The parameters are checked here, before the columns are read, which takes time.
+    own = identity_of(spec_of(model, source.task), model.get_params(deep=False))
+    for text in source.notes():
+        terminal.note(text)
+    work.begin({**source.identity(), "validation": str(options.validation), **own})
+    like, validation = None, None
     if options.validation > 0:
         first, validation = _scored(model, source, work, terminal)
+        like = first.columns_
         model.set_params(basis=first.law_, n_components=None)
     with terminal.progress("Fitting all rows") as meter:
-        source.fit(model, meter, work.checkpoint("all-rows"), first)
-    if first is None:
+        source.fit(model, Step(False, meter, work.checkpoint("all-rows"), like))
+    if validation is None:
         terminal.note(_in_words(model.law_))
     # The parameters are those that were asked for: another fit of the model learns again.
-    model.set_params(**asked)
+    model.set_params(basis=parameters["basis"], n_components=parameters["n_components"])
     facts = _facts_of(options, model) | source.facts() | {"validation": validation}
     facts["seconds"] = time.monotonic() - start
     facts["rows_per_second"] = facts["rows"] / facts["seconds"]
@@ -187,7 +183,7 @@ def _scored(
         terminal.note(f"Learned and scored before the stop. {_in_words(first.law_)}")
         return first, validation
     with terminal.progress("Fitting without the held-out rows") as meter:
-        source.fit(model, meter, work.checkpoint("held-out"), held_out=True)
+        source.fit(model, Step(True, meter, work.checkpoint("held-out")))
     terminal.note(_in_words(model.law_))
     text, validation = source.score(model)
     terminal.note(f"Held out: {text}.")
@@ -204,7 +200,7 @@ def _in_words(law: Law) -> str:
     return f"Law: learned {found}, columns are {record.map_in_words}; {record.reason}."
 
 
-def _facts_of(options: FitOptions, model: KitchenSink) -> Facts:
+def _facts_of(options: Fit, model: KitchenSink) -> Facts:
     """What was fitted, and how."""
     law = model.law_
     return {
@@ -237,38 +233,38 @@ class WatchedRows(Rows):
 
 
 @dataclass(frozen=True, eq=False)
-class FileSource:
-    """The table of a fit as numbers, its targets (n,), and weights: 0 where these are missing.
+class FileSource(Source):
+    """The table of a fit, its targets (n,), and weights: 0 where these are missing.
 
     The weights are None where no target is missing.
     """
 
-    options: FitOptions
     table: Table
-    rows: Rows
     targets: NDArray[Any]
     weights: NDArray[np.float64] | None
-    task: str
     terminal: Terminal
 
     @classmethod
-    def open(cls, options: FitOptions, terminal: Terminal) -> "FileSource":
+    def open(cls, options: Fit, terminal: Terminal) -> "FileSource":
         table = open_table(options.data, options.skip_bad_rows)
         targets, weights, task = read_target(table, options.target, options.task)
-        # Checks the options before the columns are read, which takes time.
-        options.estimator(task)
-        columns = Columns.learn(table, [options.target, *options.drop], options.seed)
-        terminal.note(
-            f"{table.label}: {table.n_rows:,} rows, {len(columns.inputs)} columns; {task} of "
-            f"{options.target!r}."
-        )
-        for text in oddities(table, weights):
-            terminal.note(text)
-        return cls(options, table, Rows(table, columns), targets, weights, task, terminal)
+        return cls(options, task, table.n_rows, table, targets, weights, terminal)
 
-    @property
-    def n_rows(self) -> int:
-        return len(self.rows)
+    @cached_property
+    def columns(self) -> Columns:
+        return Columns.learn(self.table, self.options.excluded, self.options.seed)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The table as numbers."""
+        return Rows(self.table, self.columns)
+
+    def notes(self) -> list[str]:
+        first = (
+            f"{self.table.label}: {self.n_rows:,} rows, {len(self.columns.inputs)} columns; "
+            f"{self.task} of {self.options.target!r}."
+        )
+        return [first, *oddities(self.table, self.weights)]
 
     @cached_property
     def held(self) -> NDArray[np.bool_]:
@@ -289,42 +285,31 @@ class FileSource:
     def identity(self) -> dict[str, str]:
         return {**self.rows.fingerprint(), "target": self.options.target}
 
-    def fit(
-        self,
-        model: KitchenSink,
-        meter: Meter,
-        checkpoint: Checkpoint | None,
-        first: KitchenSink | None = None,
-        held_out: bool = False,
-    ) -> None:
+    def fit(self, model: KitchenSink, step: Step) -> None:
         weights = self.weights
-        if held_out:
+        if step.held_out:
             weights = np.where(self.held, 0.0, 1.0 if weights is None else weights)
-        like = None if first is None else first.columns_
         with with_threads(self.options.threads):
-            rows = encode(self.rows, self.targets, weights, self.task, like)
-        if first is None:
+            rows = encode(self.rows, self.targets, weights, self.task, step.like)
+        if step.like is None:
             ways = _ways(rows.columns)
             self.terminal.note(f"The columns become {rows.shape[1]} numbers{ways}.")
-        model.set_params(verbose=meter.told)
-        model.fit(WatchedRows(rows, meter.seen), self.targets, weights, checkpoint=checkpoint)
+        model.set_params(verbose=step.meter.told)
+        watched = WatchedRows(rows, step.meter.seen)
+        model.fit(watched, self.targets, weights, checkpoint=step.checkpoint)
         model.set_params(verbose=False)
 
     def score(self, model: KitchenSink) -> tuple[str, Facts]:
-        rows = Rows(self.table, model.columns_)
-        score, add = scorer(model)
-        for part in block_slices(len(rows), _BLOCK_ROWS):
-            if self.held[part].any():
-                add(rows[part][self.held[part]], self.targets[part][self.held[part]])
-        return score.text(), score.facts()
+        rows, parts = Rows(self.table, model.columns_), block_slices(self.n_rows, _BLOCK_ROWS)
+        blocks = (
+            (rows[part][self.held[part]], self.targets[part][self.held[part]])
+            for part in parts
+            if self.held[part].any()
+        )
+        return score_blocks(model.state_, blocks)
 
     def facts(self) -> Facts:
-        return {
-            "task": self.task,
-            "rows": self.n_rows,
-            "bad_rows": self.table.bad_rows.count,
-            "columns": len(self.rows.columns.inputs),
-        }
+        return {**super().facts(), "bad_rows": self.table.bad_rows.count}
 
 
 def oddities(table: Table, weights: NDArray[np.float64] | None) -> list[str]:

@@ -45,14 +45,19 @@ def in_options(text: str) -> str:
     return _PARAMETER.sub(lambda found: f"{_OPTIONS[found[1]]} ", text)
 
 
-def number_or_auto(name: str, text: str) -> float | str:
-    """A number, or the word auto."""
+def number_or_auto(name: str, text: str, kind: type[int] | type[float]) -> float | str:
+    """A number of the kind, or the word auto.
+
+    >>> number_or_auto("--components", "2000", int), number_or_auto("--alpha", "auto", float)
+    (2000, 'auto')
+    """
     if text == "auto":
         return text
     try:
-        return float(text)
+        return kind(text)
     except ValueError:
-        raise ValueError(f"{name} {text!r}: need a number, or auto.") from None
+        whole = "whole " if kind is int else ""
+        raise ValueError(f"{name} {text!r}: need a {whole}number, or auto.") from None
 
 
 def cluster(scheduler: str | None, dask: str | None) -> str | None:
@@ -66,20 +71,6 @@ def cluster(scheduler: str | None, dask: str | None) -> str | None:
     if dask is not None and not re.fullmatch(r"local(:[1-9][0-9]*)?", dask):
         raise ValueError(f"--dask {dask!r}: need local:N with the number of workers, or local.")
     return dask if scheduler is None else scheduler
-
-
-def components(text: str | None) -> int | str | None:
-    """K as a whole number, "auto", or None where it was not given.
-
-    >>> components("2000"), components("auto"), components(None)
-    (2000, 'auto', None)
-    """
-    if text is None or text == "auto":
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"--components {text!r}: need a whole number, or auto.") from None
 
 
 def whole_numbers(name: str, text: str) -> list[int]:

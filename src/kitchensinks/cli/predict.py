@@ -11,43 +11,37 @@ from numpy.typing import NDArray
 
 from kitchensinks.cli.fit import oddities
 from kitchensinks.cli.options import writable
-from kitchensinks.cli.scoring import scorer
-from kitchensinks.cli.targets import like_classes
-from kitchensinks.cli.terminal import Terminal
+from kitchensinks.cli.scoring import Facts, score_blocks
+from kitchensinks.cli.targets import comparable
+from kitchensinks.cli.terminal import Meter, Terminal
+from kitchensinks.cli.verbs import Predict, Score
 from kitchensinks.files.model import Saved, open_model
 from kitchensinks.numerics.threads import threads as with_threads
-from kitchensinks.problem.targets import Classes, Targets
+from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
 from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.disk import atomic
-from kitchensinks.tables.table import Table, arrow, open_table
+from kitchensinks.tables.table import Table, open_table
 from kitchensinks.tables.view import Rows, known_targets
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 _BLOCK_ROWS = 8192
 
 
-def predict(
-    model_path: Path,
-    data: str,
-    out: Path,
-    id_column: str | None,
-    threads: int | None,
-    skip_bad_rows: bool,
-    terminal: Terminal,
-) -> dict[str, Any]:
+def predict(options: Predict, terminal: Terminal) -> Facts:
     """Predictions of every row into a file, in the order of the rows; returns the facts."""
-    writable(out, ENDINGS)
-    state = table_model(model_path).estimator.state_
-    table = open_table(data, skip_bad_rows)
-    if id_column is not None:
-        table.check_names([id_column])
-    answers = Answers(state, table, id_column)
+    out = writable(options.out, ENDINGS)
+    state = _table_model(options.model).estimator.state_
+    table = open_table(options.data, options.skip_bad_rows)
+    if options.id_column is not None:
+        table.check_names([options.id_column])
+    answers = Answers(state, table, options.id_column)
     start, done = time.monotonic(), 0
     with (
         atomic(out) as temporary,
-        writer(temporary, out.name, answers.schema) as write,
-        with_threads(threads),
+        _writer(temporary, out.name, answers.schema) as write,
+        with_threads(options.threads),
         terminal.progress("Predicting") as meter,
     ):
         for batch in table.batches(answers.needed()):
@@ -55,8 +49,8 @@ def predict(
             done += batch.num_rows
             meter.seen(done, table.n_rows)
     seconds = time.monotonic() - start
-    if table.bad_rows.count:
-        terminal.note(f"{table.bad_rows}.")
+    for text in oddities(table, None):
+        terminal.note(text)
     terminal.show(f"{out}: {done:,} rows in {seconds:.1f} s, {done / seconds:,.0f} rows/s.")
     return {
         "out": str(out),
@@ -68,46 +62,31 @@ def predict(
     }
 
 
-def score(
-    model_path: Path,
-    data: str,
-    target: str | None,
-    threads: int | None,
-    skip_bad_rows: bool,
-    terminal: Terminal,
-) -> dict[str, Any]:
+def score(options: Score, terminal: Terminal) -> Facts:
     """How well a model predicts the rows of a table; returns the facts."""
-    saved = table_model(model_path)
-    state, name = saved.estimator.state_, target or saved.notes["target"]
-    table = open_table(data, skip_bad_rows)
+    saved = _table_model(options.model)
+    state, name = saved.estimator.state_, options.target or saved.notes["target"]
+    table = open_table(options.data, options.skip_bad_rows)
     table.check_names([name])
     rows = Rows(table, state.columns)
     truths, weights = known_targets(table, name)
-    truths = _comparable(state.targets, truths, name)
-    total, add = scorer(saved.estimator)
-    with with_threads(threads), terminal.progress("Scoring") as meter:
+    truths = comparable(truths, state.targets, name)
+
+    def blocks(meter: Meter) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         for part in block_slices(len(rows), _BLOCK_ROWS):
             known = slice(None) if weights is None else weights[part] > 0
-            add(rows[part][known], truths[part][known])
+            yield rows[part][known], truths[part][known]
             meter.seen(part.stop, len(rows))
-    for text in oddities(table, weights):
-        terminal.note(text)
-    terminal.show(f"{model_path} on {table.label}: {total.text()}.")
-    return {"model": str(model_path), "data": data, "target": name, **total.facts()}
+
+    with with_threads(options.threads), terminal.progress("Scoring") as meter:
+        text, facts = score_blocks(state, blocks(meter))
+    for note in oddities(table, weights):
+        terminal.note(note)
+    terminal.show(f"{options.model} on {table.label}: {text}.")
+    return {"model": str(options.model), "data": options.data, "target": name, **facts}
 
 
-def _comparable(targets: Targets, truths: NDArray[Any], name: str) -> NDArray[Any]:
-    if isinstance(targets, Classes):
-        return like_classes(truths, targets.labels, name)
-    if truths.dtype.kind not in "fiub":
-        raise ValueError(
-            f"Column {name!r} holds text, such as {truths.tolist()[0]!r}; the model predicts "
-            "numbers. Name the column of truths with --target."
-        )
-    return truths.astype(np.float64)
-
-
-def table_model(path: Path) -> Saved:
+def _table_model(path: Path) -> Saved:
     """A model that knows the columns of its table."""
     saved = open_model(path)
     if saved.estimator.columns_ is None or not isinstance(saved.notes, dict):
@@ -122,7 +101,6 @@ class Answers:
     """Record batches of predictions: the id, then the prediction, then each class's probability."""
 
     def __init__(self, state: State, table: Table, id_name: str | None) -> None:
-        pa = arrow()
         assert state.columns is not None
         self.state, self.id_name = state, id_name
         self.rows = Rows(table, state.columns)
@@ -148,7 +126,6 @@ class Answers:
 
     def of(self, batch: Any, first: int) -> Any:
         """Answers to a batch of the table that starts at row `first`."""
-        pa = arrow()
         numbers = self.rows._numbers(batch, first + np.arange(batch.num_rows))
         scores = self.state.model.scores(numbers)
         columns: list[Any] = []
@@ -161,20 +138,15 @@ class Answers:
 
 
 @contextmanager
-def writer(temporary: Path, name: str, schema: Any) -> Iterator[Callable[[Any], None]]:
+def _writer(temporary: Path, name: str, schema: Any) -> Iterator[Callable[[Any], None]]:
     """What writes a record batch, in the format that the name ends in."""
-    pa = arrow()
     if name.lower().endswith(".parquet"):
-        from pyarrow import parquet
-
-        with parquet.ParquetWriter(temporary, schema) as file:
+        with pa.parquet.ParquetWriter(temporary, schema) as file:
             yield file.write_batch
         return
-    from pyarrow import csv
-
     packed = "gzip" if name.lower().endswith(".gz") else None
     with (
         pa.output_stream(temporary, compression=packed) as stream,
-        csv.CSVWriter(stream, schema) as file,
+        pa.csv.CSVWriter(stream, schema) as file,
     ):
         yield file.write_batch

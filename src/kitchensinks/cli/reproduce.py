@@ -4,12 +4,25 @@ from pathlib import Path
 from typing import Any
 
 from kitchensinks.cli.terminal import Terminal
+from kitchensinks.cli.verbs import Reproduce
 from kitchensinks.papers import experiments
 from kitchensinks.papers.experiments.harness import folder_of
 from kitchensinks.papers.experiments.study import Study
 
 
-def list_studies(terminal: Terminal) -> dict[str, Any]:
+def reproduce(options: Reproduce, terminal: Terminal) -> dict[str, Any]:
+    """List the studies, run one or all of them, or write the page on their results."""
+    if options.page is not None:
+        return _write_page(options.out, options.page, terminal)
+    if options.name is not None and options.every:
+        raise ValueError(f"{options.name!r} and --all: give one of them.")
+    if options.name is None and not options.every:
+        return _list_studies(terminal)
+    names = experiments.names() if options.name is None else [options.name]
+    return _run_all([experiments.study(name) for name in names], options, terminal)
+
+
+def _list_studies(terminal: Terminal) -> dict[str, Any]:
     """Every table and figure, with the time of a full run."""
     studies = [experiments.study(name) for name in experiments.names()]
     for study in studies:
@@ -21,17 +34,16 @@ def list_studies(terminal: Terminal) -> dict[str, Any]:
     return {"experiments": [{key: getattr(study, key) for key in keys} for study in studies]}
 
 
-def reproduce(names: list[str], quick: bool, out: Path, terminal: Terminal) -> dict[str, Any]:
+def _run_all(studies: list[Study], options: Reproduce, terminal: Terminal) -> dict[str, Any]:
     """Run the studies one after the other; a study whose data are missing is skipped."""
-    studies = [experiments.study(name) for name in names]
     minutes = sum(study.minutes for study in studies if not study.licensed or len(studies) == 1)
-    expected = "some seconds each" if quick else f"about {minutes:.0f} min in all"
+    expected = "some seconds each" if options.quick else f"about {minutes:.0f} min in all"
     count = f"{len(studies)} experiment{'s' if len(studies) > 1 else ''}"
     terminal.note(f"{count}, {expected} on one thread. Ctrl-C stops; the same command resumes.")
     written, missing = [], []
     for study in studies:
         try:
-            facts = _run(study, quick, out, terminal)
+            facts = _run(study, options.quick, options.out, terminal)
         except FileNotFoundError as error:
             if len(studies) == 1:
                 raise
@@ -39,16 +51,16 @@ def reproduce(names: list[str], quick: bool, out: Path, terminal: Terminal) -> d
             if not study.licensed:
                 missing.append(study.name)
             continue
-        folder = folder_of(study.name, out, quick)
+        folder = folder_of(study.name, options.out, options.quick)
         written.append({"name": study.name, "folder": str(folder), "claims": facts["claims"]})
-        few = " (a quick run on few rows: not conclusive)" if quick else ""
+        few = " (a quick run on few rows: not conclusive)" if options.quick else ""
         terminal.show(f"{study.name}: {study.source}{few}")
         for claim in facts["claims"]:
             terminal.show(f"  {claim['verdict']:14s} {claim['claim']}")
         terminal.show(f"  {folder}/table.md")
     if missing:
         raise FileNotFoundError(f"not run, because their data are missing: {', '.join(missing)}.")
-    return {"quick": quick, "written": written}
+    return {"quick": options.quick, "written": written}
 
 
 def _run(study: Study, quick: bool, out: Path, terminal: Terminal) -> dict[str, Any]:
@@ -71,7 +83,7 @@ def _run(study: Study, quick: bool, out: Path, terminal: Terminal) -> dict[str, 
             ) from None
 
 
-def write_page(out: Path, page: Path, terminal: Terminal) -> dict[str, Any]:
+def _write_page(out: Path, page: Path, terminal: Terminal) -> dict[str, Any]:
     """Write the page on all results in the folder `out`."""
     from kitchensinks.papers.experiments import tables
 

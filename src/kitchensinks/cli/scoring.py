@@ -1,130 +1,82 @@
-"""How good predictions are: sums over blocks of rows, and what they come to."""
+"""How good the predictions of a model are, with standard errors."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
 
 Array = NDArray[Any]
+Facts = dict[str, Any]
 
 # The least probability in the log loss, so that a wrong certainty stays finite.
 _LEAST_CHANCE = 1e-15
 
 
-class ClassScore:
-    """Wrong classes and log loss.
-
-    >>> score = ClassScore(np.array(["a", "b"]))
-    >>> score.add(np.array(["a", "b"]), np.array(["a", "a"]), np.array([[0.9, 0.1], [0.6, 0.4]]))
-    >>> facts = score.facts()
-    >>> facts["rows"], facts["error"], round(facts["log_loss"], 4)
-    (2, 0.5, 0.5108)
-    """
-
-    def __init__(self, classes: Array) -> None:
-        self.classes = classes
-        self.rows = self.wrong = 0
-        self.loss = 0.0
-
-    def add(self, truth: Array, labels: Array, chances: Array) -> None:
-        """A block: true and predicted labels (n,), probabilities (n, classes)."""
-        self.rows += len(truth)
-        self.wrong += int((truth != labels).sum())
-        place = np.searchsorted(self.classes, truth).clip(max=len(self.classes) - 1)
-        own = np.where(self.classes[place] == truth, chances[np.arange(len(truth)), place], 0.0)
-        self.loss -= float(np.log(np.maximum(own, _LEAST_CHANCE)).sum())
-
-    def facts(self) -> dict[str, Any]:
-        error = self.wrong / self.rows
-        return {
-            "rows": self.rows,
-            "error": error,
-            "error_standard_error": math.sqrt(error * (1.0 - error) / self.rows),
-            "accuracy": 1.0 - error,
-            "log_loss": self.loss / self.rows,
-        }
-
-    def text(self) -> str:
-        facts = self.facts()
-        return (
-            f"error {100 * facts['error']:.2f} ± {100 * facts['error_standard_error']:.2f} %, "
-            f"log loss {facts['log_loss']:.4f}, on {self.rows:,} rows"
-        )
-
-
-class NumberScore:
-    """Root mean squared error and R².
-
-    >>> score = NumberScore()
-    >>> score.add(np.array([0.0, 2.0]), np.array([0.0, 1.0]))
-    >>> score.add(np.array([4.0]), np.array([3.0]))
-    >>> facts = score.facts()
-    >>> round(facts["rmse"], 4), facts["r2"]
-    (0.8165, 0.75)
-    """
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self.squares = self.fourths = self.sizes = 0.0
-        self.mean = self.spread = 0.0
-
-    def add(self, truth: Array, predicted: Array) -> None:
-        """A block: true and predicted numbers (n,)."""
+def score_blocks(state: State, blocks: Iterable[tuple[Array, Array]]) -> tuple[str, Facts]:
+    """The score of a model on blocks of rows (n, d) and truths (n,), in words and in numbers."""
+    truths, answers, chances = [], [], []
+    classes = state.targets.labels if isinstance(state.targets, Classes) else None
+    for rows, truth in blocks:
         if not len(truth):
-            return
-        residual = truth - predicted
-        self.squares += float(np.sum(residual**2))
-        self.fourths += float(np.sum(residual**4))
-        self.sizes += float(np.abs(residual).sum())
-        # Chan, Golub and LeVeque: the spread of two parts together.
-        rows, step = self.rows + len(truth), float(truth.mean()) - self.mean
-        self.spread += float(np.sum((truth - truth.mean()) ** 2))
-        self.spread += step**2 * self.rows * len(truth) / rows
-        self.mean += step * len(truth) / rows
-        self.rows = rows
-
-    def facts(self) -> dict[str, Any]:
-        mean = self.squares / self.rows
-        rmse = math.sqrt(mean)
-        deviation = math.sqrt(max(0.0, self.fourths / self.rows - mean**2) / self.rows)
-        return {
-            "rows": self.rows,
-            "rmse": rmse,
-            "rmse_standard_error": 0.5 * deviation / rmse if rmse > 0 else 0.0,
-            "mean_absolute_error": self.sizes / self.rows,
-            "r2": 1.0 - self.squares / self.spread if self.spread > 0 else None,
-        }
-
-    def text(self) -> str:
-        facts = self.facts()
-        share = "" if facts["r2"] is None else f", R² {facts['r2']:.4f}"
-        return (
-            f"RMSE {facts['rmse']:.5g} ± {facts['rmse_standard_error']:.2g}{share}, on "
-            f"{self.rows:,} rows"
-        )
+            continue
+        scores = state.model.scores(rows)
+        truths.append(truth)
+        answers.append(state.answer("predict", scores))
+        if classes is not None:
+            chances.append(_chance(classes, truth, state.probabilities(scores)))
+    truth, answer = np.concatenate(truths), np.concatenate(answers)
+    if classes is None:
+        return number_score(truth, answer)
+    return class_score(truth != answer, np.concatenate(chances))
 
 
-def scorer(model: KitchenSink) -> tuple[ClassScore | NumberScore, Callable[[Array, Array], None]]:
-    """A score of the model's kind, and what adds a block of rows (n, d) and truths (n,) to it."""
-    state: State = model.state_
-    if isinstance(state.targets, Classes):
-        classes = ClassScore(state.targets.labels)
+def _chance(classes: Array, truth: Array, chances: Array) -> Array:
+    """The probability that each row's true class was given; 0 for a class that is not known."""
+    place = np.searchsorted(classes, truth).clip(max=len(classes) - 1)
+    return np.where(classes[place] == truth, chances[np.arange(len(truth)), place], 0.0)
 
-        def add_classes(rows: Array, truth: Array) -> None:
-            scores = state.model.scores(rows)
-            labels, chances = state.answer("predict", scores), state.probabilities(scores)
-            classes.add(truth, labels, chances)
 
-        return classes, add_classes
-    numbers = NumberScore()
+def class_score(wrong: Array, chance: Array) -> tuple[str, Facts]:
+    """Which rows were wrong (n,), and the probabilities that their true classes had (n,).
 
-    def add_numbers(rows: Array, truth: Array) -> None:
-        numbers.add(truth, state.model.scores(rows)[:, 0])
+    >>> text, facts = class_score(np.array([False, True]), np.array([0.9, 0.4]))
+    >>> text
+    'error 50.00 ± 35.36 %, log loss 0.5108, on 2 rows'
+    """
+    n_rows, error = len(wrong), float(wrong.mean())
+    facts = {
+        "rows": n_rows,
+        "error": error,
+        "error_standard_error": math.sqrt(error * (1.0 - error) / n_rows),
+        "accuracy": 1.0 - error,
+        "log_loss": -float(np.log(np.maximum(chance, _LEAST_CHANCE)).mean()),
+    }
+    text = f"error {100 * error:.2f} ± {100 * facts['error_standard_error']:.2f} %"
+    return f"{text}, log loss {facts['log_loss']:.4f}, on {n_rows:,} rows", facts
 
-    return numbers, add_numbers
+
+def number_score(truth: Array, predicted: Array) -> tuple[str, Facts]:
+    """True and predicted numbers (n,).
+
+    >>> text, facts = number_score(np.array([0.0, 2.0, 4.0]), np.array([0.0, 1.0, 3.0]))
+    >>> text, facts["r2"]
+    ('RMSE 0.8165 ± 0.17, R² 0.7500, on 3 rows', 0.75)
+    """
+    squares, spread = (truth - predicted) ** 2, float(np.sum((truth - truth.mean()) ** 2))
+    rmse = math.sqrt(squares.mean())
+    deviation = float(squares.std()) / math.sqrt(len(truth))
+    facts = {
+        "rows": len(truth),
+        "rmse": rmse,
+        "rmse_standard_error": 0.5 * deviation / rmse if rmse > 0 else 0.0,
+        "mean_absolute_error": float(np.abs(truth - predicted).mean()),
+        "r2": 1.0 - float(squares.sum()) / spread if spread > 0 else None,
+    }
+    share = "" if facts["r2"] is None else f", R² {facts['r2']:.4f}"
+    text = f"RMSE {rmse:.5g} ± {facts['rmse_standard_error']:.2g}"
+    return f"{text}{share}, on {len(truth):,} rows", facts

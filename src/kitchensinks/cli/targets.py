@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import known_targets
 
@@ -43,7 +44,7 @@ def read_target(
 
 
 def task_of(values: NDArray[Any], task: str, name: str) -> str:
-    """Classification for text, truth values and few whole numbers; regression for other numbers.
+    """Classification for text, booleans and few whole numbers; regression for other numbers.
 
     >>> task_of(np.array(["no", "yes"]), "auto", "y"), task_of(np.array([0.5, 2.0]), "auto", "y")
     ('classification', 'regression')
@@ -53,7 +54,7 @@ def task_of(values: NDArray[Any], task: str, name: str) -> str:
     number = values.dtype.kind in "fiu"
     if task == "regression" and not number:
         raise ValueError(
-            f"The target {name!r} holds {'text' if values.dtype.kind == 'U' else 'truth values'}, "
+            f"The target {name!r} holds {'text' if values.dtype.kind == 'U' else 'booleans'}, "
             f"such as {values.tolist()[0]!r}: regression needs numbers. Give --task classification."
         )
     if task != "auto":
@@ -64,17 +65,21 @@ def task_of(values: NDArray[Any], task: str, name: str) -> str:
     return "classification" if whole and len(np.unique(values)) <= _MOST_LABELS else "regression"
 
 
-def like_classes(values: NDArray[Any], classes: NDArray[Any], name: str) -> NDArray[Any]:
-    """Labels of another table in the dtype of the model's classes, so that they can be compared."""
-    if classes.dtype.kind == "U" and values.dtype.kind != "U":
+def comparable(values: NDArray[Any], targets: Targets, name: str) -> NDArray[Any]:
+    """Targets of another table in the dtype of the model's, so that they can be compared."""
+    classes = targets.labels if isinstance(targets, Classes) else None
+    if classes is not None and classes.dtype.kind == "U":
+        if values.dtype.kind == "U":
+            return values
         whole = values.dtype.kind == "f" and bool((values == np.round(values)).all())
         return (values.astype(np.int64) if whole else values).astype(str)
-    if classes.dtype.kind != "U" and values.dtype.kind == "U":
-        try:
-            return values.astype(np.float64)
-        except ValueError:
-            raise ValueError(
-                f"Column {name!r} holds text, such as {values.tolist()[0]!r}; the model's classes "
-                f"are numbers, such as {classes.tolist()[0]!r}. Name the column with --target."
-            ) from None
-    return values
+    if classes is not None and values.dtype.kind != "U":
+        return values
+    try:
+        return values.astype(np.float64)
+    except ValueError:
+        known = "" if classes is None else f", such as {classes.tolist()[0]!r}"
+        raise ValueError(
+            f"Column {name!r} holds text, such as {values.tolist()[0]!r}; the model predicts "
+            f"numbers{known}. Name the column of the true values with --target."
+        ) from None

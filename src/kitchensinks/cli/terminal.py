@@ -64,9 +64,12 @@ class Terminal:
         console.print(table)
 
     def result(self, facts: dict[str, Any]) -> None:
-        """The facts of the verb, for machines."""
+        """The facts of the verb, for machines; arrays and numbers of NumPy as JSON has them."""
         if self.as_json:
-            print(json.dumps(facts, indent=1, allow_nan=False, default=_plain), flush=True)
+            print(
+                json.dumps(facts, indent=1, allow_nan=False, default=lambda value: value.tolist()),
+                flush=True,
+            )
 
     @contextmanager
     def progress(self, title: str) -> Iterator["Meter"]:
@@ -77,10 +80,11 @@ class Terminal:
             yield Lines(title)
         else:
             from rich.console import Console
-            from rich.progress import Progress
+            from rich.progress import Progress, TextColumn
 
-            console = Console(stderr=True)
-            with Progress(*_bar_columns(), console=console, transient=True) as progress:
+            # The bar with the time left, then the step that the work is at.
+            columns = (*Progress.get_default_columns(), TextColumn("left  {task.fields[text]}"))
+            with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
                 yield Bar(title, progress)
 
 
@@ -97,7 +101,6 @@ class Meter:
         if done < self.before:
             self.begun = time.monotonic()
         self.before = done
-        self._tell(done, total)
 
     def phase(self, text: str) -> None:
         """The step that the work is at."""
@@ -108,9 +111,6 @@ class Meter:
             self.phase(text)
         else:
             self.seen(done, total)
-
-    def _tell(self, done: int, total: int) -> None:
-        pass
 
 
 class Lines(Meter):
@@ -125,12 +125,13 @@ class Lines(Meter):
         # Counts of rows say more, so that a step without them is printed less often.
         self._line(self.text, 2 * _LINE_EVERY)
 
-    def _tell(self, done: int, total: int) -> None:
+    def seen(self, done: int, total: int) -> None:
+        super().seen(done, total)
         if 0 < done < total:
             left = (time.monotonic() - self.begun) * (total - done) / done
-            self._line(f"{self.text}: {100 * done / total:.0f} %, {left:.0f} s left")
+            self._line(f"{self.text}: {100 * done / total:.0f} %, {left:.0f} s left", _LINE_EVERY)
 
-    def _line(self, text: str, after: float = _LINE_EVERY) -> None:
+    def _line(self, text: str, after: float) -> None:
         now = time.monotonic()
         if now - self.last >= after:
             self.last = now
@@ -148,27 +149,10 @@ class Bar(Meter):
     def phase(self, text: str) -> None:
         self.progress.update(self.task, text=text)
 
-    def _tell(self, done: int, total: int) -> None:
+    def seen(self, done: int, total: int) -> None:
         if done == 0:
             self.progress.reset(self.task)
         self.progress.update(self.task, completed=done, total=total)
-
-
-def _bar_columns() -> tuple[Any, ...]:
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    return (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        TextColumn("left  {task.fields[text]}"),
-    )
-
-
-def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy as values that JSON has."""
-    return value.tolist()
 
 
 def run(

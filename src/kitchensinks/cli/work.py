@@ -1,9 +1,9 @@
 """The folder of `--checkpoint`: what a fit has computed so far, to go on from there."""
 
-import os
 from pathlib import Path
 from typing import Any
 
+from kitchensinks.cli.options import writable
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.files.model import open_model, save
@@ -19,14 +19,14 @@ class Work:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         if folder is not None:
-            if folder.exists() and not folder.is_dir():
-                raise NotADirectoryError(f"{folder} is a file: --checkpoint needs a folder.")
             try:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise PermissionError(f"{folder} cannot be made: {error.strerror}.") from None
-            if not os.access(folder, os.W_OK):
-                raise PermissionError(f"{folder} cannot be written: use another folder.")
+                raise NotADirectoryError(
+                    f"{folder}: --checkpoint needs a folder, which cannot be made "
+                    f"({error.strerror}). Use another one."
+                ) from None
+            writable(folder / _SCORED)
 
     def begin(self, identity: dict[str, str]) -> None:
         """Make this the folder of a fit; an error where it belongs to another one."""

@@ -107,9 +107,8 @@ class StreamingRidge(BaseEstimator):
             errors = np.zeros((len(alphas), moments.cross.shape[1]))
             for block in blocks():
                 coded, own = self._code(block.y), block.weights
-                scores = path.left_out(densify(block.rows), coded, own, scaled, block.one)
-                squares = (coded[:, None, :] - scores) ** 2
-                errors += squares.sum(0) if own is None else np.tensordot(own, squares, 1)
+                rows = densify(block.rows)
+                errors += path.left_out_squares(rows, coded, own, block.one, scaled)
             errors /= equations.weight
             self.criterion_ = "leave-one-out"
         self._choose(path, errors, alphas, equations.weight)
@@ -138,10 +137,9 @@ class StreamingRidge(BaseEstimator):
         path = RidgePath(
             moments.normal_equations(bool(self.fit_intercept)), bool(self.fit_intercept)
         )
-        everything = [(slice(None), span.coordinates)]
-        errors = path.leave_one_out(everything, coded, weights, alphas / total, one)
+        errors = path.left_out_squares(span.coordinates, coded, weights, one, alphas / total)
         self.criterion_ = "leave-one-out"
-        self._choose(path, errors, alphas, total, span)
+        self._choose(path, errors / total, alphas, total, span)
 
     def _choose(
         self, path: RidgePath, errors: Array, alphas: Array, total: float, span: Span | None = None

@@ -26,8 +26,8 @@ from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import (
     HELD_OUT,
     Fit,
-    reporter,
-    space_of,
+    Task,
+    solver_options,
     spectrum_facts,
     warn_noise,
 )
@@ -122,7 +122,7 @@ def fit_convex(job: Job, settings: Settings, limits: Limits | None) -> tuple[Fit
     solution = _solve(problem, factored, settings, *_going_on(job))
     facts = spectrum_facts(factored.values, alpha, factored.rounding)
     evidence = {"alphas": alphas, "alpha_errors": errors, "noise": noise, **facts}
-    return Fit(solution.weights, solution.intercept, alpha, solution, **evidence), found.sample
+    return Fit(alpha, solution, **evidence), found.sample
 
 
 def calibration_of(
@@ -131,8 +131,8 @@ def calibration_of(
     """From scores of rows of the sample that were held out of a fit on the rest of it."""
     batch = batch_of(sample)
     run = settings.of_run(batch)
-    space = space_of(FeatureBlocks(batch.rows, job.frozen, memory), batch.weights, run)
-    found = calibrated(space, batch.targets, batch.weights, run, alpha)
+    task = Task.of(FeatureBlocks(batch.rows, job.frozen, memory), batch, run)
+    found = calibrated(task, alpha)
     if found is None:
         return None
     places, scores = found
@@ -167,15 +167,7 @@ def _solve(
 ) -> Solution:
     # Rows on a cluster have no memory, which the method of multipliers needs.
     solve = solve_smooth if problem.loss.smooth else solve_smoothed
-    return solve(
-        problem,
-        factored=factored,
-        tol=settings.tol,
-        max_iter=settings.max_iter,
-        callback=reporter(settings),
-        start=start,
-        keep=keep,
-    )
+    return solve(problem, factored=factored, start=start, keep=keep, **solver_options(settings))
 
 
 def _going_on(job: Job) -> tuple[Start, Keep]:

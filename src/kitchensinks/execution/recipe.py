@@ -249,8 +249,10 @@ class Recipe:
         path, alphas = looked.path, looked.alphas
         total = np.zeros((len(alphas), self.n_outputs))
         for batch in self.batches(parts):
-            blocks, weights = self._blocks(batch).fresh(), batch.weights
-            path.leave_one_out(blocks, batch.targets, weights, alphas, batch.one, total)
+            for rows, features in self._blocks(batch).fresh():
+                own = batch.part(rows)
+                given = own.targets, own.weights, own.one
+                total += path.left_out_squares(features, *given, alphas)
         return np.asarray(total / path.equations.weight)
 
     def held(

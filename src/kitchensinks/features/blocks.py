@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.numerics.threads import in_order
@@ -15,9 +16,9 @@ Work = Callable[[slice, Any], Any]
 # Rows of a block: enough for the products to run at full speed, few enough that
 # float32 products summed within a block keep their digits.
 BLOCK_ROWS = 4096
-# ... and no fewer than this, whatever the memory budget.
+# Rows of a block at least, whatever the memory budget.
 _SMALLEST_BLOCK = 64
-# Runs of neighbouring rows that a rough mean of the features is taken over.
+# Runs of neighbouring rows over which a rough mean of the features is taken.
 _PILOT_RUNS = 8
 # Rows of such a run.
 _PILOT_RUN = 32
@@ -36,7 +37,7 @@ class FeatureBlocks:
     rows: Any
     frozen: Frozen
     memory_budget: float
-    columns: Any = None
+    columns: NDArray[Any] | None = None
     _kept: list[Any] | None = field(default=None, repr=False)
 
     @property
@@ -77,11 +78,11 @@ class FeatureBlocks:
         """Features of other rows."""
         return self.frozen.features(rows)
 
-    def pick(self, places: Any) -> Any:
+    def pick(self, places: NDArray[np.integer[Any]]) -> Any:
         """Features of the rows at the places given."""
         return self.of(self.rows[places])
 
-    def pilot(self) -> Any:
+    def pilot(self) -> NDArray[np.float64]:
         """The rough mean of the features: sums about it keep their digits."""
         # Runs of neighbours: a file need not be read to its end for them.
         starts = np.linspace(0, max(0, self.n_rows - _PILOT_RUN), _PILOT_RUNS).astype(np.int64)
@@ -114,9 +115,7 @@ class FeatureBlocks:
         parts = (part for part in block_slices(self.n_rows, self.block_rows) if part.start >= start)
         blocks = ((part, self.rows[part]) for part in parts)
         if work is None or self.n_rows <= self.block_rows:
-            for part, rows in blocks:
-                features = self.of(rows)
-                yield part, features if work is None else work(part, features)
+            yield from map(make, blocks)
             return
         _ = self.frozen.held and self.frozen.draw  # made once, before threads ask for it
         yield from in_order(make, blocks, self._at_once)

@@ -8,20 +8,22 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from kitchensinks.features.bases import Basis, Draw
-from kitchensinks.features.bases.draw import Arrays
+from kitchensinks.features.bases.draw import Arrays, Floats
+from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.keys import RowSample, sample_size
 
-# Entries of rows that are looked at together where that is all there is to do: they stay in cache.
+# Entries of a block of rows in the first pass, which fits into cache.
 _SPREAD_ENTRIES = 2**18
-# Looks at blocks that are merged at a time: each merge copies the sample.
+# Summaries of blocks that are merged at a time: each merge copies the sample.
 _LOOKS = 16
-# Features of a batch that are made at a time, walking over the draw.
+# Entries of features that are made at a time, part by part of the draw.
 WALKED_ENTRIES = 2**25
 # A draw larger than this many bytes is made anew, part by part, each time it is used.
 HELD_DRAW = 2**28
@@ -31,9 +33,9 @@ HELD_DRAW = 2**28
 class Frozen:
     """What turns a row into features, fixed before any outer weight: scaler, resolved basis, seed.
 
-    Partial sums of different rows can be added where this is the same. The draw itself is made
-    from the seed when it is needed, held while it is small, and never saved. `learned` is the draw
-    where rows have decided on part of it: the bins that they occupy, or which draws were taken.
+    Sums over different rows can be added where this is the same. The draw itself is made from the
+    seed when it is needed, held while it is small, and never saved. `learned` is the draw where
+    rows decide on part of it: the bins that they occupy, or which draws were taken.
     """
 
     scaler: Scaler | None
@@ -48,32 +50,35 @@ class Frozen:
     def learn(
         cls,
         rows: Any,
-        weights: Any,
+        weights: Floats | None,
         basis: Basis,
         seed: int,
         n_components: int,
-        dtype: Any,
+        dtype: DTypeLike,
         standardize: bool,
-        unscaled: Any = None,
+        unscaled: NDArray[np.bool_] | None = None,
     ) -> "Frozen":
         """Scaler from all rows, basis resolved on a sample of them, and what the draw learns.
 
         `unscaled` (d,): columns that keep their own scale, as `Columns.unscaled` says.
         """
+        basis.check()
         n_inputs = rows.shape[1]
         asked = basis.unresolved() is not None
         look = Look.of(rows, weights, seed, standardize, asked)
         frozen = cls.of_look(look, basis, seed, n_inputs, n_components, dtype, unscaled)
         return frozen.with_learned(rows, weights)
 
-    def with_learned(self, rows: Any, weights: Any = None) -> "Frozen":
+    def with_learned(self, rows: Any, weights: Floats | None = None) -> "Frozen":
         """This, with what the draw learns from rows of positive weight."""
         if not self.basis.learns_draw:
             return self
         learned = self.basis.learn_draw(self._seeded, rows, weights, self.scaler)
         return replace(self, learned=learned)
 
-    def with_bins(self, rows: Any, weights: Any = None) -> "tuple[Frozen, Any]":
+    def with_bins(
+        self, rows: Any, weights: Floats | None = None
+    ) -> "tuple[Frozen, NDArray[Any] | None]":
         """As `with_learned`, with the bins of the rows themselves (draws, n), which a fit asks for.
 
         None in their place where the basis has no bins, or the rows are not an array in memory,
@@ -108,8 +113,8 @@ class Frozen:
         seed: int,
         n_inputs: int,
         n_components: int,
-        dtype: Any,
-        unscaled: Any = None,
+        dtype: DTypeLike,
+        unscaled: NDArray[np.bool_] | None = None,
     ) -> "Frozen":
         """Scaler and resolved basis from what a look at the rows has found; nothing `learned`."""
         scaler = None if look.spread is None else Scaler.over(look.spread, unscaled)
@@ -137,15 +142,6 @@ class Frozen:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "draw"}
 
-    def parts(self) -> Iterator[Draw]:
-        """The draw: whole if it is held, else in pieces of a bounded number of bytes."""
-        if self.held:
-            yield self.draw
-            return
-        size = max(256, HELD_DRAW // (8 * self.dtype.itemsize * (self.n_inputs + 2)))
-        for part in block_slices(self.n_components, size):
-            yield self.piece(part)
-
     def piece(self, part: slice) -> Draw:
         """Some of the draws: cut from all of them where they are held, or made from the seed."""
         if self.held:
@@ -166,9 +162,8 @@ class Frozen:
     @property
     def bound(self) -> float:
         """sup |φ|, or one where there is none."""
-        bound = self.basis.bound_in(self.n_inputs)
-        if self.learned is not None and self.learned.factors is not None:
-            bound *= float(self.learned.factors.max())
+        drawn = self.learned
+        bound = self.basis.bound_in(self.n_inputs) if drawn is None else drawn.bound
         return float(bound) if math.isfinite(bound) else 1.0
 
     def scaled(self, rows: Any) -> Any:
@@ -179,9 +174,11 @@ class Frozen:
         """Scaled features of the rows part by part: (columns, features), so many entries each."""
         shown, done = self.scaled(rows), 0
         most = max(256, entries // max(1, rows.shape[0] * self.basis.features_per_draw))
-        for draw in self.parts():
-            for piece in block_slices(draw.n_components, most):
-                features = draw.part(piece.start, piece.stop).features(shown)
+        size = max(256, HELD_DRAW // (8 * self.dtype.itemsize * (self.n_inputs + 2)))
+        parts = map(self.piece, block_slices(self.n_components, size))
+        for draw in [self.draw] if self.held else parts:
+            for piece in draw.blocks(most):
+                features = piece.features(shown)
                 features *= self.dtype.type(self.scale)
                 yield slice(done, done + features.shape[1]), features
                 done += features.shape[1]
@@ -196,8 +193,8 @@ class Frozen:
         return out
 
     def difference(self, other: "Frozen") -> str | None:
-        """What keeps sums of the features of both apart, or None."""
-        if not _alike(self.scaler, other.scaler):
+        """What differs, so that sums over the features of both cannot be added; or None."""
+        if not same_value(self.scaler, other.scaler):
             return "scaler"
         if (self.seed, self.n_components) != (other.seed, other.n_components):
             return "draw (random_state or n_components)"
@@ -205,21 +202,10 @@ class Frozen:
             return "basis"
         if self.dtype != other.dtype:
             return "dtype"
-        own, others = self.pack(), other.pack()
-        if own and others and not _equal(own, others):
+        own, others = (list(one.pack().values()) for one in (self, other))
+        if own and others and not same_value(own, others):
             return "bins" if self.basis.sparse else "selection"
         return None
-
-
-def _alike(mine: Any, theirs: Any) -> bool:
-    """Whether two parts that may be missing are the same."""
-    return theirs is None if mine is None else theirs is not None and bool(mine.equals(theirs))
-
-
-def _equal(mine: Arrays, theirs: Arrays) -> bool:
-    return mine.keys() == theirs.keys() and all(
-        np.array_equal(mine[name], theirs[name]) for name in mine
-    )
 
 
 class Look(NamedTuple):
@@ -229,7 +215,9 @@ class Look(NamedTuple):
     sample: RowSample | None
 
     @classmethod
-    def of(cls, rows: Any, weights: Any, seed: int, standardize: bool, asked: bool) -> "Look":
+    def of(
+        cls, rows: Any, weights: Floats | None, seed: int, standardize: bool, asked: bool
+    ) -> "Look":
         """One walk over the rows, for the spread, the sample, or both."""
         n_inputs = rows.shape[1]
         limit = sample_size(n_inputs)
@@ -265,7 +253,7 @@ class Look(NamedTuple):
         )
 
 
-def spread_of(rows: Any, weights: Any) -> Spread:
+def spread_of(rows: Any, weights: Floats | None) -> Spread:
     """Mean and spread of every column, in blocks of bounded size."""
     spread = Look.of(rows, weights, 0, standardize=True, asked=False).spread
     assert spread is not None

@@ -4,14 +4,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from kitchensinks.features.bases.draw import Floats
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, warp_rows
 from kitchensinks.tables import densify
 
-Floats = NDArray[np.float64]
-
-# Quantiles that a map by rank goes through.
+# Quantiles that a map by rank interpolates.
 _KNOTS = 257
 
 
@@ -39,6 +38,10 @@ class Spread(NamedTuple):
         mean = (weights / total) @ rows
         return cls(total, mean, weights @ (rows - mean) ** 2)
 
+    @property
+    def variance(self) -> Floats:
+        return self.squares / max(self.weight, np.finfo(float).tiny)
+
     def merge(self, other: "Spread") -> "Spread":
         """The summary of both parts together (Chan, Golub and LeVeque)."""
         weight = self.weight + other.weight
@@ -59,19 +62,19 @@ class Scaler:
 
     @classmethod
     def over(cls, spread: Spread, unscaled: NDArray[np.bool_] | None = None) -> "Scaler":
-        """Zero mean and unit variance. A constant column is centred and not scaled.
+        """Zero mean and unit variance; constant columns and those `unscaled` are centred alone.
 
-        Nor are the `unscaled` ones: a rare category as 0 and 1 must not weigh more than others.
+        (A rare category, as 0 and 1, must not weigh more than a common one.)
         """
-        variance = spread.squares / max(spread.weight, np.finfo(float).tiny)
-        # A column that varies by rounding alone is constant.
+        variance = spread.variance
+        # A column whose variation is rounding error is constant.
         noise = (10 * np.finfo(float).eps * np.abs(spread.mean)) ** 2
         kept = (variance <= noise) | (variance <= np.finfo(float).tiny)
         if unscaled is not None:
             kept |= unscaled
         return cls(spread.mean, np.where(kept, 1.0, np.sqrt(variance)))
 
-    def apply(self, rows: Any, dtype: Any) -> NDArray[Any]:
+    def apply(self, rows: Any, dtype: DTypeLike) -> NDArray[Any]:
         """Standardised rows of the given dtype; the difference is taken in float64."""
         rows = densify(rows)
         narrow = rows.dtype == np.float32 and np.dtype(dtype) == np.float32
@@ -83,7 +86,8 @@ class Scaler:
         scaled = (rows.astype(np.float64, copy=False) - self.mean) / self.scale
         return np.asarray(scaled.astype(dtype, copy=False))
 
-    def equals(self, other: "Scaler") -> bool:
+    def same(self, other: Any) -> bool:
+        """Whether another scaler maps rows in the same way."""
         return type(self) is type(other) and all(
             np.array_equal(getattr(self, field.name), getattr(other, field.name))
             for field in fields(self)
@@ -104,7 +108,7 @@ class Warp(Scaler):
     factor: Floats
     rotation: Floats
 
-    def apply(self, rows: Any, dtype: Any) -> NDArray[Any]:
+    def apply(self, rows: Any, dtype: DTypeLike) -> NDArray[Any]:
         """Mapped and scaled rows of the given dtype."""
         rows = densify(rows)
         out = np.empty(rows.shape, dtype=dtype)
@@ -128,8 +132,8 @@ class Warp(Scaler):
 def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> Warp:
     """The map of one kind for all columns, from their spread and a sample of the rows.
 
-    Columns that are 0 or 1 in every row stay so. `common`: one scale for all columns, for those
-    that are measured in the same unit (pixels, bands).
+    Columns of zeros and ones stay as they are. `common`: one scale for all other columns, where
+    they are measured in the same unit (pixels, spectral bands).
 
     >>> rows = np.array([[0.0, 0.0], [10.0, 1.0], [20.0, 0.0]])
     >>> warp(Spread.of(rows), rows, LINEAR).apply(rows, np.float64).round(2).tolist()
@@ -139,8 +143,7 @@ def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> War
     hot = indicators(spread, sample)
     scale = plain.scale
     if common:
-        variance = spread.squares / max(spread.weight, np.finfo(float).tiny)
-        scale = np.full_like(scale, np.sqrt(variance[~hot].mean()) if not hot.all() else 1.0)
+        scale = np.full_like(scale, 1.0 if hot.all() else np.sqrt(spread.variance[~hot].mean()))
         scale[scale == 0.0] = 1.0
     knots = np.zeros((len(scale), 2))
     if kind in (QUANTILE, MIX):
@@ -168,6 +171,5 @@ def identity(n_inputs: int) -> Warp:
 
 def indicators(spread: Spread, sample: Floats) -> NDArray[np.bool_]:
     """Which columns hold nothing but 0 and 1: x² has the mean of x, and the sample agrees."""
-    variance = spread.squares / max(spread.weight, np.finfo(float).tiny)
-    hot = np.abs(variance - spread.mean * (1.0 - spread.mean)) <= 1e-9
+    hot = np.abs(spread.variance - spread.mean * (1.0 - spread.mean)) <= 1e-9
     return np.asarray(hot & ((sample == 0.0) | (sample == 1.0)).all(axis=0))

@@ -1,27 +1,25 @@
 """The spectrum of a kernel on data, and what it says about the number of features."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.base import check_count
+from kitchensinks.features.bases.draw import Floats
 from kitchensinks.features.bases.leverage import (
     ROUNDING,
     check_eigenvalues,
     checked,
     effective_dimension,
-    eigen,
+    kernel_eigen,
     maximal_leverage,
-    row_roots,
 )
 
-Floats = NDArray[np.float64]
 
-
-def spectrum(basis: Basis, rows: Any, weights: Any = None) -> Floats:
+def spectrum(basis: Basis, rows: ArrayLike, weights: ArrayLike | None = None) -> Floats:
     """Falling eigenvalues λ of the kernel's operator on the rows: of k(x_i, x_j)/n, shape (n,).
 
     They estimate those of Σ f = ∫ k(·, x) f(x) dP(x); the leading ones well, those of index near
@@ -33,10 +31,7 @@ def spectrum(basis: Basis, rows: Any, weights: Any = None) -> Floats:
     >>> spectrum(ks.Fourier(gamma=0.5), rows)[:3].round(3).tolist()
     [0.388, 0.156, 0.143]
     """
-    rows, weights = checked(rows, weights)
-    roots = row_roots(weights, len(rows))
-    gram = basis.kernel(rows) * np.outer(roots, roots)
-    return eigen(gram)[0][::-1]
+    return kernel_eigen(basis, *checked(rows, weights))[0][::-1]
 
 
 class DecayRate(NamedTuple):
@@ -64,7 +59,7 @@ class Decay(NamedTuple):
         return "polynomial" if first.error <= second.error else "subexponential"
 
 
-def decay_rates(eigenvalues: Any, n_inputs: int) -> Decay:
+def decay_rates(eigenvalues: ArrayLike, n_inputs: int) -> Decay:
     """Polynomial and sub-exponential rates of decay of a spectrum, by least squares on log λ.
 
     The first half of the eigenvalues counts, as far as they are above rounding (10⁻¹² of the
@@ -106,7 +101,7 @@ class Suggestion(NamedTuple):
 
 
 def suggested_components(
-    draw: Draw, rows: Any, mu: float, delta: float = 0.05, weights: Any = None
+    draw: Draw, rows: ArrayLike, mu: float, delta: float = 0.05, weights: ArrayLike | None = None
 ) -> Suggestion:
     """How many features represent every function of norm 1 to within 2√μ: thesis, Theorem II.2.
 

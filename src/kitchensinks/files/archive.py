@@ -8,51 +8,75 @@ import hashlib
 import io
 import json
 import math
+import struct
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import kitchensinks
 from kitchensinks.tables.disk import atomic
 
 FORMAT = 1
+_HEADER = "model.json"
 # A header longer than this is none of ours: it would name every value of a huge table.
 _LONGEST_HEADER = 2**26
+# What zipfile makes of records that are damaged; an OSError where it seeks before the start.
+_BROKEN = (
+    zipfile.BadZipFile,
+    KeyError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OSError,
+    struct.error,
+)
 
 
 class ModelFileError(ValueError):
     """A model file that cannot be read: damaged, of a newer format, or of other draws."""
 
 
-def write_archive(path: Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """A header and arrays with their checksums at `path`, whole or not at all."""
-    contents = {f"{name}.npy": _to_bytes(array) for name, array in arrays.items()}
-    checksums = {name: digest(data) for name, data in contents.items()}
-    header = {"format": FORMAT, **header, "checksums": checksums}
-    contents["model.json"] = json.dumps(header, indent=1).encode()
-    _write(path, contents)
+def write_archive(
+    path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]], sync: bool = False
+) -> None:
+    """A header and arrays with their checksums at `path`, whole or not at all.
+
+    Arrays are written as they lie in memory, without a copy. sync: as `atomic` has it.
+    """
+    with atomic(path, sync) as file, zipfile.ZipFile(file, "w") as archive:
+        checksums = {f"{name}.npy": _store(archive, name, array) for name, array in arrays.items()}
+        header = {"format": FORMAT, **header, "checksums": checksums}
+        archive.writestr(zipfile.ZipInfo(_HEADER), json.dumps(header, indent=1).encode())
 
 
-def _to_bytes(array: np.ndarray) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
-    return buffer.getvalue()
+def _store(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> str:
+    """Add an array to the archive; returns its checksum."""
+    # ZipInfo has a fixed date: the same model gives the same file.
+    with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+        writer = _Hashing(entry)
+        np.save(writer, array, allow_pickle=False)
+    return writer.sum.hexdigest()
+
+
+class _Hashing:
+    """A file that is written to, with the checksum of what was written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.sum = file, hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.sum.update(data)
+        return self.file.write(data)
 
 
 def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def _write(path: Path, contents: dict[str, bytes]) -> None:
-    """All files into one archive beside `path`, then renamed into place."""
-    with atomic(path) as file, zipfile.ZipFile(file, "w") as archive:
-        for name, data in contents.items():
-            # A fixed date: the same model gives the same file.
-            archive.writestr(zipfile.ZipInfo(name), data)
 
 
 @contextmanager
@@ -64,16 +88,19 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
         raise FileNotFoundError(
             f"{path} does not exist: need a model file that ks.save or `sinks fit` wrote."
         )
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
-    except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError) as error:
-        reason = str(error).strip("'\"")
-        raise ModelFileError(f"{path} is not a complete model file ({reason}).") from error
+    with path.open("rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                yield archive
+        except ModelFileError:
+            raise
+        except _BROKEN as error:
+            reason = str(error).strip("'\"")
+            raise ModelFileError(f"{path} is not a complete model file ({reason}).") from error
 
 
 def _header(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
-    text = _entry(archive, "model.json", path, _LONGEST_HEADER)
+    text = _entry(archive, _HEADER, path, _LONGEST_HEADER)
     try:
         header = json.loads(text)
         number = header["format"]
@@ -100,7 +127,7 @@ def _entry(archive: zipfile.ZipFile, name: str, path: Path, most: float = math.i
     return archive.read(entry)
 
 
-def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Header and arrays of a model file, with every checksum compared."""
     with _opened(path) as archive:
         header = _header(archive, path)
@@ -113,15 +140,13 @@ def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return header, arrays
 
 
-def _to_array(data: bytes, name: str, path: Path) -> np.ndarray:
+def _to_array(data: bytes, name: str, path: Path) -> NDArray[Any]:
     """An array of the .npy format, whose shape must be that of its bytes: no more is allocated."""
     buffer = io.BytesIO(data)
     try:
-        version = np.lib.format.read_magic(buffer)
-        read = np.lib.format.read_array_header_1_0
-        shape, _, dtype = (read if version == (1, 0) else np.lib.format.read_array_header_2_0)(
-            buffer
-        )
+        first = np.lib.format.read_magic(buffer) == (1, 0)
+        read = "read_array_header_1_0" if first else "read_array_header_2_0"
+        shape, _, dtype = getattr(np.lib.format, read)(buffer)
         if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(data) - buffer.tell():
             raise ValueError(f"its {len(data)} bytes are not {shape} of {dtype}")
         return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))

@@ -1,4 +1,4 @@
-"""Fits that survive: sums and position on disk, so that a fit goes on where it was stopped.
+"""Fits that can be resumed: sums and position on disk, so that a fit goes on where it stopped.
 
 A pass over the rows adds to sums block by block, in order. Their state after a block, with the
 number of rows done, is all that the rest of the pass needs; saved and taken up again, it ends in
@@ -7,8 +7,6 @@ therefore part of the checkpoint.
 """
 
 import contextlib
-import hashlib
-import json
 import os
 import signal
 import threading
@@ -17,11 +15,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 import kitchensinks
-from kitchensinks.tables.disk import atomic, remove_unfinished
+from kitchensinks.files.archive import ModelFileError, read_archive, write_archive
+from kitchensinks.tables.disk import remove_unfinished
 
 State = dict[str, NDArray[Any]]
 _FACTS = "identity"
@@ -176,19 +174,9 @@ class Checkpoint:
     # -- files ---------------------------------------------------------------------------
 
     def _write(self, name: str, facts: dict[str, Any], arrays: State) -> None:
-        """Checksum, facts and arrays into one file, whole or not at all."""
-        kinds = {key: (a.dtype.str, a.shape, _order(a)) for key, a in arrays.items()}
-        head = json.dumps({**facts, "arrays": kinds}).encode()
-        views = [_flat(array) for array in arrays.values()]
-        checksum = hashlib.sha256(head)
-        for view in views:
-            checksum.update(view)
         path = self.folder / name
         try:
-            with atomic(path, sync=True) as unfinished, unfinished.open("wb") as file:
-                file.write(checksum.hexdigest().encode() + b"\n" + head + b"\n")
-                for view in views:
-                    file.write(view)
+            write_archive(path, facts, arrays, sync=True)
         except OSError as error:
             kept = "The last good checkpoint is kept" if path.exists() else "Nothing was saved"
             raise OSError(
@@ -199,29 +187,10 @@ class Checkpoint:
 
     def _read(self, name: str) -> tuple[dict[str, Any], State]:
         path = self.folder / name
-        data = path.read_bytes()
-        checksum, _, rest = data.partition(b"\n")
-        head, _, body = rest.partition(b"\n")
-        found = hashlib.sha256(head)
-        found.update(body)
-        if found.hexdigest().encode() != checksum:
+        try:
+            return read_archive(path)
+        except ModelFileError as error:
             raise ValueError(
                 f"{path} is damaged: it does not match its checksum. Delete the folder to begin "
                 "anew."
-            )
-        header, arrays, done = json.loads(head), {}, 0
-        for key, (dtype, shape, order) in header["arrays"].items():
-            count = int(np.prod(shape, dtype=np.int64))
-            flat = np.frombuffer(body, dtype=dtype, count=count, offset=done)
-            arrays[key] = flat.reshape(shape, order=order)
-            done += flat.nbytes
-        return header, arrays
-
-
-def _order(array: NDArray[Any]) -> str:
-    return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-
-
-def _flat(array: NDArray[Any]) -> memoryview:
-    """The bytes of an array, in the order in which they lie in memory."""
-    return array.ravel(order="K" if _order(array) == "F" else "C").data.cast("B")
+            ) from error

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import kitchensinks
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.base import KitchenSink
-from kitchensinks.features.bases import Basis, from_json, to_json
+from kitchensinks.features.bases import from_json, to_json
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.files.archive import ModelFileError, digest, read_archive, write_archive
@@ -41,6 +41,7 @@ _TYPES: dict[str, type] = {
     for kind in (
         State,
         Settings,
+        Frozen,
         Law,
         Record,
         Trial,
@@ -61,9 +62,12 @@ _TYPES: dict[str, type] = {
 }
 # Fields that belong to one run, or that a file does without: they come back as their defaults.
 _LEFT_OUT = {
+    Frozen: {"learned"},
     State: {"sums", "sample", "posterior_of_few", "growth"},
     Settings: {"keys", "one", "progress", "checkpoint"},
 }
+# What a file holds of a draw beside its fields.
+_OF_DRAW = ("digest", "version", "learned")
 # What a header of wrong values makes of the code that reads it.
 _NONSENSE = (
     KeyError,
@@ -136,16 +140,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def open_model(path: str | os.PathLike[str]) -> Saved:
-    """Read all that a model file holds, or an error where it is damaged or makes no sense.
-
-    >>> import tempfile, kitchensinks as ks
-    >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=5)
-    >>> model = model.fit([[0.0], [1.0], [2.0]], [0, 1, 2])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ks.save(model, f"{folder}/model.sinks", notes={"target": "height"})
-    ...     open_model(f"{folder}/model.sinks").notes
-    {'target': 'height'}
-    """
+    """Read all that a model file holds; an error where it is damaged or makes no sense."""
     path = Path(path)
     header, arrays = read_archive(path)
     try:
@@ -199,11 +194,14 @@ def _encode(value: Any, place: str, arrays: Arrays) -> Any:
             for k, (key, item) in enumerate(value.items())
         ]
         return {"dict": pairs}
-    if isinstance(value, Frozen):
-        return _encode_features(value, place, arrays)
     if _TYPES.get(type(value).__name__) is type(value):
         own = _fields_of(value)
         held = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
+        if isinstance(value, Frozen):
+            # The draw is made again from the seed: what it must be, and what rows decided of it.
+            held["digest"] = draw_digest(value)
+            held["version"] = kitchensinks.__version__
+            held["learned"] = _encode(value.pack(), f"{place}-learned", arrays)
         return {"type": type(value).__name__, "fields": held}
     if isinstance(value, list | tuple):
         items = [_encode(item, f"{place}-{k}", arrays) for k, item in enumerate(value)]
@@ -232,17 +230,20 @@ def _decode(value: Any, arrays: Arrays) -> Any:
         items = [_decode(item, arrays) for item in value["items"]]
         return tuple(items) if value["tuple"] else items
     held = {name: _decode(item, arrays) for name, item in value["fields"].items()}
-    if value["type"] == "Frozen":
-        return _decode_features(held, arrays)
-    kind = _TYPES.get(value["type"])
+    return _made(value["type"], held)
+
+
+def _made(name: str, held: dict[str, Any]) -> Any:
+    """A value of the type that a file names, if its fields are of the types declared."""
+    kind = _TYPES.get(name)
     if kind is None:
-        raise ModelFileError(
-            f"The model file names {value['type']!r}, which this version does not know."
-        )
+        raise ModelFileError(f"The model file names {name!r}, which this version does not know.")
+    written = {name: held.pop(name) for name in _OF_DRAW} if kind is Frozen else None
     if is_dataclass(kind) or hasattr(kind, "_fields"):
         hints = typing.get_type_hints(kind)
         held = {name: _typed(item, hints[name], name) for name, item in held.items()}
-    return kind(**held)
+    made = kind(**held)
+    return made if written is None else _drawn(made, **written)
 
 
 def _typed(value: Any, hint: Any, name: str) -> Any:
@@ -250,6 +251,8 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     for kind in kinds:
         origin = typing.get_origin(kind) or kind
+        if origin is np.dtype:
+            return np.dtype(check_dtype(value))
         if origin is Any or origin is type(value) or (origin is float and type(value) is int):
             return value
         if isinstance(origin, type) and origin not in (int, float) and isinstance(value, origin):
@@ -257,41 +260,14 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
     raise ValueError(f"{name} is {type(value).__name__} where {hint} is needed")
 
 
-def _encode_features(frozen: Frozen, place: str, arrays: Arrays) -> dict[str, Any]:
-    """Scaler, basis, seed and K, a digest of the draw, and what the draw has learned from rows."""
-    learned = frozen.pack()
-    arrays |= {f"{place}-learned-{name}": _storable(array) for name, array in learned.items()}
-    held = {
-        "scaler": _encode(frozen.scaler, f"{place}-scaler", arrays),
-        "basis": _encode(frozen.basis, f"{place}-basis", arrays),
-        "seed": frozen.seed,
-        "n_inputs": frozen.n_inputs,
-        "n_components": frozen.n_components,
-        "dtype": frozen.dtype.name,
-        "digest": draw_digest(frozen),
-        "version": kitchensinks.__version__,
-        "learned": {"dict": [[name, f"{place}-learned-{name}"] for name in learned]},
-    }
-    return {"type": "Frozen", "fields": held}
-
-
-def _decode_features(held: dict[str, Any], arrays: Arrays) -> Frozen:
-    names = _typed(held["learned"], dict, "learned")
-    frozen = Frozen(
-        _typed(held["scaler"], Scaler | None, "scaler"),
-        _typed(held["basis"], Basis, "basis"),
-        _typed(held["seed"], int, "seed"),
-        _typed(held["n_inputs"], int, "n_inputs"),
-        _typed(held["n_components"], int, "n_components"),
-        np.dtype(check_dtype(held["dtype"])),
-    )
-    if draw_digest(frozen) != held["digest"]:
+def _drawn(frozen: Frozen, digest: str, version: str, learned: Arrays) -> Frozen:
+    """The features with what rows decided of their draw, if the draw is the one that was saved."""
+    if draw_digest(frozen) != digest:
         raise ModelFileError(
             f"This version of kitchensinks ({kitchensinks.__version__}) draws other features than "
-            f"version {held['version']}, which wrote the file. Load it with that version, or fit "
-            "again."
+            f"version {version}, which wrote the file. Load it with that version, or fit again."
         )
-    return frozen.unpack({name: arrays[place] for name, place in names.items()})
+    return frozen.unpack(learned)
 
 
 def draw_digest(recipe: Frozen) -> str:
@@ -309,7 +285,7 @@ def draw_digest(recipe: Frozen) -> str:
 
 
 def _storable(array: np.ndarray) -> np.ndarray:
-    """Labels of object dtype as text, numbers or truth values: no pickle in the file."""
+    """Labels of object dtype as text, numbers or booleans: no pickle in the file."""
     array = np.asarray(array)
     if array.dtype != object:
         return array
@@ -324,7 +300,7 @@ def _check_shapes(estimator: KitchenSink) -> None:
     state: State = estimator.state_
     frozen, outer = state.law.features, state.fitted
     scaler, given = frozen.scaler, frozen.n_inputs
-    outputs = 1 if outer.weights.ndim != 2 else outer.weights.shape[1]
+    outputs = state.targets.n_outputs
     wanted = {
         "weights": (outer.weights, (frozen.n_columns, outputs)),
         "intercept": (outer.intercept, (outputs,)),
@@ -337,8 +313,6 @@ def _check_shapes(estimator: KitchenSink) -> None:
     if scaler is not None:
         wanted["mean"] = (scaler.mean, (given,))
         wanted["scale"] = (scaler.scale, (given,))
-    if state.targets.n_outputs != outputs:
-        raise ValueError(f"{outputs} outputs where {state.targets.n_outputs} are needed")
     if isinstance(state.targets, Classes) != isinstance(estimator, KitchenSinkClassifier):
         raise ValueError("the targets are of another kind than the estimator")
     columns = state.columns

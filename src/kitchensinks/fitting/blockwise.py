@@ -8,7 +8,7 @@ which is the exact minimiser in block b with the others as they are (features ab
 where there is an intercept). A G_b has K_b² entries and not K²; features are drawn block by block
 from the seed and never held together. So the kernel machines of Tu, Roelofs, Venkataraman and
 Recht (2016, Large scale kernel learning using block coordinate descent) were trained on TIMIT.
-After each round over all blocks the residuals are worked out anew from the weights, and the
+After each round over all blocks the residuals are computed anew from the weights, and the
 gradient g of all blocks gives the Fenchel gap ‖g‖²/(4α).
 """
 
@@ -23,28 +23,29 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held import HeldRows
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.space import Fit, reporter, shares_of
+from kitchensinks.fitting.space import Fit, shares_of, solver_options
 from kitchensinks.problem.design import RowVector
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.problem import NEGLIGIBLE
+from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers import Design, Solution
 from kitchensinks.tables import block_slices
 
-# Columns of a block, at most and at least.
-_WIDEST, _NARROWEST = 4096, 64
-# Rows of a task that say where the mean of its features is.
+# Columns of a block, at most.
+_WIDEST = 4096
+# Columns of a block, at least, whatever the memory.
+_NARROWEST = 64
+# Rows of a task that give a rough mean of its features: sums about it keep their digits.
 _PILOT = 256
 
 
-def fit_blocks(
-    blocks: FeatureBlocks, targets: Array, weights: Array | None, settings: Settings
-) -> Fit:
+def fit_blocks(blocks: FeatureBlocks, batch: Batch, settings: Settings) -> Fit:
     """Rows of this process."""
-    held = HeldRows([blocks.rows], blocks.frozen, blocks.memory_budget, keep=False)
-    shares = shares_of(weights, blocks.n_rows)
-    memory = blocks.memory_budget
-    return Descent(held.design, held, targets, shares, blocks.frozen, settings, memory).fit()
+    frozen, memory = blocks.frozen, blocks.memory_budget
+    held = HeldRows([blocks.rows], frozen, memory, keep=False)
+    shares = shares_of(batch.weights, blocks.n_rows)
+    return Descent(held.design, held, batch.targets, shares, frozen, settings, memory).fit()
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Descent:
     def fit(self) -> Fit:
         """Rounds until the gap is below the tolerance, or as many as max_iter."""
         settings, design = self.settings, self.design
-        alpha, tell = float(settings.alpha), reporter(settings)
+        alpha, tell = float(settings.alpha), solver_options(settings)["callback"]
         draws = self._draws()
         level, squares = design.reduce(_target_sums, self.targets, self.shares)
         if settings.fit_intercept:
@@ -103,7 +104,7 @@ class Descent:
         solution = Solution(
             weights, intercept, objective, gap, done, 4 * done, bool(converged), name
         )
-        return Fit(weights, intercept, alpha, solution, errors=errors)
+        return Fit(alpha, solution, errors=errors)
 
     def _draws(self) -> list[slice]:
         """Blocks whose Gram, with its copies, fits into memory."""

@@ -96,6 +96,6 @@ def expand(fit: Fit, groups: Groups) -> Fit:
     """The fit of all K features from that of the different ones."""
     if fit.left_out is not None:
         fit.left_out = groups.expand_left_out(fit.left_out)
-    fit.weights = groups.expand_weights(fit.weights)
+    fit.solution = fit.solution._replace(weights=groups.expand_weights(fit.weights))
     fit.groups = groups
     return fit

@@ -11,13 +11,11 @@ from kitchensinks.fitting.plan import convex_plan
 from kitchensinks.fitting.settings import Settings, silent
 from kitchensinks.fitting.space import (
     Fit,
-    Space,
+    HeldOut,
+    Task,
     gram_noise,
-    reporter,
-    sample_moments,
-    shares_of,
+    solver_options,
     spectrum_facts,
-    sum_moments,
     warn_noise,
 )
 from kitchensinks.problem.losses import Array
@@ -40,125 +38,96 @@ _POWERS = range(-1, -8, -1)
 _ROUGH = 1e-2
 
 
-def fit_convex(
-    space: Space,
-    targets: Array,
-    weights: Array | None,
-    settings: Settings,
-    calibrate: bool,
-    moments: Moments | None = None,
-) -> Fit:
+def fit_convex(task: Task, calibrate: bool, moments: Moments | None = None) -> Fit:
     """Choose the ridge on held-out rows where that is asked for, then fit all rows."""
-    alphas = errors = held_out = None
-    if settings.alpha == "auto":
-        alpha, alphas, errors, held_out = _choose_alpha(space, targets, weights, settings)
+    evidence: dict[str, Any] = {}
+    if task.settings.alpha == "auto":
+        alpha, *path = _choose_alpha(task)
+        evidence = dict(zip(("alphas", "alpha_errors", "held_out"), path, strict=True))
     else:
-        alpha = float(settings.alpha)
+        alpha = float(task.settings.alpha)
         if calibrate:
-            held_out = calibrated(space, targets, weights, settings, alpha)
-    evidence: dict[str, Any] = {"alphas": alphas, "alpha_errors": errors, "held_out": held_out}
+            evidence["held_out"] = calibrated(task, alpha)
     found = None
-    solver = "gram" if moments is not None else _solver(space, settings)
+    solver = "gram" if moments is not None else _solver(task)
     if solver == "coordinates":
-        found, _ = _by_coordinates(space, targets, weights, settings, alpha)
+        found, _ = _by_coordinates(task, alpha)
     elif solver == "sampled":
-        found, facts = _by_sample(space, targets, weights, settings, alpha)
+        found, facts = _by_sample(task, alpha)
         evidence |= facts
     if found is None:
-        problem, factored, noise = _problem(space, targets, weights, settings, alpha, moments)
-        found = _solve(problem, factored, settings)
+        moments = task.sums(keep=True) if moments is None else moments
+        problem, factored, noise = _gram_problem(task, moments, alpha)
+        found = _solve(problem, factored, task.settings)
         evidence |= spectrum_facts(factored.values, alpha, factored.rounding) | {"noise": noise}
     warn_noise(alpha, evidence.get("noise", 0.0))
-    return Fit(*space.lift(found.weights, found.intercept), alpha, found, **evidence)
+    return Fit(alpha, task.space.lift(found), **evidence)
 
 
-def _solver(space: Space, settings: Settings) -> str:
+def _solver(task: Task) -> str:
     """The solver of the plan for the rows of a space, all of them or a part."""
+    space = task.space
     in_span = space.span is not None
-    plan = convex_plan(space.n_rows, space.n_columns, space.cached, in_span, settings)
-    return plan.solver
+    return convex_plan(space.n_rows, space.n_columns, space.cached, in_span, task.settings).solver
 
 
-def _by_sample(
-    space: Space, targets: Array, weights: Array | None, settings: Settings, alpha: float
-) -> tuple[Solution | None, dict[str, Any]]:
+def _by_sample(task: Task, alpha: float) -> tuple[Solution | None, dict[str, Any]]:
     """The solution, by steps in the metric of the Gram of a sample, and what that says of the fit.
 
     None where the ridge is weak: what the sample does not show then makes for many steps.
     """
-    shares = shares_of(weights, space.n_rows)
-    sample, image = sample_moments(space, targets, weights, shares, settings)
-    equations = sample.normal_equations(settings.fit_intercept)
-    if alpha < WEAK * float(np.trace(equations.gram)):
+    sample, image = task.sample_sums()
+    equations = sample.normal_equations(task.settings.fit_intercept)
+    trace = float(np.trace(equations.gram))
+    if alpha < WEAK * trace:
         return None, {}
-    mean = image[:, 0] * settings.fit_intercept
-    problem = Problem(
-        space.design(),
-        settings.loss,
-        targets,
-        shares,
-        alpha,
-        None,
-        settings.fit_intercept,
-        mean,
-        None,
-    )
-    noise = gram_noise(space.dtype, float(np.trace(equations.gram)), sample.count)
+    problem = task.problem(alpha, image[:, 0] * task.settings.fit_intercept)
     # A metric need not be exact: its eigenvectors take less than half the time in float32.
     factored = FactoredGram(equations.gram.astype(np.float32))
     freedom = spectrum_facts(factored.values, alpha, factored.rounding)["freedom"]
-    return _solve(problem, factored, settings), {"freedom": freedom, "noise": noise}
+    noise = gram_noise(task.space.dtype, trace, sample.count)
+    return _solve(problem, factored, task.settings), {"freedom": freedom, "noise": noise}
 
 
 def _by_coordinates(
-    space: Space,
-    targets: Array,
-    weights: Array | None,
-    settings: Settings,
-    alpha: float,
-    dual: Array | None = None,
+    task: Task, alpha: float, dual: Array | None = None
 ) -> tuple[Solution | None, Array | None]:
     """The solution with its dual variables, or None where the ridge is too weak for this."""
     if alpha <= 0.0:
         return None, None
-    problem = Problem(
-        space.design(),
-        settings.loss,
-        targets,
-        shares_of(weights, space.n_rows),
-        alpha,
-        None,
-        settings.fit_intercept,
-        np.zeros(space.n_columns),
-        None,
-    )
+    options = solver_options(task.settings)
     solution, dual = solve_coordinates(
-        problem, tol=settings.tol, dual=dual, callback=reporter(settings)
+        task.problem(alpha, np.zeros(task.space.n_columns)),
+        tol=options["tol"],
+        dual=dual,
+        callback=options["callback"],
     )
     return (solution, dual) if solution.converged else (None, None)
 
 
-def calibrated(
-    space: Space, targets: Array, weights: Array | None, settings: Settings, alpha: float
-) -> tuple[np.ndarray, Array] | None:
+def calibrated(task: Task, alpha: float) -> HeldOut | None:
     """(places, scores) of rows that were held out of a rough fit, to calibrate probabilities."""
-    rough = replace(settings, alpha=alpha, tol=max(settings.tol, _ROUGH))
-    return held_out_scores(space, targets, weights, rough, _weights_of)
+    tol = max(task.settings.tol, _ROUGH)
+    rough = replace(task, settings=replace(task.settings, alpha=alpha, tol=tol))
+    return held_out_scores(rough, _solve_task)
 
 
-def _problem(
-    space: Space,
-    targets: Array,
-    weights: Array | None,
-    settings: Settings,
-    alpha: float,
-    moments: Moments | None = None,
-    phase: str = "sums",
+def _solve_task(task: Task) -> Solution:
+    """The solution for the rows of a space, with a given ridge."""
+    alpha, found = float(task.settings.alpha), None
+    if _solver(task) == "coordinates":
+        found, _ = _by_coordinates(task, alpha)
+    if found is None:
+        problem, factored, _ = _gram_problem(task, task.sums(keep=True), alpha)
+        found = _solve(problem, factored, task.settings)
+    return found
+
+
+def _gram_problem(
+    task: Task, moments: Moments, alpha: float
 ) -> tuple[Problem, FactoredGram, float]:
-    if moments is None:
-        moments = sum_moments(space, targets, weights, settings, keep=True, phase=phase)
-    shares = shares_of(weights, space.n_rows)
-    return problem_of(moments, space.design(), targets, shares, settings, alpha)
+    rows = task.space.design(), task.targets, task.shares
+    return problem_of(moments, *rows, task.settings, alpha)
 
 
 def problem_of(
@@ -168,62 +137,35 @@ def problem_of(
 
     targets and shares are row vectors of the design; the shares sum to one.
     """
-    equations = moments.normal_equations(settings.fit_intercept)
-    problem = Problem(
-        design,
-        settings.loss,
-        targets,
-        shares,
-        alpha,
-        settings.constraint,
-        settings.fit_intercept,
-        equations.mean,
-        equations.gram,
-    )
-    noise = gram_noise(design.dtype, float(np.trace(equations.gram)), moments.count)
-    return problem, FactoredGram(equations.gram), noise
-
-
-def _weights_of(
-    space: Space, targets: Array, weights: Array, settings: Settings
-) -> tuple[Array, Array]:
-    alpha, found = float(settings.alpha), None
-    if _solver(space, settings) == "coordinates":
-        found, _ = _by_coordinates(space, targets, weights, settings, alpha)
-    if found is None:
-        problem, factored, _ = _problem(space, targets, weights, settings, alpha)
-        found = _solve(problem, factored, settings)
-    return found.weights, found.intercept
+    loss, ball, intercept = settings.loss, settings.constraint, settings.fit_intercept
+    equations = moments.normal_equations(intercept)
+    mean, gram = equations.mean, equations.gram
+    problem = Problem(design, loss, targets, shares, alpha, ball, intercept, mean, gram)
+    noise = gram_noise(design.dtype, float(np.trace(gram)), moments.count)
+    return problem, FactoredGram(gram), noise
 
 
 def _solve(problem: Problem, factored: FactoredGram, settings: Settings) -> Solution:
     solve = solve_smooth if problem.loss.smooth else solve_nonsmooth
-    return solve(
-        problem,
-        factored=factored,
-        tol=settings.tol,
-        max_iter=settings.max_iter,
-        callback=reporter(settings),
-    )
+    return solve(problem, factored=factored, **solver_options(settings))
 
 
-def _choose_alpha(
-    space: Space, targets: Array, weights: Array | None, settings: Settings
-) -> tuple[float, Array, Array, tuple[np.ndarray, Array]]:
+def _choose_alpha(task: Task) -> tuple[float, Array, Array, HeldOut]:
     """The ridge strength with the least loss on held-out rows, and their scores there."""
-    split = Split.of(settings, weights)
+    space, settings = task.space, task.settings
+    split = Split.of(settings, task.weights)
     if split is None:
         raise too_few(settings, space.n_rows)
-    rough = roughly(settings)
+    fitted = replace(task, weights=split.fitted)
+    rough = replace(fitted, settings=roughly(settings))
 
     @cache
     def by_gram() -> tuple[Problem, FactoredGram, float]:
-        phase = "sums-without-held-out"
-        return _problem(space, targets, split.fitted, settings, 0.0, phase=phase)
+        return _gram_problem(fitted, fitted.sums(keep=True, phase="sums-without-held-out"), 0.0)
 
-    coordinates = _solver(space, settings) == "coordinates"
+    coordinates = _solver(task) == "coordinates"
     if coordinates:
-        trace = _trace(space, shares_of(split.fitted, space.n_rows), settings.fit_intercept)
+        trace = _trace(fitted)
         noise = gram_noise(space.dtype, trace, space.n_rows)
     else:
         trace, noise = by_gram()[1].trace, by_gram()[2]
@@ -233,24 +175,24 @@ def _choose_alpha(
         nonlocal coordinates, dual
         found = None
         if coordinates:
-            found, dual = _by_coordinates(space, targets, split.fitted, rough, alpha, dual)
+            found, dual = _by_coordinates(rough, alpha, dual)
             coordinates = found is not None
         if found is None:
             problem, factored, _ = by_gram()
-            found = _solve(replace(problem, alpha=alpha), factored, rough)
+            found = _solve(replace(problem, alpha=alpha), factored, rough.settings)
         scores = space.design().scores(found.weights)[split.held]
         return np.asarray(scores + found.intercept)
 
-    return least_held_out(candidates(trace, noise), scores_of, targets, split, settings)
+    return least_held_out(candidates(trace, noise), scores_of, task.targets, split, settings)
 
 
-def _trace(space: Space, shares: Array, fit_intercept: bool) -> float:
+def _trace(task: Task) -> float:
     """Trace of the Gram, centred where there is an intercept, in one walk."""
-    total, mean = 0.0, np.zeros(space.n_columns)
-    for rows, block in space.walk():
-        total += float(shares[rows] @ np.einsum("ij,ij->i", block, block))
-        mean += shares[rows] @ block
-    return max(0.0, total - float(mean @ mean)) if fit_intercept else total
+    total, mean = 0.0, np.zeros(task.space.n_columns)
+    for rows, block in task.space.walk():
+        total += float(task.shares[rows] @ np.einsum("ij,ij->i", block, block))
+        mean += task.shares[rows] @ block
+    return max(0.0, total - float(mean @ mean)) if task.settings.fit_intercept else total
 
 
 def roughly(settings: Settings) -> Settings:

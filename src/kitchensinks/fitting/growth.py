@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.plan import GRAM_COPIES
@@ -15,10 +15,15 @@ from kitchensinks.numerics.pairs import mirror
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations
 from kitchensinks.problem.targets import Batch
+from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.path import RidgePath, alpha_grid
+from kitchensinks.tables import densify
 from kitchensinks.tables.keys import hold_out
 
-FIRST_COMPONENTS, MOST_COMPONENTS = 256, 8192
+# The first K that n_components="auto" tries.
+FIRST_COMPONENTS = 256
+# The largest K that it tries.
+MOST_COMPONENTS = 8192
 # Doubling the features must lower the held-out error by this share to go on.
 WORTH_DOUBLING = 0.01
 
@@ -66,7 +71,7 @@ class Prefixes:
         floor = max(alpha, len(shifted) * np.finfo(float).eps * float(np.trace(shifted)))
         shifted[np.diag_indices_from(shifted)] += max(floor, np.finfo(float).tiny)
         self.equations = equations
-        self.factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        self.factor = lower_factor(shifted)
         self.half = self._whiten(equations.cross)
 
     def _whiten(self, columns: Array) -> Array:
@@ -82,13 +87,9 @@ class Prefixes:
 
     def squared_errors(self, held: Moments) -> Array:
         """Σw(y − u)²/Σw of every number of columns and output, from the sums over other rows."""
-        apart = held.about(self.equations.mean)
-        weight, level = apart.weight, self.equations.target
-        gram = apart.gram / weight
-        mirror(gram.T)
+        gram, cross, squares = _apart(held, self.equations)
         inner = self._whiten(self._whiten(gram).T)
-        cross = self._whiten((apart.cross - np.outer(apart.first, level)) / weight)
-        squares = (apart.squares - 2.0 * level * apart.targets) / weight + level**2
+        cross = self._whiten(cross)
         errors = np.empty_like(cross)
         for output, t in enumerate(self.half.T):
             weighted = np.tril(inner) * t * t[:, None]
@@ -116,6 +117,19 @@ class Prefixes:
         return np.asarray(wrong / weights.sum())
 
 
+def _apart(held: Moments, equations: NormalEquations) -> tuple[Array, Array, Array]:
+    """Σw(y − u)²/Σw over held-out rows as squares − 2β'cross + β'·gram·β: gram, cross, squares.
+
+    The scores u = ȳ + (z − z̄)'β have the means of the rows that the equations are of.
+    """
+    apart, level = held.about(equations.mean), equations.target
+    gram = apart.gram / apart.weight
+    mirror(gram.T)
+    cross = (apart.cross - np.outer(apart.first, level)) / apart.weight
+    squares = (apart.squares - 2.0 * level * apart.targets) / apart.weight + level**2
+    return gram, cross, squares
+
+
 def prefix_errors(
     blocks: FeatureBlocks,
     targets: Array,
@@ -128,22 +142,17 @@ def prefix_errors(
 
     One pass over the rows, and one more for the share of wrong classes.
     """
-    equations = moments.normal_equations(fit_intercept)
-    prefixes = Prefixes(equations, alpha)
-    held = Moments.zeros(equations.mean, targets.shape[1])
+    prefixes = Prefixes(moments.normal_equations(fit_intercept), alpha)
+    held = Moments.zeros(prefixes.equations.mean, targets.shape[1])
     for rows, features in blocks.fresh():
-        held.add(_filled(features), targets[rows], None)
+        held.add(densify(features), targets[rows], None)
     ends = blocks.frozen.draw.offsets[1:] - 1
     class_errors = None
     if labels is not None:
-        filled = ((rows, _filled(features)) for rows, features in blocks.fresh())
+        filled = ((rows, densify(features)) for rows, features in blocks.fresh())
         class_errors = prefixes.class_errors(filled, labels, np.ones(len(labels)))[ends]
     errors = prefixes.squared_errors(held).mean(axis=1)[ends]
     return Growth(np.arange(1, len(ends) + 1), errors, class_errors, n_components=len(ends))
-
-
-def _filled(features: Any) -> Any:
-    return features.toarray() if hasattr(features, "toarray") else features
 
 
 def grow(
@@ -152,9 +161,9 @@ def grow(
     """Double K until the held-out squared error stops falling, reusing the sums of smaller K.
 
     A fifth of the rows is held out; the ridge strength at each K is the one with the least error
-    on them. Doubling adds the products of the new features with all
-    others; those among the old ones stay. The K with the least held-out error is kept, and the
-    sums over all rows for it; the curve has every K up to the largest tried, with its ridge.
+    on them. Doubling adds the products of the new features with all others; those among the old
+    ones stay. The K with the least held-out error is kept, and the sums over all rows for it; the
+    curve has every K up to the largest tried, with its ridge.
     """
     basis, targets, weights = blocks.frozen.basis, batch.targets, batch.weights
     if basis.sparse:
@@ -196,9 +205,8 @@ def grow(
     ends = wider.frozen.draw.offsets[1:] - 1
     class_errors = None
     if labels is not None:
-        class_errors = prefixes.class_errors(
-            _raw_blocks(wider, held), labels, np.where(held, own, 0.0)
-        )[ends]
+        raw, apart = _raw_blocks(wider, held), np.where(held, own, 0.0)
+        class_errors = prefixes.class_errors(raw, labels, apart)[ends]
     curve = prefixes.squared_errors(parts[True]).mean(axis=1)[ends]
     growth = Growth(np.arange(1, len(ends) + 1), curve, class_errors, tuple(tried), chosen, reason)
     return growth, _scaled(best[False].merge(best[True]), chosen, basis)
@@ -269,12 +277,7 @@ def _held_out_error(parts: dict[bool, Moments], settings: Settings) -> tuple[flo
     """The ridge on the fitted rows with the least error on the held-out ones, from sums alone."""
     equations = parts[False].normal_equations(settings.fit_intercept)
     path = RidgePath(equations, settings.fit_intercept)
-    held = parts[True].about(equations.mean)
-    weight, level = held.weight, equations.target
-    gram = held.gram / weight
-    mirror(gram.T)
-    cross = (held.cross - np.outer(held.first, level)) / weight
-    squares = (held.squares - 2.0 * level * held.targets) / weight + level**2
+    gram, cross, squares = _apart(parts[True], equations)
     alphas = alpha_grid(float(np.trace(equations.gram)))
     errors = []
     for alpha in alphas:

@@ -58,7 +58,7 @@ class HeldRows:
                 yield part, columns, features
 
     def _blocks_for(self, n_columns: int) -> Iterator[tuple[slice, Any]]:
-        """Rows as they came, so many at a time that this many features of them fit."""
+        """Blocks of rows as they came, small enough for this many features of each row."""
         row_bytes = self.frozen.dtype.itemsize * (2 * n_columns + 3 * self.frozen.n_inputs)
         size = int(np.clip(0.25 * self.memory / row_bytes, 64, BLOCK_ROWS))
         done = 0

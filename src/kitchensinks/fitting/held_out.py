@@ -1,14 +1,14 @@
 """A share of the rows put aside: to choose a ridge strength, or to calibrate probabilities."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from kitchensinks.fitting.settings import Settings, silent
-from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT, Space
+from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT, HeldOut, Task, array_space
 from kitchensinks.problem.losses import Array
+from kitchensinks.problem.problem import Solution
 from kitchensinks.tables.keys import hold_out, lowest_keys
 
 
@@ -46,43 +46,18 @@ class Split:
         return cls(places, held, fitted, own[held] / own[held].sum())
 
 
-def held_out_scores(
-    space: Space,
-    targets: Array,
-    weights: Array | None,
-    settings: Settings,
-    solve: Callable[[Space, Array, Array, Settings], tuple[Array, Array]],
-) -> tuple[np.ndarray, Array] | None:
-    """(places, scores) of rows held out of a fit on a bounded number of the other rows.
-
-    `solve(space, targets, weights, settings)` returns outer weights and intercept.
-    """
-    split = Split.of(settings, weights, most=round(CALIBRATION_ROWS / HELD_OUT))
+def held_out_scores(task: Task, solve: Callable[[Task], Solution]) -> HeldOut | None:
+    """(places, scores) of rows held out of a fit on a bounded number of the other rows."""
+    space, settings = task.space, task.settings
+    split = Split.of(settings, task.weights, most=round(CALIBRATION_ROWS / HELD_OUT))
     if split is None:
         return None
     features = space.pick(split.places)
-    everything = slice(0, len(features))
-
-    def walk(work: Any = None) -> Iterator[tuple[slice, Any]]:
-        yield everything, features if work is None else work(everything, features)
-
-    def fresh(work: Any = None) -> Iterator[tuple[slice, Any]]:
-        copy = features.copy()
-        yield everything, copy if work is None else work(everything, copy)
-
-    small = replace(
-        space,
-        walk=walk,
-        fresh=fresh,
-        pick=features.__getitem__,
-        n_rows=len(features),
-        cached=True,
-        sums=None,
-    )
-    one = None if settings.one is None else settings.one[split.places]
+    targets, _, one = task.part(split.places)
+    small = array_space(features, space.shift, len(features), space.span)
     quiet = replace(settings, one=one, progress=silent, checkpoint=None)
-    fitted, intercept = solve(small, targets[split.places], split.fitted, quiet)
-    scores = features[split.held] @ fitted + intercept
+    found = solve(Task(small, targets, split.fitted, quiet))
+    scores = features[split.held] @ found.weights + found.intercept
     return split.places[split.held], np.asarray(scores, dtype=np.float64)
 
 
@@ -92,7 +67,7 @@ def least_held_out(
     targets: Array,
     split: Split,
     settings: Settings,
-) -> tuple[float, Array, Array, tuple[np.ndarray, Array]]:
+) -> tuple[float, Array, Array, HeldOut]:
     """Try ridge strengths from strong to weak until the held-out loss has risen twice.
 
     Returns the best, those tried with their losses, and (places, scores) of the held-out rows.

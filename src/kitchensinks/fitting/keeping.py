@@ -10,7 +10,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Checkpoint(Protocol):
-    """Sums over the rows, and weights on their way, that outlive the process."""
+    """Sums over the rows, and the weights so far, that outlive the process."""
 
     def begin(self, identity: dict[str, str], settled: dict[str, float]) -> dict[str, float]:
         """Start or take up a fit; returns what was settled when it began."""

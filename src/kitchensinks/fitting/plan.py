@@ -5,8 +5,6 @@ Every such decision is made here, from sizes alone, and is a value with its reas
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.problem.constraints import SupBall
@@ -125,100 +123,79 @@ def make_plan(shape: Shape, settings: Settings) -> Plan:
         return _on_dask(shape, settings)
     if shape.stream:
         return _of_stream(shape, settings)
-    span = takes_span(shape, settings)
-    plans = (rule(shape, settings, span) for rule in (_stages, _blocks, _stochastic, _iterative))
-    return next((plan for plan in plans if plan is not None), None) or _dense(shape, settings, span)
-
-
-# -- rules, in their order ---------------------------------------------------------------
-
-
-def _stages(shape: Shape, settings: Settings, span: bool) -> Plan | None:
-    if settings.second is None:
-        return None
-    return _here("stages", "features", "the law was learned in two stages, features and bins")
-
-
-def _blocks(shape: Shape, settings: Settings, span: bool) -> Plan | None:
-    """Block coordinate descent, where it was asked for or is the only certified one that fits."""
-    if settings.solver == "blocks" or (not span and _only_blocks(shape, settings)):
-        return _here("blocks", "features", _too_large(shape, settings))
-    return None
-
-
-def _stochastic(shape: Shape, settings: Settings, span: bool) -> Plan | None:
-    """Stochastic gradients, where they were asked for or nothing else fits into memory."""
-    beyond = not shape.sparse and _bytes_needed(shape, span) > shape.memory
-    if settings.solver == "stochastic" or (settings.solver == "auto" and beyond):
-        return _here("stochastic", "features", _too_large(shape, settings))
-    return None
-
-
-def _iterative(shape: Shape, settings: Settings, span: bool) -> Plan | None:
-    """Conjugate gradients and other passes over the features, where a Gram costs more."""
-    if span:
-        return None
-    if shape.many_sparse and settings.solver != "direct":
-        reason = f"{shape.n_columns:,} sparse columns are more than a Gram can have"
-        return _here("sparse", "bins", reason)
-    if settings.loss.squared and _conjugate(shape, settings):
-        return _here("conjugate", "features", _conjugate_reason(shape, settings))
-    return None
-
-
-def _dense(shape: Shape, settings: Settings, span: bool) -> Plan:
-    """The Gram of the features, or of the rows where they are fewer."""
+    span, asked, squared = takes_span(shape, settings), settings.solver, settings.loss.squared
     space, sizes = "span" if span else "features", (shape.n_rows, shape.n_columns)
-    if settings.loss.squared:
-        return _here("direct", space, _gram_reason(*sizes, span))
+    # Whether a rule applies, and its plan; the first that applies is taken.
+    rules = (
+        (
+            settings.second is not None,
+            ("stages", "features", "the law was learned in two stages, features and bins"),
+        ),
+        (
+            asked == "blocks" or (not span and _only_blocks(shape, settings)),
+            ("blocks", "features", _too_large(shape, settings)),
+        ),
+        (
+            asked == "stochastic" or (asked == "auto" and _beyond_memory(shape, span)),
+            ("stochastic", "features", _too_large(shape, settings)),
+        ),
+        (
+            shape.many_sparse and not span and asked != "direct",
+            ("sparse", "bins", f"{sizes[1]:,} sparse columns are more than a Gram can have"),
+        ),
+        (
+            squared and not span and _conjugate(shape, settings),
+            ("conjugate", "features", _conjugate_reason(shape, settings)),
+        ),
+        (squared, ("direct", space, _gram_reason(*sizes, span))),
+    )
+    for applies, (solver, where, reason) in rules:
+        if applies:
+            return Plan(solver, where, "here", reason)
     return replace(convex_plan(*sizes, span or shape.cached, span, settings), space=space)
-
-
-def _here(solver: str, space: str, reason: str) -> Plan:
-    return Plan(solver, space, "here", reason)
 
 
 def _check_sparse(shape: Shape, settings: Settings) -> None:
     """An error where the solver asked for needs dense features."""
     if not shape.sparse:
         return
-    if settings.solver == "stochastic":
-        raise ValueError("solver='stochastic' needs a basis with dense features.")
-    if settings.solver in ("blocks", "conjugate") and not shape.many_sparse:
+    if settings.solver in ("blocks", "stochastic"):
         raise ValueError(
-            f"solver={settings.solver!r} needs a basis with dense features, or more sparse columns "
-            f"than {shape.n_columns}: use solver='auto' or 'direct'."
+            f"solver={settings.solver!r} needs a basis with dense features, and this one has "
+            "sparse ones: use solver='auto'."
+        )
+    if settings.solver == "conjugate" and not shape.many_sparse:
+        raise ValueError(
+            "solver='conjugate' needs a basis with dense features, or more sparse columns than "
+            f"{shape.n_columns}: use solver='auto' or 'direct'."
         )
 
 
 def _only_blocks(shape: Shape, settings: Settings) -> bool:
     """Whether block coordinate descent is the only certified solver that fits into memory."""
-    able = settings.loss.squared and settings.constraint is None and not shape.sparse
-    given = settings.alpha != "auto" and float(settings.alpha) > 0.0
     too_large = gram_bytes(shape.n_columns) > shape.memory
-    return settings.solver == "auto" and able and given and too_large
+    return _given_ridge(settings) and too_large and not shape.sparse
 
 
-def _bytes_needed(shape: Shape, span: bool) -> float:
-    """Of a fit that is not stochastic: all features of few rows, or the Gram with its copies."""
+def _given_ridge(settings: Settings) -> bool:
+    """Squared loss with a positive ridge, no constraint, and no solver asked for."""
+    plain = settings.loss.squared and settings.constraint is None and settings.solver == "auto"
+    return plain and settings.alpha != "auto" and float(settings.alpha) > 0.0
+
+
+def _beyond_memory(shape: Shape, span: bool) -> bool:
+    """Whether neither the features of few rows nor the Gram with its copies fit into memory."""
+    needed = gram_bytes(shape.n_rows if span else shape.n_columns)
     if span:
-        return 3.0 * shape.feature_bytes + gram_bytes(shape.n_rows)
-    return gram_bytes(shape.n_columns)
+        needed += 3.0 * shape.feature_bytes
+    return not shape.sparse and needed > shape.memory
 
 
 def _conjugate(shape: Shape, settings: Settings) -> bool:
     """Many rows, a given ridge, features that can be kept: passes cost less than the Gram."""
-    if settings.solver == "conjugate":
-        return True
-    return (
-        settings.solver == "auto"
-        and settings.constraint is None
-        and settings.alpha != "auto"
-        and float(settings.alpha) > 0.0
-        and shape.cached
-        and shape.n_columns >= CONJUGATE_COLUMNS
-        and shape.n_rows >= CONJUGATE_ROWS * shape.n_columns
-    )
+    many = shape.n_columns >= CONJUGATE_COLUMNS
+    many = many and shape.n_rows >= CONJUGATE_ROWS * shape.n_columns
+    return settings.solver == "conjugate" or (_given_ridge(settings) and shape.cached and many)
 
 
 def convex_plan(n_rows: int, n_columns: int, cached: bool, span: bool, settings: Settings) -> Plan:
@@ -233,13 +210,13 @@ def convex_plan(n_rows: int, n_columns: int, cached: bool, span: bool, settings:
             f"a kinked loss, no ball and n = {n_rows:,} rows whose features are kept: dual "
             "coordinate ascent, then the method of multipliers where the ridge is too weak for it"
         )
-        return _here("coordinates", "features", reason)
+        return Plan("coordinates", "features", "here", reason)
     many = n_columns >= SAMPLED_COLUMNS and cached
     rows = 2 * SAMPLE_ROWS * n_columns
     if settings.loss.smooth and plain and not span and many and n_rows >= rows:
         reason = f"n = {n_rows:,} rows: the Gram of a subsample is metric enough"
-        return _here("sampled", "features", reason)
-    return _here("gram", "features", _gram_reason(n_rows, n_columns, span))
+        return Plan("sampled", "features", "here", reason)
+    return Plan("gram", "features", "here", _gram_reason(n_rows, n_columns, span))
 
 
 def _of_stream(shape: Shape, settings: Settings) -> Plan:
@@ -249,16 +226,20 @@ def _of_stream(shape: Shape, settings: Settings) -> Plan:
     if not sums:
         if shape.sparse:
             raise ValueError(
-                f"partial_fit with loss={settings.loss.name!r} needs a basis with dense features."
+                f"partial_fit with loss={settings.loss.name!r} needs a basis with dense features: "
+                "use one such as Fourier(), or loss='squared'."
             )
-        reason = "batches of rows leave no sums that would say all"
-        return _here("stochastic", "features", reason)
+        reason = f"sums over batches do not determine a fit with loss={settings.loss.name!r}"
+        if settings.loss.squared:
+            reason = _too_large(shape, settings)
+        return Plan("stochastic", "features", "here", reason)
     if shape.sparse and shape.n_columns > SUMMED_SPARSE:
         raise ValueError(
             f"partial_fit sums a Gram matrix, and the basis has {shape.n_columns} columns here: at "
             f"most {SUMMED_SPARSE}. Use fewer components, or fit all rows at once."
         )
-    return _here("sums", "features", "batches are summed, and any split gives the same sums")
+    reason = "batches are summed, and any split gives the same sums"
+    return Plan("sums", "features", "here", reason)
 
 
 def _on_dask(shape: Shape, settings: Settings) -> Plan:
@@ -300,5 +281,5 @@ def _too_large(shape: Shape, settings: Settings) -> str:
 def _conjugate_reason(shape: Shape, settings: Settings) -> str:
     if settings.solver == "conjugate":
         return "it was asked for"
-    ratio = int(np.floor(shape.n_rows / shape.n_columns))
+    ratio = shape.n_rows // shape.n_columns
     return f"{ratio} rows for each feature: a few passes cost less than the Gram"

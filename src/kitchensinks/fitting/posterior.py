@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations, ridge_freedom
+from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.dual import Span
 from kitchensinks.tables import densify
 
@@ -41,7 +42,7 @@ class Posterior:
         shifted = equations.gram.copy()
         floor = max(alpha, len(shifted) * np.finfo(float).eps * float(np.trace(shifted)))
         shifted[np.diag_indices_from(shifted)] += floor
-        factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        factor = lower_factor(shifted)
         freedom = ridge_freedom(factor, floor) + fit_intercept
         noise = _noise(equations.errors(weights), equations.copies, freedom)
         return cls(floor, equations.copies, equations.mean, noise, fit_intercept, factor=factor)

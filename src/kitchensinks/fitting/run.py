@@ -11,9 +11,9 @@ from kitchensinks.fitting.convex import fit_convex
 from kitchensinks.fitting.held_out import held_out_scores
 from kitchensinks.fitting.plan import Plan, Shape, make_plan
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.space import Fit, space_of
+from kitchensinks.fitting.space import Fit, Task
 from kitchensinks.fitting.sparse import fit_sparse
-from kitchensinks.fitting.squared import fit_squared, squared_weights
+from kitchensinks.fitting.squared import fit_squared, solve_task
 from kitchensinks.fitting.stages import fit_stages
 from kitchensinks.fitting.stochastic import fit_stochastic
 from kitchensinks.numerics.threads import single_blas
@@ -40,27 +40,26 @@ def fit_features(
     fewer = condense(blocks, settings) if moments is None else None
     blocks, groups = (blocks, None) if fewer is None else fewer
     plan = make_plan(Shape.of(blocks), settings)
-    rows = blocks, batch.targets, batch.weights, settings
+    given = blocks, batch, settings
     with single_blas() if blocks.n_columns <= FEW_COLUMNS else nullcontext():
         if plan.solver == "stochastic":
             fit = fit_stochastic(blocks.frozen, batch, settings)
         elif plan.solver == "stages":
-            fit = fit_stages(*rows, calibrate)
+            fit = fit_stages(*given, calibrate)
         elif plan.solver == "blocks":
-            fit = fit_blocks(*rows)
+            fit = fit_blocks(*given)
         elif plan.solver == "sparse":
-            fit = fit_sparse(*rows, calibrate)
+            fit = fit_sparse(*given, calibrate)
         elif plan.solver == "conjugate":
-            fit = fit_conjugate(*rows)
+            fit = fit_conjugate(Task.of(*given))
         else:
-            space = space_of(blocks, batch.weights, settings, plan.space == "span")
-            within = space, batch.targets, batch.weights, settings
-            known = moments if space.span is None else None
+            task = Task.of(*given, span=plan.space == "span")
+            known = moments if task.space.span is None else None
             if plan.solver != "direct":
-                fit = fit_convex(*within, calibrate, known)
+                fit = fit_convex(task, calibrate, known)
             else:
-                fit = fit_squared(*within, known)
+                fit = fit_squared(task, known)
                 if calibrate and fit.left_out is None:
-                    fixed = replace(settings, alpha=fit.alpha)
-                    fit.held_out = held_out_scores(*within[:3], fixed, squared_weights)
+                    fixed = replace(task, settings=replace(settings, alpha=fit.alpha))
+                    fit.held_out = held_out_scores(fixed, solve_task)
     return plan, fit if groups is None else expand(fit, groups)

@@ -17,7 +17,7 @@ from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.memory import memory_budget
 
-# Told in words what a fit is doing; `done` of `total` tasks where these are counted.
+# Called with a text that says what a fit is doing, and with `done` of `total` counted tasks.
 Progress = Callable[..., None]
 
 SOLVERS = ("auto", "direct", "conjugate", "blocks", "stochastic")
@@ -28,7 +28,7 @@ _RIDGE_ONLY = ("conjugate", "blocks")
 
 
 def silent(text: str, done: int | None = None, total: int | None = None) -> None:
-    """Progress that nobody asked for."""
+    """Progress that is not reported."""
 
 
 @dataclass(frozen=True)

@@ -1,43 +1,54 @@
-"""What a fit is asked to do, where it looks for the weights, and what it returns."""
+"""Where a fit looks for the weights, the sums that it makes of the rows, and what it returns."""
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks
+from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks, Work
+from kitchensinks.fitting.keeping import Arrays
 from kitchensinks.fitting.plan import SAMPLE_ROWS
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments, NormalEquations
-from kitchensinks.solvers import Design, Solution
+from kitchensinks.problem.problem import Problem, Solution
+from kitchensinks.problem.targets import Batch
+from kitchensinks.solvers import Design
 from kitchensinks.solvers.dual import Span
 from kitchensinks.tables import block_slices, densify
 
-Walk = Callable[..., Iterator[tuple[slice, Any]]]
+if TYPE_CHECKING:
+    from kitchensinks.fitting.condense import Groups
+    from kitchensinks.fitting.stochastic import Stochastic
 
-# Share of the rows held out to choose a ridge strength.
-HELD_OUT = 0.2
-# Rows, out of sight of the weights, that calibrate probabilities (two numbers are fitted).
-CALIBRATION_ROWS = 2000
+Walk = Callable[..., Iterator[tuple[slice, Any]]]
+# Places of rows that were held out, and their scores (rows, outputs).
+HeldOut = tuple[np.ndarray, Array]
 # Scores that rows of features get from the fit without one copy of each row itself:
 # (features, targets, weights, weight of one copy) -> (n, outputs).
 LeftOut = Callable[[Any, Array, Array | None, Array | None], Array]
 
+# Share of the rows held out to choose a ridge strength.
+HELD_OUT = 0.2
+# Held-out rows that calibrate probabilities: enough for the two numbers that are fitted.
+CALIBRATION_ROWS = 2000
+
 
 @dataclass
 class Fit:
-    """Outer weights with their evidence."""
+    """Outer weights with their evidence.
 
-    weights: Array
-    intercept: Array
+    alphas, alpha_errors: the ridge path that alpha was chosen from; condition, freedom, noise: of
+    the Gram; errors: for squared loss, Σw·r²/Σw of each output.
+    """
+
     alpha: float
     solution: Solution
     moments: Moments | None = None
@@ -46,20 +57,27 @@ class Fit:
     condition: float = math.nan
     freedom: float = math.nan
     noise: float = 0.0
-    # Squared loss: Σw·r²/Σw of each output.
     errors: Array | None = None
     # To calibrate probabilities: leave-one-out scores of any rows that were fitted, or scores of
-    # rows that were held out, (places, scores).
+    # rows that were held out.
     left_out: LeftOut | None = None
-    held_out: tuple[np.ndarray, Array] | None = None
+    held_out: HeldOut | None = None
     # Set where the Gram is that of a sample of the rows: leverages and freedom are about it.
     sampled: NormalEquations | None = None
     # Set where features coincided: `moments` are then those of the different ones.
-    groups: Any = None
+    groups: "Groups | None" = None
     # Set where the fit took place in the span of fewer rows than features.
     span: Span | None = None
     # Set where stochastic gradients made the weights, and could go on.
-    stochastic: Any = None
+    stochastic: "Stochastic | None" = None
+
+    @property
+    def weights(self) -> Array:
+        return self.solution.weights
+
+    @property
+    def intercept(self) -> Array:
+        return self.solution.intercept
 
 
 @dataclass
@@ -88,12 +106,13 @@ class Space:
         """The features as solvers see them."""
         return Design(self.walk, self.n_rows, self.n_columns, self.dtype)
 
-    def lift(self, weights: Array, intercept: Array) -> tuple[Array, Array]:
-        """Weights of the features themselves."""
+    def lift(self, solution: Solution) -> Solution:
+        """The solution with weights of the features themselves."""
         if self.span is None:
-            return weights, intercept
-        lifted = self.span.lift(weights)
-        return lifted, intercept - self.span.mean @ lifted
+            return solution
+        lifted = self.span.lift(solution.weights)
+        intercept = solution.intercept - self.span.mean @ lifted
+        return solution._replace(weights=lifted, intercept=intercept)
 
 
 def space_of(
@@ -102,31 +121,31 @@ def space_of(
     """All features (filled in where they are sparse), or the span of the rows."""
     if span:
         return _span_space(blocks, weights, settings)
-    walk, fresh = blocks.walk, blocks.fresh
-    if blocks.sparse:
-
-        def fill(source: Walk) -> Walk:
-            def filled(*start: int, work: Any = None) -> Iterator[tuple[slice, Any]]:
-                def fill_in(rows: slice, block: Any) -> Any:
-                    return block.toarray() if work is None else work(rows, block.toarray())
-
-                return source(*start, work=fill_in)
-
-            return filled
-
-        walk, fresh = fill(blocks.walk), fill(blocks.fresh)
 
     def pick(places: Any) -> Any:
         return densify(blocks.pick(places))
 
-    shift = blocks.pilot() if settings.fit_intercept else np.zeros(blocks.n_columns)
     n_rows, n_columns, dtype = blocks.n_rows, blocks.n_columns, blocks.frozen.dtype
-    sums = partial(_products, blocks) if blocks.summable else None
-    cached = blocks.cached
+    walk, fresh, cached = blocks.walk, blocks.fresh, blocks.cached
     if blocks.sparse:
+        walk, fresh = _filled(blocks.walk), _filled(blocks.fresh)
         # Filled in, they are made anew for every walk unless all of them fit.
         cached = cached and dtype.itemsize * n_rows * n_columns <= 0.5 * blocks.memory_budget
+    shift = blocks.pilot() if settings.fit_intercept else np.zeros(n_columns)
+    sums = partial(_products, blocks) if blocks.summable else None
     return Space(walk, fresh, pick, n_rows, n_columns, dtype, shift, cached=cached, sums=sums)
+
+
+def _filled(source: Walk) -> Walk:
+    """A walk over the dense form of sparse blocks."""
+
+    def walk(*start: int, work: Work | None = None) -> Iterator[tuple[slice, Any]]:
+        def fill_in(rows: slice, block: Any) -> Any:
+            return block.toarray() if work is None else work(rows, block.toarray())
+
+        return source(*start, work=fill_in)
+
+    return walk
 
 
 def _products(blocks: FeatureBlocks, targets: Array) -> Moments | None:
@@ -147,20 +166,20 @@ def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings
     settings.progress("fewer rows than features: working in the span of the rows")
     shares = shares_of(weights, blocks.n_rows)
     span = Span.of(gathered(blocks), shares, settings.fit_intercept)
+    return array_space(span.coordinates, np.zeros(len(span.values)), BLOCK_ROWS, span)
 
-    def walk(work: Any = None) -> Iterator[tuple[slice, Array]]:
-        for part in block_slices(blocks.n_rows, BLOCK_ROWS):
-            block = span.coordinates[part]
+
+def array_space(features: Array, shift: Array, size: int, span: Span | None = None) -> Space:
+    """Features that are in memory, in blocks of `size` rows."""
+
+    def walk(work: Work | None = None, copied: bool = False) -> Iterator[tuple[slice, Any]]:
+        for part in block_slices(len(features), size):
+            block = features[part].copy() if copied else features[part]
             yield part, block if work is None else work(part, block)
 
-    def fresh(work: Any = None) -> Iterator[tuple[slice, Array]]:
-        for part, block in walk():
-            yield part, block.copy() if work is None else work(part, block.copy())
-
-    rank = len(span.values)
-    double = np.dtype(np.float64)
-    pick = span.coordinates.__getitem__
-    return Space(walk, fresh, pick, blocks.n_rows, rank, double, np.zeros(rank), span)
+    fresh, pick = partial(walk, copied=True), features.__getitem__
+    n_rows, n_columns = features.shape
+    return Space(walk, fresh, pick, n_rows, n_columns, features.dtype, shift, span)
 
 
 def gathered(blocks: FeatureBlocks) -> Any:
@@ -180,74 +199,108 @@ def shares_of(weights: Array | None, n_rows: int) -> Array:
     return np.asarray(weights / weights.sum())
 
 
-def sum_moments(
-    space: Space,
-    targets: Array,
-    weights: Array | None,
-    settings: Settings,
-    keep: bool = False,
-    phase: str = "sums",
-) -> Moments:
-    """All the sums of one pass. `keep`: passes follow, so let the features be kept if they can.
+@dataclass(frozen=True)
+class Task:
+    """Rows in a space, their targets (n, outputs) and weights (n,), and what to minimise."""
 
-    `phase`: the name of the pass in a checkpoint. Few rows in their span need none.
-    """
-    if space.sums is not None and weights is None and settings.checkpoint is None:
-        summed = space.sums(targets)
-        if summed is not None:
-            return summed
-    keep = keep and space.cached
-    moments = Moments.zeros(space.shift, targets.shape[1])
+    space: Space
+    targets: Array
+    weights: Array | None
+    settings: Settings
 
-    def sums(rows: slice, features: Any) -> BlockSums:
-        return moments.sums_of(
-            features.copy() if keep else features,
-            targets[rows],
-            None if weights is None else weights[rows],
-            None if settings.one is None else settings.one[rows],
-        )
+    @classmethod
+    def of(
+        cls, blocks: FeatureBlocks, batch: Batch, settings: Settings, span: bool = False
+    ) -> "Task":
+        space = space_of(blocks, batch.weights, settings, span)
+        return cls(space, batch.targets, batch.weights, settings)
 
-    blocks: Any = space.walk(work=sums) if keep else space.fresh(work=sums)
-    if settings.checkpoint is not None and space.span is None:
-        keep, source = False, partial(space.fresh, work=sums)
-        blocks = settings.checkpoint.over(phase, source, moments.state, moments.restore)
-    with closing(blocks):
-        for rows, block in blocks:
+    @cached_property
+    def shares(self) -> Array:
+        """Weights of the rows that sum to one."""
+        return shares_of(self.weights, self.space.n_rows)
+
+    def part(self, rows: Any) -> tuple[Array, Array | None, Array | None]:
+        """Targets, weights and weights of one copy of some of the rows."""
+        weights, one = self.weights, self.settings.one
+        own = None if weights is None else weights[rows]
+        return self.targets[rows], own, None if one is None else one[rows]
+
+    def problem(self, alpha: float, mean: Array, gram: Array | None = None) -> Problem:
+        """The convex problem; the mean is zero without an intercept."""
+        given, design = self.settings, self.space.design()
+        rows, ball = (self.targets, self.shares), given.constraint
+        return Problem(design, given.loss, *rows, alpha, ball, given.fit_intercept, mean, gram)
+
+    def sums(self, keep: bool = False, phase: str = "sums") -> Moments:
+        """All the sums of one pass. `keep`: passes follow, so let the features be kept.
+
+        `phase`: the name of the pass in a checkpoint. Few rows in their span need none.
+        """
+        space, settings = self.space, self.settings
+        if space.sums is not None and self.weights is None and settings.checkpoint is None:
+            summed = space.sums(self.targets)
+            if summed is not None:
+                return summed
+        keep = keep and space.cached
+        moments = Moments.zeros(space.shift, self.targets.shape[1])
+
+        def sums(rows: slice, features: Any) -> BlockSums:
+            return moments.sums_of(features.copy() if keep else features, *self.part(rows))
+
+        with closing(self.blocks(sums, phase, moments.state, moments.restore, keep)) as blocks:
+            for rows, block in blocks:
+                moments.take(block)
+                settings.progress(f"summed {rows.stop} of {space.n_rows} rows")
+        moments.close()
+        return moments
+
+    def blocks(
+        self,
+        work: Work,
+        phase: str,
+        state: Callable[[], Arrays],
+        restore: Callable[[Arrays], None],
+        keep: bool = False,
+    ) -> Generator[tuple[slice, Any]]:
+        """What `work` makes of the blocks of a pass, which a checkpoint can stop and take up."""
+        checkpoint, space = self.settings.checkpoint, self.space
+        if checkpoint is not None and space.span is None:
+            source = partial(space.fresh, work=work)
+            blocks: Any = checkpoint.over(phase, source, state, restore)
+        else:
+            blocks = space.walk(work=work) if keep else space.fresh(work=work)
+        with closing(blocks):
+            yield from blocks
+
+    def sample_sums(self) -> tuple[Moments, Array]:
+        """Sums over a sample of the rows, and Z'·(shares, shares∘targets) over all of them.
+
+        One walk: the features are kept if they can be.
+        """
+        space, weights = self.space, self.weights
+        order = Words(self.settings.seed, 0, Stream.PRECONDITIONER).permutation(space.n_rows)
+        if weights is not None:
+            order = order[weights[order] > 0.0]
+        chosen = np.zeros(space.n_rows, dtype=bool)
+        chosen[order[: SAMPLE_ROWS * space.n_columns]] = True
+        moments = Moments.zeros(space.shift, self.targets.shape[1])
+        columns = np.column_stack([self.shares, self.shares[:, None] * self.targets])
+        columns = columns.astype(space.dtype)
+
+        def sums(rows: slice, features: Any) -> tuple[BlockSums, Array]:
+            own = np.flatnonzero(chosen[rows])
+            targets, weights, _ = self.part(rows.start + own)
+            image = (features.T @ columns[rows]).astype(np.float64)
+            return moments.sums_of(features[own], targets, weights), image
+
+        image = np.zeros((space.n_columns, columns.shape[1]))
+        for rows, (block, part) in space.walk(work=sums):
             moments.take(block)
-            settings.progress(f"summed {rows.stop} of {len(targets)} rows")
-    moments.close()
-    return moments
-
-
-def sample_moments(
-    space: Space, targets: Array, weights: Array | None, shares: Array, settings: Settings
-) -> tuple[Moments, Array]:
-    """Sums over a sample of the rows, and Z'·(shares, shares∘targets) over all of them.
-
-    One walk: the features are kept if they can be.
-    """
-    order = Words(settings.seed, 0, Stream.PRECONDITIONER).permutation(space.n_rows)
-    if weights is not None:
-        order = order[weights[order] > 0.0]
-    chosen = np.zeros(space.n_rows, dtype=bool)
-    chosen[order[: SAMPLE_ROWS * space.n_columns]] = True
-    moments = Moments.zeros(space.shift, targets.shape[1])
-    columns = np.column_stack([shares, shares[:, None] * targets]).astype(space.dtype)
-
-    def sums(rows: slice, features: Any) -> tuple[BlockSums, Array]:
-        own = np.flatnonzero(chosen[rows])
-        places = rows.start + own
-        part = None if weights is None else weights[places]
-        image = (features.T @ columns[rows]).astype(np.float64)
-        return moments.sums_of(features[own], targets[places], part), image
-
-    image = np.zeros((space.n_columns, columns.shape[1]))
-    for rows, (block, part) in space.walk(work=sums):
-        moments.take(block)
-        image += part
-        settings.progress(f"summed {rows.stop} of {len(targets)} rows")
-    moments.close()
-    return moments, image
+            image += part
+            self.settings.progress(f"summed {rows.stop} of {space.n_rows} rows")
+        moments.close()
+        return moments, image
 
 
 def gram_noise(dtype: np.dtype[Any], trace: float, count: int) -> float:
@@ -256,7 +309,7 @@ def gram_noise(dtype: np.dtype[Any], trace: float, count: int) -> float:
 
 
 def warn_noise(alpha: float, noise: float) -> None:
-    """Say so where the ridge is lost in the rounding of the Gram."""
+    """Warn where the ridge is below the rounding error of the Gram."""
     if 0.0 < alpha < noise:
         warnings.warn(
             f"alpha={alpha:.2g} is below {noise:.2g}, the rounding error of the Gram matrix: the "
@@ -278,8 +331,10 @@ def spectrum_facts(values: Array, alpha: float, rounding: float) -> dict[str, An
     }
 
 
-def reporter(settings: Settings) -> Any:
-    """What tells the progress of a solver."""
-    return lambda iteration, objective, gap: settings.progress(
-        f"iteration {iteration}: objective {objective:.6g}, gap {gap:.2g}"
-    )
+def solver_options(settings: Settings) -> dict[str, Any]:
+    """Accuracy, limit of iterations and progress report of an iterative solver."""
+
+    def report(iteration: int, objective: float, gap: float) -> None:
+        settings.progress(f"iteration {iteration}: objective {objective:.6g}, gap {gap:.2g}")
+
+    return {"tol": settings.tol, "max_iter": settings.max_iter, "callback": report}

@@ -1,18 +1,18 @@
 """Many sparse columns (Binning): every loss and constraint without a Gram, by products alone."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.held_out import Split, least_held_out, too_few
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.space import HELD_OUT, Fit, gathered, reporter, shares_of
+from kitchensinks.fitting.space import HELD_OUT, Fit, gathered, shares_of, solver_options
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.design import SparseFeatures
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Problem, Solution
+from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers import binned_ridge, solve_nonsmooth, solve_ridge, solve_smooth
 from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
 from kitchensinks.tables import block_slices
@@ -46,13 +46,7 @@ def sparse_design(blocks: FeatureBlocks) -> SparseFeatures | Bins:
     return Bins(columns, draw.offsets, draw.scale)
 
 
-def fit_sparse(
-    blocks: FeatureBlocks,
-    targets: Array,
-    weights: Array | None,
-    settings: Settings,
-    calibrate: bool,
-) -> Fit:
+def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrate: bool) -> Fit:
     """Ridge regression by conjugate gradients; other smooth losses, and balls, by quasi-Newton or
     projected-gradient steps in the metric of the Gram's diagonal; kinked losses by ADMM whose
     ridge steps are conjugate gradients. All are certified as their dense counterparts are.
@@ -61,7 +55,7 @@ def fit_sparse(
     on 10,000 rows where the ridge is given. The final fit starts from the weights found
     without them; where they are less than a twentieth of all rows, those weights are final.
     """
-    design = sparse_design(blocks)
+    design, targets, weights = sparse_design(blocks), batch.targets, batch.weights
     chosen = settings.alpha == "auto"
     split = None
     if chosen or calibrate:
@@ -73,7 +67,7 @@ def fit_sparse(
     if split is None:
         alpha = float(settings.alpha)
         solution = solve_sparse(design, targets, weights, settings, alpha)
-        return Fit(solution.weights, solution.intercept, alpha, solution)
+        return Fit(alpha, solution)
     # Where few rows are held out, the fit without them is the final one.
     final = not chosen and share <= _NEGLIGIBLE
     rough = settings if final else replace(settings, tol=max(_ROUGH, settings.tol))
@@ -90,8 +84,7 @@ def fit_sparse(
     assert last is not None, "at least one ridge is tried"
     if not final:
         last = solve_sparse(design, targets, weights, settings, alpha, last.weights)
-    evidence: dict[str, Any] = {"alphas": tried, "alpha_errors": errors, "held_out": held_out}
-    return Fit(last.weights, last.intercept, alpha, last, **evidence)
+    return Fit(alpha, last, alphas=tried, alpha_errors=errors, held_out=held_out)
 
 
 def solve_sparse(
@@ -105,11 +98,7 @@ def solve_sparse(
     """One fit with a given ridge; weights (n,) or None for ones."""
     shares, first_pass = shares_of(weights, design.n_rows), design.passes
     loss, constraint, fit_intercept = settings.loss, settings.constraint, settings.fit_intercept
-    options: dict[str, Any] = {
-        "tol": settings.tol,
-        "max_iter": settings.max_iter,
-        "callback": reporter(settings),
-    }
+    options = solver_options(settings)
     ridge = loss.squared and constraint is None
     if ridge and alpha > 0.0 and isinstance(design, Bins):
         options |= {"fit_intercept": fit_intercept, "settled": settings.settled, "start": start}

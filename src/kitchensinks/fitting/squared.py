@@ -3,81 +3,57 @@
 import math
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, eigvalsh, solve_triangular
 from scipy.linalg.lapack import dpocon, dpotrs
 
+from kitchensinks.fitting.keeping import Arrays
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.space import (
-    Fit,
-    LeftOut,
-    Space,
-    gram_noise,
-    spectrum_facts,
-    sum_moments,
-    warn_noise,
-)
+from kitchensinks.fitting.space import Fit, LeftOut, Task, gram_noise, spectrum_facts, warn_noise
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
-from kitchensinks.problem.problem import NEGLIGIBLE
 from kitchensinks.solvers import Solution, solve_squared
+from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.path import RidgePath, alpha_grid, freedom_left
+from kitchensinks.solvers.quadratic import direct_solution
 from kitchensinks.tables import densify
 
 
-def fit_squared(
-    space: Space,
-    targets: Array,
-    weights: Array | None,
-    settings: Settings,
-    moments: Moments | None = None,
-) -> Fit:
+def fit_squared(task: Task, moments: Moments | None = None) -> Fit:
     """Sum, solve, and look once more at the rows for leave-one-out where that is asked for.
 
     The features are made anew for the second look: that costs a tenth of it, and keeping them
     would cost all the memory that the sums save.
     """
-    if moments is None:
-        moments = sum_moments(space, targets, weights, settings)
-    fit = solve_moments(moments, settings, space.dtype, space, targets, weights)
-    if space.span is None:
+    moments = task.sums() if moments is None else moments
+    fit = solve_moments(moments, task.settings, task.space.dtype, task)
+    if task.space.span is None:
         fit.moments = moments
         return fit
-    span, within = space.span, fit.left_out
+    span, within = task.space.span, fit.left_out
     if within is not None:
         fit.left_out = lambda features, *rest: within(span.place(features)[0], *rest)
     fit.span = span
     fit.freedom = float(np.sum(span.values / (span.values + fit.alpha)))
-    fit.weights, fit.intercept = space.lift(fit.weights, fit.intercept)
+    fit.solution = task.space.lift(fit.solution)
     return fit
 
 
-def squared_weights(
-    space: Space, targets: Array, weights: Array, settings: Settings
-) -> tuple[Array, Array]:
-    """Weights and intercept of a fit to the rows of a space, with a given ridge."""
-    fit = solve_moments(sum_moments(space, targets, weights, settings), settings, space.dtype)
-    return fit.weights, fit.intercept
+def solve_task(task: Task) -> Solution:
+    """The solution for the rows of a space, with a given ridge."""
+    return solve_moments(task.sums(), task.settings, task.space.dtype).solution
 
 
 def solve_moments(
-    moments: Moments,
-    settings: Settings,
-    dtype: np.dtype[Any],
-    space: Space | None = None,
-    targets: Array | None = None,
-    weights: Array | None = None,
+    moments: Moments, settings: Settings, dtype: np.dtype[Any], task: Task | None = None
 ) -> Fit:
     """Squared loss from sums. With the rows at hand α="auto" is leave-one-out, else generalised."""
     if settings.alpha == "auto":
         looked = LookedPath.of(moments, settings, dtype)
-        if space is not None and targets is not None:
-            settings.progress("leave-one-out over the ridge path")
-            path, alphas = looked.path, looked.alphas
-            errors = _leave_one_out(path, space, targets, weights, alphas, settings)
+        if task is not None:
+            errors = _leave_one_out(task, looked)
         else:
             errors = looked.path.generalised_error(looked.alphas)
         return looked.best(errors, settings)
@@ -97,7 +73,7 @@ def solve_moments(
 
 @dataclass(frozen=True)
 class LookedPath:
-    """The ridge path of some sums, the strengths on it that are above rounding, and that noise."""
+    """The ridge path of some sums, its strengths above the rounding error of the Gram, and that."""
 
     path: RidgePath
     alphas: Array
@@ -123,32 +99,20 @@ class LookedPath:
         return fit
 
 
-def _leave_one_out(
-    path: RidgePath,
-    space: Space,
-    targets: Array,
-    weights: Array | None,
-    alphas: Array,
-    settings: Settings,
-) -> Array:
-    """The second look at the rows, which a checkpoint can stop and take up again."""
-    total = np.zeros((len(alphas), targets.shape[1]))
+def _leave_one_out(task: Task, looked: LookedPath) -> Array:
+    """Leave-one-out Σw·e²/Σw of each strength and output, in a second look at the rows."""
+    path, alphas = looked.path, looked.alphas
+    task.settings.progress("leave-one-out over the ridge path")
+    total = np.zeros((len(alphas), task.targets.shape[1]))
 
     def squares(rows: slice, features: Any) -> Array:
-        own = None if weights is None else weights[rows]
-        one = None if settings.one is None else settings.one[rows]
-        return path.left_out_squares(features, targets[rows], own, alphas, one)
+        return path.left_out_squares(features, *task.part(rows), alphas)
 
-    source = partial(space.fresh, work=squares)
-    blocks: Any = source()
-    if settings.checkpoint is not None and space.span is None:
-        blocks = settings.checkpoint.over(
-            "leave-one-out",
-            source,
-            lambda: {"total": total},
-            lambda state: np.copyto(total, state["total"]),
-        )
-    with closing(blocks):
+    def restore(state: Arrays) -> None:
+        total[...] = state["total"]
+
+    saved = "leave-one-out", lambda: {"total": total}, restore
+    with closing(task.blocks(squares, *saved)) as blocks:
         for _, block in blocks:
             total += block
     return total / path.equations.weight
@@ -157,26 +121,16 @@ def _leave_one_out(
 def _eigen_fit(
     equations: NormalEquations, alpha: float, settings: Settings, path: RidgePath
 ) -> Fit:
-    solution = solve_squared(
-        gram=equations.gram,
-        cross=equations.cross,
-        mean=equations.mean,
-        target_mean=equations.target,
-        target_variance=equations.squares,
-        alpha=alpha,
-        constraint=settings.constraint,
-        factored=path.factored,
-        tol=settings.tol,
-    )
-    facts = spectrum_facts(path.factored.values, alpha, path.factored.rounding)
-    solution = solution._replace(solver="direct (eigen-decomposition)")
+    ball, tol, factored = settings.constraint, settings.tol, path.factored
+    solution = solve_squared(equations, alpha=alpha, constraint=ball, factored=factored, tol=tol)
+    facts = spectrum_facts(factored.values, alpha, factored.rounding)
     errors = equations.errors(solution.weights)
-    fit = Fit(solution.weights, solution.intercept, alpha, solution, errors=errors, **facts)
+    fit = Fit(alpha, solution, errors=errors, **facts)
     if settings.constraint is None:
 
         def left_out(features: Any, targets: Array, weights: Any, one: Any) -> Array:
-            dense = densify(features)
-            return path.left_out(dense, targets, weights, np.array([alpha]), one)[:, 0]
+            alphas = np.array([alpha])
+            return path.left_out(densify(features), targets, weights, one, alphas)[:, 0]
 
         fit.left_out = left_out
     return fit
@@ -206,20 +160,9 @@ def cholesky_fit(
     errors = equations.errors(weights)
     objective = float(np.sum(errors + alpha * np.sum(weights**2, axis=0)))
     gap = float(np.sum(gradient**2)) / (4.0 * alpha)
-    solution = Solution(
-        weights=weights,
-        intercept=equations.intercept(weights),
-        objective=objective,
-        gap=gap,
-        iterations=1,
-        passes=1,
-        converged=gap <= settings.tol * max(objective, NEGLIGIBLE * float(equations.squares.sum())),
-        solver="direct (Cholesky)",
-    )
+    solution = direct_solution(equations, weights, objective, gap, settings.tol, "Cholesky")
     reciprocal, _ = dpocon(factor, one_norm, uplo="L")
     return Fit(
-        weights,
-        solution.intercept,
         alpha,
         solution,
         condition=1.0 / reciprocal if reciprocal > 0 else math.inf,
@@ -238,8 +181,7 @@ def effective_dimension(gram: Array, alpha: float) -> float:
     if alpha <= rounding:
         return float(spectrum_facts(eigvalsh(gram), alpha, rounding)["freedom"])
     shifted[diagonal] += alpha
-    factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-    return ridge_freedom(factor, alpha)
+    return ridge_freedom(lower_factor(shifted), alpha)
 
 
 def left_out_of(

@@ -20,10 +20,11 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held_out import Split
 from kitchensinks.fitting.plan import Shape, takes_span
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.space import HELD_OUT, Fit, space_of
+from kitchensinks.fitting.space import HELD_OUT, Fit, Task, space_of
 from kitchensinks.fitting.sparse import CALIBRATED, solve_sparse, sparse_design
 from kitchensinks.fitting.squared import fit_squared
 from kitchensinks.problem.losses import Array
+from kitchensinks.problem.targets import Batch
 
 # ρ, chosen on held-out rows of census, house prices and computer activity.
 FIRST_SHARE = 0.7
@@ -44,8 +45,7 @@ def _stages(blocks: FeatureBlocks) -> list[_Stage]:
     union: UnionParts = draw.theta["parts"]
     owner = np.repeat(union.owners, np.diff(draw.offsets))
     stages = []
-    for j, part in enumerate(union.parts):
-        assert part is not None, "each basis of two stages has a draw"
+    for j, part in union.parts.items():
         own = Frozen(
             frozen.scaler,
             part.basis,
@@ -61,24 +61,19 @@ def _stages(blocks: FeatureBlocks) -> list[_Stage]:
     return stages
 
 
-def fit_stages(
-    blocks: FeatureBlocks,
-    targets: Array,
-    weights: Array | None,
-    settings: Settings,
-    calibrate: bool,
-) -> Fit:
+def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrate: bool) -> Fit:
     """Ridge settings.alpha on the first basis of a union, settings.second on the other."""
-    second = settings.second
+    targets, second = batch.targets, settings.second
     assert second is not None, "two stages have two ridges"
     first, last = _stages(blocks)
-    space = space_of(first.blocks, weights, settings, takes_span(Shape.of(first.blocks), settings))
+    span = takes_span(Shape.of(first.blocks), settings)
+    space = space_of(first.blocks, batch.weights, settings, span)
     design = sparse_design(last.blocks)
 
     def solve(own: Array | None, settings: Settings) -> tuple[Fit, Any, Array]:
         """Both stages on rows of these weights, and the scores of all rows."""
         settings.progress("first stage")
-        one = fit_squared(space, targets, own, settings)
+        one = fit_squared(Task(space, targets, own, settings))
         scores = np.empty_like(targets, dtype=np.float64)
         for part, features in first.blocks.fresh():
             scores[part] = FIRST_SHARE * (features @ one.weights + one.intercept)
@@ -90,12 +85,12 @@ def fit_stages(
     held_out = None
     if calibrate:
         share = min(HELD_OUT, CALIBRATED / blocks.n_rows)
-        split = Split.of(settings, weights, share=share)
+        split = Split.of(settings, batch.weights, share=share)
         if split is not None:
             # The sums in a checkpoint are those of all rows.
             apart = replace(settings, checkpoint=None)
             held_out = split.places[split.held], solve(split.fitted, apart)[2][split.held]
-    one, two, _ = solve(weights, settings)
+    one, two, _ = solve(batch.weights, settings)
     together = np.zeros((blocks.n_columns, targets.shape[1]))
     together[first.columns] = FIRST_SHARE * first.factor * one.weights
     together[last.columns] = last.factor * two.weights
@@ -104,7 +99,7 @@ def fit_stages(
         intercept=FIRST_SHARE * one.intercept + two.intercept,
         gap=one.solution.gap + two.gap,
         converged=one.solution.converged and two.converged,
+        settled=one.solution.converged and two.settled,
         solver=f"two stages: {one.solution.solver}, {two.solver}",
     )
-    alpha = float(settings.alpha)
-    return Fit(together, solution.intercept, alpha, solution, held_out=held_out)
+    return Fit(float(settings.alpha), solution, held_out=held_out)

@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -63,7 +64,7 @@ def fit_stochastic(frozen: Frozen, batch: Batch, settings: Settings) -> Fit:
 
 @dataclass
 class Stochastic:
-    """Weights on their way, and scores that rows had before they were used (for calibration)."""
+    """The weights so far, and the scores of rows before they were fitted (for calibration)."""
 
     frozen: Frozen
     state: StochasticState
@@ -76,16 +77,14 @@ class Stochastic:
 
     @classmethod
     def start(cls, frozen: Frozen, n_outputs: int) -> "Stochastic":
-        return cls(frozen, StochasticState.zeros(frozen.n_columns, n_outputs))
+        zeros = np.zeros((frozen.n_columns, n_outputs)), np.zeros(n_outputs)
+        return cls(frozen, StochasticState.at(*zeros))
 
     @classmethod
     def after(cls, frozen: Frozen, weights: Array, intercept: Array, n_rows: int) -> "Stochastic":
         """From a finished fit, which counts as the steps of a stochastic one."""
         steps = max(FEWEST_STEPS, EPOCHS * -(-n_rows // BATCH))
-        state = StochasticState(
-            weights.copy(), intercept.copy(), weights.copy(), intercept.copy(), steps
-        )
-        return cls(frozen, state)
+        return cls(frozen, StochasticState.at(weights, intercept, steps))
 
     def fit(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
         """Several epochs over all rows, each in a random order of its own."""
@@ -117,41 +116,30 @@ class Stochastic:
             targets,
             own / total,
             (total / len(own)) / (self.weight / self.count),
-            self.alpha_of(settings),
+            _alpha_of(settings),
             settings.fit_intercept,
             settings.constraint,
         )
         self.recent.append((scores, targets, own))
 
     def copy(self) -> "Stochastic":
-        """The same place on the way, to go on from."""
-        state = StochasticState(
-            self.state.weights.copy(),
-            self.state.intercept.copy(),
-            self.state.mean_weights.copy(),
-            self.state.mean_intercept.copy(),
-            self.state.steps,
-        )
-        return replace(self, state=state, recent=self.recent.copy())
+        """A copy to go on from, which leaves this one as it is."""
+        return replace(self, state=deepcopy(self.state), recent=self.recent.copy())
 
     def as_fit(self, settings: Settings) -> Fit:
         """The averaged weights so far, with an infinite gap: nothing bounds their distance."""
-        state, unknown = self.state, math.inf
+        state = self.state
         solution = Solution(
-            state.mean_weights,
-            state.mean_intercept,
-            unknown,
-            unknown,
-            state.steps,
-            state.steps,
-            False,
-            "stochastic gradients",
+            weights=state.mean_weights,
+            intercept=state.mean_intercept,
+            objective=math.inf,
+            gap=math.inf,
+            iterations=state.steps,
+            passes=state.steps,
+            converged=False,
+            solver="stochastic gradients",
         )
-        alpha = self.alpha_of(settings)
-        return Fit(solution.weights, solution.intercept, alpha, solution, stochastic=self)
-
-    def alpha_of(self, settings: Settings) -> float:
-        return DEFAULT_ALPHA if settings.alpha == "auto" else float(settings.alpha)
+        return Fit(_alpha_of(settings), solution, stochastic=self)
 
     def _walker(self, rows: Any) -> Any:
         """A function that walks the features of a batch: kept if small, else made anew."""
@@ -165,3 +153,7 @@ class Stochastic:
         """Scores, targets and weights of the last rows, from the weights before them."""
         scores, targets, weights = zip(*self.recent, strict=True)
         return np.concatenate(scores), np.concatenate(targets), np.concatenate(weights)
+
+
+def _alpha_of(settings: Settings) -> float:
+    return DEFAULT_ALPHA if settings.alpha == "auto" else float(settings.alpha)

@@ -44,6 +44,8 @@ MEMORY = 0.8
 SQUARE_MEMORY = 0.95
 # Adam's first rate, in the logarithm of the scales; it falls to zero over the second half.
 RATE = 0.5
+# Share of the steps that the members of a committee have in common.
+SHARED_STEPS = 0.6
 # The scales are the mean over this last share of the steps.
 AVERAGED = 0.25
 # No column's scale falls below this share of an even one, so that it can come back.

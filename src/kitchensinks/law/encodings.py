@@ -20,10 +20,11 @@ from kitchensinks.law.task import Task
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Places, Text, words_of
 from kitchensinks.tables.means import NO_FOLDS, learn_means, text_columns
-from kitchensinks.tables.table import Table, arrow
+from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
 Floats = NDArray[np.float64]
@@ -115,7 +116,7 @@ def _coded(targets: Any, weights: Floats | None, kind: str) -> tuple[Floats, tup
 def _orders(table: Table, names: list[str]) -> dict[str, list[str]]:
     """The categories of the columns that were declared with an order of them."""
     types = {name: table.schema.field(name).type for name in names}
-    ordered = [n for n, t in types.items() if arrow().types.is_dictionary(t) and t.ordered]
+    ordered = [n for n, t in types.items() if pa.types.is_dictionary(t) and t.ordered]
     if not ordered:
         return {}
     first = next(table.batches(ordered))

@@ -1,5 +1,6 @@
 """Maps of the columns and the scales learned on them: the law of one kernel."""
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import clone
 from kitchensinks.features.bases import Basis, Binning, Fourier
 from kitchensinks.features.scaling import Warp, identity, warp
 from kitchensinks.law import constants
-from kitchensinks.law.scales import Scales, learn_scales
+from kitchensinks.law.scales import Batches, Descent
 from kitchensinks.law.task import Task
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
 
@@ -102,38 +103,18 @@ def mapped(task: Task, name: str) -> Warp:
     return warp(task.spread, task.sample, *_MAPS[name])
 
 
-def learn(
-    task: Task,
-    kernel: str,
-    name: str,
-    steps: int,
-    batch: int,
-    near: Floats | None = None,
-    member: int = 0,
-) -> Found:
-    """Scales of one kernel on one map of the columns, from equal ones or from half-way to `near`.
+def _batches(task: Task, plain: Warp, rows: int, member: int = 0) -> Batches:
+    """Batches of mapped rows; `rows`: as many as they can use."""
+    end = len(task.held) + max(2000, rows)
+    return task.batches(plain.apply(task.pool[len(task.held) : end], np.float32), member)
 
-    Half-way, because small batches let columns go that few rows speak for.
-    """
-    plain = mapped(task, name)
-    # As many rows as the batches can use.
-    end = len(task.held) + max(2000, steps * batch)
-    rows = plain.apply(task.pool[len(task.held) : end], np.float32)
+
+def _even_scales(task: Task, kernel: str, plain: Warp) -> Floats:
+    """One over the median distance of rows, for every column."""
     few = plain.apply(task.sample[: 300 if task.wide else 500], np.float32)
     distance = pdist(few, "cityblock" if kernel == "laplacian" else "euclidean")
     typical = float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
-    start = np.full(task.n_inputs, 1.0 / typical)
-    if near is not None:
-        start = np.sqrt(start * near)
-    law: Scales = learn_scales(
-        task.batches(rows, member),
-        start,
-        [batch] * steps,
-        kernel,
-        task.hot,
-        lambda: task.late(constants.LATE_SCALES),
-    )
-    return Found(kernel, name, plain, law.scales[None, :], law.errors)
+    return np.full(task.n_inputs, 1.0 / typical)
 
 
 def short_runs(
@@ -147,10 +128,13 @@ def short_runs(
     pairs = [(k, name) for k in kernels for name in names or tried_maps(task, k)]
 
     def short(own: Task, pair: tuple[str, str]) -> tuple[float, Found]:
-        found = learn(own, *pair, constants.SHORT_STEPS, batch)
-        error = float(np.mean(found.errors[-constants.SHORT_COUNTED :]))
+        kernel, name = pair
+        plain, steps = mapped(own, name), constants.SHORT_STEPS
+        descent = Descent.begin(kernel, _even_scales(own, kernel, plain), steps, own.hot)
+        descent = descent.run(_batches(own, plain, steps * batch), steps, batch)
+        error = float(np.mean(descent.errors[-constants.SHORT_COUNTED :]))
         own.note("map", ", ".join(pair), batch, error)
-        return error, found
+        return error, Found(kernel, name, plain, descent.scales[None, :], np.array(descent.errors))
 
     runs = task.together(short, pairs)
     return {
@@ -160,17 +144,32 @@ def short_runs(
 
 
 def settled(task: Task, founds: list[Found]) -> list[Found]:
-    """The scales of each map by longer runs on larger batches, one for each member."""
-    members = range(task.work.members)
+    """The scales of each map by longer runs on larger batches, one for each member.
 
-    def one(own: Task, job: tuple[Found, int]) -> Found:
-        found, member = job
+    The runs begin half-way between equal scales and those of the short run, because small batches
+    let columns go that few rows speak for. Members share the first steps.
+    """
+    members, steps = task.work.members, task.work.steps
+    common = steps if members == 1 else math.ceil(constants.SHARED_STEPS * steps)
+
+    def run(own: Task, found: Found, descent: Descent, count: int, member: int) -> Descent:
         batch = own.batch_size(found.kernel)
-        near = found.scales[0]
-        return learn(own, found.kernel, found.map, own.work.steps, batch, near, member)
+        batches = _batches(own, found.warp, steps * batch, member)
+        return descent.run(batches, count, batch, lambda: own.late(constants.LATE_SCALES))
 
-    runs = iter(task.together(one, [(found, member) for found in founds for member in members]))
-    groups = [[next(runs) for _ in members] for _ in founds]
+    def begin(own: Task, found: Found) -> Descent:
+        start = np.sqrt(_even_scales(own, found.kernel, found.warp) * found.scales[0])
+        return run(own, found, Descent.begin(found.kernel, start, steps, own.hot), common, 0)
+
+    begun = task.together(begin, founds)
+    if members > 1:
+        jobs = [
+            (found, descent, m)
+            for found, descent in zip(founds, begun, strict=True)
+            for m in range(1, members + 1)
+        ]
+        begun = task.together(lambda own, job: run(own, *job[:2], steps - common, job[2]), jobs)
     return [
-        replace(group[0], scales=np.concatenate([run.scales for run in group])) for group in groups
+        replace(found, scales=np.stack([one.scales for one in begun[k : k + members]]))
+        for found, k in zip(founds, range(0, len(begun), members), strict=True)
     ]

@@ -14,8 +14,8 @@ r_i = α_i/c_i; the loss is ‖r‖²/m, and its gradient in log s_j and log λ 
 where D is the exponent. Every step takes a fresh batch, so the cost does not grow with the rows.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -36,15 +36,6 @@ Batches = Callable[[int, int], tuple[Narrow, Narrow]]
 # Products of smaller entries of a kernel matrix are denormal numbers, which take processors many
 # times as long; beside a diagonal of one, e⁻²⁵ is nothing in float32.
 _LEAST_EXPONENT = np.float32(-25.0)
-
-
-class Scales(NamedTuple):
-    """Scales s (d,) and ridge λ of a kernel; the leave-one-out error of every step."""
-
-    kernel: str
-    scales: Floats
-    ridge: float
-    errors: Floats
 
 
 class Gradient(NamedTuple):
@@ -168,44 +159,87 @@ def _inverse(kept: Narrow, ridge: float) -> Narrow:
     return np.asarray(inverse.T)
 
 
-def learn_scales(
-    batches: Batches,
-    scales: Floats,
-    sizes: Sequence[int],
-    kernel: str = "laplacian",
-    is_hot: NDArray[np.bool_] | None = None,
-    late: Callable[[], bool] = lambda: False,
-) -> Scales:
-    """Adam in log s and log λ from `scales`, one step for each size of batch in `sizes`.
+@dataclass(frozen=True)
+class Descent:
+    """Adam in the logarithms of the scales s (d,) and of the ridge λ, after some steps.
 
-    batches(step, size) gives the rows and targets of one step. The rate falls to zero over the
-    second half, and the scales returned are the (geometric) mean of the last quarter's. late()
-    ends the descent before its last step.
+    The rate falls to zero over the second half of `total` steps, and `scales` are the (geometric)
+    mean of the last quarter's. A descent can be continued several times with other batches.
+
+    place, mean, square : (d + 1,) the logarithms, and Adam's means of gradients and of their
+        squares.
+    floor, ceiling : bounds of the place.
+    errors : leave-one-out error of every step.
+    kept : places whose mean is taken.
     """
-    is_hot = np.zeros(len(scales), dtype=bool) if is_hot is None else is_hot
-    weakest, strongest = constants.RIDGES
-    place = np.log(np.append(scales, constants.FIRST_RIDGE))
-    floor = np.append(np.log(scales) + np.log(constants.LEAST_SCALE), np.log(weakest))
-    ceiling = np.append(np.full(len(scales), 20.0), np.log(strongest))
-    memory, square_memory = constants.MEMORY, constants.SQUARE_MEMORY
-    mean, square = np.zeros_like(place), np.zeros_like(place)
-    errors, kept = [], []
-    for step, size in enumerate(sizes):
-        rows, targets = batches(step, size)
-        found = gradient(
-            rows, targets, np.exp(place[:-1]), float(np.exp(place[-1])), kernel, is_hot
+
+    kernel: str
+    is_hot: NDArray[np.bool_]
+    total: int
+    floor: Floats
+    ceiling: Floats
+    place: Floats
+    mean: Floats
+    square: Floats
+    errors: tuple[float, ...] = ()
+    kept: tuple[Floats, ...] = ()
+
+    @classmethod
+    def begin(
+        cls, kernel: str, scales: Floats, total: int, is_hot: NDArray[np.bool_] | None = None
+    ) -> "Descent":
+        """From these scales; is_hot (d,): columns that are 0 or 1."""
+        weakest, strongest = np.log(constants.RIDGES)
+        start = np.log(scales)
+        zeros = np.zeros(len(scales) + 1)
+        return cls(
+            kernel,
+            np.zeros(len(scales), dtype=bool) if is_hot is None else is_hot,
+            total,
+            np.append(start + np.log(constants.LEAST_SCALE), weakest),
+            np.append(np.full(len(scales), 20.0), strongest),
+            np.append(start, np.log(constants.FIRST_RIDGE)),
+            zeros,
+            zeros,
         )
-        slope = np.append(found.scales, found.ridge)
-        mean = memory * mean + (1 - memory) * slope
-        square = square_memory * square + (1 - square_memory) * slope**2
-        correct = (1 - memory ** (step + 1)) / np.sqrt(1 - square_memory ** (step + 1))
-        rate = constants.RATE * min(1.0, 2.0 * (1.0 - (step + 0.5) / len(sizes)))
-        place = place - rate * mean / (correct * np.sqrt(square) + 1e-12)
-        place = np.clip(place, floor, ceiling)
-        errors.append(found.error)
-        if step >= (1.0 - constants.AVERAGED) * len(sizes):
-            kept.append(place)
-        if late():
-            break
-    final = np.exp(np.mean(kept, axis=0)) if kept else np.exp(place)
-    return Scales(kernel, final[:-1], float(final[-1]), np.array(errors))
+
+    def run(
+        self, batches: Batches, steps: int, size: int, late: Callable[[], bool] = lambda: False
+    ) -> "Descent":
+        """After so many steps more, each on a batch of `size` rows: batches(step, size).
+
+        late() ends the run before its last step.
+        """
+        now = self
+        for _ in range(steps):
+            now = now._step(*batches(len(now.errors), size))
+            if late():
+                break
+        return now
+
+    def _step(self, rows: Narrow, targets: Narrow) -> "Descent":
+        scales, ridge = np.exp(self.place[:-1]), float(np.exp(self.place[-1]))
+        found = gradient(rows, targets, scales, ridge, self.kernel, self.is_hot)
+        slope, done = np.append(found.scales, found.ridge), len(self.errors) + 1
+        memory, square_memory = constants.MEMORY, constants.SQUARE_MEMORY
+        mean = memory * self.mean + (1 - memory) * slope
+        square = square_memory * self.square + (1 - square_memory) * slope**2
+        correct = (1 - memory**done) / np.sqrt(1 - square_memory**done)
+        rate = constants.RATE * min(1.0, 2.0 * (1.0 - (done - 0.5) / self.total))
+        place = self.place - rate * mean / (correct * np.sqrt(square) + 1e-12)
+        place = np.clip(place, self.floor, self.ceiling)
+        last = done > (1.0 - constants.AVERAGED) * self.total
+        return replace(
+            self,
+            place=place,
+            mean=mean,
+            square=square,
+            errors=(*self.errors, found.error),
+            kept=(*self.kept, place) if last else self.kept,
+        )
+
+    @property
+    def scales(self) -> Floats:
+        """s (d,)."""
+        final = np.mean(self.kept, axis=0) if self.kept else self.place
+        return np.asarray(np.exp(final[:-1]))

@@ -5,14 +5,13 @@ outside); its conjugate R*(v) = sup_β v·β - R(β) is the other half of the Fe
 directions are (K,) or (K, outputs), and each output column is limited by itself.
 """
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from kitchensinks.features.bases.base import check_positive
+from kitchensinks.problem.losses import Array
 
 
 @dataclass(frozen=True)
@@ -22,16 +21,8 @@ class Constraint(ABC):
     radius: float
 
     def __post_init__(self) -> None:
-        radius = self.radius
-        if isinstance(radius, bool) or not isinstance(radius, int | float | np.number):
-            valid = False
-        else:
-            valid = math.isfinite(radius) and radius > 0
-        if not valid:
-            raise ValueError(
-                f"radius={radius!r}: need a positive finite number. "
-                "Leave constraint=None for no limit on the weights."
-            )
+        advice = ". Leave constraint=None for no limit on the weights"
+        check_positive("radius", self.radius, advice)
 
     @abstractmethod
     def project(self, weights: Array) -> Array:

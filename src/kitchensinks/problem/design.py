@@ -19,9 +19,10 @@ Block = NDArray[np.floating[Any]]
 RowVector = Any
 Merge = Callable[[Any, Any], Any]
 
-# Rows, and entries of them, multiplied at a time: they stay in cache between Z·β and Z'·a, and
-# float32 sums stay short.
-SLICE_ROWS, SLICE_ENTRIES = 1024, 2**20
+# Rows multiplied at a time: few enough that float32 sums stay short.
+SLICE_ROWS = 1024
+# Entries multiplied at a time: few enough to stay in cache between Z·β and Z'·a.
+SLICE_ENTRIES = 2**20
 
 
 class Design:

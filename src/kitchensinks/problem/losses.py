@@ -40,7 +40,7 @@ class Loss(ABC):
     attained: ClassVar[bool] = True
     #: the largest second derivative
     curvature_bound: ClassVar[float] = math.inf
-    #: whether the fit is a linear system: sums over the rows then say all
+    #: whether the fit is a linear system, for which sums over the rows suffice
     squared: ClassVar[bool] = False
     #: probabilities as a function of the scores ("logit", "softmax"), None: to be calibrated
     link: ClassVar[str | None] = None

@@ -13,7 +13,7 @@ from kitchensinks.numerics.elementwise import add_lower, add_rank_two, affine, c
 from kitchensinks.numerics.products import gram_lower
 
 Floats = NDArray[np.float64]
-_ARRAYS = ("shift", "first", "gram", "cross", "targets", "squares")
+_SUMS = ("weight", "count", "copies", "first", "gram", "cross", "targets", "squares")
 
 
 class Totals(NamedTuple):
@@ -81,15 +81,6 @@ class Moments:
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_spare": []}
 
-    def absorb(self, other: "Moments") -> None:
-        """Add sums about the same shift, in place."""
-        self.first += other.first
-        self.gram += other.gram
-        self.cross += other.cross
-        self._add_totals(
-            Totals(other.weight, other.count, other.copies, other.targets, other.squares)
-        )
-
     def _add_totals(self, totals: Totals) -> None:
         self.weight += totals.weight
         self.count += totals.rows
@@ -98,7 +89,7 @@ class Moments:
         self.squares = self.squares + totals.squares
 
     def close(self) -> None:
-        """Give back the memory of products: no block follows soon."""
+        """Free the memory that products of blocks use in turn."""
         self._spare.clear()
 
     @classmethod
@@ -186,7 +177,7 @@ class Moments:
             self._add_totals(block.totals)
 
     def _room(self, size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Memory for a product, used again: fresh pages cost as much as a tenth of it."""
+        """Memory for a product, reused: fresh pages cost a tenth of the product's time."""
         while self._spare:
             with contextlib.suppress(IndexError):
                 product = self._spare.pop()
@@ -207,23 +198,19 @@ class Moments:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """All the sums as arrays, for a checkpoint."""
-        counts = np.array([self.weight, self.count, self.copies])
-        return {**{name: getattr(self, name) for name in _ARRAYS}, "counts": counts}
+        return {name: np.asarray(getattr(self, name)) for name in ("shift", *_SUMS)}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Take over sums that `state` gave."""
-        for name in _ARRAYS:
-            setattr(self, name, np.array(state[name]))
-        weight, count, copies = state["counts"].tolist()
-        self.weight, self.count, self.copies = weight, int(count), copies
+        for name in ("shift", *_SUMS):
+            value = np.array(state[name])
+            setattr(self, name, value if value.ndim else value.item())
 
     def merge(self, other: "Moments") -> "Moments":
         """The sums of both parts, about the shift of the first."""
-        both = replace(
-            self, first=self.first.copy(), gram=self.gram.copy("K"), cross=self.cross.copy()
-        )
-        both.absorb(other.about(self.shift))
-        return both
+        other = other.about(self.shift)
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMS}
+        return replace(self, **sums)
 
     def about(self, shift: Floats) -> "Moments":
         """The same sums about another shift."""
@@ -289,7 +276,7 @@ class NormalEquations:
         return np.asarray(np.maximum(self.squares - explained.sum(axis=0), 0.0))
 
     def image(self, weights: Floats) -> Floats:
-        """gram·weights, by the BLAS that factors the Gram: two that take turns wait for threads."""
+        """gram·weights, by SciPy's BLAS as the factorisation: threads of two BLAS would compete."""
         return np.asarray(dsymm(1.0, self.gram, weights, lower=1))
 
 
@@ -303,7 +290,7 @@ def ridge_freedom(factor: Floats, alpha: float) -> float:
 
 
 def copies_of(n_rows: int, weights: Floats | None, one: Floats | None) -> float:
-    """How many copies of rows the weights stand for: a weight below one is a row all the same."""
+    """How many copies of rows the weights stand for; a weight below one counts as one copy."""
     if weights is None:
         return float(n_rows)
     counted = weights > 0

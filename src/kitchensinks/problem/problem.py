@@ -32,7 +32,8 @@ class Solution(NamedTuple):
 
     `gap` is at least `objective` minus the optimum. With neither penalty nor ball only a = 0 is a
     feasible dual vector, so the gap is the objective itself; `converged` is then judged on the
-    gradient (smooth losses) or on the residuals (kinked losses) as each solver says.
+    gradient (smooth losses) or on the residuals (kinked losses) as each solver says. `settled`: the
+    solver stopped before it converged by a rule that was asked for.
     """
 
     weights: Array
@@ -43,6 +44,7 @@ class Solution(NamedTuple):
     passes: int
     converged: bool
     solver: str
+    settled: bool = False
 
 
 @dataclass(frozen=True)

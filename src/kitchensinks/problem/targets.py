@@ -15,6 +15,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array
 
+from kitchensinks.features.bases.bandwidth import weighted_median
+from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.problem.losses import Array, Loss
 
 # Outputs whose sizes are further apart than this ratio cannot be fitted together.
@@ -48,9 +50,6 @@ class Batch(NamedTuple):
     def counted(self) -> int:
         """Rows of positive weight."""
         return len(self.targets) if self.weights is None else int(np.count_nonzero(self.weights))
-
-
-# -- summaries that merge ----------------------------------------------------------------
 
 
 class ClassCounts(NamedTuple):
@@ -137,9 +136,6 @@ def _power(size: float) -> float:
     return float(2.0 ** min(max(exponent, -1000), 1000))
 
 
-# -- what is learned from them -----------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Classes:
     """Labels as ±1 for two classes, and as one column a class for more.
@@ -224,10 +220,7 @@ class Classes:
         """What keeps sums of the targets of both apart, or None."""
         if not np.array_equal(self.labels, other.labels):
             return "classes"
-        mine, theirs = self.factors, other.factors
-        if (mine is None) != (theirs is None) or (mine is not None and (mine != theirs).any()):
-            return "class weights"
-        return None
+        return None if same_value(self.factors, other.factors) else "class weights"
 
 
 def _class_factors(given: Any, labels: NDArray[Any], weights: Array) -> Array | None:
@@ -332,17 +325,9 @@ Targets = Classes | Numbers
 def robust_spread(y: NDArray[Any], weights: Array | None) -> float:
     """NORMAL_DEVIATION times the median absolute deviation, or the mean one where that is zero."""
     columns = y.reshape(len(y), -1)
-    own = None if weights is None else np.repeat(weights[:, None], columns.shape[1], axis=1)
-
-    def lower_median(values: Array, axis: int | None) -> Any:
-        return np.quantile(values, 0.5, axis=axis, weights=own, method="inverted_cdf")
-
-    def median(values: Array, axis: int | None) -> Any:
-        # The mean of the two middle values, which changes sign with the values.
-        return 0.5 * (lower_median(values, axis) - lower_median(-values, axis))
-
-    deviation = np.abs(columns - median(columns, 0))
-    spread = NORMAL_DEVIATION * float(median(deviation, None))
+    own = None if weights is None else np.repeat(weights, columns.shape[1])
+    deviation = np.abs(columns - [weighted_median(column, weights) for column in columns.T]).ravel()
+    spread = NORMAL_DEVIATION * weighted_median(deviation, own)
     if spread <= 0.0:
         spread = float(np.average(deviation, weights=own))
     return spread if spread > 0.0 and math.isfinite(spread) else 1.0

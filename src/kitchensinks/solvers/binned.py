@@ -42,17 +42,7 @@ def binned_ridge(
     system = _BinnedEquations(bins, targets, shares, alphas, fit_intercept, start)
     stop = Stop(tol, settled, negligible=_ROUNDING, max_iter=max_iter)
     outcome = conjugate_gradients(system, stop, callback)
-    weights, intercept = system.solution()
-    return Solution(
-        weights=weights,
-        intercept=intercept,
-        objective=outcome.objective,
-        gap=outcome.gap,
-        iterations=outcome.iterations,
-        passes=outcome.iterations,
-        converged=outcome.converged,
-        solver="conjugate gradients",
-    )
+    return outcome.solution(*system.solution(), passes=outcome.iterations)
 
 
 class _BinnedEquations:

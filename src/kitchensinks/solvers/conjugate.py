@@ -14,20 +14,21 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import NEGLIGIBLE, Callback, Problem, Solution
+from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.needs import Needs
 
 Operator = Callable[[Array], Array]
 
 # A ridge above this share of the trace is seen in float32.
 NARROW = 1e-6
-# Share of the tolerance at which r'M⁻¹r stops the iterations, for M close to A.
-_CLOSE = 1e-2
+# Without a ridge the iterations stop where r'M⁻¹r is below this share of the tolerance.
+_UNCERTIFIED = 1e-2
 # Iterations with an updated residual aim at this share of the tolerance: the residual that is
-# worked out anew then meets the tolerance itself.
+# computed anew then meets the tolerance itself.
 _AIM = 0.5
 # A restart that leaves more than this share of ‖r‖² has met the rounding of the products.
 _STALLED = 0.25
@@ -44,7 +45,7 @@ class Sums(NamedTuple):
 
 
 class System(Protocol):
-    """Linear equations with the vectors of a solution on its way: β, r and a direction d.
+    """Linear equations with the vectors of the current iterate: β, r and a direction d.
 
     squares (outputs,): the objective at β = 0. alphas (1,) or (outputs,): the ridge that is part of
     A, zero where there is none and no gap is asked for.
@@ -67,31 +68,30 @@ class System(Protocol):
 
 
 class _Look(NamedTuple):
-    """Objective and gap of each output, and whether it is near enough to its optimum."""
+    """Of each output: objective, gap, whether the gap is small enough, and whether to stop."""
 
     objective: Array
     gap: Array
-    near: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
+    done: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Stop:
-    """When an output is near enough to its optimum; each output stops for itself, by any of these.
+    """When to stop; each output stops for itself, by any of these.
 
-    tol: the certified gap ‖r‖²/α is below this share of the objective, or of `negligible` times the
-    objective at β = 0 where that is larger.
+    tol: the certified gap ‖r‖²/α is at most this share of the objective, or of `negligible` times
+    the objective at β = 0 where that is larger: the output has converged. Without a ridge the gap
+    is the objective itself; r'M⁻¹r then stops the loop, which certifies nothing.
     settled: the last step lowered the objective by less than this share of it.
-    close: the preconditioner is close to A⁻¹, so that r'M⁻¹r is close to r'A⁻¹r, the distance from
-    the optimum: a hundredth of `tol` of that is enough. The gap that is reported stays certified.
     enough (outputs,): r'M⁻¹r is at most this.
 
-    verified: before it stops, the loop works out the residual from the weights and goes on where
+    verified: before it stops, the loop computes the residual from the weights and goes on where
     rounding had hidden that it is too large.
     """
 
     tol: float = 0.0
     settled: float | None = None
-    close: bool = False
     enough: Array | None = None
     negligible: float = NEGLIGIBLE
     verified: bool = False
@@ -102,26 +102,37 @@ class Stop:
         # β'Aβ = β'(cross − r), so the objective needs no product of its own.
         objective = np.maximum(system.squares - sums.inner, 0.0)
         unknown = np.where(sums.square == 0.0, 0.0, np.inf)
-        gap = np.divide(sums.square, system.alphas, out=unknown, where=system.alphas > 0.0)
+        bounded = system.alphas > 0.0
+        gap = np.divide(sums.square, system.alphas, out=unknown, where=bounded)
         floor = self.negligible * system.squares + np.finfo(float).tiny
         allowed = aim * self.tol * np.maximum(objective, floor)
-        near = gap <= allowed
+        converged = gap <= allowed
+        done = np.where(bounded, converged, sums.shaped <= _UNCERTIFIED * allowed)
         if self.settled is not None and before is not None:
-            near |= before - objective < self.settled * objective
-        if self.close:
-            near |= sums.shaped <= _CLOSE * allowed
+            done |= before - objective < self.settled * objective
         if self.enough is not None:
-            near |= sums.shaped <= self.enough
-        return _Look(objective, gap, near)
+            done |= sums.shaped <= self.enough
+        # No objective is below zero.
+        return _Look(objective, np.minimum(gap, objective), converged, done)
 
 
 class Outcome(NamedTuple):
-    """Objective and gap, summed over outputs, where the loop stopped."""
+    """Objective and gap, summed over outputs, where the loop stopped.
+
+    settled: not all outputs have converged, and the others stopped by another rule.
+    """
 
     objective: float
     gap: float
     iterations: int
     converged: bool
+    settled: bool
+
+    def solution(self, weights: Array, intercept: Array, passes: int) -> Solution:
+        """The weights that the loop left, with this evidence."""
+        return Solution(
+            weights, intercept, passes=passes, solver="conjugate gradients", **self._asdict()
+        )
 
 
 def conjugate_gradients(system: System, stop: Stop, callback: Callback | None = None) -> Outcome:
@@ -133,23 +144,24 @@ def conjugate_gradients(system: System, stop: Stop, callback: Callback | None = 
         found = stop.look(system, sums, None)
         _report(callback, iteration, found)
         square = float(sums.square.sum())
-        if found.near.all() or iteration >= stop.max_iter or square > _STALLED * reached:
+        if found.done.all() or iteration >= stop.max_iter or square > _STALLED * reached:
             break
         reached = square
         while iteration < stop.max_iter:
             length = _ratio(sums.shaped, system.bend())
-            length[found.near] = 0.0
+            length[found.done] = 0.0
             before, sums = sums, system.move(length)
             iteration += 1
             found = stop.look(system, sums, found.objective, aim)
             _report(callback, iteration, found)
-            if found.near.all():
+            if found.done.all():
                 break
             system.turn(_ratio(sums.shaped, before.shaped))
         if not stop.verified:
             break
     totals = float(found.objective.sum()), float(found.gap.sum())
-    return Outcome(*totals, iteration, bool(found.near.all()))
+    converged = bool(found.converged.all())
+    return Outcome(*totals, iteration, converged, bool(found.done.all()) and not converged)
 
 
 def _report(callback: Callback | None, iteration: int, found: _Look) -> None:
@@ -213,7 +225,6 @@ def solve_ridge(
     *,
     cross: Array | None = None,
     precondition: Operator | None = None,
-    close: bool = False,
     start: Array | None = None,
     tol: float = 1e-6,
     max_iter: int = 200,
@@ -221,9 +232,9 @@ def solve_ridge(
 ) -> Solution:
     """Minimise squared loss with a ridge to a relative gap of `tol`: a traversal an iteration.
 
-    cross (K, outputs) is Σ w (z − mean)(y − ȳ)', worked out where it is not given. The diagonal of
-    the Gram preconditions unless another preconditioner is given; `close` says that it is close to
-    (G + αI)⁻¹. Without a ridge the gap is infinite unless the residual is zero.
+    cross (K, outputs) is Σ w (z − mean)(y − ȳ)', computed where it is not given. The diagonal of
+    the Gram preconditions unless another preconditioner is given. Without a ridge the gap is the
+    objective, and the solution is at best `settled`.
     """
     NEEDS.check(problem)
     shares, targets, alpha = problem.row_weights, problem.targets, problem.alpha
@@ -241,18 +252,10 @@ def solve_ridge(
         alpha,
         start,
     )
-    stop = Stop(tol, close=close, verified=True, max_iter=max_iter)
+    stop = Stop(tol, verified=True, max_iter=max_iter)
     outcome = conjugate_gradients(system, stop, callback)
-    return Solution(
-        weights=system.weights,
-        intercept=target - problem.mean @ system.weights,
-        objective=outcome.objective,
-        gap=outcome.gap,
-        iterations=outcome.iterations,
-        passes=problem.design.passes - first_pass,
-        converged=outcome.converged,
-        solver="conjugate gradients",
-    )
+    intercept = target - problem.mean @ system.weights
+    return outcome.solution(system.weights, intercept, problem.design.passes - first_pass)
 
 
 def factored_preconditioner(gram: Array, alpha: float, noise: float = 0.0) -> Operator:
@@ -266,8 +269,7 @@ def factored_preconditioner(gram: Array, alpha: float, noise: float = 0.0) -> Op
     narrow = floor > NARROW * mean * len(gram)
     shifted: NDArray[np.floating[Any]] = gram.astype(np.float32 if narrow else np.float64)
     shifted[np.diag_indices_from(shifted)] += floor
-    # Symmetric: the transpose has the order in memory that LAPACK wants, without a copy.
-    factor = cho_factor(shifted.T, lower=True, overwrite_a=True, check_finite=False)
+    factor = lower_factor(shifted), True
 
     def solve(vector: Array) -> Array:
         narrowed = vector.astype(shifted.dtype)

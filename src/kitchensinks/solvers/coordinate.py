@@ -10,11 +10,11 @@ best a_i, all others fixed, is a_i + (u_i − y_i)·2α/(w_i‖z_i‖²), clippe
 product with a row, and one more where a_i moves.
 
 A free intercept asks for Σ w a = 0. It counts as one more feature, of size one, whose penalty is
-about a centre that moves to where the intercept has got to whenever the certificate is worked out
-(proximal steps; the point that is certified has the intercept that suits its weights best). The
-features then count about their mean m, which changes the way and not the end of it: with
-v = −Z'(w∘a)/(2α) and t = −Σ w a/(2α) the weights are v − t·m, and scores need three more numbers,
-z_i·m, v·m and t, in place of centred rows.
+about a centre (proximal steps). The centre moves to the current intercept whenever the certificate
+is computed; the point that is certified has the best intercept for its weights. The features count
+about their mean m, which changes the iterates and not their limit: with v = −Z'(w∘a)/(2α) and
+t = −Σ w a/(2α) the weights are v − t·m, and scores need three more numbers, z_i·m, v·m and t, in
+place of centred rows.
 
 An epoch visits the rows in random order; between certificates only those that are not settled:
 strictly inside their interval, or at an end of it that the scores do not clearly ask for.
@@ -37,10 +37,12 @@ from kitchensinks.solvers.needs import Needs, kinked
 VISITS = 4.0
 # Visits to each row in all: where these do not suffice, other methods are faster.
 MOST_VISITS = 60.0
-# No row waits for more than so many epochs to be looked at again.
+# Epochs between two certificates, at most: settled rows are checked again at each.
 _EPOCHS = 40
+# The golden ratio, less one: the share of an interval that a section keeps.
+_GOLDEN = 0.6180339887498949
 # Golden sections that find the best point on a line.
-_GOLDEN, _SECTIONS = 0.6180339887498949, 12
+_SECTIONS = 12
 
 NEEDS = Needs("coordinate ascent", smooth=False, ridge=True, ball=False)
 
@@ -133,12 +135,14 @@ class _State:
             self.weights[...] = problem.image_of_dual(columns).T / (-2.0 * problem.alpha)
 
     def look(self) -> None:
-        """Objective and bound, the weights to all digits, and which rows are settled."""
+        """Objective and bound, the weights in full precision, and which rows are settled."""
         problem = self.problem
         dual = self.dual.T
         total = -(self.steps @ dual) * problem.fit_intercept
         weights = self.weights.T - np.outer(self.mean, total)
-        scores, columns = self._both_products(weights, dual)
+        # Z·weights, and Z' of the columns of the dual variables, in one traversal.
+        given = problem.dual_columns(slice(None), dual)
+        columns, scores = problem.design.visit(weights, lambda raw, given: (given, raw), given)
         self.bound = np.maximum(self.bound, problem.dual_bound(dual, columns))
         shift = best_shift(problem, scores)
         self._improve(weights, shift, scores + shift)
@@ -157,19 +161,6 @@ class _State:
             )
             self.active = (problem.row_weights > 0.0) & ~settled
         self.scores = beyond
-
-    def _both_products(self, weights: Array, dual: Array) -> tuple[Array, Array]:
-        """Z·weights, and Z' of the columns of the dual variables, in one traversal."""
-        problem = self.problem
-        columns = problem.dual_columns(slice(None), dual)
-        scores = np.empty((len(dual), weights.shape[1]))
-
-        def respond(rows: slice, raw: Array) -> Array:
-            scores[rows] = raw
-            return columns[rows]
-
-        image = problem.design.sweep(weights, respond)
-        return scores, image
 
     def _improve(self, weights: Array, intercept: Array, scores: Array) -> None:
         """The best point on the line from the best so far through a new one, of each output."""

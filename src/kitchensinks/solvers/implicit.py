@@ -10,7 +10,7 @@ import numpy as np
 from kitchensinks.problem.constraints import Constraint, L2Ball
 from kitchensinks.problem.losses import Array
 from kitchensinks.solvers.conjugate import Equations, Operator, Stop, conjugate_gradients
-from kitchensinks.solvers.quadratic import ball_multiplier
+from kitchensinks.solvers.quadratic import ball_multipliers
 
 # Relative residual of the inner linear equations of `ImplicitGram`.
 _INNER = 1e-5
@@ -42,10 +42,8 @@ class DiagonalGram:
         spectrum = curvature * self.diagonal[:, None] + 2.0 * np.asarray(alpha)
         spectrum = np.maximum(spectrum, np.finfo(float).tiny)
         if isinstance(constraint, L2Ball):
-            for column in range(linear.shape[1]):
-                spectrum[:, column] += ball_multiplier(
-                    spectrum[:, column], linear[:, column], constraint.radius, 0.0
-                )
+            exact = np.zeros_like(curvature)
+            spectrum += ball_multipliers(spectrum, linear, constraint.radius, exact)
         weights = linear / spectrum
         return weights if constraint is None else constraint.project(weights)
 

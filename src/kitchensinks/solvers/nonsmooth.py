@@ -16,14 +16,16 @@ the augmented Lagrangian by semismooth Newton steps, whose Hessian needs only th
 on their kink (λ strictly inside its interval), and then λ moves. Each step is two traversals.
 """
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
 from kitchensinks.problem.constraints import SupBall
 from kitchensinks.problem.losses import Array, Kinked
 from kitchensinks.problem.problem import Callback, Problem, Solution
+from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.implicit import ImplicitGram
 from kitchensinks.solvers.intercept import best_shift
 from kitchensinks.solvers.needs import Needs, kinked
@@ -31,11 +33,11 @@ from kitchensinks.solvers.quadratic import FactoredGram, factored_gram
 
 # Over-relaxation: each step goes this much of the way.
 RELAXATION = 1.6
-# The certificate and new penalties are worked out every so many iterations.
+# Iterations between two certificates, at which the penalties change too.
 CHECK_EVERY = 5
 # First penalty, relative to the loss of the best constant score.
 FIRST_PENALTY = 0.1
-# ADMM serves all outputs at once, Newton one by one: so many ADMM iterations for each output.
+# ADMM iterations for each output, at most: ADMM serves all outputs at once, Newton one by one.
 ADMM_ITERATIONS = 100
 # Newton's Hessian gets this part of the full Gram, because few rows may sit on their kink.
 DAMPING = 1e-5
@@ -61,58 +63,90 @@ def solve_nonsmooth(
     """
     NEEDS.check(problem)
     factored = factored_gram(problem) if factored is None else factored
-    first_pass = problem.design.passes
-    state = _Admm(problem, kinked(problem.loss), factored, callback)
+    n_outputs, first_pass = problem.targets.shape[1], problem.design.passes
+    best = _Best(problem, callback)
+    state = _Admm(problem, kinked(problem.loss), factored, best)
     # Newton needs a Gram: without one ADMM goes on alone.
     newton_follows = isinstance(factored, FactoredGram)
-    last = max_iter
-    if newton_follows:
-        last = min(-(-max_iter // 2), ADMM_ITERATIONS * problem.targets.shape[1])
+    last = min(-(-max_iter // 2), ADMM_ITERATIONS * n_outputs) if newton_follows else max_iter
     converged = state.alternate(tol, last)
     solver = "admm"
-    if newton_follows and not converged and state.iteration < max_iter:
+    if newton_follows and not converged and best.iteration < max_iter:
         solver = "admm, then newton multipliers"
-        outputs = range(problem.targets.shape[1])
-        finished = [_go_on(state, output, tol, max_iter) for output in outputs]
+        finished = [_refine(state, output, tol, max_iter) for output in range(n_outputs)]
         converged = all(finished)
-    objective = float(state.objective.sum())
+    objective = float(best.objective.sum())
     return Solution(
-        weights=state.best_weights,
-        intercept=state.best_intercept,
+        weights=best.weights,
+        intercept=best.intercept,
         objective=objective,
-        gap=max(0.0, objective - float(state.bound.sum())),
-        iterations=state.iteration,
+        gap=max(0.0, objective - float(best.bound.sum())),
+        iterations=best.iteration,
         passes=problem.design.passes - first_pass,
         converged=converged,
         solver=solver,
     )
 
 
-def _go_on(state: "_Admm", output: int, tol: float, max_iter: int) -> bool:
+def _refine(state: "_Admm", output: int, tol: float, max_iter: int) -> bool:
     """Newton steps on one output from where ADMM left it; whether it then is close enough."""
-    newton = _Multipliers(state, output)
-    while not newton.close_enough(tol) and state.iteration < max_iter:
-        state.iteration += 1
+    newton, best = _Multipliers(state, output), state.best
+    while not newton.close_enough(tol) and best.iteration < max_iter:
+        best.iteration += 1
         newton.step(tol)
-        state.objective[output], state.bound[output] = newton.objective, newton.bound
-        state.settled(tol)
-    state.best_weights[:, output] = newton.best_weights
-    state.best_intercept[output] = newton.best_intercept
+        best.report()
     return newton.close_enough(tol)
 
 
+class _Best:
+    """The best feasible weights with their exact intercept, and the best dual bound so far."""
+
+    def __init__(self, problem: Problem, callback: Callback | None) -> None:
+        self.problem, self.callback, self.iteration = problem, callback, 0
+        n_outputs = problem.targets.shape[1]
+        self.weights = np.zeros((problem.design.n_columns, n_outputs))
+        self.intercept = np.zeros(n_outputs)
+        self.objective = np.full(n_outputs, np.inf)
+        self.bound = np.zeros(n_outputs)
+
+    def of(self, output: slice) -> "_Best":
+        """The record of some outputs, which stays a part of this one."""
+        part = copy(self)
+        part.problem = replace(self.problem, targets=self.problem.targets[:, output])
+        part.weights, part.intercept = self.weights[:, output], self.intercept[output]
+        part.objective, part.bound = self.objective[output], self.bound[output]
+        return part
+
+    def look(self, weights: Array, scores: Array, dual: Array, dual_columns: Array) -> None:
+        """Feasible weights with their scores, and a dual vector with Z' of its columns."""
+        shift = best_shift(self.problem, scores)
+        objective = self.problem.objective(weights, scores + shift)
+        better = objective < self.objective
+        self.weights[:, better] = weights[:, better]
+        self.intercept[better] = shift[better]
+        np.minimum(self.objective, objective, out=self.objective)
+        np.fmax(self.bound, self.problem.dual_bound(dual, dual_columns), out=self.bound)
+
+    @property
+    def gap(self) -> float:
+        return float((self.objective - self.bound).sum())
+
+    def close_enough(self, tol: float, gap: float = np.inf) -> bool:
+        """Whether the gap, or a smaller one that is given, is small enough."""
+        return self.problem.close_enough(float(self.objective.sum()), min(self.gap, gap), tol)
+
+    def report(self) -> None:
+        if self.callback is not None:
+            self.callback(self.iteration, float(self.objective.sum()), self.gap)
+
+
 class _Admm:
-    """Weights, split scores u, multipliers λ, and the best feasible point and bound so far."""
+    """Weights, split scores u and multipliers λ of all outputs."""
 
     def __init__(
-        self,
-        problem: Problem,
-        loss: Kinked,
-        factored: FactoredGram | ImplicitGram,
-        callback: Callback | None,
+        self, problem: Problem, loss: Kinked, factored: FactoredGram | ImplicitGram, best: _Best
     ) -> None:
-        self.problem, self.loss, self.factored, self.callback = problem, loss, factored, callback
-        self.iteration = 0
+        self.problem, self.loss, self.factored, self.best = problem, loss, factored, best
         n_rows, n_outputs = problem.targets.shape
         self.weights = np.zeros((problem.design.n_columns, n_outputs))
         self.intercept = best_shift(problem, np.zeros_like(problem.targets))
@@ -121,36 +155,27 @@ class _Admm:
         self.dual = np.zeros((n_rows, n_outputs))
         null = problem.mean_loss(self.scores)
         self.penalty = FIRST_PENALTY / np.where(null > 0.0, null, 1.0)
-        # the copy of the weights that stays in the ball, with its own multiplier and penalty
+        # The copy of the weights that stays in the ball, with its own multiplier and penalty.
         self.copy, self.previous_copy = self.weights.copy(), self.weights.copy()
         self.copy_dual = np.zeros_like(self.weights)
         self.copy_penalty = self.penalty * max(factored.trace, 1e-300)
         self.copy_penalty /= problem.design.n_columns
-        # results
-        self.best_weights, self.best_intercept = self.weights, self.intercept
-        self.objective = np.full(n_outputs, np.inf)
-        self.bound = np.zeros(n_outputs)
         self.residual = np.inf
 
     def alternate(self, tol: float, last: int) -> bool:
         """Iterate until the gap is below `tol` of the objective, and at most `last` times."""
         while True:
-            checking = self.iteration % CHECK_EVERY == 0 or self.iteration == last
+            iteration = self.best.iteration
+            checking = iteration % CHECK_EVERY == 0 or iteration == last
             self.move_scores(checking)
             if checking:
-                settled = self.settled(tol)
+                self.best.report()
+                settled = self.best.close_enough(tol)
                 settled = settled or (not self.problem.bounded and self.residual <= tol)
-                if settled or self.iteration == last:
+                if settled or iteration == last:
                     return settled
             self.move_weights()
-            self.iteration += 1
-
-    def settled(self, tol: float) -> bool:
-        """Report the objective and its gap; whether the gap is small enough."""
-        objective, gap = float(self.objective.sum()), float((self.objective - self.bound).sum())
-        if self.callback is not None:
-            self.callback(self.iteration, objective, gap)
-        return self.problem.close_enough(objective, gap, tol)
+            self.best.iteration += 1
 
     def move_scores(self, checking: bool) -> None:
         """u and λ from the scores, and Z' of what the next weights need, in one traversal."""
@@ -178,7 +203,8 @@ class _Admm:
         image = problem.design.sweep(watched, respond)
         if checking:
             dual_columns = image[:, n_outputs:]
-            self._certify(feasible_scores, dual_columns)
+            feasible = self.weights if problem.constraint is None else self.copy
+            self.best.look(feasible, feasible_scores, self.dual, dual_columns)
             self._balance()
             image = image[:, :n_outputs] - problem.image_of_dual(dual_columns) / self.penalty
         self.image = image
@@ -201,18 +227,6 @@ class _Admm:
             self.copy = problem.constraint.project(relaxed + self.copy_dual / self.copy_penalty)
             self.copy_dual = self.copy_dual + self.copy_penalty * (relaxed - self.copy)
         self.intercept = level - problem.mean @ self.weights
-
-    def _certify(self, scores: Array, dual_columns: Array) -> None:
-        """Keep the best feasible weights, with their exact intercept, and the best dual bound."""
-        problem = self.problem
-        weights = self.weights if problem.constraint is None else self.copy
-        shift = best_shift(problem, scores)
-        objective = problem.objective(weights, scores + shift)
-        better = objective < self.objective
-        self.best_weights = np.where(better, weights, self.best_weights)
-        self.best_intercept = np.where(better, shift, self.best_intercept)
-        self.objective = np.minimum(self.objective, objective)
-        self.bound = np.fmax(self.bound, problem.dual_bound(self.dual, dual_columns))
 
     def _balance(self) -> None:
         """Scale each penalty by the root of its primal over its dual relative residual."""
@@ -268,30 +282,22 @@ class _Multipliers:
     """
 
     def __init__(self, state: _Admm, output: int) -> None:
-        whole, column = state.problem, slice(output, output + 1)
-        self.problem = replace(whole, targets=whole.targets[:, column])
-        self.loss = state.loss
+        column = slice(output, output + 1)
+        self.best = state.best.of(column)
+        self.problem, self.loss = self.best.problem, state.loss
         assert isinstance(state.factored, FactoredGram)
         self.gram = state.factored.gram
         self.weights = state.weights[:, column]
-        self.scores = whole.design.scores(self.weights) + state.intercept[column]
+        self.scores = self.problem.design.scores(self.weights) + state.intercept[column]
         self.intercept = state.intercept[column]
         self.dual, self.copy_dual = state.dual[:, column], state.copy_dual[:, column]
         self.penalty = float(state.penalty[output])
         self.copy_penalty = float(state.copy_penalty[output])
-        self.objective, self.bound = float(state.objective[output]), float(state.bound[output])
-        self.best_weights = state.best_weights[:, output]
-        self.best_intercept = float(state.best_intercept[output])
         self.last_gap = np.inf
         self.nearly_dual_gap = np.inf
 
-    @property
-    def gap(self) -> float:
-        return self.objective - self.bound
-
     def close_enough(self, tol: float) -> bool:
-        gap = self.gap if self.problem.bounded else min(self.gap, self.nearly_dual_gap)
-        return self.problem.close_enough(self.objective, gap, tol)
+        return self.best.close_enough(tol, np.inf if self.problem.bounded else self.nearly_dual_gap)
 
     def step(self, tol: float) -> None:
         """One Newton step with its exact length; multipliers move where it promises little."""
@@ -302,7 +308,7 @@ class _Multipliers:
         curvature = np.where(on_kink, self.penalty * row_weights, 0.0)
         columns = np.hstack([curvature[:, None], problem.dual_columns(slice(None), dual)])
         hessian, images = problem.design.band(curvature[:, None], problem.mean, columns)
-        self._certify(dual, images[:, 1:])
+        self.best.look(*self._in_ball(), dual, images[:, 1:])
         if self.close_enough(tol):
             return
 
@@ -320,8 +326,7 @@ class _Multipliers:
             corner = np.array([[total + DAMPING * self.penalty]])
             hessian = np.block([[hessian, border], [border.T, corner]])
             gradient = np.vstack([gradient, pull])
-        factor = cho_factor(hessian, overwrite_a=True, check_finite=False)
-        step = -cho_solve(factor, gradient, check_finite=False)
+        step = -cho_solve((lower_factor(hessian), True), gradient, check_finite=False)
         promise = -float(np.sum(gradient * step))
         move = step[: len(self.weights)]
         shift = -problem.mean @ move
@@ -332,7 +337,7 @@ class _Multipliers:
         self.weights, self.scores = self.weights + length * move, self.scores + length * change
         self.intercept = self.intercept + length * shift
 
-        wanted = self.gap if problem.bounded else tol * self.objective
+        wanted = self.best.gap if problem.bounded else tol * float(self.best.objective[0])
         if promise <= INNER_TOL * wanted and length > 0.9:
             self._move_multipliers()
 
@@ -340,26 +345,19 @@ class _Multipliers:
         dual, copy_dual = self._score_slope(self.scores), self._weight_slope(self.weights)
         self.dual, self.copy_dual = dual, copy_dual
         conjugate = self.problem.row_weights @ self.loss.conjugate(self.problem.targets, dual)
-        self.nearly_dual_gap = self.objective + float(conjugate.sum())
-        gap = self.gap if self.problem.bounded else self.nearly_dual_gap
+        self.nearly_dual_gap = float(self.best.objective[0] + conjugate.sum())
+        gap = self.best.gap if self.problem.bounded else self.nearly_dual_gap
         if gap > 0.5 * self.last_gap:
             self.penalty, self.copy_penalty = 2.0 * self.penalty, 2.0 * self.copy_penalty
         self.last_gap = gap
 
-    def _certify(self, dual: Array, dual_columns: Array) -> None:
-        """The same weights shrunk into the ball have known scores: no traversal."""
-        problem = self.problem
-        shrink = 1.0
-        if problem.constraint is not None:
-            size = float(problem.constraint.norm(self.weights[:, 0]))
-            shrink = min(1.0, problem.constraint.radius / max(size, np.finfo(float).tiny))
-        weights, scores = shrink * self.weights, shrink * (self.scores - self.intercept)
-        shift = best_shift(problem, scores)
-        objective = float(problem.objective(weights, scores + shift).sum())
-        if objective < self.objective:
-            self.objective = objective
-            self.best_weights, self.best_intercept = weights[:, 0], float(shift[0])
-        self.bound = float(np.fmax(self.bound, problem.dual_bound(dual, dual_columns).sum()))
+    def _in_ball(self) -> tuple[Array, Array]:
+        """The weights shrunk into the ball, and their scores without a traversal."""
+        shrink, ball = 1.0, self.problem.constraint
+        if ball is not None:
+            size = float(ball.norm(self.weights[:, 0]))
+            shrink = min(1.0, ball.radius / max(size, np.finfo(float).tiny))
+        return shrink * self.weights, shrink * (self.scores - self.intercept)
 
     def _score_slope(self, scores: Array) -> Array:
         aim = scores + self.dual / self.penalty

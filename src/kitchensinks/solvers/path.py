@@ -14,7 +14,6 @@ their weights. A weight below one is a fraction of a copy, and the row goes whol
 have weights, one copy weighs as much as its class: that weight stands for the 1 of min(1, w_i).
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -33,15 +32,9 @@ _GENERALISED_FREEDOM = 0.1
 class RidgePath:
     """Weights, fit and prediction error of squared loss for any α, from one factorisation."""
 
-    def __init__(
-        self,
-        equations: NormalEquations,
-        fit_intercept: bool,
-        factored: FactoredGram | None = None,
-    ) -> None:
-        self.equations = equations
-        self.fit_intercept = fit_intercept
-        self.factored = FactoredGram(equations.gram) if factored is None else factored
+    def __init__(self, equations: NormalEquations, fit_intercept: bool) -> None:
+        self.equations, self.fit_intercept = equations, fit_intercept
+        self.factored = FactoredGram(equations.gram)
         self._cast: dict[np.dtype[Any], NDArray[Any]] = {}
         self.rotated: Array = self.factored.vectors.T @ equations.cross
 
@@ -90,8 +83,8 @@ class RidgePath:
         features: NDArray[Any],
         targets: Array,
         weights: Array | None,
+        one: Array | None,
         alphas: Array,
-        one: Array | None = None,
     ) -> Array:
         """Score that each row of a block gets from the fit without one copy of it.
 
@@ -114,37 +107,16 @@ class RidgePath:
         residual = (targets[:, None, :] - scores) / left[:, :, None]
         return np.asarray(targets[:, None, :] - residual)
 
-    def leave_one_out(
-        self,
-        blocks: Iterable[tuple[slice, NDArray[Any]]],
-        targets: Array,
-        weights: Array | None,
-        alphas: Array,
-        one: Array | None = None,
-        total: Array | None = None,
-    ) -> Array:
-        """Leave-one-out Σw·e²/Σw for each α and output, in one pass over blocks of features.
-
-        `total` (alphas, outputs): Σw·e² of the rows before these, added to in place.
-        """
-        if total is None:
-            total = np.zeros((len(alphas), targets.shape[1]))
-        for rows, features in blocks:
-            own = None if weights is None else weights[rows]
-            single = None if one is None else one[rows]
-            total += self.left_out_squares(features, targets[rows], own, alphas, single)
-        return total / self.equations.weight
-
     def left_out_squares(
         self,
         features: NDArray[Any],
         targets: Array,
         weights: Array | None,
+        one: Array | None,
         alphas: Array,
-        one: Array | None = None,
     ) -> Array:
         """Leave-one-out Σw·e² of the rows of a block, shape (alphas, outputs)."""
-        scores = self.left_out(features, targets, weights, alphas, one)
+        scores = self.left_out(features, targets, weights, one, alphas)
         squares = (targets[:, None, :] - scores) ** 2
         return np.asarray(
             squares.sum(axis=0) if weights is None else np.tensordot(weights, squares, 1)

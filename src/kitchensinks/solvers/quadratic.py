@@ -7,11 +7,13 @@ and h change, so that one factorisation G = V diag(s) V' serves them all.
 """
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import cho_solve, eigh
 
 from kitchensinks.problem.constraints import Constraint, L2Ball, SupBall, penalty_conjugate
 from kitchensinks.problem.losses import Array
+from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import NEGLIGIBLE, Problem, Solution
+from kitchensinks.solvers.cholesky import lower_factor
 
 
 class FactoredGram:
@@ -58,10 +60,7 @@ class FactoredGram:
         spectrum = curvature * self.values[:, None] + ridge
         rounding = curvature * self.rounding
         if isinstance(constraint, L2Ball):
-            for column in range(linear.shape[1]):
-                spectrum[:, column] += ball_multiplier(
-                    spectrum[:, column], rotated[:, column], constraint.radius, rounding[column]
-                )
+            spectrum += ball_multipliers(spectrum, rotated, constraint.radius, rounding)
         kept = spectrum > rounding
         coordinates = np.divide(rotated, spectrum, out=np.zeros_like(rotated), where=kept)
         weights = np.asarray(self.vectors @ coordinates)
@@ -98,8 +97,7 @@ def minimise_quadratic(
     shifted[np.diag_indices_from(shifted)] += 2.0 * alpha + floor
     if constraint is not None:
         return _box_minimiser(shifted, linear, constraint.radius, accuracy)
-    factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
-    return np.asarray(cho_solve(factor, linear, check_finite=False))
+    return np.asarray(cho_solve((lower_factor(shifted), True), linear, check_finite=False))
 
 
 def factored_gram(problem: Problem) -> FactoredGram:
@@ -109,7 +107,13 @@ def factored_gram(problem: Problem) -> FactoredGram:
     return FactoredGram(problem.gram)
 
 
-def ball_multiplier(spectrum: Array, rotated: Array, radius: float, rounding: float) -> float:
+def ball_multipliers(spectrum: Array, rotated: Array, radius: float, rounding: Array) -> Array:
+    """`_ball_multiplier` of each column."""
+    columns = zip(spectrum.T, rotated.T, rounding, strict=True)
+    return np.array([_ball_multiplier(s, r, radius, least) for s, r, least in columns])
+
+
+def _ball_multiplier(spectrum: Array, rotated: Array, radius: float, rounding: float) -> float:
     """The m >= 0 for which ‖rotated/(spectrum + m)‖ = radius, or 0 where the ball is not active.
 
     Newton on 1/norm, which is nearly linear in m, in a shrinking bracket (Moré and Sorensen 1983).
@@ -141,40 +145,35 @@ def _box_minimiser(hessian: Array, linear: Array, radius: float, accuracy: float
     radius·‖g‖₁ + g·x, the Fenchel gap of the quadratic at its gradient g, is below `accuracy`.
     """
     diagonal = np.diag_indices_from(hessian)
-    point = np.zeros_like(linear)
-    image = np.zeros_like(linear)
-    upper = np.maximum(linear, 0.0) + np.abs(linear).mean()
-    lower = np.maximum(-linear, 0.0) + np.abs(linear).mean()
+    # Of the bounds x <= radius and -x <= radius.
+    sign = np.array([[1.0], [-1.0]])
+    point, image = np.zeros_like(linear), np.zeros_like(linear)
+    multiplier = np.maximum(sign * linear, 0.0) + np.abs(linear).mean()
     for _ in range(100):
         gradient = image - linear
         gap = radius * np.abs(gradient).sum() + gradient @ point
         rounding = 1e-13 * (point @ image + np.abs(linear) @ np.abs(point))
         if gap <= max(accuracy, rounding):
             break
-        above = np.maximum(radius - point, 1e-15 * radius)
-        below = np.maximum(radius + point, 1e-15 * radius)
+        slack = np.maximum(radius - sign * point, 1e-15 * radius)
         barrier = hessian.copy()
-        barrier[diagonal] += upper / above + lower / below
-        factor = cho_factor(barrier, overwrite_a=True, check_finite=False)
-        # predictor: straight at the border
+        barrier[diagonal] += np.sum(multiplier / slack, axis=0)
+        factor = lower_factor(barrier), True
+        # Predictor: straight at the border.
         step = -cho_solve(factor, gradient, check_finite=False)
-        upper_step, lower_step = upper * (step / above - 1.0), -lower * (step / below + 1.0)
-        length = min(_room(above, -step), _room(below, step))
-        length = min(length, _room(upper, upper_step), _room(lower, lower_step))
-        closeness = upper @ above + lower @ below
-        reached = (upper + length * upper_step) @ (above - length * step)
-        reached += (lower + length * lower_step) @ (below + length * step)
+        change = multiplier * (sign * step / slack - 1.0)
+        length = min(_room(slack, -sign * step), _room(multiplier, change))
+        closeness = np.sum(multiplier * slack)
+        reached = np.sum((multiplier + length * change) * (slack - length * sign * step))
         aim = (reached / closeness) ** 3 * closeness / (2 * len(point))
-        # corrector: towards a point inside, with the predictor's curvature
-        upper_aim = (aim + upper_step * step) / above
-        lower_aim = (aim - lower_step * step) / below
-        step = cho_solve(factor, lower_aim - upper_aim - gradient, check_finite=False)
-        upper_step = upper_aim + upper * (step / above - 1.0)
-        lower_step = lower_aim - lower * (step / below + 1.0)
-        length = min(_room(above, -step), _room(below, step))
-        length = min(length, _room(upper, upper_step), _room(lower, lower_step))
+        # Corrector: towards a point inside, with the predictor's curvature.
+        target = (aim + sign * change * step) / slack
+        pull = -np.sum(sign * target, axis=0) - gradient
+        step = cho_solve(factor, pull, check_finite=False)
+        change = target + multiplier * (sign * step / slack - 1.0)
+        length = min(_room(slack, -sign * step), _room(multiplier, change))
         point = point + length * step
-        upper, lower = upper + length * upper_step, lower + length * lower_step
+        multiplier = multiplier + length * change
         image = hessian @ point
     return point
 
@@ -186,12 +185,8 @@ def _room(size: Array, move: Array) -> float:
 
 
 def solve_squared(
+    equations: NormalEquations,
     *,
-    gram: Array,
-    cross: Array,
-    mean: Array,
-    target_mean: Array,
-    target_variance: Array,
     alpha: float = 0.0,
     constraint: Constraint | None = None,
     factored: FactoredGram | None = None,
@@ -199,25 +194,24 @@ def solve_squared(
 ) -> Solution:
     """Squared loss in closed form, from sums alone: no pass over the rows.
 
-    minimise Σ w (y - z·β - b)² + alpha·‖β‖² over the ball, where gram = Σ w (z - mean)(z - mean)',
-    cross (K, outputs) = Σ w (z - mean)(y - target_mean)', target_variance (outputs,) =
-    Σ w (y - target_mean)². Without an intercept, pass means of zero and sums that are not centred.
+    minimise squares - 2β'cross + β'·gram·β + alpha·‖β‖² over the ball, for each output.
 
     The gap is R(β) + R*(v) - v·β with v = 2·(cross - gram·β), the Fenchel gap at the slopes of the
     loss. With neither penalty nor ball it is ¼ v'G⁺v, the exact distance to the least objective.
 
     >>> one, zero = np.ones((1, 1)), np.zeros(1)
-    >>> solution = solve_squared(gram=one, cross=2 * one, mean=zero, target_mean=zero,
-    ...                          target_variance=np.array([5.0]), alpha=1.0)
+    >>> equations = NormalEquations(1.0, zero, one, zero, 2 * one, np.array([5.0]), 1.0)
+    >>> solution = solve_squared(equations, alpha=1.0)
     >>> solution.weights, solution.objective, solution.converged
     (array([[1.]]), 3.0, True)
     """
+    gram, cross = equations.gram, equations.cross
     factored = FactoredGram(gram) if factored is None else factored
     twice = np.full(cross.shape[1], 2.0)
     weights = factored.solve(twice, 2.0 * cross, alpha, constraint)
     image = gram @ weights
     ridge = alpha * np.sum(weights**2, axis=0)
-    loss = target_variance - np.sum(weights * (2.0 * cross - image), axis=0)
+    loss = equations.squares - np.sum(weights * (2.0 * cross - image), axis=0)
     objective = float(np.sum(np.maximum(loss, 0.0) + ridge))
     pull = 2.0 * (cross - image)
     if constraint is None:
@@ -228,13 +222,20 @@ def solve_squared(
     else:
         conjugate = penalty_conjugate(pull, alpha, constraint)
         gap = max(0.0, float(np.sum(conjugate + ridge - np.sum(pull * weights, axis=0))))
+    return direct_solution(equations, weights, objective, gap, tol, "eigen-decomposition")
+
+
+def direct_solution(
+    equations: NormalEquations, weights: Array, objective: float, gap: float, tol: float, way: str
+) -> Solution:
+    """Weights that a factorisation gave, with their certificate."""
     return Solution(
         weights=weights,
-        intercept=target_mean - mean @ weights,
+        intercept=equations.intercept(weights),
         objective=objective,
         gap=gap,
         iterations=1,
         passes=0,
-        converged=gap <= tol * max(objective, NEGLIGIBLE * float(target_variance.sum())),
-        solver="direct",
+        converged=gap <= tol * max(objective, NEGLIGIBLE * float(equations.squares.sum())),
+        solver=f"direct ({way})",
     )

@@ -12,7 +12,7 @@ the weighted Gram of its own point.
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,14 +27,15 @@ from kitchensinks.solvers.quadratic import FactoredGram, factored_gram, minimise
 Keep = Callable[[Array, Array], None]
 # Pairs of (step, change of gradient) that L-BFGS remembers.
 MEMORY = 20
-# Pairs that it remembers beyond MANY_COLUMNS columns, where each takes much memory.
-SHORT = 6
+# Columns beyond which each pair takes much memory.
 MANY_COLUMNS = 10**6
+# Pairs that L-BFGS remembers beyond MANY_COLUMNS.
+SHORT = 6
 # A ball's steps may rise above the last objective, but not above the worst of these many.
 RECENT = 5
 # A step must gain this part of what its slope promises (Armijo).
 ENOUGH = 1e-4
-# A step inside a ball is worked out to this part of the gap.
+# A step inside a ball is computed to this part of the gap.
 INNER_ACCURACY = 1e-3
 # A Newton step's Hessian gets this part of the Gram's metric: rows may have no curvature.
 DAMPING = 1e-7
@@ -66,17 +67,24 @@ class _Step(NamedTuple):
     promise: Array
 
 
-class _Steps(Protocol):
+class _Steps:
     """A rule that proposes moves and learns from those that were taken."""
 
     solver: str
-    recent: int
-    #: Newton follows after so many iterations
+    #: a step may not rise above the worst of this many last objectives
+    recent = 1
+    #: iterations after which Newton steps follow
     patience: int
 
-    def propose(self, point: _Point, gap: float) -> _Step: ...
+    def __init__(self, problem: Problem, factored: FactoredGram | DiagonalGram) -> None:
+        self.problem, self.factored = problem, factored
 
-    def learn(self, old: _Point, new: _Point) -> None: ...
+    def propose(self, point: _Point, gap: float) -> _Step:
+        """A move from a point whose certified gap is given."""
+        raise NotImplementedError
+
+    def learn(self, old: _Point, new: _Point) -> None:
+        """Take note of a move that was made."""
 
 
 def solve_smooth(
@@ -271,16 +279,14 @@ def _separated(row_weights: Array, targets: Array, scores: Array, separable: boo
     return np.all(own > others)
 
 
-class _RidgeSteps:
+class _RidgeSteps(_Steps):
     """L-BFGS in (weights, level), each output by itself where the loss is separable."""
 
     solver = "l-bfgs"
-    recent = 1
     patience = 100
 
     def __init__(self, problem: Problem, factored: FactoredGram | DiagonalGram) -> None:
-        self.problem = problem
-        self.factored = factored
+        super().__init__(problem, factored)
         many = problem.design.n_columns > MANY_COLUMNS
         self.pairs: deque[tuple[Array, Array, Array]] = deque(maxlen=SHORT if many else MEMORY)
         # Without a ridge, directions below the precision of a float32 Gram keep a finite step.
@@ -313,17 +319,13 @@ class _RidgeSteps:
         return np.vstack([point.gradient + 2.0 * self.problem.alpha * point.weights, point.pull])
 
 
-class _BallSteps:
+class _BallSteps(_Steps):
     """Exact minimisers in the ball of ½ c·δ'Gδ + gradient·δ + alpha·‖β + δ‖²."""
 
     solver = "spectral projected gradient"
     recent = RECENT
     patience = 40
-
-    def __init__(self, problem: Problem, factored: FactoredGram | DiagonalGram) -> None:
-        self.problem = problem
-        self.factored = factored
-        self.curvature: Array | None = None
+    curvature: Array | None = None
 
     def propose(self, point: _Point, gap: float) -> _Step:
         problem = self.problem
@@ -354,19 +356,18 @@ def _promised(problem: Problem, point: _Point, weights: Array, level: Array) -> 
     return _Step(weights, level, np.minimum(problem.column_sum(slope), 0.0))
 
 
-class _NewtonSteps:
+class _NewtonSteps(_Steps):
     """Exact minimisers in the ball of the second-order model at the point, output by output.
 
     With h = w·loss''(u) and z̄ its weighted mean of the rows, the model in (β, score of z̄) has the
     Hessians Σ h (z - z̄)(z - z̄)' and Σ h, and no cross term.
     """
 
-    recent = 1
     patience = -1
 
     def __init__(self, problem: Problem, factored: FactoredGram, before: str) -> None:
-        self.problem, self.factored = problem, factored
-        self.solver = f"{before}, then newton"
+        super().__init__(problem, factored)
+        self.gram, self.solver = factored.gram, f"{before}, then newton"
 
     def propose(self, point: _Point, gap: float) -> _Step:
         problem = self.problem
@@ -383,7 +384,7 @@ class _NewtonSteps:
             if problem.fit_intercept:
                 beyond = (image[:, 0] - mass * problem.mean) / total
                 hessian -= total * np.outer(beyond, beyond)
-            hessian += DAMPING * usual[output] * self.factored.gram
+            hessian += DAMPING * usual[output] * self.gram
             gradient = point.gradient[:, output] - beyond * point.pull[output]
             own = point.weights[:, output]
             target = minimise_quadratic(
@@ -398,9 +399,6 @@ class _NewtonSteps:
             if problem.fit_intercept:
                 level[output] = -point.pull[output] / total - beyond @ weights[:, output]
         return _promised(problem, point, weights, level)
-
-    def learn(self, old: _Point, new: _Point) -> None:
-        """Nothing is carried over: the next Hessian is formed anew."""
 
 
 def _refuse_separation(problem: Problem, scores: Any) -> None:

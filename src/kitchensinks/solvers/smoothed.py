@@ -1,4 +1,4 @@
-"""Kinked losses without a memory of the rows: smooth the kink, solve, and make it sharper.
+"""Kinked losses without state for each row: smooth the kink, solve, and make it sharper.
 
 The Moreau envelope of a loss, min_u loss(y, u) + (u - s)²/(2·width), has the conjugate
 loss*(y, a) + width·a²/2, so that its slopes lie in the domain of loss* and certify the loss itself

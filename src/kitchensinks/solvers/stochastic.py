@@ -20,9 +20,9 @@ from kitchensinks.solvers.conjugate import Equations, Stop, conjugate_gradients
 
 # A step is this many times as long as a plain gradient step could be.
 REACH = 20.0
-# Stands for the curvature of kinked losses, which have none.
+# The curvature that is assumed for kinked losses, which have none.
 KINK = 0.3
-# After so many steps it grows as √steps.
+# Steps after which the curvature of kinked losses grows as √steps.
 STEADY_STEPS = 50
 # Relative residual of the equations of one step.
 _RESIDUAL = 1e-3
@@ -43,13 +43,9 @@ class StochasticState:
     steps: int = 0
 
     @classmethod
-    def zeros(cls, n_columns: int, n_outputs: int) -> "StochasticState":
-        return cls(
-            np.zeros((n_columns, n_outputs)),
-            np.zeros(n_outputs),
-            np.zeros((n_columns, n_outputs)),
-            np.zeros(n_outputs),
-        )
+    def at(cls, weights: Array, intercept: Array, steps: int = 0) -> "StochasticState":
+        """Weights that are their own averages."""
+        return cls(weights.copy(), intercept.copy(), weights.copy(), intercept.copy(), steps)
 
 
 def stochastic_step(

@@ -174,7 +174,7 @@ class State:
                 fit.span, fit.errors, fit.alpha, copies, settings.fit_intercept
             )
             state = replace(state, posterior_of_few=posterior)
-        if fit.stochastic is None:
+        if fit.stochastic is None and not fit.solution.settled:
             warn_unconverged(state.fitted.evidence, settings.tol)
         return state.remembering(batch)._with_calibration(fit, batch)
 

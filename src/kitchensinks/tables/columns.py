@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.encoders import ENCODERS, Category, Date, Encoder, Number, Text, words_of
 from kitchensinks.tables.kinds import NUMBERS, family
-from kitchensinks.tables.table import Table, arrow, digest
+from kitchensinks.tables.table import Table, digest
 
 # Rows that a recipe is learned from.
 _MOST_ROWS = 20_000
-# Runs of neighbours that these rows come in.
+# The sample consists of this many runs of consecutive rows.
 _RUNS = 32
 # Text with at most this many different values is a category.
 _FEW = 40
@@ -56,7 +57,7 @@ class Columns:
         encoders: list[Encoder] = []
         for name in names:
             values = sample.column(name).combine_chunks()
-            if values.null_count < len(values) and kinds[name] != "nothing":
+            if values.null_count < len(values) and kinds[name] != "null":
                 encoders.append(_learn_one(kinds[name], name, values, formats.get(name, ""), seed))
         if not encoders:
             raise ValueError(f"{table.label} has no column with values to learn from.")
@@ -102,7 +103,7 @@ class Columns:
         return out
 
     def fingerprint(self) -> str:
-        """Tells this recipe from others."""
+        """Text that changes when the recipe does."""
         description, arrays = self.describe()
         return digest(repr((description, [array.tobytes() for array in arrays.values()])))
 
@@ -144,8 +145,7 @@ class Columns:
 
 
 def _sample(table: Table, names: list[str], seed: int) -> Any:
-    """Rows from all over the table, in runs of neighbours, as one Arrow table."""
-    pa = arrow()
+    """A sample of the whole table, in runs of consecutive rows, as one Arrow table."""
     n_rows = table.n_rows
     if n_rows <= _MOST_ROWS:
         return pa.Table.from_batches(table.batches(names))
@@ -154,7 +154,7 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
     shifts = Words(seed, 0, Stream.COLUMN_SAMPLE).raw(_RUNS) % np.uint64(n_rows // _RUNS - size)
     starts = np.arange(_RUNS) * (n_rows // _RUNS) + shifts.astype(np.int64)
     parts: list[Any] = []
-    # A file that can be entered anywhere is read from the start of each run; others are walked.
+    # A seekable table is read from the start of each run, others from the first row.
     for runs in starts[:, None] if table.seekable else [starts]:
         done = int(runs[0]) if table.seekable else 0
         for batch in table.batches(names, done):
@@ -169,39 +169,37 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
 
 
 def _plain_kind(table: Table, name: str, sample: Any) -> str:
-    """What a column is by its type, or by its words; "unsure" for text that may be a date."""
+    """What a column is by its type, or by its words; "unsure" for text that skrub must judge."""
     kind = table.schema.field(name).type
     own = family(kind)
     if own == "category":
         if family(kind.value_type) in ("date", "decimal"):
             raise ValueError(
                 f"Column {name!r} of {table.label} holds categories that are {kind.value_type}: "
-                "need text, numbers or truth values. Convert it to dates, numbers or text first."
+                "need text, numbers or booleans. Convert it to dates, numbers or text first."
             )
         return own
     if own == "text":
         return _kind_of_words(sample.column(name))
     if own == "other":
         raise ValueError(
-            f"Column {name!r} of {table.label} holds {kind}: need numbers, text, dates or truth "
-            "values. Exclude it, or convert it first."
+            f"Column {name!r} of {table.label} holds {kind}: need numbers, text, dates or "
+            "booleans. Exclude it, or convert it first."
         )
     return "number" if own in NUMBERS else own
 
 
 def _kind_of_words(values: Any) -> str:
     """Text with a value that has no digit is neither a number nor a date."""
-    from pyarrow import compute
-
     words = words_of(values).drop_null().unique()
-    if compute.all(compute.match_substring_regex(words, "[0-9]")).as_py() is not False:
+    if pa.compute.all(pa.compute.match_substring_regex(words, "[0-9]")).as_py() is not False:
         return "unsure"
     return "category" if len(words) <= _FEW else "text"
 
 
 def _is_narrow(kind: Any) -> bool:
     """Whether float32 holds every value as it is."""
-    types = arrow().types
+    types = pa.types
     return bool(types.is_float32(kind) or types.is_float16(kind) or types.is_boolean(kind))
 
 
@@ -230,7 +228,7 @@ def _decided(kinds: dict[str, str], sample: Any) -> tuple[dict[str, str], dict[s
     kinds, formats = dict(kinds), {}
     for name in unsure:
         kind = judge.column_to_kind_.get(name)
-        kinds[name] = "nothing" if kind is None else names.get(kind, "text")
+        kinds[name] = "null" if kind is None else names.get(kind, "text")
         for step in judge.all_processing_steps_[name]:
             if hasattr(step, "format_"):
                 formats[name] = step.format_ or ""

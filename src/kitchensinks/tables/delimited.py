@@ -6,18 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.kinds import family, is_number
-from kitchensinks.tables.lines import Chunk, TextTable
-from kitchensinks.tables.table import arrow, check_schema
+from kitchensinks.tables.lines import TextTable
+from kitchensinks.tables.table import check_schema
 
-# Bytes at the start of the file that types are inferred from, and as many further on.
+# Types are inferred from this many bytes at the start of the file, and as many further on.
 _LOOK_BYTES = 2**20
 # Places further on that these bytes come from.
 _LOOKS = 8
 
 
 class DelimitedTable(TextTable):
-    """Types are inferred from a bounded look at several places of the file, then held.
+    """Types are inferred from bounded samples at several places of the file, and then fixed.
 
     Only whole numbers may become decimal ones, where a later row has a decimal number.
     """
@@ -26,15 +27,12 @@ class DelimitedTable(TextTable):
         super().__init__(path, skip_bad_rows)
         with self._open() as file:
             header = file.readline()
-            self._start = len(header)
+        self._start = (len(header), 2)
         names = self._header(header)
         check_schema(self.label, names)
-        pa = arrow()
         self.schema = pa.schema([(name, pa.null()) for name in names])
-        for look in self._looks():
-            types = self._infer(look)
-            if types is not None:
-                self._widen(types)
+        for part in self._samples():
+            self._widen(self._infer(part))
 
     def _header(self, line: bytes) -> list[str]:
         try:
@@ -63,40 +61,36 @@ class DelimitedTable(TextTable):
             )
         return names
 
-    def _first_row(self) -> tuple[int, int]:
-        return self._start, 2
-
     # Types.
 
-    def _looks(self) -> Iterator[bytes]:
-        """Whole rows from the start of the file and, where it can be entered, further on."""
-        size = self._path.stat().st_size
+    def _samples(self) -> Iterator[bytes]:
+        """Whole rows from the start of the file and, unless it is compressed, further on."""
+        start, size = self._start[0], self._path.stat().st_size
         with self._open() as file:
-            file.seek(self._start)
+            file.seek(start)
             head = file.read(_LOOK_BYTES)
             yield head if len(head) < _LOOK_BYTES else head[: head.rfind(b"\n") + 1] or head
-            if not self.seekable or size <= _LOOK_BYTES + self._start:
+            if not self.seekable or size <= _LOOK_BYTES + start:
                 return
             for place in range(1, _LOOKS):
-                file.seek(max(self._start, place * size // _LOOKS))
+                file.seek(max(start, place * size // _LOOKS))
                 part = file.read(_LOOK_BYTES // _LOOKS)
-                # Quoted line breaks could make the cut wrong: then this look is passed over.
+                # Quoted line breaks could make the cut wrong: then these rows are not used.
                 yield part[part.find(b"\n") + 1 : part.rfind(b"\n") + 1]
 
-    def _infer(self, data: bytes) -> Any:
-        """Types of a piece of the file by what pyarrow sees in it, row by bad row left out."""
-        pa = arrow()
-        if not data.strip():
-            return None
-        try:
-            table, _ = self._convert(data, self.names, None)
-        except pa.ArrowException:
-            return None
-        # Bytes that are no text are a mistake in a text column, not a column of bytes.
-        return [pa.string() if pa.types.is_binary(kind) else kind for kind in table.schema.types]
+    def _infer(self, data: bytes) -> list[Any]:
+        """Types of some rows as pyarrow infers them; null for rows that it cannot read."""
+        if data.strip():
+            try:
+                types = self._convert(data, self.names, None)[0].schema.types
+            except pa.ArrowException:
+                types = None
+            if types is not None:
+                # Bytes that are no text are a mistake in a text column, not a column of bytes.
+                return [pa.string() if pa.types.is_binary(kind) else kind for kind in types]
+        return [pa.null()] * len(self.names)
 
     def _widen(self, types: list[Any]) -> None:
-        pa = arrow()
         joined = [_widest(*pair) for pair in zip(self.schema.types, types, strict=True)]
         self.schema = pa.schema(list(zip(self.names, joined, strict=True)))
 
@@ -109,33 +103,30 @@ class DelimitedTable(TextTable):
 
     def _convert(self, data: bytes, names: list[str], types: Any) -> tuple[Any, int]:
         """An Arrow table and the number of rows with too many or too few values."""
-        from pyarrow import csv as arrow_csv
-
         ragged = []
 
         def note(row: Any) -> str:
             ragged.append(row.number)
             return "skip"
 
-        table = arrow_csv.read_csv(
-            arrow().BufferReader(data),
-            read_options=arrow_csv.ReadOptions(
+        table = pa.csv.read_csv(
+            pa.BufferReader(data),
+            read_options=pa.csv.ReadOptions(
                 column_names=self.names, use_threads=False, block_size=max(1, len(data)) + 1
             ),
-            parse_options=arrow_csv.ParseOptions(
+            parse_options=pa.csv.ParseOptions(
                 delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=note
             ),
-            convert_options=arrow_csv.ConvertOptions(
+            convert_options=pa.csv.ConvertOptions(
                 column_types=types, include_columns=names, strings_can_be_null=True
             ),
         )
         return table, len(ragged)
 
     def _parse(self, data: bytes, names: list[str]) -> Any:
-        pa = arrow()
         if not data.strip():
             return self.schema.empty_table().select(names)
-        # A column with no value in sight takes any text.
+        # A column that has had no value so far takes any text.
         empty = [name for name in names if pa.types.is_null(self.schema.field(name).type)]
         types = dict(zip(self.names, self.schema.types, strict=True))
         types.update(dict.fromkeys(empty, pa.string()))
@@ -153,7 +144,6 @@ class DelimitedTable(TextTable):
 
     def _parse_wider(self, data: bytes, names: list[str]) -> Any:
         """Once more, with whole numbers as decimal ones where that is what the data has."""
-        pa = arrow()
         try:
             table, ragged = self._convert(data, self.names, None)
         except pa.ArrowException:
@@ -162,7 +152,7 @@ class DelimitedTable(TextTable):
         wider = [
             name
             for name, mine, theirs in found
-            if (family(mine), family(theirs)) == ("whole", "float")
+            if (family(mine), family(theirs)) == ("integer", "float")
         ]
         if ragged or not wider:
             return None
@@ -172,33 +162,7 @@ class DelimitedTable(TextTable):
 
     def _retype(self, name: str, kind: Any) -> None:
         place = self.names.index(name)
-        self.schema = self.schema.set(place, arrow().field(name, kind))
-
-    def _split(self, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
-        """Rows by their first line: a row goes on while a quote is open."""
-        kept, first = b"", chunk.line
-        for number, data in enumerate(chunk.data.splitlines(keepends=True), chunk.line):
-            kept += data
-            if kept.count(b'"') % 2 == 0:
-                if kept.strip():
-                    yield first, kept
-                kept, first = b"", number + 1
-        if kept.strip():
-            yield first, kept
-
-    def _complaints(self, chunk: Chunk) -> Iterator[tuple[int, str]]:
-        yield from self._sift(list(self._split(chunk)))
-
-    def _sift(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
-        """Halve the rows until those that are bad stand alone."""
-        if self._parse(b"".join(data for _, data in rows), self.names) is not None:
-            return
-        if len(rows) == 1:
-            line, data = rows[0]
-            yield line, self._complaint(data)
-        else:
-            yield from self._sift(rows[: len(rows) // 2])
-            yield from self._sift(rows[len(rows) // 2 :])
+        self.schema = self.schema.set(place, pa.field(name, kind))
 
     def _complaint(self, data: bytes) -> str:
         """What is wrong with one row."""
@@ -209,7 +173,6 @@ class DelimitedTable(TextTable):
         values = next(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter), [])
         if len(values) != len(self.names):
             return f"{len(values)} values for {len(self.names)} columns"
-        pa = arrow()
         for name, value in zip(self.names, values, strict=True):
             try:
                 types = {name: self.schema.field(name).type}
@@ -222,17 +185,17 @@ class DelimitedTable(TextTable):
 
 def _widest(mine: Any, theirs: Any) -> Any:
     """A type for the values of both."""
-    types = arrow().types
+    types = pa.types
     if mine == theirs:
         return mine
     for one, other in ((mine, theirs), (theirs, mine)):
-        if family(other) == "nothing" or (family(one), family(other)) == ("float", "whole"):
+        if family(other) == "null" or (family(one), family(other)) == ("float", "integer"):
             return one
         if types.is_timestamp(one) and types.is_date(other):
             return one
-    return arrow().string()
+    return pa.string()
 
 
 def _in_words(kind: Any) -> str:
-    words = {"whole": "numbers", "float": "numbers", "truth": "true and false"}
-    return words.get(family(kind), "dates" if arrow().types.is_temporal(kind) else "text")
+    words = {"integer": "numbers", "float": "numbers", "boolean": "true and false"}
+    return words.get(family(kind), "dates" if pa.types.is_temporal(kind) else "text")

@@ -2,21 +2,29 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.kinds import NUMBERS, family, is_number
-from kitchensinks.tables.table import arrow
 
 # What stands for a missing value in text.
 MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
-# Parts of a date, in the order of `Date._parts`.
-_PARTS = ("days", "year", "month", "day", "weekday", "hour", "minute")
+# Parts of a date, and the functions of `pyarrow.compute` that give them.
+_PARTS = {
+    "days": "",
+    "year": "year",
+    "month": "month",
+    "day": "day",
+    "weekday": "day_of_week",
+    "hour": "hour",
+    "minute": "minute",
+}
 # Of a category with more values, only the most frequent ones have an indicator.
 _MOST_LEVELS = 64
-# Bins into which pieces of free text fall.
+# Bins into which the n-grams of free text are hashed.
 _BINS = 2048
 # Columns of numbers that free text becomes.
 _TOPICS = 30
@@ -29,8 +37,12 @@ class Encoder:
     name: str
     flagged: bool
 
+    # What messages call such a column.
     kind = "values"
+    # Whether the numbers are quantities, which are standardised.
     measured = False
+    # Families of Arrow types that values may have.
+    families: ClassVar[tuple[str, ...]] = ()
 
     @property
     def width(self) -> int:
@@ -50,7 +62,7 @@ class Encoder:
     def check(self, kind: Any, label: str) -> None:
         """An error where a column of this Arrow type cannot be what was learned."""
         kind = kind.value_type if family(kind) == "category" else kind
-        if not (family(kind) == "nothing" or self._takes(kind)):
+        if not (family(kind) == "null" or self._takes(kind)):
             raise ValueError(
                 f"Column {self.name!r} of {label} holds {kind}, and was {self._example()} when the "
                 "model was fitted. Convert it."
@@ -61,7 +73,7 @@ class Encoder:
         return self.kind
 
     def _takes(self, kind: Any) -> bool:
-        raise NotImplementedError
+        return family(kind) in self.families
 
     def write(self, values: Any, out: np.ndarray) -> None:
         """Numbers of an Arrow array into `out` (n, width)."""
@@ -76,7 +88,7 @@ class Encoder:
 
 @dataclass(frozen=True, eq=False)
 class Number(Encoder):
-    """Numbers and truth values as they are, times in seconds.
+    """Numbers and booleans as they are, times in seconds.
 
     Missing ones are the median of those seen. `written`: they came as text, and text is taken
     again (what is no number counts as missing).
@@ -87,6 +99,7 @@ class Number(Encoder):
 
     kind = "numbers"
     measured = True
+    families = NUMBERS
 
     @classmethod
     def learn(cls, name: str, values: Any) -> "Number":
@@ -99,8 +112,7 @@ class Number(Encoder):
         return [self.name]
 
     def _takes(self, kind: Any) -> bool:
-        own = family(kind)
-        return own in NUMBERS or (self.written and own == "text")
+        return super()._takes(kind) or (self.written and family(kind) == "text")
 
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
         numbers = _numbers(values)
@@ -112,12 +124,47 @@ class Number(Encoder):
 
 
 @dataclass(frozen=True, eq=False)
-class Category(Encoder):
-    """A column of 0 and 1 for each value seen, for two values one; unseen ones are all 0."""
+class Coded(Encoder):
+    """A row of a table of numbers for each category, the last for one that is not among `levels`.
 
-    values: tuple[str, ...]
+    What is missing is the empty word.
+    """
+
+    levels: tuple[str, ...]
 
     kind = "text"
+
+    def _numbers(self) -> np.ndarray:
+        """The table (m + 1, width)."""
+        raise NotImplementedError
+
+    def _takes(self, kind: Any) -> bool:
+        """A file whose values all are numbers has a column of numbers, though others have text."""
+        own = family(kind)
+        if own == "boolean":
+            return "true" in self.levels or "false" in self.levels
+        if own in ("integer", "float"):
+            return any(map(is_number, self.levels))
+        return own == "text"
+
+    def _example(self) -> str:
+        known = [word for word in self.levels if word]
+        return f"text such as {known[-1]!r}" if known else "text"
+
+    @cached_property
+    def _known(self) -> Any:
+        return pa.array(self.levels, pa.large_string())
+
+    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+        words, table = words_of(values), self._numbers()
+        place = pa.compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
+        out[:, : table.shape[1]] = table[place.to_numpy(zero_copy_only=False)]
+        return _absent(words)
+
+
+@dataclass(frozen=True, eq=False)
+class Category(Coded):
+    """An indicator of 0 and 1 for each value seen, one for two values; unseen ones are all 0."""
 
     @classmethod
     def learn(cls, name: str, values: Any) -> "Category":
@@ -128,59 +175,26 @@ class Category(Encoder):
         return cls(name, words.null_count > 0, seen[1:] if len(seen) == 2 else seen)
 
     def _names(self) -> list[str]:
-        return [f"{self.name}={value}" for value in self.values]
+        return [f"{self.name}={level}" for level in self.levels]
 
-    def _takes(self, kind: Any) -> bool:
-        return _names_of(kind, self.values)
-
-    def _example(self) -> str:
-        return _some_text(self.values)
-
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
-        from pyarrow import compute
-
-        words = _words(values)
-        out[:] = 0.0
-        place = compute.index_in(words, arrow().array(self.values, words.type))
-        known = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
-        out[known, place.drop_null().to_numpy(zero_copy_only=False)] = 1.0
-        return _absent(words)
+    def _numbers(self) -> np.ndarray:
+        return np.eye(len(self.levels) + 1, len(self.levels))
 
 
 @dataclass(frozen=True, eq=False)
-class Levels(Encoder):
-    """Numbers of each category: table (m + 1, width), the last for one that is not among them.
+class Levels(Coded):
+    """Numbers of each category: table (m + 1, width), with labels that say what each number is."""
 
-    What is missing is a category of its own, the empty word. `labels`: what each number is.
-    """
-
-    levels: tuple[str, ...]
     labels: tuple[str, ...]
     table: np.ndarray
 
-    kind = "text"
     measured = True
 
     def _names(self) -> list[str]:
         return [f"{self.name} {label}" for label in self.labels]
 
-    def _takes(self, kind: Any) -> bool:
-        return _names_of(kind, self.levels)
-
-    def _example(self) -> str:
-        return _some_text(self.levels)
-
-    @cached_property
-    def _known(self) -> Any:
-        return arrow().array(self.levels, arrow().large_string())
-
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
-        from pyarrow import compute
-
-        words = _words(values)
-        place = compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
-        out[:] = self.table[place.to_numpy(zero_copy_only=False)]
-        return _absent(words)
+    def _numbers(self) -> np.ndarray:
+        return self.table
 
 
 class Means(Levels):
@@ -205,82 +219,74 @@ class Date(Encoder):
     kind = "dates"
     measured = True
 
+    families = ("text", "date")
+
     @classmethod
     def learn(cls, name: str, values: Any, format_: str) -> "Date":
-        every = cls(name, False, format_, _PARTS, (0.0,) * len(_PARTS))
-        parts, missing = every._parts(_plain(values))
-        seen = parts[~missing]
+        moments = _moments(_plain(values), format_)
+        seen, flagged = moments.drop_null(), moments.null_count > 0
         if not len(seen):
             return cls(name, True, format_, ("days",), (0.0,))
-        varies = [k for k in range(len(_PARTS)) if np.ptp(seen[:, k]) > 0] or [0]
-        fills = tuple(float(np.median(seen[:, k])) for k in varies)
-        return cls(name, bool(missing.any()), format_, tuple(_PARTS[k] for k in varies), fills)
+        found = {part: _part(seen, part) for part in _PARTS}
+        varying = {part: own for part, own in found.items() if np.ptp(own) > 0}
+        varying = varying or {"days": found["days"]}
+        fills = tuple(float(np.median(own)) for own in varying.values())
+        return cls(name, flagged, format_, tuple(varying), fills)
 
     def _names(self) -> list[str]:
         return [f"{self.name} {part}" for part in self.parts]
 
-    def _takes(self, kind: Any) -> bool:
-        return family(kind) in ("text", "date")
-
-    def _parts(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Every part (n, 7), and where the date is missing."""
-        moments = self._moments(values)
-        missing = np.isnat(moments)
-        moments = np.where(missing, np.datetime64(0, "s"), moments)
-        days, months = moments.astype("M8[D]"), moments.astype("M8[M]")
-        seconds = moments.astype(np.int64)
-        parts = (
-            seconds / 86400,
-            moments.astype("M8[Y]").astype(np.int64) + 1970,
-            months.astype(np.int64) % 12 + 1,
-            (days - months).astype(np.int64) + 1,
-            (days.astype(np.int64) + 3) % 7,
-            seconds // 3600 % 24,
-            seconds // 60 % 60,
-        )
-        return np.column_stack(parts).astype(np.float64), missing
-
-    def _moments(self, values: Any) -> np.ndarray:
-        own = family(values.type)
-        if own == "nothing":
-            return np.full(len(values), np.datetime64("NaT", "s"))
-        if own == "text":
-            import pandas
-
-            words = _words(values).to_pandas()
-            given = self.format or None
-            read = pandas.to_datetime(words, format=given, errors="coerce", utc=True)
-            return np.asarray(read.dt.tz_localize(None).to_numpy(), dtype="M8[s]")
-        moments = values.cast(arrow().timestamp("s"), safe=False)
-        return np.asarray(moments.to_numpy(zero_copy_only=False), dtype="M8[s]")
-
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
-        parts, missing = self._parts(values)
+        moments = _moments(values, self.format)
+        missing = _absent(moments)
         for k, (part, fill) in enumerate(zip(self.parts, self.fills, strict=True)):
-            out[:, k] = np.where(missing, fill, parts[:, _PARTS.index(part)])
+            out[missing, k] = fill
+            out[~missing, k] = _part(moments.drop_null(), part)
         return missing
+
+
+def _moments(values: Any, format_: str) -> Any:
+    """An Arrow array of dates, or of text in this format (empty: any), to the second."""
+    own = family(values.type)
+    if own == "null":
+        return pa.nulls(len(values), pa.timestamp("s"))
+    if own == "text":
+        import pandas
+
+        words = words_of(values).to_pandas()
+        read = pandas.to_datetime(words, format=format_ or None, errors="coerce", utc=True)
+        values = pa.Array.from_pandas(read.dt.tz_localize(None))
+    return values.cast(pa.timestamp("s"), safe=False)
+
+
+def _part(moments: Any, part: str) -> np.ndarray:
+    """One part of dates none of which is missing."""
+    if part == "days":
+        return np.asarray(moments.cast(pa.int64()).to_numpy() / 86400)
+    return np.asarray(getattr(pa.compute, _PARTS[part])(moments).to_numpy())
 
 
 @dataclass(frozen=True, eq=False)
 class Text(Encoder):
-    """Free text by the pieces of three and four bytes in it, projected on what varies most.
+    """Free text by its n-grams of three and four bytes: latent semantic analysis.
 
-    Pieces fall into bins by a fixed hash; counts are weighted by rarity (weights (bins,)) and
-    scaled to unit length, then multiplied by directions (bins, topics), the leading right
-    singular vectors of the sample.
+    N-grams are hashed into bins. Their counts are multiplied by the inverse document frequency
+    (weights (bins,)), scaled to unit length, and projected on directions (bins, topics), the
+    leading right singular vectors of the sample.
     """
 
     weights: np.ndarray
     directions: np.ndarray
 
     kind = "text"
+    families = ("text", "integer")
 
     @classmethod
     def learn(cls, name: str, values: Any, seed: int) -> "Text":
         from sklearn.utils.extmath import randomized_svd
 
         words = words_of(values)
-        counts = _pieces(words)
+        counts = _ngrams(words)
         rarity = np.log((1 + counts.shape[0]) / (1 + counts.count_nonzero(axis=0))) + 1.0
         scaled = _unit_rows(counts @ sparse.diags_array(rarity))
         topics = min(_TOPICS, counts.shape[0])
@@ -292,16 +298,14 @@ class Text(Encoder):
     def _names(self) -> list[str]:
         return [f"{self.name} topic {k + 1}" for k in range(self.directions.shape[1])]
 
-    def _takes(self, kind: Any) -> bool:
-        return family(kind) in ("text", "whole")
-
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
-        words = _words(values)
-        scaled = _unit_rows(_pieces(words) @ sparse.diags_array(self.weights.astype(np.float64)))
+        words = words_of(values)
+        scaled = _unit_rows(_ngrams(words) @ sparse.diags_array(self.weights.astype(np.float64)))
         out[:, : self.directions.shape[1]] = scaled @ self.directions
         return _absent(words)
 
 
+# The encoders by the kind that the description of a recipe names.
 ENCODERS: dict[str, Any] = {
     one.__name__.lower(): one for one in (Number, Category, Means, Places, Date, Text)
 }
@@ -309,47 +313,27 @@ ENCODERS: dict[str, Any] = {
 
 def _plain(values: Any) -> Any:
     """An Arrow array without dictionaries."""
-    pa = arrow()
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     return values.dictionary_decode() if family(values.type) == "category" else values
 
 
-def _some_text(words: tuple[str, ...]) -> str:
-    known = [word for word in words if word]
-    return f"text such as {known[-1]!r}" if known else "text"
-
-
-def _names_of(kind: Any, known: tuple[str, ...]) -> bool:
-    """Whether values of this type can be among the categories known.
-
-    A file whose values all are numbers has a column of numbers, though others have text in it.
-    """
-    own = family(kind)
-    if own == "truth":
-        return "true" in known or "false" in known
-    if own in ("whole", "float"):
-        return any(map(is_number, known))
-    return own == "text"
-
-
 def _numbers(values: Any) -> np.ndarray:
     """Floats, NaN where there is nothing or text that is no number."""
-    pa = arrow()
     kind = values.type
     own = family(kind)
     if own == "text":
         import pandas
 
-        words = _words(values).to_pandas()
+        words = words_of(values).to_pandas()
         return np.asarray(pandas.to_numeric(words, errors="coerce"), dtype=np.float64)
-    if own == "nothing":
+    if own == "null":
         return np.full(len(values), np.nan)
     if own == "time":
         # Seconds, since midnight for times of the day.
         fine = pa.time64("us") if pa.types.is_time(kind) else pa.duration("us")
         return _numbers(values.cast(fine, safe=False).cast(pa.int64())) / 1e6
-    if values.null_count or own not in ("whole", "float"):
+    if values.null_count or own not in ("integer", "float"):
         narrow = pa.types.is_float32(kind) or pa.types.is_float16(kind)
         values = values.cast(pa.float32() if narrow else pa.float64(), safe=False)
     numbers = np.asarray(values.to_numpy(zero_copy_only=False))
@@ -357,32 +341,21 @@ def _numbers(values: Any) -> np.ndarray:
 
 
 def words_of(values: Any) -> Any:
-    """Any Arrow array as trimmed text, null where there is nothing."""
-    return _words(_plain(values))
-
-
-def _words(values: Any) -> Any:
-    """Text without surrounding space, null where a word says that there is nothing."""
-    from pyarrow import compute
-
-    pa = arrow()
-    words = compute.utf8_trim_whitespace(values.cast(pa.large_string()))
-    empty = compute.is_in(words, pa.array(MISSING_WORDS, pa.large_string()))
-    return compute.if_else(empty, pa.scalar(None, pa.large_string()), words)
+    """Any Arrow array as trimmed text, null where a word says that there is nothing."""
+    words = pa.compute.utf8_trim_whitespace(_plain(values).cast(pa.large_string()))
+    empty = pa.compute.is_in(words, pa.array(MISSING_WORDS, pa.large_string()))
+    return pa.compute.if_else(empty, pa.scalar(None, pa.large_string()), words)
 
 
 def _absent(words: Any) -> np.ndarray:
     return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
 
 
-def _pieces(words: Any) -> sparse.csr_array:
-    """Counts (n, bins) of the pieces of three and four bytes of each text, by a fixed hash."""
-    from pyarrow import compute
-
-    pa = arrow()
-    lower = compute.utf8_lower(compute.fill_null(words, ""))
+def _ngrams(words: Any) -> sparse.csr_array:
+    """Counts (n, bins) of the hashed n-grams of three and four bytes of each text."""
+    lower = pa.compute.utf8_lower(pa.compute.fill_null(words, ""))
     space = pa.scalar(" ", pa.large_string())
-    padded = compute.binary_join_element_wise(space, lower, space, pa.scalar("", space.type))
+    padded = pa.compute.binary_join_element_wise(space, lower, space, pa.scalar("", space.type))
     # Every text has its two spaces at least, so there are bytes.
     _, offsets, letters = padded.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[padded.offset : padded.offset + len(words) + 1]

@@ -72,8 +72,7 @@ def _finished(total: Keys) -> Keys:
 
 def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> NDArray[np.bool_]:
     """Which rows belong to the `count` lowest different keys of rows of positive weight."""
-    counted = keys if weights is None else keys[weights > 0]
-    different = np.unique(counted)
+    different = _counted(keys, weights)
     if count >= len(different):
         return np.ones(len(keys), dtype=bool)
     return np.asarray(keys <= different[count - 1])
@@ -81,12 +80,16 @@ def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> NDArray[np.bo
 
 def hold_out(keys: Keys, weights: Floats | None, share: float) -> NDArray[np.bool_]:
     """Which rows to hold out: a share of the distinct rows, at least one and never all."""
-    counted = keys if weights is None else keys[weights > 0]
-    different = len(np.unique(counted))
-    if different < 2:
+    different = _counted(keys, weights)
+    if len(different) < 2:
         return np.zeros(len(keys), dtype=bool)
-    count = min(max(1, round(share * different)), different - 1)
-    return lowest_keys(keys, weights, count)
+    count = min(max(1, round(share * len(different))), len(different) - 1)
+    return np.asarray(keys <= different[count - 1])
+
+
+def _counted(keys: Keys, weights: Floats | None) -> Keys:
+    """The different keys of rows of positive weight, in rising order."""
+    return np.unique(keys if weights is None else keys[weights > 0])
 
 
 def sample_size(n_inputs: int, most: int = SAMPLE_ROWS) -> int:

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from kitchensinks.tables.table import arrow
+from kitchensinks.tables.arrow import pa
 
 # Checks of `pyarrow.types` by what they tell of a type.
 _FAMILIES = {
     "category": ("dictionary",),
-    "nothing": ("null",),
-    "truth": ("boolean",),
-    "whole": ("integer",),
+    "null": ("null",),
+    "boolean": ("boolean",),
+    "integer": ("integer",),
     "float": ("floating",),
     "decimal": ("decimal",),
     "time": ("time", "duration"),
@@ -17,7 +17,7 @@ _FAMILIES = {
     "text": ("string", "large_string", "string_view"),
 }
 # Families that are numbers as they are.
-PLAIN = ("truth", "whole", "float")
+PLAIN = ("boolean", "integer", "float")
 # Families that become numbers without a choice.
 NUMBERS = (*PLAIN, "decimal", "time")
 
@@ -27,9 +27,9 @@ def family(kind: Any) -> str:
 
     >>> import pyarrow
     >>> family(pyarrow.int8()), family(pyarrow.date32()), family(pyarrow.binary())
-    ('whole', 'date', 'other')
+    ('integer', 'date', 'other')
     """
-    types = arrow().types
+    types = pa.types
     for name, checks in _FAMILIES.items():
         if any(getattr(types, f"is_{check}")(kind) for check in checks):
             return name

@@ -1,4 +1,4 @@
-"""Text files in chunks of whole rows, with an index so that a walk can start anywhere."""
+"""Text files in chunks of whole rows, with an index so that reading can start at any row."""
 
 import gzip
 import zlib
@@ -7,40 +7,40 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kitchensinks.tables.table import BadRows, Table, batch_rows, file_fingerprint
 
 CHUNK_BYTES = 2**22
-# A quote that is not closed for so many chunks is a mistake.
+# A quote that is not closed for this many chunks is a mistake.
 _MOST_CHUNKS = 16
 
 
-class Chunk(NamedTuple):
-    """Whole rows of a text file: where they begin, the number of the first line, the bytes."""
+@dataclass
+class Chunk:
+    """Whole rows of a text file: byte offset, number of the first line, and the bytes.
+
+    row: the number of the first row; bad: the lines to leave out. The index fills them in.
+    """
 
     offset: int
     line: int
     data: bytes
-
-
-@dataclass
-class _Entry:
-    """What the index knows of a chunk: offset, first line, first row, lines to leave out."""
-
-    offset: int
-    line: int
-    row: int
+    row: int = 0
     bad: list[int] = field(default_factory=list)
 
 
 class TextTable(Table):
-    """A text file. The first walk reads every column of every row, finds rows that are bad, and
-    keeps an index; later walks leave out those rows whichever columns they ask for.
+    """A text file. The first pass reads every column of every row, finds bad rows, and keeps an
+    index; later passes leave out those rows whichever columns they ask for.
     """
 
+    # Offset and line of the first row of data.
+    _start = (0, 1)
+    # Whether a line break within quotes is part of a value.
+    _quoted = True
     _bad: BadRows
     _checksum: int
 
@@ -53,16 +53,12 @@ class TextTable(Table):
     def _chunk_bytes(self) -> int:
         return CHUNK_BYTES
 
-    def _first_row(self) -> tuple[int, int]:
-        """Offset and line of the first row of data."""
-        return 0, 1
-
-    def _complaints(self, chunk: Chunk) -> Iterator[tuple[int, str]]:
-        """The line of each bad row of a chunk, and what is wrong with it."""
-        raise NotImplementedError
-
     def _parse(self, data: bytes, names: list[str]) -> Any:
         """An Arrow table of the columns named, or None where some row is bad."""
+        raise NotImplementedError
+
+    def _complaint(self, data: bytes) -> str:
+        """What is wrong with one row."""
         raise NotImplementedError
 
     # Chunks and their index.
@@ -84,7 +80,7 @@ class TextTable(Table):
             # Filled up to a whole chunk, so that where it ends depends on where it begins.
             while data := file.read(size - len(kept)):
                 kept += data
-                end = row_end(kept)
+                end = row_end(kept, self._quoted)
                 if end == 0:
                     size += self._chunk_bytes()
                     if size > _MOST_CHUNKS * CHUNK_BYTES:
@@ -93,10 +89,13 @@ class TextTable(Table):
                 yield Chunk(offset, line, kept[:end])
                 offset, line = offset + end, line + kept.count(b"\n", 0, end)
                 kept, size = kept[end:], self._chunk_bytes()
-        if kept.count(b'"') % 2:
+        if self._open_quote(kept):
             raise self._endless(line, kept)
         if kept.strip():
             yield Chunk(offset, line, kept)
+
+    def _open_quote(self, data: bytes) -> bool:
+        return self._quoted and data.count(b'"') % 2 == 1
 
     def _endless(self, line: int, data: bytes) -> ValueError:
         return ValueError(
@@ -105,46 +104,65 @@ class TextTable(Table):
         )
 
     @cached_property
-    def _index(self) -> tuple[list[_Entry], int]:
-        """An entry for each chunk, and the number of rows."""
-        entries, row = [], 0
-        # A walk that failed before has left nothing behind.
+    def _index(self) -> tuple[list[Chunk], int]:
+        """Every chunk without its bytes, and the number of rows."""
+        chunks, row = [], 0
+        # Begun anew, whatever a pass that failed has left.
         self._bad, self._checksum = BadRows(), 0
-        for chunk in self._chunks(*self._first_row()):
+        for chunk in self._chunks(*self._start):
             self._checksum = zlib.crc32(chunk.data, self._checksum)
-            entry = _Entry(chunk.offset, chunk.line, row)
             table = self._parse(chunk.data, self.names)
             if table is None:
-                table = self._sort_out(chunk, entry)
-            entries.append(entry)
+                chunk.bad = self._bad_lines(chunk)
+                table = self._parse(self._good(chunk, chunk.bad), self.names)
+                assert table is not None, "a bad row was not found"
+            chunks.append(Chunk(chunk.offset, chunk.line, b"", row, chunk.bad))
             row += table.num_rows
         if row == 0:
             raise ValueError(f"{self.label} has no rows of data: {self._bad}.")
-        return entries, row
+        return chunks, row
 
-    def _sort_out(self, chunk: Chunk, entry: _Entry) -> Any:
-        """The good rows of a chunk with bad ones in it; an error unless those may be skipped."""
-        for line, complaint in self._complaints(chunk):
+    def _bad_lines(self, chunk: Chunk) -> list[int]:
+        """The lines of the bad rows of a chunk; an error unless those may be skipped."""
+        lines = []
+        for line, data in self._bad_rows(list(self._split(chunk))):
             if not self._skip:
                 raise ValueError(
-                    f"{self.label}, line {line}: {complaint}. Mend the line, or skip bad rows "
-                    "(skip_bad_rows=True, --skip-bad-rows)."
+                    f"{self.label}, line {line}: {self._complaint(data)}. Mend the line, or skip "
+                    "bad rows (skip_bad_rows=True, --skip-bad-rows)."
                 )
             self._bad.add(line)
-            entry.bad.append(line)
-        table = self._parse(self._without(chunk, entry.bad), self.names)
-        assert table is not None, "a bad row was not found"
-        return table
+            lines.append(line)
+        return lines
 
-    def _without(self, chunk: Chunk, bad: list[int]) -> bytes:
+    def _bad_rows(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+        """Halve the rows until those that are bad stand alone."""
+        if self._parse(b"".join(data for _, data in rows), self.names) is not None:
+            return
+        if len(rows) == 1:
+            yield rows[0]
+            return
+        yield from self._bad_rows(rows[: len(rows) // 2])
+        yield from self._bad_rows(rows[len(rows) // 2 :])
+
+    def _split(self, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
+        """Rows by their first line: a row goes on while a quote is open."""
+        kept, first = b"", chunk.line
+        for number, data in enumerate(chunk.data.splitlines(keepends=True), chunk.line):
+            kept += data
+            if not self._open_quote(kept):
+                if kept.strip():
+                    yield first, kept
+                kept, first = b"", number + 1
+        if kept.strip():
+            yield first, kept
+
+    def _good(self, chunk: Chunk, bad: list[int]) -> bytes:
+        """The bytes of a chunk without its bad rows."""
         if not bad:
             return chunk.data
         left_out = set(bad)
         return b"".join(data for line, data in self._split(chunk) if line not in left_out)
-
-    def _split(self, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
-        """The rows of a chunk with their lines, without a look at what is in them."""
-        yield from enumerate(chunk.data.splitlines(keepends=True), chunk.line)
 
     # What every table has.
 
@@ -158,16 +176,15 @@ class TextTable(Table):
         return self._bad
 
     def _read(self, names: list[str], start: int) -> Iterator[Any]:
-        entries, n_rows = self._index
+        index, n_rows = self._index
         if start >= n_rows:
             return
-        rows = np.array([entry.row for entry in entries])
-        first = int(np.searchsorted(rows, start, side="right")) - 1
-        skip = start - entries[first].row
-        chunks = self._chunks(entries[first].offset, entries[first].line)
-        for entry, chunk in zip(entries[first:], chunks, strict=True):
-            table = self._parse(self._without(chunk, entry.bad), names)
-            if table is None or chunk.offset != entry.offset:
+        first = int(np.searchsorted([known.row for known in index], start, side="right")) - 1
+        skip = start - index[first].row
+        chunks = self._chunks(index[first].offset, index[first].line)
+        for known, chunk in zip(index[first:], chunks, strict=True):
+            table = self._parse(self._good(chunk, known.bad), names)
+            if table is None or chunk.offset != known.offset:
                 raise ValueError(f"{self.label} has changed while it was being read.")
             yield from table.slice(skip).to_batches(max_chunksize=batch_rows(len(names)))
             skip = max(0, skip - table.num_rows)
@@ -179,14 +196,14 @@ class TextTable(Table):
         return {**file_fingerprint(self._path, self.schema), **own}
 
 
-def row_end(data: bytes) -> int:
-    """Just after the last line break that is not within quotes; 0 if there is none.
+def row_end(data: bytes, quoted: bool = True) -> int:
+    """Just after the last line break, not within quotes where those count; 0 if there is none.
 
     >>> row_end(b'1,"a"' + bytes([10]) + b'2,"b' + bytes([10]) + b'c')
     6
     """
     end = data.rfind(b"\n") + 1
-    quotes = data.count(b'"', 0, end)
+    quotes = data.count(b'"', 0, end) if quoted else 0
     while quotes % 2 and end:
         before = data.rfind(b"\n", 0, end - 1) + 1
         quotes -= data.count(b'"', before, end)

@@ -1,7 +1,7 @@
 """The mean target of each category: sums over the rows of a table in one walk, memory bounded.
 
 A row that is fitted must not see its own target, so it gets the means of the rows outside its
-fold; every other row gets those of all rows. A mean of few rows is drawn towards that of all, by
+fold; every other row gets those of all rows. A mean of few rows is shrunk towards that of all, by
 the empirical-Bayes rule of scikit-learn's TargetEncoder: with n rows of variance v in a category,
 and variance V of all targets, its own mean counts λ = V·n / (V·n + v). Weights count as copies of
 rows, the least of them as one row (and no less than a hundredth of their mean).

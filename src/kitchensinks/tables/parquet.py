@@ -7,7 +7,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from kitchensinks.tables.table import Table, arrow, batch_rows, check_schema, file_fingerprint
+from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.table import Table, batch_rows, check_schema, file_fingerprint
 
 
 class ParquetTable(Table):
@@ -17,7 +18,6 @@ class ParquetTable(Table):
     """
 
     def __init__(self, path: Path, root: Path) -> None:
-        pa = arrow()
         self.label, self._path = str(path), path
         try:
             with self._open() as file:
@@ -38,17 +38,14 @@ class ParquetTable(Table):
             raise ValueError(f"{path} has no rows.")
 
     def _open(self) -> Any:
-        from pyarrow import parquet
-
         # Read ahead nothing: a row group at a time is the memory that this may take.
-        return parquet.ParquetFile(self._path, memory_map=False, pre_buffer=False)
+        return pa.parquet.ParquetFile(self._path, memory_map=False, pre_buffer=False)
 
     @property
     def n_rows(self) -> int:
         return int(self._ends[-1])
 
     def _read(self, names: list[str], start: int) -> Iterator[Any]:
-        pa = arrow()
         if start >= self.n_rows:
             return
         first = int(np.searchsorted(self._ends, start, side="right")) - 1
@@ -69,7 +66,6 @@ class ParquetTable(Table):
 
     def _completed(self, batch: Any, names: list[str]) -> Any:
         """With the columns that the folders name, in the order asked for."""
-        pa = arrow()
         for key, value in self._constants.items():
             if key in names:
                 batch = batch.append_column(key, pa.repeat(pa.scalar(value), batch.num_rows))

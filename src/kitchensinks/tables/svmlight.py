@@ -2,19 +2,18 @@
 
 import io
 import re
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kitchensinks.tables.lines import Chunk, TextTable
-from kitchensinks.tables.table import arrow
+from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.lines import TextTable
 
 # Wider rows belong in a sparse matrix, not in a table.
 _MOST_COLUMNS = 20_000
-# A chunk has at most so many bytes for each column.
+# Bytes of a chunk times columns: bounds the memory of the rows with their zeros filled in.
 _CHUNK_ENTRIES = 2**28
 _LINE = re.compile(rb"\s*([^\s:,#]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*)?(#.*)?$")
 _INDEX = re.compile(rb"\s(\d+):")
@@ -23,9 +22,11 @@ _INDEX = re.compile(rb"\s(\d+):")
 class SvmlightTable(TextTable):
     """Columns "target", "1", "2", … (from "0" where an index 0 occurs); absent entries are 0."""
 
+    # A quote in a comment is a letter like any other.
+    _quoted = False
+
     def __init__(self, path: Path, skip_bad_rows: bool) -> None:
         super().__init__(path, skip_bad_rows)
-        pa = arrow()
         low, high = self._range
         if high - low + 1 > _MOST_COLUMNS:
             raise ValueError(
@@ -44,7 +45,7 @@ class SvmlightTable(TextTable):
     def _range(self) -> tuple[int, int]:
         """The lowest index, 0 or 1, and the highest one."""
         low, high = 1, 0
-        for chunk in self._chunks(*self._first_row()):
+        for chunk in self._chunks(*self._start):
             found = np.array(_INDEX.findall(chunk.data), dtype=np.int64)
             low, high = min(low, found.min(initial=1)), max(high, found.max(initial=0))
         if high < low:
@@ -54,7 +55,6 @@ class SvmlightTable(TextTable):
     def _parse(self, data: bytes, names: list[str]) -> Any:
         from sklearn.datasets import load_svmlight_file
 
-        pa = arrow()
         low, high = self._range
         # A line that is only a label is a row of zeros; the reader needs to see lines it knows.
         if not all(map(_LINE.match, data.splitlines())):
@@ -70,9 +70,6 @@ class SvmlightTable(TextTable):
         columns = dict(zip(places, dense.T, strict=True)) | {"target": target}
         return pa.table([pa.array(columns[name]) for name in names], names=names)
 
-    def _complaints(self, chunk: Chunk) -> Iterator[tuple[int, str]]:
-        for line, data in self._split(chunk):
-            row = data.strip()
-            if row and not row.startswith(b"#") and self._parse(data, ["target"]) is None:
-                shown = data[:40].decode(errors="replace").strip()
-                yield line, f"{shown!r} is not a label and pairs index:value with rising indices"
+    def _complaint(self, data: bytes) -> str:
+        shown = data[:40].decode(errors="replace").strip()
+        return f"{shown!r} is not a label and pairs index:value with rising indices"

@@ -1,7 +1,7 @@
 """Tables of rows with named columns, wherever they are: memory, Parquet, CSV, .npy, svmlight.
 
-Every table can be walked any number of times, from any row, in Arrow record batches of bounded
-size; the whole of it need never be in memory.
+A table can be read any number of times, from any row, in Arrow record batches of bounded size. It
+need never be in memory as a whole.
 """
 
 import difflib
@@ -22,6 +22,7 @@ from scipy.sparse import issparse
 
 from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices
+from kitchensinks.tables.arrow import pa
 
 # A record batch has at most this many rows.
 BATCH_ROWS = 2**16
@@ -32,15 +33,6 @@ _ENDS = 2**16
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _SVMLIGHT = (".svm", ".libsvm", ".svmlight", ".txt")
 _KINDS = f"Parquet, {', '.join(_DELIMITED)}, .npy, {', '.join(_SVMLIGHT)}"
-
-
-def arrow() -> Any:
-    """The pyarrow module, or an error that says how to install it."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError('Tables need pyarrow: pip install "kitchensinks[tables]".') from error
-    return pyarrow
 
 
 @dataclass
@@ -66,8 +58,8 @@ class BadRows:
 class Table:
     """Rows with named columns; `open_table` makes one.
 
-    `label` is what messages call it, `schema` an Arrow schema, `seekable` whether a walk can
-    start far from the first row at little cost.
+    `label` is what messages call it, `schema` an Arrow schema, `seekable` whether reading can start
+    far from the first row at little cost.
     """
 
     label: str
@@ -96,10 +88,10 @@ class Table:
         raise NotImplementedError
 
     def fingerprint(self) -> dict[str, str]:
-        """What tells these rows from others, without reading all of them."""
+        """Facts by name that change when the rows do, to recognise the same table again."""
         raise NotImplementedError
 
-    def _facts(self, content: str) -> dict[str, str]:
+    def _fingerprint(self, content: str) -> dict[str, str]:
         """The fingerprint of a table in memory, by the checksum of its content."""
         columns = digest(str(self.schema))
         return {"rows": str(self.n_rows), "columns": columns, "content": content}
@@ -169,7 +161,7 @@ def _expand(source: str) -> list[Path]:
 
 
 def _is_data(path: Path, folder: Path) -> bool:
-    """Whether a file of a folder holds rows: logs and marks of writers begin with _ or a dot."""
+    """Whether a file of a folder holds rows; what writers leave beside them begins with _ or ."""
     inside = path.relative_to(folder).parts
     if any(part.startswith(("_", ".")) for part in inside):
         return False
@@ -208,7 +200,6 @@ def _memory_map(path: Path) -> np.ndarray:
 
 
 def _to_arrow(source: Any) -> Any:
-    pa = arrow()
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, pa.RecordBatch):
@@ -244,7 +235,7 @@ def _without_intervals(frame: Any) -> Any:
 
 
 def check_schema(label: str, names: list[str]) -> None:
-    """Column names that can tell columns apart."""
+    """An error unless there are columns, and no two of the same name."""
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"{label} has two columns named {twice[0]!r}: rename one of them.")
@@ -275,7 +266,7 @@ class MemoryTable(Table):
         found = 0
         for batch in self.batches():
             found = zlib.crc32(batch.serialize(), found)
-        return self._facts(f"{found:08x}")
+        return self._fingerprint(f"{found:08x}")
 
 
 class ArrayTable(Table):
@@ -289,7 +280,6 @@ class ArrayTable(Table):
             )
         if array.size == 0:
             raise ValueError(f"{label} of shape {array.shape} has no rows or no columns.")
-        pa = arrow()
         self.label, self._array = label, array
         kind = pa.from_numpy_dtype(array.dtype)
         self.schema = pa.schema([(f"x{k}", kind) for k in range(array.shape[1])])
@@ -299,7 +289,6 @@ class ArrayTable(Table):
         return len(self._array)
 
     def _read(self, names: list[str], start: int) -> Iterator[Any]:
-        pa = arrow()
         places = [self.names.index(name) for name in names]
         step = batch_rows(len(names))
         for first in range(start, self.n_rows, step):
@@ -308,7 +297,7 @@ class ArrayTable(Table):
             yield pa.record_batch(columns, names=names)
 
     def fingerprint(self) -> dict[str, str]:
-        return self._facts(checksum(self._array))
+        return self._fingerprint(checksum(self._array))
 
 
 class Stack(Table):
@@ -316,14 +305,14 @@ class Stack(Table):
 
     def __init__(self, label: str, tables: list[Table]) -> None:
         self.label, self._tables = label, tables
-        self._agree()
+        self._unify_types()
 
     @property
     def schema(self) -> Any:
         return self._tables[0].schema
 
-    def _agree(self) -> None:
-        """Same names in any order, and same types; those of text files are made the same."""
+    def _unify_types(self) -> None:
+        """Check that names, in any order, and types are the same; widen the types of text files."""
         first, *others = self._tables
         for other in others:
             other.check_names(first.names)
@@ -344,7 +333,7 @@ class Stack(Table):
     def _ends(self) -> np.ndarray:
         ends = np.cumsum([table.n_rows for table in self._tables])
         # Types of text files may have widened while their rows were counted.
-        self._agree()
+        self._unify_types()
         return ends
 
     @property
@@ -375,11 +364,12 @@ class Stack(Table):
 
 
 def digest(text: str) -> str:
+    """Sixteen hexadecimal digits that change when the text does."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def checksum(array: Any) -> str:
-    """Of every entry of an array, a memory map or a sparse matrix, in blocks."""
+    """The CRC-32 of every entry of an array, a memory map or a sparse matrix, read in blocks."""
     found = 0
     for part in block_slices(array.shape[0], max(1, BATCH_ENTRIES // max(1, array.shape[1]))):
         block = array[part]

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.kinds import PLAIN, family
 from kitchensinks.tables.means import Folds
-from kitchensinks.tables.table import Table, arrow
+from kitchensinks.tables.table import Table
 
 # Entries must have finite squares, as `check_size` asks of arrays.
 _LARGEST = math.sqrt(float(np.finfo(np.float64).max))
-# A gap of so many rows is jumped over rather than read.
+# A gap of more rows than this is skipped, where the table allows, and not read.
 _JUMP = 2**17
 
 
@@ -22,7 +23,7 @@ class Rows:
 
     Neighbouring slices are read in one stream; a slice further back starts a new one. At most one
     batch is held. `folded`: of rows that are fitted, a recipe for each fold of them (see
-    `kitchensinks.tables.means`); None where the targets have had no say in the recipe yet.
+    `kitchensinks.tables.means`); None where the recipe has not used the targets.
 
     >>> import pyarrow
     >>> from kitchensinks.tables.table import open_table
@@ -62,17 +63,17 @@ class Rows:
         if chosen.dtype == bool:
             chosen = np.flatnonzero(chosen)
         if chosen.ndim != 1 or (chosen.dtype.kind not in "iu" and chosen.size):
-            raise TypeError(f"rows[{key!r}]: need a slice, or an array of places or of truths.")
+            raise TypeError(f"rows[{key!r}]: need a slice, row numbers or booleans.")
         if chosen.size and (chosen.min() < 0 or chosen.max() >= self.shape[0]):
             raise IndexError(f"rows {chosen.min()} to {chosen.max()} of {self.shape[0]}.")
         return self._pick(chosen.astype(np.int64))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        """All rows in memory, where someone asks for that."""
+        """All rows in memory, for callers that need an array."""
         return self[:].astype(dtype or self.dtype, copy=False)
 
     def fingerprint(self) -> dict[str, str]:
-        """What tells these numbers from others, without reading all of them."""
+        """Facts by name that change when the numbers do."""
         return {**self.table.fingerprint(), "recipe": self.columns.fingerprint()}
 
     def _between(self, start: int, stop: int) -> np.ndarray:
@@ -167,25 +168,22 @@ def targets(table: Table, name: str) -> np.ndarray:
 
 
 def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """As `targets`, with weights: 0 where the target is missing (its value is then another's).
+    """As `targets`, with weights: 0 where the target is missing, None where none is.
 
-    The weights are None where none is missing.
+    A missing target gets the value of another row.
 
     >>> import pyarrow
     >>> from kitchensinks.tables.table import open_table
     >>> known_targets(open_table(pyarrow.table({"y": [None, 2.5]})), "y")
     (array([2.5, 2.5]), array([0., 1.]))
     """
-    pa = arrow()
-    from pyarrow import compute
-
     column = pa.chunked_array([batch.column(0) for batch in table.batches([name])])
     if family(column.type) == "category":
         column = column.cast(column.type.value_type)
     if family(column.type) == "decimal":
         column = column.cast(pa.float64())
     if family(column.type) == "float":
-        column = compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
+        column = pa.compute.if_else(pa.compute.is_nan(column), pa.scalar(None, column.type), column)
     weights = None
     if column.null_count:
         if column.null_count == len(column):
@@ -194,7 +192,7 @@ def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | Non
         column = column.fill_null(next(value for value in column if value.is_valid))
     if family(column.type) in PLAIN:
         return np.asarray(column.to_numpy()), weights
-    trimmed = compute.utf8_trim_whitespace(column.cast(pa.large_string()))
+    trimmed = pa.compute.utf8_trim_whitespace(column.cast(pa.large_string()))
     coded = trimmed.dictionary_encode().combine_chunks()
     words = np.array(coded.dictionary.to_pylist(), dtype=str)
     return words[coded.indices.to_numpy()], weights

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.spatial.distance import pdist
 
 import kitchensinks as ks
-from kitchensinks.features.bases.bandwidth import weighted_median
+from kitchensinks.features.bases.bandwidth import positive_median
 
 ROWS = np.random.default_rng(0).normal(size=(60, 5)) * [1, 2, 3, 4, 5]
 
@@ -53,7 +53,7 @@ def test_weighted_median_is_that_of_repeated_values(pairs):
     values, weights = np.array(pairs, dtype=float).T
     repeated = np.repeat(values, weights.astype(int))
     expected = np.median(repeated) if len(repeated) else 0.0
-    assert weighted_median(values, weights) == expected
+    assert positive_median(values, weights) == expected
 
 
 @pytest.mark.parametrize("basis", HEURISTICS)

@@ -1,69 +1,72 @@
 """Bandwidths from data: the median heuristic and its cheap stand-in."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from kitchensinks.features.bases.base import check_positive
+from kitchensinks.features.bases.base import Basis, check_positive
+from kitchensinks.features.bases.draw import Floats
 from kitchensinks.numerics.words import Words
 
-Floats = NDArray[np.float64]
-
-HEURISTICS = ("median", "scale")
-
-# Work on pairs of rows is bounded: rows² × columns stays below this.
+# Distances between pairs of rows are bounded: rows² × columns stays below this.
 _PAIR_WORK = 2e8
+# More rows than this do not make the median noticeably more accurate.
 _MOST_ROWS = 1000
+# Very wide rows: this many at least, whatever the work.
 _FEWEST_ROWS = 100
 
 _METRICS = {"squared": "euclidean", "l2": "euclidean", "l1": "cityblock"}
 
 
-def check_gamma(gamma: Any, several: bool = False) -> None:
-    """A positive number or the name of a heuristic; `several`: or a list of positive numbers, or
-    of lists with a number for each column."""
-    if several and isinstance(gamma, list | tuple | np.ndarray):
-        if len(gamma) == 0:
-            raise ValueError(f"gamma={gamma!r}: need one or more positive numbers in the list.")
-        if any(
-            np.ndim(one) != np.ndim(gamma[0]) or np.shape(one) != np.shape(gamma[0])
-            for one in gamma
-        ):
-            raise ValueError("gamma: need lists of the same length, a number for each column.")
-        for one in np.ravel(gamma).tolist():
-            check_positive("gamma", one, " for each scale")
-        return
-    if isinstance(gamma, str):
-        if gamma not in HEURISTICS:
-            raise ValueError(f"gamma={gamma!r}: need a positive number, 'median' or 'scale'.")
-        return
-    check_positive("gamma", gamma, ", 'median' or 'scale'")
+class WithGamma(Basis):
+    """A basis whose features depend on γ·x: γ is given, or found from rows."""
 
+    gamma: Any
 
-def open_gamma(gamma: Any) -> str | None:
-    """``gamma='median'`` where gamma is still to be found from rows."""
-    return f"gamma={gamma!r}" if isinstance(gamma, str) else None
+    # What gamma multiplies: see `resolve_gamma`.
+    _measure: str = "length"
+    # Whether gamma may be a list. The law is then a mixture of equal parts, one for each γ, and
+    # the kernel the mean of their kernels. A list of lists has a γ for each column.
+    _several: bool = False
 
+    def check(self) -> None:
+        gamma = self.gamma
+        if self._several and isinstance(gamma, list | tuple | np.ndarray):
+            if len(gamma) == 0:
+                raise ValueError(f"gamma={gamma!r}: need one or more positive numbers in the list.")
+            if len({np.shape(one) for one in gamma}) > 1:
+                raise ValueError("gamma: need lists of the same length, a number for each column.")
+            for one in np.ravel(gamma).tolist():
+                check_positive("gamma", one, " for each scale")
+        elif not (isinstance(gamma, str) and gamma in ("median", "scale")):
+            check_positive("gamma", gamma, ", 'median' or 'scale'")
 
-def picked(gamma: Any, words: Words, count: int) -> Floats:
-    """γ of each of `count` draws, (count, 1), or (count, d) where columns have their own.
+    def unresolved(self) -> str | None:
+        return f"gamma={self.gamma!r}" if isinstance(self.gamma, str) else None
 
-    Of several each is as likely as the others. The law is then their mixture, and the kernel the
-    mean of their kernels.
-    """
-    scales = several_gammas(gamma)
-    if len(scales) == 1:
-        return np.repeat(scales, count, axis=0)
-    return np.asarray(scales[(len(scales) * words.uniform(count)).astype(np.int64)])
+    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
+        return {"gamma": resolve_gamma(self.gamma, self._measure, rows, weights)}
 
+    @property
+    def _gammas(self) -> Floats:
+        """The parts of the mixture, (parts, 1), or (parts, d) where columns have their own γ."""
+        gammas = np.asarray(self.gamma, dtype=np.float64)
+        return gammas if gammas.ndim == 2 else gammas.reshape(-1, 1)
 
-def several_gammas(gamma: Any) -> Floats:
-    """The members of a mixture, (members, 1), or (members, d) where columns have their own γ."""
-    scales = np.asarray(gamma, dtype=np.float64)
-    return scales if scales.ndim == 2 else scales.reshape(-1, 1)
+    def _mean_kernel(self, kernel_of: Callable[[Floats], Floats]) -> Floats:
+        """The mean of kernel_of(γ), γ (1,) or (d,)."""
+        kernels = [kernel_of(gamma) for gamma in self._gammas]
+        return np.asarray(sum(kernels) / len(kernels))
+
+    def _pick_gamma(self, words: Words, count: int) -> Floats:
+        """γ of each of `count` draws, (count, 1) or (count, d); of several each is as likely."""
+        gammas = self._gammas
+        if len(gammas) == 1:
+            return np.repeat(gammas, count, axis=0)
+        return np.asarray(gammas[words.integers(len(gammas), count)])
 
 
 def resolve_gamma(gamma: Any, measure: str, rows: Floats, weights: Floats | None) -> Any:
@@ -99,7 +102,7 @@ def resolve_gamma(gamma: Any, measure: str, rows: Floats, weights: Floats | None
 def _typical(measure: str, rows: Floats, weights: Floats | None) -> float:
     mean = np.average(rows.mean(axis=1), weights=weights)
     spread = math.sqrt(np.average(np.square(rows - mean).mean(axis=1), weights=weights))
-    # A spread of rounding alone is none.
+    # Below this, the spread is a rounding error.
     if spread <= 1e-14 * abs(mean):
         return 0.0
     n_inputs = rows.shape[1]
@@ -108,12 +111,11 @@ def _typical(measure: str, rows: Floats, weights: Floats | None) -> float:
 
 def _median(measure: str, rows: Floats, weights: Floats | None) -> float:
     if measure == "length":
-        lengths = np.linalg.norm(rows, axis=1)
-        return weighted_median(lengths, weights)
+        return positive_median(np.linalg.norm(rows, axis=1), weights)
     limit = int(math.sqrt(_PAIR_WORK / rows.shape[1]))
     limit = min(max(limit, _FEWEST_ROWS), _MOST_ROWS)
     if len(rows) > limit:
-        # The rows given are a random sample already: every so many of them will do.
+        # The rows are a random sample already: a regular choice among them is one too.
         kept = np.linspace(0, len(rows) - 1, limit).astype(int)
         rows, weights = rows[kept], None if weights is None else weights[kept]
     distances = pdist(rows, _METRICS[measure])
@@ -121,18 +123,27 @@ def _median(measure: str, rows: Floats, weights: Floats | None) -> float:
     if weights is not None:
         first, second = np.triu_indices(len(rows), 1)
         pair_weights = weights[first] * weights[second]
-    return weighted_median(distances, pair_weights)
+    return positive_median(distances, pair_weights)
 
 
-def weighted_median(values: Floats, weights: Floats | None) -> float:
-    """Median of the non-zero values; zero where there are none."""
+def positive_median(values: Floats, weights: Floats | None) -> float:
+    """Median of the positive values; zero where there are none."""
     keep = values > 0 if weights is None else (values > 0) & (weights > 0)
     if not keep.any():
         return 0.0
+    return weighted_median(values[keep], None if weights is None else weights[keep])
+
+
+def weighted_median(values: Floats, weights: Floats | None) -> float:
+    """The median of values (n,); whole weights (n,) count as values repeated that often.
+
+    >>> weighted_median(np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 2.0]))
+    3.0
+    """
     if weights is None:
-        return float(np.median(values[keep]))
-    order = np.argsort(values[keep])
-    values, total = values[keep][order], np.cumsum(weights[keep][order])
+        return float(np.median(values))
+    order = np.argsort(values)
+    values, total = values[order], np.cumsum(weights[order])
     # The middle value, or the mean of the two where the weights below and above are equal.
     first, second = (np.searchsorted(total, total[-1] / 2.0, side=s) for s in ("left", "right"))
     return float((values[first] + values[min(second, len(values) - 1)]) / 2.0)

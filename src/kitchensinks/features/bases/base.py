@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Draws of one block where a basis has no block of its own.
 BLOCK = 256
-# Entries of the rows, or of their bins, that are looked at together to tabulate bins.
+# Entries of a block of rows, or of its bins, while bins are tabulated.
 _TABULATED_ENTRIES = 2**22
 
 
@@ -46,11 +46,11 @@ class Basis(BaseEstimator):
     - ``check()``: an error for parameters that make no sense;
     - where it has one, ``onnx(graph, draw, rows)``: the features as nodes of an ONNX graph.
 
-    What depends on the data (a bandwidth by heuristic, quantile thresholds) is
-    resolved first: ``basis.resolve(rows)`` returns a basis that does not depend on
-    it any more, and kernels and draws are of a resolved basis.
+    What depends on the data (a bandwidth by heuristic, quantile thresholds) is resolved first:
+    ``basis.resolve(rows)`` returns a basis with numbers in its place, and only a resolved basis has
+    a kernel and draws.
 
-    The attributes below say what the rest of the library needs to know of a basis; nothing else
+    The attributes below say what the rest of the library needs to know of a basis. No other code
     asks for its class.
     """
 
@@ -61,7 +61,8 @@ class Basis(BaseEstimator):
     """Whether a row has at most one feature, a one, in each draw: ``bins`` says which."""
 
     selects: bool = False
-    """Whether rows decide which draws are taken. The first K' of K features are then no draw."""
+    """Whether rows decide which draws are taken. The first K' of K features are then not the
+    selection of K' features."""
 
     features_per_draw: int = 1
     """How many features one draw of θ averages: 2 for cosine and sine of one frequency."""
@@ -132,9 +133,8 @@ class Basis(BaseEstimator):
     def resolve(self, rows: Any, weights: Any = None) -> Self:
         """A basis whose law no longer depends on data, learned from a sample of rows.
 
-        `rows` (n, d) and `weights` (n,) should be a sample of bounded size: the
-        estimators pass at most 2000 rows. A basis that depends on no data is returned as
-        it is.
+        `rows` (n, d) and `weights` (n,) should be a sample of bounded size: the estimators pass at
+        most 2000 rows. A basis that depends on no data is returned as it is.
         """
         self.check()
         if self.unresolved() is None:
@@ -194,7 +194,13 @@ class Basis(BaseEstimator):
         share of them without the rest.
         """
         self.require_resolved()
-        seed, n_components = check_draw(seed, n_inputs, n_components, start)
+        check_count("n_inputs", n_inputs)
+        n_components = check_count("n_components", n_components)
+        if start != 0 and check_count("start", start) >= n_components:
+            raise ValueError(
+                f"start={start} of n_components={n_components} draws: need 0 to {n_components - 1}."
+            )
+        seed = check_seed(seed)
         theta = self.theta(seed, n_inputs, start, n_components)
         if not self.keeps_float64:
             theta = {name: cast(value, np.dtype(dtype)) for name, value in theta.items()}
@@ -294,9 +300,8 @@ class Basis(BaseEstimator):
         """`features` as nodes of an ONNX graph, of rows in the dtype of the draw."""
         able = [name for name, kind in known_bases().items() if kind.onnx is not Basis.onnx]
         raise ValueError(
-            f"{type(self).__name__} cannot be exported: it has no form in ONNX. Use one of "
-            + ", ".join(able)
-            + "."
+            f"{type(self).__name__} cannot be exported: it has no form in ONNX. "
+            f"Use one of {', '.join(able)}."
         )
 
     def describe(self, place: str, arrays: Arrays) -> dict[str, Any]:
@@ -318,17 +323,6 @@ class Basis(BaseEstimator):
             return False
         own, others = (one.get_params(deep=False) for one in (self, other))
         return all(same_value(value, others[name]) for name, value in own.items())
-
-
-def check_draw(seed: Any, n_inputs: Any, n_components: Any, start: Any) -> tuple[int, int]:
-    """The seed and number of draws, if draws start, …, n_components − 1 make sense."""
-    check_count("n_inputs", n_inputs)
-    n_components = check_count("n_components", n_components)
-    if start != 0 and check_count("start", start) >= n_components:
-        raise ValueError(
-            f"start={start} of n_components={n_components} draws: need 0 to {n_components - 1}."
-        )
-    return check_seed(seed), n_components
 
 
 def require_finite(values: Floats, rows: Floats, others: Floats) -> None:

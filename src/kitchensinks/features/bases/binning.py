@@ -9,14 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kitchensinks.features.bases.bandwidth import (
-    check_gamma,
-    open_gamma,
-    picked,
-    resolve_gamma,
-    several_gammas,
-)
-from kitchensinks.features.bases.base import Basis
+from kitchensinks.features.bases.bandwidth import WithGamma
 from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Theta
 from kitchensinks.numerics.bins import bin_hashes, find_columns, number_names
 from kitchensinks.numerics.distances import cityblock
@@ -24,14 +17,14 @@ from kitchensinks.numerics.words import Words
 
 Names = NDArray[np.uint64]
 
-# Names of bins that wait to be told apart together.
+# Hashes of bins that are collected before the distinct ones are found.
 _WAITING_NAMES = 2**25
-# Names that are told apart at a time where their memory is used again.
+# Hashes that are numbered at a time, in memory that is used again.
 _NUMBERED = 2**23
 _GRIDS = ("shift", "rate", "multiplier")
 
 
-class Binning(Basis):
+class Binning(WithGamma):
     """Which bin of a random grid holds x, as a 0/1 vector with a single one.
 
     A grid has a pitch δ_j ~ Gamma(2, 1/γ) (density γ²δe^(−γδ)) and a shift u_j uniform on
@@ -64,6 +57,8 @@ class Binning(Basis):
     binned = True
     keeps_float64 = True
     gamma_by_column = True
+    _measure = "l1"
+    _several = True
 
     def __init__(self, gamma: float | str | Sequence[Any] = "median") -> None:
         self.gamma = gamma
@@ -80,21 +75,12 @@ class Binning(Basis):
     def open_bandwidth(self) -> bool:
         return self.unresolved() is not None
 
-    def check(self) -> None:
-        check_gamma(self.gamma, several=True)
-
-    def unresolved(self) -> str | None:
-        return open_gamma(self.gamma)
-
-    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
-        return {"gamma": resolve_gamma(self.gamma, "l1", rows, weights)}
-
     def block_size(self, n_inputs: int) -> int:
         return 16
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         shape = (self.block_size(n_inputs), n_inputs)
-        gamma = picked(self.gamma, words, shape[0])
+        gamma = self._pick_gamma(words, shape[0])
         pitch = words.gamma(2, *shape) / gamma
         shift = pitch * words.uniform(*shape)
         odd = words.raw(shape[0] * n_inputs).reshape(shape) | np.uint64(1)
@@ -144,7 +130,7 @@ class Binning(Basis):
     def tabulate_with_bins(self, theta: Theta, rows: NDArray[Any]) -> tuple[Theta, NDArray[Any]]:
         """`tabulate`, and `bins` of the same rows, with one hashing of them."""
         n_grids = len(theta["shift"])
-        kind = np.int32 if n_grids * len(rows) < 2**31 else np.int64
+        kind = _index_type(n_grids * len(rows))
         columns = np.empty((n_grids, len(rows)), dtype=kind)
         parts: list[Names] = []
         done = 0
@@ -170,13 +156,13 @@ class Binning(Basis):
         return {**theta, "table": self._table(theta).merge(self._table(other))}
 
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
-        return np.array([len(part) for part in self._table(theta).parts], dtype=np.int64)
+        return np.diff(self._table(theta).offsets)
 
     def bins(self, theta: Theta, rows: NDArray[Any]) -> NDArray[Any]:
         """The column of each row in each grid, shape (grids, n); −1 for a bin never seen."""
         table = self._table(theta)
         names = self.bin_names(theta, rows)
-        found = np.empty(names.shape, np.int32 if len(table.names) < 2**31 else np.int64)
+        found = np.empty(names.shape, _index_type(len(table.names)))
         find_columns(names, table.names, table.offsets, found)
         return found
 
@@ -186,7 +172,7 @@ class Binning(Basis):
         seen = found >= 0
         counts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
         columns = found[seen] if not seen.all() else found.reshape(-1)
-        index = np.int32 if max(counts[-1], len(table.names)) < 2**31 else np.int64
+        index = _index_type(max(counts[-1], len(table.names)))
         values = np.ones(len(columns), dtype=rows.dtype)
         shape = (len(rows), len(table.names))
         matrix = sparse.csr_array((values, columns.astype(index), counts.astype(index)), shape)
@@ -204,11 +190,7 @@ class Binning(Basis):
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
-            kernels = [
-                np.exp(-cityblock(gamma * rows, gamma * others))
-                for gamma in several_gammas(self.gamma)
-            ]
-        return np.asarray(sum(kernels) / len(kernels))
+            return self._mean_kernel(lambda gamma: np.exp(-cityblock(gamma * rows, gamma * others)))
 
     def names(self, theta: Theta, n_draws: int) -> list[str]:
         return [
@@ -218,11 +200,9 @@ class Binning(Basis):
         ]
 
 
-def _distinct(names: Names, numbers: NDArray[np.int32]) -> tuple[Names, NDArray[np.int64]]:
-    """The different names of each grid, (grids, n), and how many there are; fills `numbers`."""
-    found, counts = np.empty_like(names), np.empty(len(names), dtype=np.int64)
-    number_names(names, found, counts, numbers)
-    return found, counts
+def _index_type(count: int) -> type[np.int32] | type[np.int64]:
+    """The smallest integers that can number so many entries."""
+    return np.int32 if count < 2**31 else np.int64
 
 
 class BinTable:
@@ -238,9 +218,9 @@ class BinTable:
         if not blocks:
             return self
         together = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
-        numbers = np.empty(together.shape, dtype=np.int32)
-        pairs = zip(*_distinct(together, numbers), strict=True)
-        new = [np.sort(own[:count]) for own, count in pairs]
+        found, counts = np.empty_like(together), np.empty(len(together), dtype=np.int64)
+        number_names(together, found, counts, np.empty(together.shape, dtype=np.int32))
+        new = [np.sort(own[:count]) for own, count in zip(found, counts, strict=True)]
         return BinTable(new).merge(self) if len(self.names) else BinTable(new)
 
     def merge(self, other: "BinTable") -> "BinTable":
@@ -250,10 +230,3 @@ class BinTable:
 
     def __getitem__(self, index: slice) -> "BinTable":
         return BinTable(self.parts[index])
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BinTable) and bool(
-            np.array_equal(self.offsets, other.offsets) and np.array_equal(self.names, other.names)
-        )
-
-    __hash__ = None  # type: ignore[assignment]

@@ -12,7 +12,7 @@ from kitchensinks.features.bases.draw import Arrays, Floats, Theta
 from kitchensinks.numerics.words import Words
 from kitchensinks.tables import describe, numeric_rows
 
-# Where θ is kept when `sample` returns it as one array.
+# The key of θ where `sample` returns one array.
 _WHOLE = ""
 
 

@@ -1,7 +1,7 @@
 """What a draw of a random basis is."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from kitchensinks.numerics.elementwise import affine
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.tables import check_size, densify, describe
+from kitchensinks.tables import block_slices, check_size, densify, describe
 
 if TYPE_CHECKING:
     from kitchensinks.features.bases.base import Basis
@@ -44,9 +44,10 @@ class Graph(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Draws start, …, stop − 1 of a resolved basis; or chosen ones, each with its factor: frozen.
+    """Draws start, …, stop − 1 of a resolved basis, or draws chosen by rows.
 
-    places (n_components,): which draws of the seed were chosen, where some were. Then start is 0.
+    Of chosen draws, places (n_components,) says which they are among those of the seed, factors
+    (n_components,) what their features are multiplied with, and start is 0.
     """
 
     basis: "Basis"
@@ -88,7 +89,7 @@ class Draw:
         """φ(x; θ_k), times the factor of draw k, unscaled: (n, n_columns), dense or CSR."""
         features = self.basis.features(self.theta, self._prepared(rows))
         if self.factors is not None:
-            features *= np.repeat(self.factors, np.diff(self.offsets)).astype(features.dtype)
+            features *= self._column_factors().astype(features.dtype)
         return features
 
     def onnx(self, graph: Graph, rows: str) -> str:
@@ -96,8 +97,7 @@ class Draw:
         features = self.basis.onnx(graph, self, rows)
         if self.factors is None:
             return features
-        factors = np.repeat(self.factors, np.diff(self.offsets)).astype(self.dtype)
-        return graph.node("Mul", features, factors)
+        return graph.node("Mul", features, self._column_factors().astype(self.dtype))
 
     def bins(self, rows: Any) -> NDArray[Any]:
         """The column of each row in each draw of a binned basis, (draws, n); −1 for none."""
@@ -132,11 +132,14 @@ class Draw:
         slopes *= self._column_scales().astype(slopes.dtype)
         return slopes, np.repeat(directions, self.basis.features_per_draw, axis=0)
 
+    def _column_factors(self) -> Floats:
+        """The factor of each column: that of its draw."""
+        factors = np.ones(self.n_components) if self.factors is None else self.factors
+        return np.repeat(factors, np.diff(self.offsets))
+
     def _column_scales(self) -> Floats:
-        """What each feature is multiplied with: its factor and the scale."""
-        if self.factors is None:
-            return np.full(self.n_columns, self.scale)
-        return np.asarray(self.scale * np.repeat(self.factors, np.diff(self.offsets)))
+        """What each column is multiplied with: its factor and the scale."""
+        return np.asarray(self.scale * self._column_factors())
 
     def scaled_features(self, rows: Any) -> Any:
         """φ(x; θ_k)·scale, so that inner products approximate the kernel."""
@@ -149,11 +152,19 @@ class Draw:
 
     def part(self, low: int, high: int) -> "Draw":
         """Draws low, …, high − 1 of this draw."""
-        theta = {name: value[low:high] for name, value in self.theta.items()}
-        part = replace(self, start=self.start + low, stop=self.start + high, theta=theta)
-        if self.factors is not None:
-            part = replace(part, factors=self.factors[low:high])
-        return part if self.places is None else replace(part, places=self.places[low:high])
+        return replace(
+            self,
+            start=self.start + low,
+            stop=self.start + high,
+            theta={name: value[low:high] for name, value in self.theta.items()},
+            factors=None if self.factors is None else self.factors[low:high],
+            places=None if self.places is None else self.places[low:high],
+        )
+
+    def blocks(self, size: int) -> "Iterator[Draw]":
+        """This draw in parts of at most `size` draws."""
+        for part in block_slices(self.n_components, max(1, size)):
+            yield self.part(part.start, part.stop)
 
     def choose(self, indices: NDArray[np.int64], factors: Floats | None = None) -> "Draw":
         """These draws (dense bases only), as often as they are named, with a factor for each."""
@@ -166,8 +177,8 @@ class Draw:
         if self.factors is not None:
             factors = self.factors[indices] * (1.0 if factors is None else factors)
         places = self.start + indices if self.places is None else self.places[indices]
-        chosen = replace(self, start=0, stop=len(indices), theta=taken)
-        return replace(chosen, factors=factors, places=places)
+        stop = len(indices)
+        return replace(self, start=0, stop=stop, theta=taken, factors=factors, places=places)
 
     def followed_by(self, others: "list[Draw]") -> "Draw":
         """This draw and then others of the same basis and dtype, none of them with factors."""

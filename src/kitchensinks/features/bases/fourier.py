@@ -8,21 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, kve
 
-from kitchensinks.features.bases.bandwidth import (
-    check_gamma,
-    open_gamma,
-    picked,
-    resolve_gamma,
-    several_gammas,
-)
-from kitchensinks.features.bases.base import Basis, check_choice, check_positive
+from kitchensinks.features.bases.bandwidth import WithGamma
+from kitchensinks.features.bases.base import check_choice, check_positive
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
 from kitchensinks.features.bases.projections import (
-    PROJECTIONS,
+    Projected,
     Radial,
     project,
     project_onnx,
-    projection_block_size,
     sample_projection,
 )
 from kitchensinks.numerics.distances import cityblock, euclidean, squared_euclidean
@@ -40,11 +33,11 @@ _KERNELS = {
 
 # Beyond this smoothness the Bessel function of the Matérn kernel overflows.
 SMOOTHEST = 50.0
-# No direction of a heavy-tailed law is longer than γ/this: its phases are noise long before.
+# Smallest χ of a heavy-tailed law: the phases of longer directions are numerical noise.
 _SHORTEST = 1e-15
 
 
-class Fourier(Basis):
+class Fourier(Projected, WithGamma):
     """√2·cos(ω·x + b): induces the shift-invariant kernel whose spectrum is the law of ω.
 
     φ(x; ω, b) = √2·cos(ω·x + b), b uniform on [−π, π] (random bases, section V a,
@@ -94,7 +87,7 @@ class Fourier(Basis):
     (1, 3)
     """
 
-    takes_sparse_rows = True
+    _several = True
 
     def __init__(
         self,
@@ -144,8 +137,7 @@ class Fourier(Basis):
     def check(self) -> None:
         check_choice("kernel", self.spectrum, _KERNELS)
         check_choice("form", self.form, ("phase", "paired"))
-        check_choice("projection", self.projection, PROJECTIONS)
-        check_gamma(self.gamma, several=True)
+        super().check()
         if self.spectrum == "matern":
             check_positive("nu", self.nu)
             if self.nu > SMOOTHEST:
@@ -166,20 +158,15 @@ class Fourier(Basis):
                 "use projection='orthogonal', or scale the columns."
             )
 
-    def unresolved(self) -> str | None:
-        return open_gamma(self.gamma)
-
-    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
-        return {"gamma": resolve_gamma(self.gamma, _KERNELS[self.spectrum][0], rows, weights)}
-
-    def block_size(self, n_inputs: int) -> int:
-        return projection_block_size(self.projection, n_inputs)
+    @property
+    def _measure(self) -> str:  # type: ignore[override]
+        return _KERNELS[self.spectrum][0]
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         count = self.block_size(n_inputs)
         directions: Any
         if self.spectrum in ("laplacian", "cauchy"):
-            gamma = picked(self.gamma, words, count)
+            gamma = self._pick_gamma(words, count)
             law = words.cauchy if self.spectrum == "laplacian" else words.laplace
             directions = gamma * law(count, n_inputs)
         else:
@@ -190,11 +177,11 @@ class Fourier(Basis):
 
     def _radial(self) -> Radial:
         if self.spectrum == "gaussian":
-            return lambda words, count: np.sqrt(2.0 * picked(self.gamma, words, count))
+            return lambda words, count: np.sqrt(2.0 * self._pick_gamma(words, count))
         freedom = 1.0 if self.spectrum == "exponential" else 2.0 * self.nu
 
         def radial(words: Words, count: int) -> Floats:
-            gamma = picked(self.gamma, words, count)
+            gamma = self._pick_gamma(words, count)
             length = np.maximum(words.chi(freedom, count), _SHORTEST)[:, None]
             return np.asarray(gamma * math.sqrt(freedom) / length)
 
@@ -233,19 +220,19 @@ class Fourier(Basis):
         return graph.node("Mul", cosine, np.array(math.sqrt(2.0), dtype))
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
-        kernels = []
-        for gamma in several_gammas(self.gamma):
+
+        def kernel_of(gamma: Floats) -> Floats:
             if len(gamma) == 1:
-                kernels.append(self._kernel_of(float(gamma[0]), rows, others))
-            else:
-                own = np.sqrt(gamma) if self.spectrum == "gaussian" else gamma
-                kernels.append(self._kernel_of(1.0, own * rows, own * others))
-        return np.asarray(sum(kernels) / len(kernels))
+                return self._kernel_of(float(gamma[0]), rows, others)
+            scales = np.sqrt(gamma) if self.spectrum == "gaussian" else gamma
+            return self._kernel_of(1.0, scales * rows, scales * others)
+
+        return self._mean_kernel(kernel_of)
 
     def _kernel_of(self, gamma: float, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
             if self.spectrum == "gaussian":
-                # In units of the bandwidth an absolute error is one of the kernel.
+                # Rows are scaled first: an error of γ‖Δ‖² is then as large as one of the kernel.
                 near = math.sqrt(gamma) * rows
                 far = near if others is rows else math.sqrt(gamma) * others
                 return np.exp(-squared_euclidean(near, far))
@@ -272,7 +259,7 @@ def matern(distance: Floats, nu: float) -> Floats:
     >>> float(matern(np.array([1.0]), 0.5)[0].round(6)) == float(np.exp(-1.0).round(6))
     True
     """
-    # Beyond 1e5 the kernel is zero to rounding, and the Bessel function is not to be had.
+    # Beyond 1e5 the kernel is zero to rounding, and the Bessel function cannot be computed.
     t = np.minimum(math.sqrt(2.0 * nu) * distance, 1e5)
     with np.errstate(divide="ignore", invalid="ignore"):
         logarithm = (1.0 - nu) * math.log(2.0) - gammaln(nu) + nu * np.log(t)

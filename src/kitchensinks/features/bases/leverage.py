@@ -10,10 +10,10 @@ eigenvalues of ΦᵀΦ estimate those of the kernel's operator Σ,
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.optimize import brentq
 
 from kitchensinks.features.bases.base import Basis, check_positive
@@ -21,22 +21,10 @@ from kitchensinks.features.bases.draw import Draw, Floats
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
 
-# Features that are held at once, at most about this many: 128 MB.
+# Entries of features that are held at once, at most: 128 MB.
 HELD_ENTRIES = 2**24
 # Eigenvalues below this share of the largest are rounding.
 ROUNDING = 1e-12
-
-
-class Candidates(Protocol):
-    """Draws that come in blocks, again whenever they are asked for."""
-
-    @property
-    def basis(self) -> Basis: ...
-
-    @property
-    def n_components(self) -> int: ...
-
-    def blocks(self, size: int) -> Iterator[Draw]: ...
 
 
 @dataclass(frozen=True)
@@ -66,25 +54,6 @@ class Pool:
         return together.choose(np.argsort(order), factors).astype(dtype)
 
 
-@dataclass(frozen=True)
-class Held:
-    """A draw that is there already, in blocks."""
-
-    draw: Draw
-
-    @property
-    def basis(self) -> Basis:
-        return self.draw.basis
-
-    @property
-    def n_components(self) -> int:
-        return self.draw.n_components
-
-    def blocks(self, size: int) -> Iterator[Draw]:
-        for part in block_slices(self.n_components, max(1, size)):
-            yield self.draw.part(part.start, part.stop)
-
-
 class Operator:
     """The kernel's operator as M candidates and L weighted rows see it, factored once.
 
@@ -93,7 +62,7 @@ class Operator:
     `eigenvalues` rise; there are min(columns, L) of them.
     """
 
-    def __init__(self, candidates: Candidates, rows: Any, weights: Floats | None = None) -> None:
+    def __init__(self, candidates: Pool | Draw, rows: Any, weights: Floats | None = None) -> None:
         n_rows, basis = rows.shape[0], candidates.basis
         n_columns = candidates.n_components * basis.features_per_draw
         self._candidates, self._rows = candidates, rows
@@ -114,33 +83,37 @@ class Operator:
         self.eigenvalues, self._vectors = eigen(gram)
 
     def _features(self) -> Iterator[tuple[Floats, NDArray[np.int64]]]:
-        """Blocks of Φᵀ (L, columns), with the first column of each draw."""
+        """Blocks of Φᵀ (L, columns), with the number of columns of each draw."""
         if self._kept is not None:
             yield from self._kept
             return
         for draw in self._candidates.blocks(self._block):
             features = draw.features(self._rows)
             features *= self._roots[:, None]
-            yield features, draw.offsets[:-1]
+            yield features, np.diff(draw.offsets)
 
     def scores(self, mu: float) -> Floats:
         """r of each draw, summed over its columns, shape (M,); they sum to d(μ)."""
         if self.by_rows:
             root = self._vectors / np.sqrt(self.eigenvalues + mu)
             parts = [
-                np.add.reduceat(np.square(root.T @ features).sum(axis=0), first)
-                for features, first in self._features()
+                _by_draw(np.square(root.T @ features).sum(axis=0), counts)
+                for features, counts in self._features()
             ]
             return np.concatenate(parts)
         share = self.eigenvalues / (self.eigenvalues + mu)
-        each, done, parts = np.square(self._vectors) @ share, 0, []
-        for features, first in self._features():
-            parts.append(np.add.reduceat(each[done : done + features.shape[1]], first))
-            done += features.shape[1]
-        return np.concatenate(parts)
+        counts = np.concatenate([counts for _, counts in self._features()])
+        return _by_draw(np.square(self._vectors) @ share, counts)
 
 
-def leverage_scores(draw: Draw, rows: Any, mu: float, weights: Any = None) -> Floats:
+def _by_draw(values: Floats, counts: NDArray[np.int64]) -> Floats:
+    """Values of columns, summed over the columns of each draw."""
+    return np.asarray(np.add.reduceat(values, np.cumsum(counts) - counts))
+
+
+def leverage_scores(
+    draw: Draw, rows: ArrayLike, mu: float, weights: ArrayLike | None = None
+) -> Floats:
     """r_k = diag(ΦΦᵀ(ΦΦᵀ + μI)⁻¹) of each draw, shape (n_components,): thesis, Algorithm 1.
 
     Columns of one draw (cosine and sine of a frequency) are scored together. The scores sum to
@@ -157,10 +130,10 @@ def leverage_scores(draw: Draw, rows: Any, mu: float, weights: Any = None) -> Fl
     mu = check_mu(mu)
     rows, weights = checked(rows, weights)
     require_dense(draw.basis)
-    return Operator(Held(draw), rows, weights).scores(mu)
+    return Operator(draw, rows, weights).scores(mu)
 
 
-def leverages(draw: Draw, rows: Any, mu: float, weights: Any = None) -> Floats:
+def leverages(draw: Draw, rows: ArrayLike, mu: float, weights: ArrayLike | None = None) -> Floats:
     """‖(Σ + μI)^(−1/2) φ(·; θ_k)‖² of each draw, shape (n_components,): thesis, (2.4).
 
     Σ is the operator of the exact kernel of the basis on these rows (n, d). The mean over the
@@ -177,23 +150,20 @@ def leverages(draw: Draw, rows: Any, mu: float, weights: Any = None) -> Floats:
     mu = check_mu(mu)
     rows, weights = checked(rows, weights)
     require_dense(draw.basis)
-    roots = row_roots(weights, len(rows))
-    eigenvalues, vectors = eigen(draw.basis.kernel(rows) * np.outer(roots, roots))
+    eigenvalues, vectors, roots = kernel_eigen(draw.basis, rows, weights)
     root = vectors * roots[:, None] / np.sqrt(eigenvalues + mu)
     per_draw = draw.basis.features_per_draw
     size = max(1, HELD_ENTRIES // (len(rows) * per_draw))
-    return (
-        np.concatenate(
-            [
-                np.add.reduceat(np.square(root.T @ part.features(rows)).sum(0), part.offsets[:-1])
-                for part in Held(draw.astype(np.float64)).blocks(size)
-            ]
-        )
-        / per_draw
-    )
+    parts = [
+        _by_draw(np.square(root.T @ part.features(rows)).sum(axis=0), np.diff(part.offsets))
+        for part in draw.astype(np.float64).blocks(size)
+    ]
+    return np.concatenate(parts) / per_draw
 
 
-def maximal_leverage(draw: Draw, rows: Any, mu: float, weights: Any = None) -> float:
+def maximal_leverage(
+    draw: Draw, rows: ArrayLike, mu: float, weights: ArrayLike | None = None
+) -> float:
     """The largest of `leverages`: d_max(1, μ) of Theorem II.2, over the draws given.
 
     It is at least d(μ) for a draw that is large enough, and near d(μ) for reweighted features.
@@ -207,7 +177,7 @@ def maximal_leverage(draw: Draw, rows: Any, mu: float, weights: Any = None) -> f
     return float(leverages(draw, rows, mu, weights).max())
 
 
-def effective_dimension(eigenvalues: Any, mu: float) -> float:
+def effective_dimension(eigenvalues: ArrayLike, mu: float) -> float:
     """d(μ) = Σ λ_i/(λ_i + μ): how many directions are larger than μ (thesis, section 2.2).
 
     >>> effective_dimension([1.0, 1.0, 0.0], mu=1.0)
@@ -217,7 +187,7 @@ def effective_dimension(eigenvalues: Any, mu: float) -> float:
     return float((values / (values + check_mu(mu))).sum())
 
 
-def mu_of_dimension(eigenvalues: Any, dimension: float) -> float:
+def mu_of_dimension(eigenvalues: ArrayLike, dimension: float) -> float:
     """The μ at which d(μ) has this value: the inverse of `effective_dimension`.
 
     >>> round(mu_of_dimension([1.0, 1.0, 0.0], dimension=1.0), 6)
@@ -241,13 +211,14 @@ def mu_of_dimension(eigenvalues: Any, dimension: float) -> float:
 
 
 def balanced_mu(eigenvalues: Floats, n_columns: int) -> float:
-    """The μ at which d(μ) is the number of columns, but half the eigenvalues at most."""
+    """The μ at which d(μ) is the number of columns, or half the number of eigenvalues if that is
+    smaller."""
     positive = eigenvalues[eigenvalues > ROUNDING * eigenvalues.max()]
     if not len(positive):
         return 1.0
     wanted = min(float(n_columns), len(eigenvalues) / 2)
     if wanted >= 0.99 * len(positive):
-        # Nothing but rounding is left below.
+        # Smaller eigenvalues are rounding errors.
         return float(ROUNDING * positive.max())
     return mu_of_dimension(positive, wanted)
 
@@ -261,7 +232,15 @@ def eigen(gram: Floats) -> tuple[Floats, Floats]:
     return check_eigenvalues(values), vectors
 
 
-def check_eigenvalues(eigenvalues: Any) -> Floats:
+def kernel_eigen(
+    basis: Basis, rows: Floats, weights: Floats | None
+) -> tuple[Floats, Floats, Floats]:
+    """`eigen` of √(w_i·w_j)·k(x_i, x_j), Σw = 1, and the roots √w_i."""
+    roots = row_roots(weights, len(rows))
+    return *eigen(basis.kernel(rows) * np.outer(roots, roots)), roots
+
+
+def check_eigenvalues(eigenvalues: ArrayLike) -> Floats:
     """Eigenvalues of 0 or more as float64, rounding below zero cut off; or a clear error."""
     values = np.asarray(eigenvalues, dtype=np.float64)
     if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
@@ -283,7 +262,7 @@ def row_roots(weights: Floats | None, n_rows: int) -> Floats:
     return np.asarray(np.sqrt(weights / weights.sum()))
 
 
-def checked(rows: Any, weights: Any) -> tuple[Floats, Floats | None]:
+def checked(rows: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, Floats | None]:
     """Rows and weights as arrays of finite numbers, or a clear error."""
     rows = numeric_rows(rows)
     return rows, None if weights is None else numeric_weights(weights, len(rows))

@@ -9,13 +9,12 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy.special import ndtr, owens_t
 
-from kitchensinks.features.bases.base import Basis, check_choice, check_count
+from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Shared, Theta, sample_blocks
 from kitchensinks.features.bases.projections import (
-    PROJECTIONS,
+    Projected,
     project,
     project_onnx,
-    projection_block_size,
     sample_projection,
 )
 from kitchensinks.numerics.quadrature import interpolate
@@ -28,7 +27,7 @@ _STEP = float(_GRID[1] - _GRID[0])
 _NODES = 48
 
 
-class Maxout(Basis):
+class Maxout(Projected):
     """max_{j ≤ q} ω_j·x with q independent standard normal directions a unit (maxout paper).
 
     With ρ the cosine of the angle between x and z,
@@ -54,8 +53,6 @@ class Maxout(Basis):
     0.31831
     """
 
-    takes_sparse_rows = True
-
     def __init__(
         self, pool: int = 4, projections: int | None = None, projection: str = "gaussian"
     ) -> None:
@@ -68,8 +65,8 @@ class Maxout(Basis):
         return math.inf
 
     def check(self) -> None:
+        super().check()
         check_count("pool", self.pool)
-        check_choice("projection", self.projection, PROJECTIONS)
         if self.projections is not None:
             check_count("projections", self.projections)
             if self.projections < self.pool:
@@ -77,9 +74,6 @@ class Maxout(Basis):
                     f"projections={self.projections}: a unit takes pool={self.pool} different "
                     "directions, so there must be at least that many to share."
                 )
-
-    def block_size(self, n_inputs: int) -> int:
-        return projection_block_size(self.projection, n_inputs)
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         return {
@@ -109,26 +103,28 @@ class Maxout(Basis):
         return {**theta, "planes": Shared(planes)}
 
     def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
+        out: NDArray[Any] | None = None
+        for j, plane in enumerate(self._planes(theta)):
+            argument = project(rows, plane)
+            if "choice" in theta:
+                argument = argument[:, theta["choice"][:, j]]
+            out = argument if out is None else np.maximum(out, argument, out=out)
+        return np.asarray(out)
+
+    def _planes(self, theta: Theta) -> list[Any]:
+        """The directions of each place of the pool."""
         if "planes" in theta:
-            planes, choice = theta["planes"].value, theta["choice"]
-            out = project(rows, planes[0])[:, choice[:, 0]]
-            for j in range(1, self.pool):
-                np.maximum(out, project(rows, planes[j])[:, choice[:, j]], out=out)
-            return out
-        out = project(rows, theta["plane0"])
-        for j in range(1, self.pool):
-            np.maximum(out, project(rows, theta[f"plane{j}"]), out=out)
-        return out
+            return list(theta["planes"].value)
+        return [theta[f"plane{j}"] for j in range(self.pool)]
 
     def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
-        theta = draw.theta
-        shared = "planes" in theta
-        planes = theta["planes"].value if shared else [theta[f"plane{j}"] for j in range(self.pool)]
-        pieces = [project_onnx(graph, rows, plane, draw.n_inputs) for plane in planes]
-        if shared:
-            choices = theta["choice"].astype(np.int64).T
-            pairs = zip(pieces, choices, strict=True)
-            pieces = [graph.node("Gather", piece, choice, axis=1) for piece, choice in pairs]
+        pieces = []
+        for j, plane in enumerate(self._planes(draw.theta)):
+            piece = project_onnx(graph, rows, plane, draw.n_inputs)
+            if "choice" in draw.theta:
+                choice = draw.theta["choice"][:, j].astype(np.int64)
+                piece = graph.node("Gather", piece, choice, axis=1)
+            pieces.append(piece)
         return graph.node("Max", *pieces)
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
@@ -216,7 +212,7 @@ def argmax_coefficients(pool: int, count: int = 3) -> Floats:
     check_count("pool", pool)
     count = check_count("count", count)
     if count > 24:
-        raise ValueError(f"count={count}: at most 24 coefficients can be had to a few digits.")
+        raise ValueError(f"count={count}: need at most 24; later ones have no correct digits.")
     if pool == 1:
         return np.asarray(np.eye(1, count)[0])
     radius, points = 0.5, 64

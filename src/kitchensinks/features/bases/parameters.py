@@ -4,12 +4,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from kitchensinks.features.bases.draw import Arrays
 
 if TYPE_CHECKING:
     from kitchensinks.features.bases.base import Basis
-
-Arrays = dict[str, NDArray[Any]]
 
 _PLAIN = (str, int, float, bool, type(None))
 

@@ -8,13 +8,14 @@ of projection has exactly that marginal law.
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.features.bases.base import BLOCK
-from kitchensinks.features.bases.draw import Floats, Graph
+from kitchensinks.features.bases.base import BLOCK, Basis, check_choice
+from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
 from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.numerics.words import Words
@@ -28,6 +29,30 @@ PROJECTIONS = ("gaussian", "orthogonal", "hadamard")
 _LARGEST_ROTATION = 1024
 
 
+class Projected(Basis):
+    """A basis of functions of ω·x + b, whose directions ω are drawn as `projection` says."""
+
+    projection: str
+    takes_sparse_rows = True
+
+    def check(self) -> None:
+        super().check()
+        check_choice("projection", self.projection, PROJECTIONS)
+
+    def block_size(self, n_inputs: int) -> int:
+        return projection_block_size(self.projection, n_inputs)
+
+    def _argument(self, theta: Theta, rows: Any) -> NDArray[Any]:
+        """ω_k·x + b_k for every row and draw, shape (n, K)."""
+        argument = project(rows, theta["directions"])
+        argument += theta["offset"]
+        return argument
+
+    def _argument_onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
+        argument = project_onnx(graph, rows, draw.theta["directions"], draw.n_inputs)
+        return graph.node("Add", argument, draw.theta["offset"])
+
+
 def rotation_size(kind: str, n_inputs: int) -> int:
     """Directions that go together: all that can be orthogonal in d dimensions, or one transform."""
     if kind == "orthogonal":
@@ -37,9 +62,7 @@ def rotation_size(kind: str, n_inputs: int) -> int:
 
 def projection_block_size(kind: str, n_inputs: int) -> int:
     """Draws of one block of words: as many whole rotations as make up a common block."""
-    if kind == "gaussian":
-        return BLOCK
-    size = rotation_size(kind, n_inputs)
+    size = 1 if kind == "gaussian" else rotation_size(kind, n_inputs)
     return size * -(-BLOCK // size)
 
 
@@ -58,12 +81,12 @@ def sample_projection(
     """
     count = projection_block_size(kind, n_inputs)
     if kind == "hadamard":
-        size = next_power_of_two(n_inputs)
+        size = rotation_size(kind, n_inputs)
         directions = Fastfood.sample(words, n_inputs, count // size)
         lengths = 1.0 / directions.lengths() if unit else words.chi(size, count)
         if radial is not None:
             lengths = lengths * radial(words, count).reshape(count, -1)[:, 0]
-        return directions.with_radius(lengths)
+        return replace(directions, radius=lengths)
     if kind == "orthogonal":
         size = rotation_size(kind, n_inputs)
         normals = words.normal(count // size, n_inputs, size)
@@ -100,6 +123,7 @@ def project_onnx(
     return graph.node("MatMul", rows, directions.T)
 
 
+@dataclass(frozen=True, eq=False)
 class Fastfood:
     """Directions from Hadamard products, P = 2^⌈log₂ d⌉ of each: ω = r·(H·G·Π·H·B)/(√P·‖G‖).
 
@@ -112,21 +136,12 @@ class Fastfood:
     than those of independent rows. It costs P log P a row in place of P·d.
     """
 
-    def __init__(
-        self,
-        signs: NDArray[Any],
-        order: NDArray[np.int64],
-        normals: NDArray[Any],
-        radius: NDArray[Any],
-        n_inputs: int,
-        start: int = 0,
-    ) -> None:
-        self.signs = signs
-        self.order = order
-        self.normals = normals
-        self.radius = radius
-        self.n_inputs = n_inputs
-        self.start = start
+    signs: NDArray[Any]
+    order: NDArray[np.int64]
+    normals: NDArray[Any]
+    radius: NDArray[Any]
+    n_inputs: int
+    start: int = 0
 
     @classmethod
     def sample(cls, words: Words, n_inputs: int, count: int) -> "Fastfood":
@@ -138,17 +153,12 @@ class Fastfood:
         normals /= math.sqrt(size) * np.linalg.norm(normals, axis=1, keepdims=True)
         return cls(signs, order, normals, np.ones(count * size), n_inputs)
 
-    def with_radius(self, radius: Floats) -> "Fastfood":
-        return Fastfood(self.signs, self.order, self.normals, radius, self.n_inputs, self.start)
-
     def join(self, parts: "list[Fastfood]") -> "Fastfood":
-        return Fastfood(
-            np.concatenate([part.signs for part in parts]),
-            np.concatenate([part.order for part in parts]),
-            np.concatenate([part.normals for part in parts]),
-            np.concatenate([part.radius for part in parts]),
-            self.n_inputs,
-        )
+        names = ("signs", "order", "normals", "radius")
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in names
+        }
+        return replace(self, **joined)
 
     def __len__(self) -> int:
         return len(self.radius)
@@ -157,13 +167,13 @@ class Fastfood:
         low, high, _ = index.indices(len(self))
         size = self.signs.shape[1]
         first, last = (self.start + low) // size, -(-(self.start + high) // size)
-        return Fastfood(
-            self.signs[first:last],
-            self.order[first:last],
-            self.normals[first:last],
-            self.radius[low:high],
-            self.n_inputs,
-            (self.start + low) % size,
+        return replace(
+            self,
+            signs=self.signs[first:last],
+            order=self.order[first:last],
+            normals=self.normals[first:last],
+            radius=self.radius[low:high],
+            start=(self.start + low) % size,
         )
 
     def take(self, indices: NDArray[np.int64], n_inputs: int) -> NDArray[Any]:
@@ -175,14 +185,8 @@ class Fastfood:
         return np.ascontiguousarray(self.apply(unit)[:, indices].T)
 
     def astype(self, dtype: np.dtype[Any]) -> "Fastfood":
-        return Fastfood(
-            self.signs.astype(dtype),
-            self.order,
-            self.normals.astype(dtype),
-            self.radius.astype(dtype),
-            self.n_inputs,
-            self.start,
-        )
+        names = ("signs", "normals", "radius")
+        return replace(self, **{name: getattr(self, name).astype(dtype) for name in names})
 
     def apply(self, rows: NDArray[Any]) -> NDArray[Any]:
         """ω_k·x for every row and direction, shape (n, K).

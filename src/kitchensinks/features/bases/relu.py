@@ -6,21 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.features.bases.bandwidth import check_gamma, open_gamma, resolve_gamma
-from kitchensinks.features.bases.base import Basis, check_choice
+from kitchensinks.features.bases.bandwidth import WithGamma
+from kitchensinks.features.bases.base import check_choice
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
-from kitchensinks.features.bases.projections import (
-    PROJECTIONS,
-    Fastfood,
-    project,
-    project_onnx,
-    projection_block_size,
-    sample_projection,
-)
+from kitchensinks.features.bases.projections import Fastfood, Projected, sample_projection
 from kitchensinks.numerics.words import Words
 
 
-class ReLU(Basis):
+class ReLU(Projected, WithGamma):
     """max(0, ω·(x, 1/γ)), ω uniform on the unit sphere of R^(d+1) (thesis, Algorithm 2).
 
     With u = (x, 1/γ), v = (z, 1/γ) and θ the angle between them,
@@ -45,8 +38,6 @@ class ReLU(Basis):
     1.0
     """
 
-    takes_sparse_rows = True
-
     def __init__(
         self,
         gamma: float | str = "median",
@@ -62,18 +53,11 @@ class ReLU(Basis):
         return math.inf
 
     def check(self) -> None:
-        check_gamma(self.gamma)
+        super().check()
         check_choice("law", self.law, ("sphere", "gaussian"))
-        check_choice("projection", self.projection, PROJECTIONS)
-
-    def unresolved(self) -> str | None:
-        return open_gamma(self.gamma)
-
-    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
-        return {"gamma": resolve_gamma(self.gamma, "length", rows, weights)}
 
     def block_size(self, n_inputs: int) -> int:
-        return projection_block_size(self.projection, n_inputs + 1)
+        return super().block_size(n_inputs + 1)
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         directions = sample_projection(
@@ -87,20 +71,17 @@ class ReLU(Basis):
         return {"directions": directions[:, :-1], "offset": directions[:, -1] / gamma}
 
     def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
-        argument = project(rows, theta["directions"])
-        argument += theta["offset"]
+        argument = self._argument(theta, rows)
         return np.asarray(np.maximum(argument, 0, out=argument))
 
     def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
         if not isinstance(theta["directions"], np.ndarray):
             return None
-        argument = project(rows, theta["directions"])
-        argument += theta["offset"]
+        argument = self._argument(theta, rows)
         return (argument > 0).astype(argument.dtype), theta["directions"]
 
     def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
-        argument = project_onnx(graph, rows, draw.theta["directions"], draw.n_inputs)
-        return graph.node("Relu", graph.node("Add", argument, draw.theta["offset"]))
+        return graph.node("Relu", self._argument_onnx(graph, draw, rows))
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         extra = 1.0 / float(self.gamma) ** 2

@@ -2,33 +2,32 @@
 
 import math
 import numbers
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from kitchensinks.features.bases.base import Basis
-from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Theta
+from kitchensinks.features.bases.base import Basis, check_positive
+from kitchensinks.features.bases.draw import Arrays, Draw, Floats
 from kitchensinks.features.bases.fourier import Fourier
-from kitchensinks.features.bases.leverage import (
-    Operator,
-    Pool,
-    balanced_mu,
-    check_mu,
-    require_dense,
-)
+from kitchensinks.features.bases.leverage import Operator, Pool, balanced_mu, require_dense
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.keys import row_keys
 
 if TYPE_CHECKING:
     from kitchensinks.features.scaling import Scaler
 
-# A share of the rows is never more than this many (and fewer of very wide rows).
+# Rows that candidates are scored on at most, where `rows` is a share.
 MOST_ROWS = 2000
-# Entries of the rows that candidates are scored on, at most.
+# Entries of these rows at most: there are fewer of very wide rows.
 _MOST_ENTRIES = 2**24
-# Very wide rows are scored on this many at least.
+# Rows at least, however wide they are.
 _FEWEST_ROWS = 100
+
+
+def _of_inner(name: str) -> Any:
+    """A property of the basis that is drawn from."""
+    return property(lambda reweighted: getattr(reweighted.inner, name))
 
 
 class Reweighted(Basis):
@@ -48,11 +47,13 @@ class Reweighted(Basis):
     basis : the basis that is drawn from, any dense one; None is ``ks.Fourier()``.
     pool : M/N, a whole number of 2 or more; the thesis uses 100.
     rows : L, the rows that candidates are scored on: a share in (0, 1] of the different rows,
-        at most 2000 of them (2²⁴ entries, but 100 rows, if these are fewer), or a count (all rows
-        where there are fewer). They are chosen by their content, with their sample weights.
+        at most 2000 of them (of very wide rows 2²⁴ entries, and at least 100 rows), or a count
+        (all rows where there are fewer). They are chosen by their content, with their sample
+        weights.
     mu : μ on the scale of the eigenvalues of the kernel's operator, or "auto": the μ at which the
-        effective dimension d(μ) is the number of columns of N draws, but L/2 at most. Larger μ
-        looks at fewer leading directions; in the limit p_i is proportional to ‖φ_i‖².
+        effective dimension d(μ) is the number of columns of N draws, or L/2 if that is smaller.
+        Scores with a larger μ depend on fewer leading eigenvectors; in the limit p_i is
+        proportional to ‖φ_i‖².
     correction : whether features are multiplied with 1/√(M·p_i).
 
     Notes
@@ -93,30 +94,13 @@ class Reweighted(Basis):
         """The basis that is drawn from."""
         return Fourier() if self.basis is None else self.basis
 
-    @property
-    def features_per_draw(self) -> int:  # type: ignore[override]
-        return self.inner.features_per_draw
-
-    @property
-    def takes_sparse_rows(self) -> bool:  # type: ignore[override]
-        return self.inner.takes_sparse_rows
-
-    @property
-    def fast_products(self) -> bool:  # type: ignore[override]
-        return self.inner.fast_products
-
-    @property
-    def rescales(self) -> bool:  # type: ignore[override]
-        return self.inner.rescales
-
-    @property
-    def metric(self) -> Literal["laplacian", "gaussian"]:
-        return self.inner.metric
-
-    @property
-    def bound(self) -> float:
-        """sup |φ| of the basis, before the factors 1/√(M·p_i)."""
-        return self.inner.bound
+    # The bound is that of the basis, before the factors 1/√(M·p_i).
+    bound = _of_inner("bound")
+    features_per_draw = _of_inner("features_per_draw")
+    takes_sparse_rows = _of_inner("takes_sparse_rows")
+    fast_products = _of_inner("fast_products")
+    rescales = _of_inner("rescales")
+    metric = _of_inner("metric")
 
     def bound_in(self, n_inputs: int) -> float:
         return self.inner.bound_in(n_inputs)
@@ -140,11 +124,8 @@ class Reweighted(Basis):
                 f"rows={self.rows!r}: need a share of the rows in (0, 1], such as 0.3, or a whole "
                 "number of 1 or more."
             )
-        if isinstance(self.mu, str):
-            if self.mu != "auto":
-                raise ValueError(f"mu={self.mu!r}: need a positive number or 'auto'.")
-        else:
-            check_mu(self.mu)
+        if not (isinstance(self.mu, str) and self.mu == "auto"):
+            check_positive("mu", self.mu, " or 'auto'")
         if not isinstance(self.correction, bool | np.bool_):
             raise TypeError(f"correction={self.correction!r}: need True or False.")
 
@@ -153,15 +134,6 @@ class Reweighted(Basis):
 
     def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         return {"basis": self.inner.resolve(rows, weights)}
-
-    def block_size(self, n_inputs: int) -> int:
-        return self.inner.block_size(n_inputs)
-
-    def sample(self, words: Words, n_inputs: int) -> Theta:
-        return self.inner.sample(words, n_inputs)
-
-    def features(self, theta: Theta, rows: Any) -> Any:
-        return self.inner.features(theta, rows)
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         return self.inner.exact_kernel(rows, others)

@@ -9,23 +9,15 @@ from numpy.typing import NDArray
 from scipy.special import erf, expit
 from scipy.stats import kstwobign
 
-from kitchensinks.features.bases.bandwidth import check_gamma, open_gamma, resolve_gamma
-from kitchensinks.features.bases.base import Basis, check_choice, require_finite
+from kitchensinks.features.bases.bandwidth import WithGamma
+from kitchensinks.features.bases.base import check_choice, require_finite
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
-from kitchensinks.features.bases.projections import (
-    PROJECTIONS,
-    project,
-    project_onnx,
-    projection_block_size,
-    sample_projection,
-)
+from kitchensinks.features.bases.projections import Projected, sample_projection
 from kitchensinks.numerics.quadrature import gauss_rule
 from kitchensinks.numerics.words import Words
 
-ACTIVATIONS = ("logistic", "tanh", "erf", "step")
 
-
-class Sigmoid(Basis):
+class Sigmoid(Projected, WithGamma):
     """σ(γ·ω·x + b) with standard normal ω and b (kitchen sinks, section 4).
 
     With s_xz = γ²·x·z + 1, the covariance of the arguments at x and z:
@@ -53,8 +45,6 @@ class Sigmoid(Basis):
     0.5
     """
 
-    takes_sparse_rows = True
-
     def __init__(
         self,
         activation: str = "tanh",
@@ -70,18 +60,8 @@ class Sigmoid(Basis):
         return 1.0
 
     def check(self) -> None:
-        check_choice("activation", self.activation, ACTIVATIONS)
-        check_choice("projection", self.projection, PROJECTIONS)
-        check_gamma(self.gamma)
-
-    def unresolved(self) -> str | None:
-        return open_gamma(self.gamma)
-
-    def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
-        return {"gamma": resolve_gamma(self.gamma, "length", rows, weights)}
-
-    def block_size(self, n_inputs: int) -> int:
-        return projection_block_size(self.projection, n_inputs)
+        super().check()
+        check_choice("activation", self.activation, ("logistic", "tanh", "erf", "step"))
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         gamma = float(self.gamma)
@@ -91,8 +71,7 @@ class Sigmoid(Basis):
         return {"directions": directions, "offset": words.normal(self.block_size(n_inputs))}
 
     def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
-        argument = project(rows, theta["directions"])
-        argument += theta["offset"]
+        argument = self._argument(theta, rows)
         if self.activation == "step":
             return (argument >= 0).astype(argument.dtype)
         function = {"logistic": expit, "tanh": np.tanh, "erf": erf}[self.activation]
@@ -103,14 +82,13 @@ class Sigmoid(Basis):
         if self.activation == "step" or not isinstance(directions, np.ndarray):
             return None
         if self.activation == "erf":
-            argument = project(rows, directions) + theta["offset"]
+            argument = self._argument(theta, rows)
             return 2.0 / math.sqrt(math.pi) * np.exp(-(argument**2)), directions
         value = self.features(theta, rows)
         return value * (1 - value) if self.activation == "logistic" else 1 - value**2, directions
 
     def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
-        argument = project_onnx(graph, rows, draw.theta["directions"], draw.n_inputs)
-        argument = graph.node("Add", argument, draw.theta["offset"])
+        argument = self._argument_onnx(graph, draw, rows)
         if self.activation == "step":
             zero, one = np.zeros((), draw.dtype), np.ones((), draw.dtype)
             return graph.node("Where", graph.node("GreaterOrEqual", argument, zero), one, zero)
@@ -151,6 +129,6 @@ def _arcsine(cross: Floats, own: Floats, other: Floats) -> Floats:
 @functools.lru_cache(maxsize=1)
 def logistic_spreads() -> tuple[Floats, Floats]:
     """Gauss rule of the random spread 2κ that makes a normal variable logistic."""
-    # Kolmogorov's density is flat at both ends: equal steps are as good as any.
+    # Kolmogorov's density is flat at both ends, so that sums over equal steps are accurate.
     kappa = np.linspace(0.15, 5.0, 400)
     return gauss_rule(2.0 * kappa, kstwobign.pdf(kappa), 12)

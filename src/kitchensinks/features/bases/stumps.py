@@ -19,9 +19,9 @@ from kitchensinks.numerics.signs import (
 )
 from kitchensinks.numerics.words import Words
 
-# Below this many rows NumPy has looked them up before the threads have started.
+# For fewer rows than this, plain NumPy takes less time than starting threads.
 _FEW_ROWS = 4
-# A column's own law is kept as this many quantiles.
+# Quantiles that stand for the distribution of a column.
 LEVELS = 1024
 
 
@@ -96,7 +96,7 @@ class Stumps(Basis):
     0.9
     """
 
-    # Thresholds follow the law of the columns' values: scales change nothing, or the papers' law.
+    # Thresholds follow the values of the columns, whatever their scales, or the papers' fixed law.
     rescales = False
     fast_products = True
 
@@ -130,10 +130,10 @@ class Stumps(Basis):
 
     def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         levels = (np.arange(LEVELS) + 0.5) / LEVELS
-        table = np.empty((rows.shape[1], LEVELS))
-        for j in range(rows.shape[1]):
-            table[j] = np.quantile(rows[:, j], levels, weights=weights, method="inverted_cdf")
-        return {"threshold": table}
+        # With weights NumPy sorts once; without them it takes ten times as long for many levels.
+        own = np.ones(len(rows)) if weights is None else weights
+        table = np.quantile(rows, levels, axis=0, weights=own, method="inverted_cdf")
+        return {"threshold": np.ascontiguousarray(table.T)}
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         count = self.block_size(n_inputs)

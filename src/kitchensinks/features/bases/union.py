@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 
-from kitchensinks.features.bases.base import Basis, check_draw, check_positive
+from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Scorer, Theta
 from kitchensinks.numerics.words import Stream, Words
 
@@ -101,47 +101,31 @@ class Union(Basis):
             given[owners[k]] += 1
         return owners
 
-    def draw(
-        self,
-        seed: int,
-        n_inputs: int,
-        n_components: int,
-        dtype: DTypeLike = np.float64,
-        start: int = 0,
-    ) -> Draw:
-        self.require_resolved()
-        seed, n_components = check_draw(seed, n_inputs, n_components, start)
-        owners = self.owners(n_components)
-        parts: list[Draw | None] = []
+    def theta(self, seed: int, n_inputs: int, start: int, stop: int) -> Theta:
+        owners = self.owners(stop)
+        parts = {}
         for j, basis in enumerate(self.bases):
             low, high = int((owners[:start] == j).sum()), int((owners == j).sum())
-            own_seed = int(Words(seed, j, Stream.UNION_PARTS).raw(1)[0])
-            parts.append(
-                basis.draw(own_seed, n_inputs, high, dtype, start=low) if high > low else None
-            )
-        theta = {"parts": UnionParts(parts, owners[start:])}
-        return Draw(self, seed, n_inputs, start, n_components, np.dtype(dtype), theta)
+            if high > low:
+                own_seed = int(Words(seed, j, Stream.UNION_PARTS).raw(1)[0])
+                parts[j] = basis.draw(own_seed, n_inputs, high, start=low)
+        return {"parts": UnionParts(parts, owners[start:])}
 
     def pack(self, draw: Draw) -> Arrays:
         return {
-            f"{k}-{name}": array
-            for k, part in enumerate(draw.theta["parts"].parts)
-            if part is not None
+            f"{j}-{name}": array
+            for j, part in draw.theta["parts"].parts.items()
             for name, array in part.basis.pack(part).items()
         }
 
     def unpack(self, draw: Draw, arrays: Arrays) -> Draw:
         union: UnionParts = draw.theta["parts"]
-        parts: list[Draw | None] = []
-        for k, part in enumerate(union.parts):
-            prefix = f"{k}-"
-            own = {
-                name.removeprefix(prefix): array
-                for name, array in arrays.items()
-                if name.startswith(prefix)
-            }
-            parts.append(None if part is None else part.basis.unpack(part, own))
-        return replace(draw, theta={"parts": UnionParts(parts, union.owners)})
+        own: dict[int, Arrays] = {j: {} for j in union.parts}
+        for name, array in arrays.items():
+            j, _, inner = name.partition("-")
+            own[int(j)][inner] = array
+        parts = {j: part.basis.unpack(part, own[j]) for j, part in union.parts.items()}
+        return replace(draw, theta={"parts": replace(union, parts=parts)})
 
     def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
         union: UnionParts = theta["parts"].map(lambda part: part.tabulate([]))
@@ -150,67 +134,51 @@ class Union(Basis):
         return {"parts": union}
 
     def merge(self, theta: Theta, other: Theta) -> Theta:
-        mine, theirs = theta["parts"], other["parts"]
-        pairs = zip(mine.parts, theirs.parts, strict=True)
-        merged = [None if a is None else a.merge(b) for a, b in pairs]
-        return {"parts": UnionParts(merged, mine.owners)}
+        union, theirs = theta["parts"], other["parts"].parts
+        parts = {j: part.merge(theirs[j]) for j, part in union.parts.items()}
+        return {"parts": replace(union, parts=parts)}
 
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
         union: UnionParts = theta["parts"]
-        counts = np.empty(n_draws, dtype=np.int64)
-        for j, part in enumerate(union.parts):
-            if part is not None:
-                counts[union.owners == j] = np.diff(part.offsets)
-        return counts
+        return union.columns
 
     def n_columns(self, n_draws: int) -> int:
         counts = np.bincount(self.owners(n_draws), minlength=len(self.bases))
         pairs = zip(self.bases, counts, strict=True)
         return sum(basis.n_columns(int(count)) for basis, count in pairs)
 
-    def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
-        union: UnionParts = draw.theta["parts"]
-        offsets = draw.offsets
-        pieces, places = [], []
-        for j, part in enumerate(union.parts):
-            if part is not None:
-                share = np.array(1.0 / math.sqrt(part.basis.features_per_draw), draw.dtype)
-                pieces.append(graph.node("Mul", part.onnx(graph, rows), share))
-                mine = np.flatnonzero(union.owners == j)
-                places += [np.arange(offsets[k], offsets[k + 1]) for k in mine]
-        together = graph.node("Concat", *pieces, axis=1)
-        return graph.node("Gather", together, np.argsort(np.concatenate(places)), axis=1)
-
     def features(self, theta: Theta, rows: Any) -> Any:
         union: UnionParts = theta["parts"]
-        offsets = np.concatenate([[0], np.cumsum(self.columns(theta, len(union.owners)))])
-        pieces, places = [], []
-        for j, part in enumerate(union.parts):
-            if part is None:
-                continue
+        pieces = []
+        for part in union.parts.values():
             features = part.features(rows)
-            features *= features.dtype.type(1.0 / math.sqrt(part.basis.features_per_draw))
-            mine = np.flatnonzero(union.owners == j)
+            features *= features.dtype.type(_share(part))
             pieces.append(features)
-            places.append(np.concatenate([np.arange(offsets[k], offsets[k + 1]) for k in mine]))
         if self.sparse:
             together = sparse.hstack([sparse.csr_array(piece) for piece in pieces], format="csc")
-            order = np.argsort(np.concatenate(places), kind="stable")
-            return sparse.csr_array(together[:, order])
-        out = np.empty((rows.shape[0], int(offsets[-1])), dtype=pieces[0].dtype)
-        for features, columns in zip(pieces, places, strict=True):
-            out[:, columns] = features
+            return sparse.csr_array(together[:, union.order])
+        owners = union.column_owners
+        out = np.empty((rows.shape[0], len(owners)), dtype=pieces[0].dtype)
+        for j, features in zip(union.parts, pieces, strict=True):
+            out[:, np.flatnonzero(owners == j)] = features
         return out
+
+    def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
+        union: UnionParts = draw.theta["parts"]
+        pieces = [
+            graph.node("Mul", part.onnx(graph, rows), np.array(_share(part), draw.dtype))
+            for part in union.parts.values()
+        ]
+        return graph.node("Gather", graph.node("Concat", *pieces, axis=1), union.order, axis=1)
 
     def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
         """The sum of the scores of the parts, each by its own way."""
         union: UnionParts = theta["parts"]
-        owner = np.repeat(union.owners, self.columns(theta, len(union.owners)))
+        owners = union.column_owners
         scorers = []
-        for j, part in enumerate(union.parts):
-            if part is not None:
-                scale = weights.dtype.type(1.0 / math.sqrt(part.basis.features_per_draw))
-                scorers.append(part.basis.scorer(part.theta, scale * weights[owner == j]))
+        for j, part in union.parts.items():
+            own = weights.dtype.type(_share(part)) * weights[owners == j]
+            scorers.append(part.basis.scorer(part.theta, own))
         return lambda rows: np.asarray(sum(score(rows) for score in scorers))
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
@@ -221,46 +189,64 @@ class Union(Basis):
         return total
 
 
+@dataclass(frozen=True, eq=False)
 class UnionParts:
-    """The parts of a union's draw, and which of them owns each draw."""
+    """A union's draw: the part of each basis that has one, and which basis owns each draw."""
 
-    def __init__(self, parts: list[Draw | None], owners: NDArray[np.int64]) -> None:
-        self.parts = parts
-        self.owners = owners
+    parts: dict[int, Draw]
+    owners: NDArray[np.int64]
+
+    @property
+    def columns(self) -> NDArray[np.int64]:
+        """Number of columns of each draw."""
+        counts = np.empty(len(self.owners), dtype=np.int64)
+        for j, part in self.parts.items():
+            counts[self.owners == j] = np.diff(part.offsets)
+        return counts
+
+    @property
+    def column_owners(self) -> NDArray[np.int64]:
+        """Which basis owns each column. Columns of one part keep their order."""
+        return np.repeat(self.owners, self.columns)
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """Where each column stands when the features of the parts stand one after another."""
+        return np.argsort(np.argsort(self.column_owners, kind="stable"))
 
     def map(self, change: Callable[[Draw], Draw]) -> "UnionParts":
         """Every part changed."""
-        return UnionParts([p if p is None else change(p) for p in self.parts], self.owners)
+        return replace(self, parts={j: change(part) for j, part in self.parts.items()})
 
     def astype(self, dtype: np.dtype[Any]) -> "UnionParts":
         return self.map(lambda part: part.astype(dtype))
 
     def __getitem__(self, index: slice) -> "UnionParts":
         low, high, _ = index.indices(len(self.owners))
-        parts: list[Draw | None] = []
-        for j, part in enumerate(self.parts):
-            before = int((self.owners[:low] == j).sum())
-            after = int((self.owners[:high] == j).sum())
-            parts.append(part.part(before, after) if part is not None and after > before else None)
+        parts = {}
+        for j, part in self.parts.items():
+            before, after = (int((self.owners[:end] == j).sum()) for end in (low, high))
+            if after > before:
+                parts[j] = part.part(before, after)
         return UnionParts(parts, self.owners[low:high])
 
     def take(self, indices: NDArray[np.int64], n_inputs: int) -> "UnionParts":
         owners = self.owners[indices]
-        # The place of a draw among those of its own part.
-        places = np.empty(len(self.owners), dtype=np.int64)
-        for j in range(len(self.parts)):
-            mine = self.owners == j
-            places[mine] = np.arange(mine.sum())
-        chosen = [places[indices[owners == j]] for j in range(len(self.parts))]
-        parts = [
-            part.choose(own) if part is not None and len(own) else None
-            for part, own in zip(self.parts, chosen, strict=True)
-        ]
+        parts = {}
+        for j in np.unique(owners).tolist():
+            # The place of a draw among those of its own part.
+            places = np.cumsum(self.owners == j) - 1
+            parts[j] = self.parts[j].choose(places[indices[owners == j]])
         return UnionParts(parts, owners)
 
-    def join(self, parts: "list[UnionParts]") -> "UnionParts":
-        joined: list[Draw | None] = []
-        for same in zip(*(union.parts for union in parts), strict=True):
-            held = [part for part in same if part is not None]
-            joined.append(held[0].followed_by(held[1:]) if held else None)
-        return UnionParts(joined, np.concatenate([union.owners for union in parts]))
+    def join(self, unions: "list[UnionParts]") -> "UnionParts":
+        parts = {}
+        for j in sorted({j for union in unions for j in union.parts}):
+            first, *others = [union.parts[j] for union in unions if j in union.parts]
+            parts[j] = first.followed_by(others)
+        return UnionParts(parts, np.concatenate([union.owners for union in unions]))
+
+
+def _share(part: Draw) -> float:
+    """What features of a part are multiplied with: a draw counts once, whatever its columns."""
+    return 1.0 / math.sqrt(part.basis.features_per_draw)

@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.transform import RandomFeatures
@@ -18,10 +19,14 @@ from kitchensinks.files.onnx.graph import Graph
 from kitchensinks.numerics.warps import BEND, LINEAR, MIX, QUANTILE
 from kitchensinks.tables.disk import atomic
 
+Model = KitchenSinkClassifier | KitchenSinkRegressor
+
 # The newest operators that the converters were written for.
 _OPSET = 18
-# Rows that a file is tried on, and how far its answers may be from ours.
-_PROBES, _TOLERANCE = 64, 1e-4
+# Rows that a file is tried on.
+_PROBES = 64
+# The largest difference between the answers of a file and ours.
+_TOLERANCE = 1e-4
 
 
 def to_onnx(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> None:
@@ -45,7 +50,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> 
     >>> label.tolist() == model.predict(X).tolist()
     True
     """
-    if not isinstance(estimator, KitchenSinkClassifier | KitchenSinkRegressor):
+    if not isinstance(estimator, Model):
         raise TypeError(
             f"{type(estimator).__name__} cannot be exported: need a fitted KitchenSinkClassifier "
             "or KitchenSinkRegressor. For pipelines call register_converters() and then "
@@ -96,7 +101,7 @@ def _skl2onnx() -> Any:
     return skl2onnx
 
 
-def _convert(estimator: Any, notes: dict[str, str]) -> bytes:
+def _convert(estimator: Model, notes: dict[str, str]) -> bytes:
     skl2onnx = _skl2onnx()
     register_converters()
     frozen = estimator.model_.frozen
@@ -120,7 +125,7 @@ def _given(frozen: Frozen) -> int:
     return frozen.n_inputs if frozen.scaler is None else len(frozen.scaler.mean)
 
 
-def _verify(estimator: Any, data: bytes) -> None:
+def _verify(estimator: Model, data: bytes) -> None:
     """Run the file on rows like those of the fit, and compare."""
     import onnxruntime
 
@@ -148,7 +153,7 @@ def _verify(estimator: Any, data: bytes) -> None:
         )
 
 
-def _scaled(graph: Graph, rows: str, scaler: Scaler | None, dtype: Any) -> str:
+def _scaled(graph: Graph, rows: str, scaler: Scaler | None, dtype: DTypeLike) -> str:
     """Rows standardised, or mapped by a learned law, in float64, as the draw takes them."""
     if scaler is not None:
         given = graph.cast(rows, np.float64)
@@ -163,29 +168,20 @@ def _scaled(graph: Graph, rows: str, scaler: Scaler | None, dtype: Any) -> str:
 
 def _warped(graph: Graph, given: str, standard: str, scaler: Warp) -> str:
     """The map of every column: `kitchensinks.numerics.warps.warp_rows` in ONNX."""
-    root = graph.node(
-        "Sqrt",
-        graph.node(
-            "Add",
-            graph.node("Div", graph.node("Mul", standard, standard), np.array(BEND**2)),
-            np.array(1.0),
-        ),
-    )
+    square = graph.node("Div", graph.node("Mul", standard, standard), BEND**2)
+    root = graph.node("Sqrt", graph.node("Add", square, 1.0))
     squashed = graph.node("Div", standard, root)
     mapped = graph.node("Where", scaler.kind == LINEAR, standard, squashed)
     if (scaler.kind >= QUANTILE).any():
-        ranked = graph.node(
-            "Sub",
-            graph.node("Mul", _rank(graph, given, scaler.knots), np.array(2 * 3**0.5)),
-            np.array(3**0.5),
-        )
-        both = graph.node("Mul", graph.node("Add", squashed, ranked), np.array(0.5))
+        rank = graph.node("Mul", _rank(graph, given, scaler.knots), 2 * 3**0.5)
+        ranked = graph.node("Sub", rank, 3**0.5)
+        both = graph.node("Mul", graph.node("Add", squashed, ranked), 0.5)
         mapped = graph.node("Where", scaler.kind == QUANTILE, ranked, mapped)
         mapped = graph.node("Where", scaler.kind == MIX, both, mapped)
     return graph.node("Mul", mapped, scaler.factor)
 
 
-def _rank(graph: Graph, rows: str, knots: np.ndarray) -> str:
+def _rank(graph: Graph, rows: str, knots: NDArray[Any]) -> str:
     """Place of each value among its column's knots, from 0 to 1: the sum of its shares of the gaps.
 
     A gap of no width, between equal knots, counts half for the value itself.
@@ -193,14 +189,14 @@ def _rank(graph: Graph, rows: str, knots: np.ndarray) -> str:
     low, width = knots[:, :-1], np.diff(knots, axis=1)
     apart = graph.node("Sub", graph.node("Unsqueeze", rows, np.array([2])), low)
     inside = graph.node("Div", apart, np.where(width > 0, width, 1.0))
-    inside = graph.node("Clip", inside, np.array(0.0), np.array(1.0))
-    step = graph.node("Mul", graph.node("Sign", apart), np.array(0.5))
-    step = graph.node("Add", step, np.array(0.5))
+    inside = graph.node("Clip", inside, 0.0, 1.0)
+    step = graph.node("Mul", graph.node("Sign", apart), 0.5)
+    step = graph.node("Add", step, 0.5)
     shares = graph.node("Where", width > 0, inside, step)
     return graph.node("ReduceMean", shares, np.array([2]), keepdims=0)
 
 
-def _scores(graph: Graph, estimator: Any, rows: str) -> str:
+def _scores(graph: Graph, estimator: Model, rows: str) -> str:
     """f(x) of every output in float64, (n, outputs)."""
     model = estimator.model_
     frozen = model.frozen
@@ -213,7 +209,7 @@ def _scores(graph: Graph, estimator: Any, rows: str) -> str:
     return graph.node("Add", graph.node("Mul", scores, unit * frozen.scale), model.intercept)
 
 
-def _probabilities(graph: Graph, estimator: Any, scores: str) -> str:
+def _probabilities(graph: Graph, estimator: KitchenSinkClassifier, scores: str) -> str:
     """As `predict_proba` and `Calibration.probabilities` have them."""
     if estimator.state_.calibrates:
         calibration = estimator.calibration_
@@ -222,23 +218,23 @@ def _probabilities(graph: Graph, estimator: Any, scores: str) -> str:
                 "This classifier has no calibration, which the probabilities of an exported one "
                 "need: there were too few rows. Fit again with loss='logistic'."
             )
-        scaled = graph.node("Div", scores, np.array(calibration.unit))
-        scaled = graph.node("Clip", scaled, np.array(-1e3), np.array(1e3))
+        scaled = graph.node("Div", scores, calibration.unit)
+        scaled = graph.node("Clip", scaled, -1e3, 1e3)
         square = graph.node("Mul", scaled, scaled)
-        slope = graph.node("Mul", square, np.array(calibration.bend))
-        slope = graph.node("Add", slope, np.array(calibration.slope))
+        slope = graph.node("Mul", square, calibration.bend)
+        slope = graph.node("Add", slope, calibration.slope)
         scores = graph.node("Mul", scaled, slope)
     if len(estimator.classes_) > 2:
         return graph.node("Softmax", scores, axis=1)
     chance = graph.node("Sigmoid", scores)
-    return graph.node("Concat", graph.node("Sub", np.array(1.0), chance), chance, axis=1)
+    return graph.node("Concat", graph.node("Sub", 1.0, chance), chance, axis=1)
 
 
 def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
     graph, estimator = Graph(scope, container), operator.raw_operator
     scores = _scores(graph, estimator, operator.inputs[0].full_name)
     if len(estimator.classes_) == 2:
-        positive = graph.node("Greater", scores, np.array(0.0))
+        positive = graph.node("Greater", scores, 0.0)
         place = graph.node("Reshape", graph.cast(positive, np.int64), np.array([-1]))
     else:
         place = graph.node("ArgMax", scores, axis=1, keepdims=0)
@@ -261,8 +257,8 @@ def _convert_features(scope: Any, operator: Any, container: Any) -> None:
     graph.cast(scaled, _float_of(operator), operator.outputs[0].full_name)
 
 
-def _labels(estimator: Any) -> np.ndarray:
-    """Classes as ONNX has them: whole numbers, truth values as 0 and 1, or text."""
+def _labels(estimator: KitchenSinkClassifier) -> NDArray[Any]:
+    """Classes as ONNX has them: whole numbers, booleans as 0 and 1, or text."""
     classes = estimator.classes_
     if classes.dtype.kind in "biu":
         return np.asarray(classes.astype(np.int64))

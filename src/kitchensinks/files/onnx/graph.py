@@ -35,8 +35,8 @@ class Graph:
         return name
 
     def node(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
-        """A node of the kind named; inputs are names, or arrays that become constants."""
-        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
+        """A node of the kind named; inputs are names, or arrays and numbers: constants."""
+        names = [one if isinstance(one, str) else self.constant(np.asarray(one)) for one in inputs]
         result = output or str(self.scope.get_unique_variable_name(kind.lower()))
         own = self.scope.get_unique_operator_name(kind)
         version = self.container.target_opset_any_domain("")

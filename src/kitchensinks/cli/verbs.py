@@ -1,0 +1,203 @@
+"""The verbs of `sinks`: the fields of a class are the options of its verb, its docstring the help.
+
+Nothing heavy is imported here. `module` of this room has a function with the verb's name, which is
+called with the options and a terminal, and returns the facts for --json.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import typer
+
+
+def _option(text: str, *names: str) -> Any:
+    """An option with its help; its names, if they are not that of the field."""
+    return typer.Option(*names, help=text)
+
+
+Data = Annotated[
+    str, typer.Argument(help="Parquet, CSV, TSV (also .gz), .npy or svmlight: file or folder.")
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `sinks fit` wrote.")]
+Threads = Annotated[int | None, _option("Threads to use; all if not given.")]
+SkipBad = Annotated[
+    bool, _option("Leave out rows that cannot be read; count them.", "--skip-bad-rows")
+]
+
+
+class Verb:
+    """What the classes of all verbs have."""
+
+    module: ClassVar[str]
+    example: ClassVar[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(Verb):
+    """Options of the verbs that learn from a table."""
+
+    data: Data
+    target: Annotated[str, _option("The column to predict.", "--target", "-t")]
+    task: Annotated[str, _option("auto, classification or regression.")] = "auto"
+    drop: Annotated[list[str] | None, _option("A column to leave out; repeat for more.")] = None
+    skip_bad_rows: SkipBad = False
+    seed: Annotated[int, _option("Names the draw, and the rows held out.")] = 0
+
+    @property
+    def excluded(self) -> list[str]:
+        """Columns of the table that are not inputs."""
+        return [self.target, *(self.drop or [])]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Training):
+    """Fit a model to a file or folder of rows, and write it."""
+
+    module = "fit"
+    example = "sinks fit train.parquet --target income --out model.sinks"
+
+    out: Annotated[Path, _option("The model file to write.", "--out", "-o")]
+    basis: Annotated[
+        str,
+        _option(
+            "learned (basis, scales of the columns, K and ridge from held-out rows), or the "
+            "papers' method with fourier, laplacian, stumps, binning, sigmoid, relu or maxout."
+        ),
+    ] = "learned"
+    effort: Annotated[str, _option("Of learning: quick, default or thorough.")] = "default"
+    components: Annotated[
+        str | None,
+        _option(
+            "K, the number of random features, or auto. [default: as learned; else 2000, or 250 "
+            "grids of binning]"
+        ),
+    ] = None
+    loss: Annotated[
+        str,
+        _option(
+            "squared, hinge, squared_hinge, logistic or exponential; for numbers squared, huber or "
+            "quantile."
+        ),
+    ] = "squared"
+    alpha: Annotated[str, _option("Ridge strength, or auto.")] = "auto"
+    constraint: Annotated[str | None, _option("sup:C or l2:R, a ball for the weights.")] = None
+    validation: Annotated[float, _option("Share of the rows held out for the score; 0: none.")] = (
+        0.2
+    )
+    memory: Annotated[
+        str | None, _option("Such as 2GB. [default: a quarter of the free memory]")
+    ] = None
+    threads: Threads = None
+    checkpoint: Annotated[
+        Path | None, _option("A folder to save the work in, to go on from there.")
+    ] = None
+    scheduler: Annotated[
+        str | None, _option("Fit on the Dask cluster of this scheduler, tcp://host:8786.")
+    ] = None
+    dask: Annotated[str | None, _option("local:N: fit on N Dask workers of this machine.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predict(Verb):
+    """Predict every row of a file; labels come with their probabilities."""
+
+    module = "predict"
+    example = "sinks predict model.sinks new.csv --id customer --out scores.csv"
+
+    model: Model
+    data: Data
+    out: Annotated[Path, _option("What to write: .csv, .csv.gz or .parquet.", "--out", "-o")]
+    id_column: Annotated[
+        str | None, _option("A column of the data to keep beside the answers.", "--id")
+    ] = None
+    threads: Threads = None
+    skip_bad_rows: SkipBad = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score(Verb):
+    """Error and log loss of a classifier, RMSE and R² of a regressor, on a file of rows."""
+
+    module = "predict"
+    example = "sinks score model.sinks test.csv"
+
+    model: Model
+    data: Data
+    target: Annotated[
+        str | None, _option("The column of true values, if not that of the fit.", "--target", "-t")
+    ] = None
+    threads: Threads = None
+    skip_bad_rows: SkipBad = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Info(Verb):
+    """What a model file holds, without loading its weights."""
+
+    module = "describe"
+    example = "sinks info model.sinks"
+
+    model: Model
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export(Verb):
+    """Write a model as ONNX, checked against the model before it is kept."""
+
+    module = "describe"
+    example = "sinks export model.sinks --onnx model.onnx"
+
+    model: Model
+    onnx: Annotated[Path, _option("The ONNX file to write.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(Training):
+    """The learned law and every basis beside linear, kernel and boosted models."""
+
+    module = "compare"
+    example = "sinks compare train.csv --target income --out compare.png"
+
+    out: Annotated[
+        Path | None, _option("A picture of the table: .png, .svg, .pdf.", "--out", "-o")
+    ] = None
+    components: Annotated[str, _option("The K to try, with commas between them.")] = "100,300,1000"
+    rows: Annotated[int, _option("Take a sample of at most so many rows.")] = 20_000
+    validation: Annotated[float, _option("Share of the rows held out.")] = 0.25
+
+
+@dataclass(frozen=True, kw_only=True)
+class Datasets(Verb):
+    """List the data sets known by name, or write one as CSV files."""
+
+    module = "describe"
+    example = "sinks datasets wine --out wine, then sinks fit wine/train.csv …"
+
+    name: Annotated[str | None, typer.Argument(help="A set to write; none lists them all.")] = None
+    out: Annotated[Path | None, _option("A folder for train.csv and test.csv.", "--out", "-o")] = (
+        None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduce(Verb):
+    """Tables and figures of the papers: the printed numbers beside ours."""
+
+    module = "reproduce"
+    example = "sinks reproduce rks-figure2 --quick"
+
+    name: Annotated[
+        str | None, typer.Argument(help="A table or figure of the papers; none lists them all.")
+    ] = None
+    every: Annotated[bool, _option("All of them, one after the other.", "--all")] = False
+    quick: Annotated[
+        bool, _option("Few rows and seeds: does it run, not does it hold.", "--quick")
+    ] = False
+    out: Annotated[Path, _option("A folder for the results.", "--out", "-o")] = Path("results")
+    page: Annotated[
+        Path | None, _option("Run nothing: write the results as a page to this file.")
+    ] = None
+
+
+VERBS = (Fit, Predict, Score, Info, Export, Compare, Datasets, Reproduce)

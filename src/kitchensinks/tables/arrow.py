@@ -1,0 +1,20 @@
+"""pyarrow, an optional package: imported when something of it is first used."""
+
+from importlib import import_module
+from typing import Any
+
+
+class _Arrow:
+    """The module pyarrow with its submodules, or an error that says how to install it."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            pyarrow = import_module("pyarrow")
+            if name in ("compute", "csv", "parquet"):
+                return import_module(f"pyarrow.{name}")
+        except ImportError as error:
+            raise ImportError('Tables need pyarrow: pip install "kitchensinks[tables]".') from error
+        return getattr(pyarrow, name)
+
+
+pa: Any = _Arrow()
