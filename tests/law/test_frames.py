@@ -174,6 +174,7 @@ def test_a_file_gives_the_model_of_the_frame(kind, task, options, tmp_path, monk
         assert mine.outputs() == theirs.outputs()
         if hasattr(mine, "levels"):
             assert mine.levels == theirs.levels
+        if hasattr(mine, "table"):
             np.testing.assert_allclose(mine.table, theirs.table, rtol=1e-12)
     other = table(1)[0]
     method = "predict" if task == "regression" else "decision_function"
