@@ -19,7 +19,6 @@ from kitchensinks.cli.verbs import Fit
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.base import KitchenSink
-from kitchensinks.estimators.resume import identity_of
 from kitchensinks.features.bases import Basis
 from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.files.model import save
@@ -27,6 +26,7 @@ from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, encode
 from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.state import Spec
+from kitchensinks.state.resume import identity_of
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Means, Places
@@ -144,7 +144,7 @@ def _fit_source(
     kind = KitchenSinkRegressor if source.task == "regression" else KitchenSinkClassifier
     model: KitchenSink = kind(**parameters)
     # The parameters are checked here, before the columns are read, which takes time.
-    own = identity_of(spec_of(model, source.task), model.get_params(deep=False))
+    own = identity_of(spec_of(model, source.task))
     for text in source.notes():
         terminal.note(text)
     work.begin({**source.identity(), "validation": str(options.validation), **own})

@@ -23,18 +23,18 @@ except ImportError as error:
         'Dask is not installed: pip install "kitchensinks[dask]" brings it.'
     ) from error
 
-# Sums that one task adds up: with few, few of them wait in memory.
+# Fan-in of the tree of sums: a small one keeps few partial sums in memory at a time.
 FAN_IN = 2
 # Seconds without any worker before a fit gives up; `kitchensinks.patience` in Dask's configuration.
 PATIENCE = "30s"
-# Seconds that a scheduler has to answer in.
+# Seconds within which a scheduler must answer.
 ANSWER = 10
 # Dask gives a task up after three of its workers have died: it is submitted this many times.
 CHANCES = 8
 # Seconds between two looks at the scheduler.
 _POLL = 0.5
 
-# Called with the number of tasks that are done, and of all.
+# Called with the number of finished tasks and the number of all tasks.
 Told = Callable[[int, int], None]
 
 
@@ -43,7 +43,7 @@ class ClusterError(RuntimeError):
 
 
 class NoScheduler(ClusterError, ValueError):
-    """Nobody answers at the address that was given."""
+    """No scheduler answers at the address that was given."""
 
 
 def tree(nodes: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:

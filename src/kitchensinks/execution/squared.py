@@ -16,12 +16,13 @@ from dask.system import CPU_COUNT
 
 from kitchensinks.execution.cluster import scattered, tree
 from kitchensinks.execution.job import Bundle, Job
-from kitchensinks.execution.recipe import Limits, Recipe, Sums
+from kitchensinks.execution.recipe import Recipe, Sums
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit
 from kitchensinks.fitting.squared import LookedPath, solve_moments
 from kitchensinks.numerics.threads import blas_threads
 from kitchensinks.problem.losses import Array
+from kitchensinks.state.state import Limits
 from kitchensinks.tables.keys import RowSample
 
 

@@ -57,15 +57,19 @@ class Frozen:
         dtype: DTypeLike,
         standardize: bool,
         unscaled: NDArray[np.bool_] | None = None,
+        margin: float = 0.0,
     ) -> "Frozen":
         """Scaler from all rows, basis resolved on a sample of them, and what the draw learns.
 
-        `unscaled` (d,): columns that keep their own scale, as `Columns.unscaled` says.
+        `unscaled` (d,): columns that keep their own scale, as `Columns.unscaled` says; margin: the
+        share of its range by which a column may exceed it.
         """
         basis.check()
         n_inputs = rows.shape[1]
         asked = basis.unresolved() is not None
         look = Look.of(rows, weights, seed, standardize, asked)
+        if margin and look.spread is not None:
+            look = look._replace(spread=look.spread.widened(margin))
         frozen = cls.of_look(look, basis, seed, n_inputs, n_components, dtype, unscaled)
         return frozen.with_learned(rows, weights)
 

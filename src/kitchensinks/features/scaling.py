@@ -15,7 +15,7 @@ _KNOTS = 257
 
 
 class Spread(NamedTuple):
-    """Total weight, mean and summed squared deviation of each column; parts merge.
+    """Total weight, mean, summed squared deviation and range of each column; parts merge.
 
     >>> rows = np.array([[1.0], [2.0], [6.0]])
     >>> both = Spread.of(rows[:1]).merge(Spread.of(rows[1:]))
@@ -26,6 +26,8 @@ class Spread(NamedTuple):
     weight: float
     mean: Floats
     squares: Floats
+    low: Floats
+    high: Floats
 
     @classmethod
     def of(cls, rows: Any, weights: Floats | None = None) -> "Spread":
@@ -34,9 +36,12 @@ class Spread(NamedTuple):
         weights = np.ones(len(rows)) if weights is None else weights
         total = float(weights.sum())
         if total == 0.0:
-            return cls(0.0, np.zeros(rows.shape[1]), np.zeros(rows.shape[1]))
+            zeros, edge = np.zeros(rows.shape[1]), np.full(rows.shape[1], np.inf)
+            return cls(0.0, zeros, zeros, edge, -edge)
         mean = (weights / total) @ rows
-        return cls(total, mean, weights @ (rows - mean) ** 2)
+        counted = rows if (weights > 0).all() else rows[weights > 0]
+        squares = weights @ (rows - mean) ** 2
+        return cls(total, mean, squares, counted.min(axis=0), counted.max(axis=0))
 
     @property
     def variance(self) -> Floats:
@@ -50,15 +55,27 @@ class Spread(NamedTuple):
         share = other.weight / weight
         step = other.mean - self.mean
         squares = self.squares + other.squares + self.weight * share * step**2
-        return Spread(weight, self.mean + share * step, squares)
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return Spread(weight, self.mean + share * step, squares, low, high)
+
+    def widened(self, margin: float) -> "Spread":
+        """The same with a range that is larger by this share of it on either side."""
+        step = margin * (self.high - self.low)
+        return self._replace(low=self.low - step, high=self.high + step)
 
 
 @dataclass(frozen=True, eq=False)
 class Scaler:
-    """x ↦ (x − mean)/scale, column by column."""
+    """x ↦ (clip(x, low, high) − mean)/scale, column by column.
+
+    Values outside of the fitted range [low, high] count as its nearer edge: features say nothing
+    about places where there were no rows.
+    """
 
     mean: Floats
     scale: Floats
+    low: Floats
+    high: Floats
 
     @classmethod
     def over(cls, spread: Spread, unscaled: NDArray[np.bool_] | None = None) -> "Scaler":
@@ -72,11 +89,21 @@ class Scaler:
         kept = (variance <= noise) | (variance <= np.finfo(float).tiny)
         if unscaled is not None:
             kept |= unscaled
-        return cls(spread.mean, np.where(kept, 1.0, np.sqrt(variance)))
+        scale = np.where(kept, 1.0, np.sqrt(variance))
+        return cls(spread.mean, scale, spread.low, spread.high)
+
+    def clipped(self, rows: Any) -> NDArray[Any]:
+        """Dense rows of floating-point numbers within the fitted range."""
+        rows = densify(rows)
+        if rows.dtype.kind != "f":
+            rows = rows.astype(np.float64)
+        if np.isinf(self.low).all() and np.isinf(self.high).all():
+            return np.asarray(rows)
+        return np.asarray(np.clip(rows, self.low.astype(rows.dtype), self.high.astype(rows.dtype)))
 
     def apply(self, rows: Any, dtype: DTypeLike) -> NDArray[Any]:
         """Standardised rows of the given dtype; the difference is taken in float64."""
-        rows = densify(rows)
+        rows = self.clipped(rows)
         narrow = rows.dtype == np.float32 and np.dtype(dtype) == np.float32
         # Exact enough in float32 while the mean is not much larger than the spread.
         if narrow and (np.abs(self.mean) <= 100 * self.scale).all():
@@ -110,7 +137,7 @@ class Warp(Scaler):
 
     def apply(self, rows: Any, dtype: DTypeLike) -> NDArray[Any]:
         """Mapped and scaled rows of the given dtype."""
-        rows = densify(rows)
+        rows = self.clipped(rows)
         out = np.empty(rows.shape, dtype=dtype)
         warp_rows(rows, self.mean, self.scale, self.kind, self.knots, self.factor, out)
         return out @ self.rotation.astype(dtype) if self.rotation.size else out
@@ -151,6 +178,8 @@ def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> War
     return Warp(
         np.where(hot, 0.0, plain.mean),
         np.where(hot, 1.0, scale),
+        plain.low,
+        plain.high,
         np.where(hot, LINEAR, kind).astype(np.int8),
         np.ascontiguousarray(knots),
         np.ones(len(scale)),
@@ -166,7 +195,8 @@ def identity(n_inputs: int) -> Warp:
     """
     ones = np.ones(n_inputs)
     kind, knots = np.full(n_inputs, LINEAR, dtype=np.int8), np.zeros((n_inputs, 2))
-    return Warp(np.zeros(n_inputs), ones, kind, knots, ones, np.empty((0, 0)))
+    edge = np.full(n_inputs, np.inf)
+    return Warp(np.zeros(n_inputs), ones, -edge, edge, kind, knots, ones, np.empty((0, 0)))
 
 
 def indicators(spread: Spread, sample: Floats) -> NDArray[np.bool_]:

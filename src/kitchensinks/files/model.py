@@ -313,6 +313,8 @@ def _check_shapes(estimator: KitchenSink) -> None:
     if scaler is not None:
         wanted["mean"] = (scaler.mean, (given,))
         wanted["scale"] = (scaler.scale, (given,))
+        if not scaler.low.shape == scaler.high.shape == (given,):
+            raise ValueError(f"a range of {len(scaler.low)} columns where {given} are needed")
     if isinstance(state.targets, Classes) != isinstance(estimator, KitchenSinkClassifier):
         raise ValueError("the targets are of another kind than the estimator")
     columns = state.columns

@@ -1,6 +1,5 @@
 """Maps of the columns and the scales learned on them: the law of one kernel."""
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -147,29 +146,20 @@ def settled(task: Task, founds: list[Found]) -> list[Found]:
     """The scales of each map by longer runs on larger batches, one for each member.
 
     The runs begin half-way between equal scales and those of the short run, because small batches
-    let columns go that few rows speak for. Members share the first steps.
+    let columns go that few rows speak for.
     """
     members, steps = task.work.members, task.work.steps
-    common = steps if members == 1 else math.ceil(constants.SHARED_STEPS * steps)
 
-    def run(own: Task, found: Found, descent: Descent, count: int, member: int) -> Descent:
+    def run(own: Task, job: tuple[Found, int]) -> Floats:
+        found, member = job
+        start = np.sqrt(_even_scales(own, found.kernel, found.warp) * found.scales[0])
         batch = own.batch_size(found.kernel)
         batches = _batches(own, found.warp, steps * batch, member)
-        return descent.run(batches, count, batch, lambda: own.late(constants.LATE_SCALES))
+        descent = Descent.begin(found.kernel, start, steps, own.hot)
+        return descent.run(batches, steps, batch, lambda: own.late(constants.LATE_SCALES)).scales
 
-    def begin(own: Task, found: Found) -> Descent:
-        start = np.sqrt(_even_scales(own, found.kernel, found.warp) * found.scales[0])
-        return run(own, found, Descent.begin(found.kernel, start, steps, own.hot), common, 0)
-
-    begun = task.together(begin, founds)
-    if members > 1:
-        jobs = [
-            (found, descent, m)
-            for found, descent in zip(founds, begun, strict=True)
-            for m in range(1, members + 1)
-        ]
-        begun = task.together(lambda own, job: run(own, *job[:2], steps - common, job[2]), jobs)
+    runs = task.together(run, [(found, m) for found in founds for m in range(members)])
     return [
-        replace(found, scales=np.stack([one.scales for one in begun[k : k + members]]))
-        for found, k in zip(founds, range(0, len(begun), members), strict=True)
+        replace(found, scales=np.stack(runs[k * members : (k + 1) * members]))
+        for k, found in enumerate(founds)
     ]

@@ -16,8 +16,8 @@ from kitchensinks.tables import block_slices
 
 # Entries of the features of one block of rows.
 _BLOCK_ENTRIES = 2**21
-# Rows of a block where the draw is too large to hold: each block makes the draw anew.
-_BATCH = 1024
+# Rows of a block where the draw is too large to hold and is made anew for each block.
+_REDRAWN_ROWS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Model:
     def scores(self, rows: Any) -> NDArray[np.float64]:
         """f(x) for every row and output, shape (n, outputs), in blocks: no n × K array."""
         frozen, (unit, weights) = self.frozen, self._narrow
-        width = len(self.weights) if frozen.held else _BLOCK_ENTRIES // _BATCH
+        width = len(self.weights) if frozen.held else _BLOCK_ENTRIES // _REDRAWN_ROWS
         if frozen.basis.sparse:
             width = 16 * frozen.n_components
         parts = list(block_slices(rows.shape[0], max(64, _BLOCK_ENTRIES // max(1, width))))
