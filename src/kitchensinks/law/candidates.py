@@ -3,11 +3,11 @@
 import math
 import time
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from kitchensinks.features.bases import Basis
+from kitchensinks.features.bases import Basis, Binning
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.stages import FIRST_SHARE
 from kitchensinks.law import constants
@@ -125,7 +125,7 @@ def _trial(
     """What `count` components reach with one factor, from the ridge `near` on."""
     if candidate.sparse:
         scaler, basis = candidate.found.features(True, factor, candidate.given)
-        fits = GridFits(data, scaler, basis, count, task.seed)
+        fits = GridFits(data, scaler, cast(Binning, basis), count, task.seed)
         error, ridge, losses = fits.best(near or constants.FIRST_BINS_RIDGE)
         half = fits.first(max(1, count // 2)).error(ridge)
         return Score(error, half, losses, factor, ridge, count), fits

@@ -53,11 +53,14 @@ class Found:
         """Scaler and basis of features whose scales are the learned ones times a factor.
 
         One member's scales are those of the scaler. Of several, each draw takes one, so that the
-        kernel is the mean of theirs. given: the basis of the user, whose gamma is replaced.
+        kernel is the mean of theirs. given: the basis of the user, whose gamma is replaced; where
+        it has one gamma for all columns, the scaler has the mean of the members' scales.
         """
-        scaler, gamma = self.warp, self.gammas(factor)
-        if len(self.scales) == 1:
-            scaler, gamma = self.warp.times(factor * self.scales[0]), 1.0
+        gamma: float | list[list[float]] = 1.0
+        if len(self.scales) > 1 and (given is None or given.gamma_by_column):
+            scaler, gamma = self.warp, self.gammas(factor)
+        else:
+            scaler = self.warp.times(factor * self.mean_scales)
         if given is not None:
             return scaler, clone(given).set_params(gamma=gamma)
         if sparse:
@@ -66,7 +69,7 @@ class Found:
             return scaler, Fourier(gamma=gamma, form="paired", projection="orthogonal")
         return scaler, Fourier(kernel=self.kernel, gamma=gamma)
 
-    def gammas(self, factor: float) -> float | list[list[float]]:
+    def gammas(self, factor: float) -> list[list[float]]:
         """γ of each member and column: a Gaussian kernel multiplies squared distances."""
         scales = factor * self.scales
         gammas: list[list[float]] = (scales**2 if self.kernel == "gaussian" else scales).tolist()
@@ -75,6 +78,8 @@ class Found:
     @property
     def mean_scales(self) -> Floats:
         """The geometric mean of the members' scales, (d,)."""
+        if len(self.scales) == 1:
+            return np.asarray(self.scales[0])
         return np.asarray(np.exp(np.log(self.scales).mean(axis=0)))
 
 

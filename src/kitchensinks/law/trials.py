@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
-from kitchensinks.features.bases import Basis, Binning
+from kitchensinks.features.bases import Binning
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.fitting.sparse import SETTLED
@@ -245,9 +245,8 @@ class GridFits:
     and from the weights of another ridge the first step would already seem to settle it.
     """
 
-    def __init__(self, data: HeldOut, scaler: Warp, basis: Basis, count: int, seed: int) -> None:
+    def __init__(self, data: HeldOut, scaler: Warp, basis: Binning, count: int, seed: int) -> None:
         self.data = data
-        assert isinstance(basis, Binning), "bins are those of Binning"
         places = np.concatenate([data.fitted, data.held])
         rows = np.asarray(scaler.apply(data.rows[places], np.float32))
         theta = basis.draw(seed, rows.shape[1], count, np.float32).theta

@@ -198,6 +198,9 @@ class Law:
         ]
         if not math.isnan(self.second):
             return maps + [trial for trial in record.trials if trial.stage == "stages"]
+        # A basis with a bandwidth of its own was not tried: others have compared the maps.
+        if math.isnan(self.ridge):
+            return maps
         name = "grids" if self.features.basis.sparse else f"{record.kernel} features"
         name = f" {name}, {record.map},"
         for stage in ("ridge", "again", "basis"):

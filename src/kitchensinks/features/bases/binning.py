@@ -56,6 +56,7 @@ class Binning(WithGamma):
     sparse = True
     binned = True
     keeps_float64 = True
+    gamma_by_column = True
     _measure = "l1"
     _several = True
 

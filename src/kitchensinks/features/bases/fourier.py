@@ -123,6 +123,10 @@ class Fourier(Projected, WithGamma):
         return 2 if self.form == "paired" else 1
 
     @property
+    def gamma_by_column(self) -> bool:  # type: ignore[override]
+        return self.projection != "hadamard"
+
+    @property
     def metric(self) -> Literal["laplacian", "gaussian"]:
         return "laplacian" if self.spectrum in ("laplacian", "cauchy") else "gaussian"
 
@@ -148,7 +152,7 @@ class Fourier(Projected, WithGamma):
                 "projection='gaussian', or kernel='exponential' for exp(−γ‖x − z‖₂)."
             )
 
-        if self.projection == "hadamard" and np.ndim(self.gamma) == 2:
+        if np.ndim(self.gamma) == 2 and not self.gamma_by_column:
             raise ValueError(
                 "gamma has a number for each column, and projection='hadamard' takes one for all: "
                 "use projection='orthogonal', or scale the columns."
