@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.tables.columns import Columns
 
-# A prediction warns where at least this share of its rows is outside in one column or more: a few
-# rows of any new sample are.
-TOLD = 0.05
+# A prediction warns where at least this share of its rows is outside in one and the same column: a
+# few rows of any new sample are.
+_TOLD = 0.05
 
 
 class Outside(NamedTuple):
@@ -48,6 +48,12 @@ class Watch:
         self.rows[part] = outside.any(axis=1)
         with self._lock:
             self.counts += outside.sum(axis=0)
+
+    @property
+    def many(self) -> bool:
+        """Whether so many rows are outside that it should be told."""
+        most = self.counts.max(initial=0)
+        return bool(most > 0 and most >= _TOLD * len(self.rows))
 
     def found(self, columns: Columns | None, names: Any) -> Outside:
         """By the columns that the rows came with: the names of a frame, or places."""
