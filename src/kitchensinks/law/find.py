@@ -90,7 +90,6 @@ def _given(basis: Basis, batch: Batch, request: Request) -> Law:
         working_dtype(batch.rows, request),
         request.standardize,
         unscaled=request.unscaled,
-        margin=request.margin,
     )
     return Law(frozen)
 

@@ -59,7 +59,7 @@ class Task:
         order, held = _in_runs(counted, size, self.seed)
         self.held, self.places = order[:held], order[:size]
         self.own = _shares(self.weights, self.places)
-        self.spread = spread_of(self.source, self.weights).widened(self.request.margin)
+        self.spread = spread_of(self.source, self.weights)
         self.pool = densify(self.source[self.places]).astype(np.float64, copy=False)
         self.level = np.average(self.targets[self.places], axis=0, weights=self.own)
         centred = self.targets[self.places] - self.level
