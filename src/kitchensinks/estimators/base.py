@@ -32,8 +32,10 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.state import Spec, State
+from kitchensinks.state.outside import TOLD, Outside, Watch, in_words
 from kitchensinks.state.resume import batch_identity, resuming
 from kitchensinks.state.streams import frozen_state, merged, with_rows
+from kitchensinks.tables import block_slices
 from kitchensinks.tables.table import Table
 
 
@@ -135,8 +137,9 @@ class KitchenSink(TakesSparse):
 
     def _forget(self) -> None:
         """A failed fit leaves no state."""
-        if hasattr(self, "state_"):
-            del self.state_
+        for name in ("state_", "_told_outside"):
+            if hasattr(self, name):
+                delattr(self, name)
 
     def _progress(self, text: str, done: int | None = None, total: int | None = None) -> None:
         if callable(self.verbose):
@@ -231,8 +234,32 @@ class KitchenSink(TakesSparse):
             lazy: NDArray[Any] = answer_collection(state.small(), method, X)
             return lazy
         rows = known_rows(self, state.columns, X)
+        watch = Watch(state.model.scaler, rows.shape[0])
         with threads(self.n_jobs):
-            return state.answer_rows(method, rows)
+            answer = state.answer_rows(method, rows, watch)
+        self._warn_outside(watch)
+        return answer
+
+    def outside(self, X: Any) -> Outside:
+        """The rows of X that are outside of the range of the fitted rows, and in which columns.
+
+        Values outside of the range count as its nearer edge in predictions. Nothing is outside
+        with ``standardize=False``, which takes the columns as they come.
+        """
+        state = self._state()
+        rows = known_rows(self, state.columns, X)
+        watch = Watch(state.model.scaler, rows.shape[0])
+        for part in block_slices(rows.shape[0], 2**14):
+            watch.look(part, rows[part])
+        return watch.found(state.columns, getattr(self, "feature_names_in_", None))
+
+    def _warn_outside(self, watch: Watch) -> None:
+        """Tell once of many rows outside of the range."""
+        if watch.rows.mean() < TOLD or getattr(self, "_told_outside", False):
+            return
+        found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))
+        self._told_outside = True
+        warnings.warn(in_words(found), stacklevel=4)
 
     def _score(self, local: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
         if is_dask(X):

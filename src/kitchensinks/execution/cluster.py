@@ -11,7 +11,7 @@ import numpy
 import scipy
 
 import kitchensinks
-from kitchensinks.numerics.threads import blas_threads
+from kitchensinks.numerics.threads import single_blas
 
 try:
     import dask
@@ -81,7 +81,7 @@ def persist(*nodes: Any) -> list[Any]:
     """The tasks, started: their values stay on the workers for as long as the tasks are held."""
     client = active_client()
     if client is None:
-        with blas_threads(1):
+        with single_blas():
             return list(dask.persist(*nodes))
     return list(client.persist(list(nodes)))
 
@@ -96,7 +96,7 @@ def compute(*nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
     client = active_client()
     if client is None:
         # As many tasks run as there are cores: one thread for each.
-        with blas_threads(1), _counted(told):
+        with single_blas(), _counted(told):
             return tuple(dask.compute(*nodes))
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError

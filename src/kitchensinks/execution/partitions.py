@@ -14,7 +14,6 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from kitchensinks.execution.cluster import ClusterError, Told, compute
-from kitchensinks.numerics.threads import loop_threads
 from kitchensinks.tables import advice, check_size
 
 
@@ -95,9 +94,7 @@ class Schema:
 def in_partition(number: int) -> Iterator[None]:
     """Errors begin with the number of the partition."""
     try:
-        # Compiled loops use one thread: the other cores have tasks of their own.
-        with loop_threads(1):
-            yield
+        yield
     except (ValueError, TypeError) as error:
         raise PartitionError(f"Partition {number}: {error}") from error
 

@@ -92,6 +92,11 @@ class Scaler:
         scale = np.where(kept, 1.0, np.sqrt(variance))
         return cls(spread.mean, scale, spread.low, spread.high)
 
+    def outside(self, rows: Any) -> NDArray[np.bool_]:
+        """Where values lie outside of the fitted range, (n, d); a missing value does not."""
+        rows = densify(rows)
+        return np.asarray((rows < self.low) | (rows > self.high))
+
     def clipped(self, rows: Any) -> NDArray[Any]:
         """Dense rows of floating-point numbers within the fitted range."""
         rows = densify(rows)

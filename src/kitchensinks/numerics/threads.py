@@ -166,6 +166,24 @@ def _finished(work: Callable[[Item], Result], item: Item) -> "Future[Result]":
     return future
 
 
+def compiled(**options: Any) -> Callable[[Loop], Loop]:
+    """Compile a function when it is first called, and keep what was compiled on disk.
+
+    It releases the interpreter's lock and divides as NumPy does. Numba keeps it in the folder
+    NUMBA_CACHE_DIR, else beside the source, else in the user's cache folder. Where none of them can
+    be written to, each process compiles for itself.
+    """
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
+
+    def compile_lazily(function: Loop) -> Loop:
+        try:
+            return numba.njit(cache=True, **options)(function)
+        except RuntimeError:
+            return numba.njit(**options)(function)
+
+    return compile_lazily
+
+
 def looped(count: Callable[..., int], **options: Any) -> Callable[[Loop], Loop]:
     """Compile a loop that the threads of the team share.
 
@@ -174,8 +192,8 @@ def looped(count: Callable[..., int], **options: Any) -> Callable[[Loop], Loop]:
     writes to places of its own, so that the result does not depend on how the range is cut.
     """
 
-    def compiled(function: Loop) -> Loop:
-        loop = numba.njit(nogil=True, cache=True, **options)(function)
+    def shared(function: Loop) -> Loop:
+        loop = compiled(**options)(function)
 
         @functools.wraps(function)
         def call(*arguments: Any) -> None:
@@ -194,7 +212,7 @@ def looped(count: Callable[..., int], **options: Any) -> Callable[[Loop], Loop]:
         call.loop = loop  # type: ignore[attr-defined]
         return call
 
-    return compiled
+    return shared
 
 
 def row_tiles(n_rows: int, tile: int) -> int:
@@ -232,12 +250,3 @@ class _SingleBlas:
 
 
 single_blas = _SingleBlas()
-
-
-def blas_threads(count: int) -> Any:
-    return single_blas()
-
-
-@contextmanager
-def loop_threads(count: int) -> Iterator[None]:
-    yield

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from threadpoolctl import threadpool_info
 
 from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.numerics.threads import threads
@@ -42,22 +41,17 @@ def resuming(
 ) -> Iterator[Spec]:
     """Threads as the spec says; with a checkpoint, what was settled when the fit began.
 
-    That is the seed and, where the rows are here, memory and threads. data(): what identifies the
-    rows.
+    That is the seed and, where the rows are here, the memory, which says how they are cut into
+    blocks. data(): what identifies the rows.
     """
     if checkpoint is None:
         with threads(spec.n_jobs):
             yield spec
         return
-    settled: dict[str, float] = {"seed": spec.seed}
-    if here:
-        with threads(spec.n_jobs):
-            # Products are split by the threads of BLAS, and rounded by the split.
-            pools = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
-        settled |= {"memory": spec.memory, "threads": max(pools, default=1)}
+    settled: dict[str, float] = {"seed": spec.seed} | ({"memory": spec.memory} if here else {})
     settled = checkpoint.begin(identity_of(spec) | data(), settled)
     memory = float(settled.get("memory", spec.memory))
-    with threads(int(settled["threads"]) if here else spec.n_jobs), checkpoint.patience():
+    with threads(spec.n_jobs), checkpoint.patience():
         yield replace(spec, seed=int(settled["seed"]), memory=memory)
 
 

@@ -25,6 +25,7 @@ from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
 from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
 from kitchensinks.state.model import Model
 from kitchensinks.state.outer import Outer, warn_unconverged
+from kitchensinks.state.outside import Watch
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
@@ -203,9 +204,9 @@ class State:
             return np.asarray(self.targets.labels[self.targets.winners(scores)])
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def answer_rows(self, method: str, rows: Any) -> NDArray[Any]:
-        """What a method of the estimator gives for checked rows."""
-        return self.answer(method, self.model.scores(rows))
+    def answer_rows(self, method: str, rows: Any, watch: Watch | None = None) -> NDArray[Any]:
+        """What a method of the estimator gives for checked rows; watch: shown every block."""
+        return self.answer(method, self.model.scores(rows, watch))
 
     def probabilities(self, scores: Array) -> Array:
         """The probability of every class, (n, classes)."""
