@@ -1,4 +1,4 @@
-"""What else was tried for goals of the learned law that are not met, with settings of `Learned`.
+"""What else was tried for goals of the learned law that are not met: settings of `Learned`.
 
     python -m benchmarks.attempts           # what is not in the results yet, and the table
     python -m benchmarks.report             # the table into docs/law.md
