@@ -126,33 +126,33 @@ def _trial(
     task: Task, data: HeldOut, candidate: Candidate, factor: float, count: int, near: float | None
 ) -> tuple[Score, GridFits | DenseFit]:
     """What `count` components reach with one factor, from the ridge `near` on."""
+    fixed = task.fixed_ridge(len(data.fitted))
     if candidate.sparse:
         scaler, basis = candidate.found.features(True, factor, candidate.given)
         fits = GridFits(data, scaler, cast(Binning, basis), count, task.seed)
-        error, ridge, losses = fits.best(near or constants.FIRST_BINS_RIDGE)
+        error, ridge, losses = fits.best(near or constants.FIRST_BINS_RIDGE, fixed=fixed)
         half = fits.first(max(1, count // 2)).error(ridge)
         return Score(error, half, losses, factor, ridge, count), fits
-    fit = dense_fit(data, candidate.frozen(task, factor, count), near)
+    fit = dense_fit(data, candidate.frozen(task, factor, count), near, fixed=fixed)
     return Score(fit.error, fit.half, fit.losses, factor, fit.ridge, count), fit
 
 
 def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
-    """Components of a trial."""
+    """Components of a trial: no more than the last fit may have."""
     share, outputs = task.work.share, task.targets.shape[1]
-    if stage == "basis":
-        if candidate.sparse:
-            grids = share * constants.TRIAL_BINS / (rows * outputs)
-            return int(np.clip(grids, 8, constants.TRIAL_GRIDS))
-        if task.wide:
-            return int(np.clip(rows // 4, constants.FEWEST_FEATURES, constants.WIDE_FEATURES))
-        features = share * constants.TRIAL_ENTRIES / rows
-        return int(np.clip(features, constants.FEWEST_FEATURES, constants.TRIAL_FEATURES))
-    if candidate.sparse:
-        count = int(share * constants.AGAIN_BINS / (rows * outputs))
-        count = max(min(count, constants.AGAIN_GRIDS), constants.FEWEST_GRIDS)
-    else:
+    if candidate.sparse and stage == "basis":
+        grids = share * constants.TRIAL_BINS / (rows * outputs)
+        count = int(np.clip(grids, 8, constants.TRIAL_GRIDS))
+    elif candidate.sparse:
+        grids = share * constants.AGAIN_BINS / (rows * outputs)
+        count = int(np.clip(grids, constants.FEWEST_GRIDS, constants.AGAIN_GRIDS))
+    elif stage == "again":
         products = constants.WIDE_PRODUCTS if task.wide else constants.AGAIN_PRODUCTS
         count = max(int(math.sqrt(share * products / rows)), candidate.score.components)
+    else:
+        most = constants.WIDE_FEATURES if task.wide else constants.TRIAL_FEATURES
+        features = rows // 4 if task.wide else share * constants.TRIAL_ENTRIES / rows
+        count = int(np.clip(features, constants.FEWEST_FEATURES, most))
     return min(count, candidate.limit.components)
 
 
@@ -261,7 +261,8 @@ def ridge_for(task: Task, candidate: Candidate, count: int) -> float:
     score = candidate.score
     count = min(count, _most_by_memory(task))
     near = count <= constants.MORE * score.components or not task.work.twice
-    if (near and not task.classes) or task.late(constants.LATE_LAST):
+    known = task.request.alpha is not None or (near and not task.classes)
+    if known or task.late(constants.LATE_LAST):
         return score.ridge
     frozen = candidate.frozen(task, score.factor, count)
     fit = dense_fit(task.data, frozen, score.ridge, by_classes=task.classes)

@@ -147,6 +147,11 @@ class Task:
         self.trials.append(Trial(stage, what, rows, error))
         self.request.progress(f"{stage}: {what}, error {error:.4f}")
 
+    def fixed_ridge(self, rows: int) -> float | None:
+        """λ = α·n of a fit to so many rows where α is given, or None; bins need it positive."""
+        alpha = self.request.alpha
+        return None if alpha is None else max(alpha * rows, constants.WEAKEST_OF_CLASSES)
+
     def late(self, share: float) -> bool:
         """Whether more than this share of the time limit is used up."""
         limit = self.learned.time_limit

@@ -49,6 +49,7 @@ class Request:
     stream : rows come in batches, for which only dense features are looked at.
     classes : the targets are class codes: positive in the column of the row's class.
     stages : a fit in two stages may be chosen (squared loss with alpha="auto").
+    alpha : the ridge strength of squared loss where it is given: trials have it too.
     progress : called with a line of text after each trial.
     started : when the fit began, by the monotonic clock.
     """
@@ -62,6 +63,7 @@ class Request:
     stream: bool = False
     classes: bool = False
     stages: bool = False
+    alpha: float | None = None
     progress: Callable[[str], None] = silent
     started: float = field(default_factory=time.monotonic)
 

@@ -151,6 +151,7 @@ class Spec:
             and self.constraint is None
             and self.solver.name == "auto"
             and not stream,
+            alpha=None if self.alpha == "auto" or not self.loss.squared else float(self.alpha),
             progress=self.progress,
         )
 

@@ -58,14 +58,14 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
 
 def _covering(state: State, batch: Batch) -> State:
     """The state with a range of the columns that holds the rows of a batch."""
-    features = state.law.features
+    known = features = state.law.features
     if features.scaler is None:
         return state
     for part in block_slices(batch.rows.shape[0], BLOCK_ROWS):
         own = None if batch.weights is None else batch.weights[part]
         spread = Spread.of(batch.rows[part], own)
         features = features.covering(spread.low, spread.high)
-    return replace(state, law=replace(state.law, features=features))
+    return state if features is known else replace(state, law=replace(state.law, features=features))
 
 
 def _from_fit(state: State, nothing: Moments | Stochastic) -> Moments | Stochastic:
