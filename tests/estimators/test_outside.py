@@ -1,5 +1,6 @@
 """Rows outside of the range of the fitted rows: predicted as at its edge, counted and told."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -83,10 +84,19 @@ def test_few_rows_outside_are_not_told_and_rows_taken_as_they_come_have_no_range
     assert plain.predict(100.0 * X[:5]).max() > 50.0
 
 
-def test_batches_to_come_may_exceed_the_first_one():
-    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=20, random_state=0)
+def test_the_range_grows_with_batches_and_merges():
+    """The same predictions as one fit, outside of the range too."""
+    whole = ks.KitchenSinkRegressor(ks.Fourier(), n_components=20, random_state=0).fit(X, Y)
+    one = ks.KitchenSinkRegressor(ks.Fourier(), n_components=20, random_state=0)
+    one.set_params(alpha=whole.alpha_).freeze(X, Y)
+    whole.set_params(alpha=whole.alpha_).fit(X, Y)
+    two = pickle.loads(pickle.dumps(one))
+    one.partial_fit(X[:100], Y[:100]).partial_fit(X[100:200], Y[100:200])
+    one.merge(two.partial_fit(X[200:], Y[200:]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.partial_fit(X[:100], Y[:100]).partial_fit(1.5 * X[100:], Y[100:])
-        assert not model.outside(1.5 * X).rows.any()
-        assert model.outside(4.0 * X).rows.any()
+        np.testing.assert_allclose(one.predict(3.0 * X), whole.predict(3.0 * X), rtol=1e-3)
+        few = ks.KitchenSinkRegressor(ks.Fourier(), n_components=20, random_state=0)
+        few.partial_fit(X[:50], Y[:50])
+        assert few.outside(X).rows.any()
+        assert not few.partial_fit(X[50:], Y[50:]).outside(X).rows.any()

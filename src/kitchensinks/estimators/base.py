@@ -32,7 +32,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.state import Spec, State
-from kitchensinks.state.outside import TOLD, Outside, Watch, in_words
+from kitchensinks.state.outside import Outside, Watch, in_words
 from kitchensinks.state.resume import batch_identity, resuming
 from kitchensinks.state.streams import frozen_state, merged, with_rows
 from kitchensinks.tables import block_slices
@@ -255,7 +255,7 @@ class KitchenSink(TakesSparse):
 
     def _warn_outside(self, watch: Watch) -> None:
         """Tell once of many rows outside of the range."""
-        if watch.rows.mean() < TOLD or getattr(self, "_told_outside", False):
+        if not watch.many or getattr(self, "_told_outside", False):
             return
         found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))
         self._told_outside = True

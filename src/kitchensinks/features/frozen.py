@@ -57,19 +57,15 @@ class Frozen:
         dtype: DTypeLike,
         standardize: bool,
         unscaled: NDArray[np.bool_] | None = None,
-        margin: float = 0.0,
     ) -> "Frozen":
         """Scaler from all rows, basis resolved on a sample of them, and what the draw learns.
 
-        `unscaled` (d,): columns that keep their own scale, as `Columns.unscaled` says; margin: the
-        share of its range by which a column may exceed it.
+        `unscaled` (d,): columns that keep their own scale, as `Columns.unscaled` says.
         """
         basis.check()
         n_inputs = rows.shape[1]
         asked = basis.unresolved() is not None
         look = Look.of(rows, weights, seed, standardize, asked)
-        if margin and look.spread is not None:
-            look = look._replace(spread=look.spread.widened(margin))
         frozen = cls.of_look(look, basis, seed, n_inputs, n_components, dtype, unscaled)
         return frozen.with_learned(rows, weights)
 
@@ -195,6 +191,13 @@ class Frozen:
         for columns, features in self.walk(rows):
             out[:, columns] = features
         return out
+
+    def covering(self, low: Floats, high: Floats) -> "Frozen":
+        """The same for rows of a larger range too."""
+        if self.scaler is None:
+            return self
+        scaler = self.scaler.covering(low, high)
+        return self if scaler is self.scaler else replace(self, scaler=scaler)
 
     def difference(self, other: "Frozen") -> str | None:
         """What differs, so that sums over the features of both cannot be added; or None."""

@@ -1,7 +1,7 @@
 """Columns made comparable: zero mean and unit variance, or a bounded map, and a learned scale."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -58,18 +58,14 @@ class Spread(NamedTuple):
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         return Spread(weight, self.mean + share * step, squares, low, high)
 
-    def widened(self, margin: float) -> "Spread":
-        """The same with a range that is larger by this share of it on either side."""
-        step = margin * (self.high - self.low)
-        return self._replace(low=self.low - step, high=self.high + step)
-
 
 @dataclass(frozen=True, eq=False)
 class Scaler:
     """x ↦ (clip(x, low, high) − mean)/scale, column by column.
 
     Values outside of the fitted range [low, high] count as its nearer edge: features say nothing
-    about places where there were no rows.
+    about places where there were no rows. The range is that of all rows so far; the features of
+    rows within it do not depend on it, so that it may grow while sums are added.
     """
 
     mean: Floats
@@ -92,10 +88,20 @@ class Scaler:
         scale = np.where(kept, 1.0, np.sqrt(variance))
         return cls(spread.mean, scale, spread.low, spread.high)
 
-    def outside(self, rows: Any) -> NDArray[np.bool_]:
-        """Where values lie outside of the fitted range, (n, d); a missing value does not."""
+    def covering(self, low: Floats, high: Floats) -> Self:
+        """The same with a range that holds these values too; itself where it does already."""
+        if (low >= self.low).all() and (high <= self.high).all():
+            return self
+        return replace(self, low=np.minimum(self.low, low), high=np.maximum(self.high, high))
+
+    def outside(self, rows: Any, margin: float = 0.0) -> NDArray[np.bool_]:
+        """Where values lie outside of the fitted range, (n, d); a missing value does not.
+
+        margin: by more than this share of the range.
+        """
         rows = densify(rows)
-        return np.asarray((rows < self.low) | (rows > self.high))
+        step = margin * (self.high - self.low) if margin else 0.0
+        return np.asarray((rows < self.low - step) | (rows > self.high + step))
 
     def clipped(self, rows: Any) -> NDArray[Any]:
         """Dense rows of floating-point numbers within the fitted range."""
@@ -119,10 +125,11 @@ class Scaler:
         return np.asarray(scaled.astype(dtype, copy=False))
 
     def same(self, other: Any) -> bool:
-        """Whether another scaler maps rows in the same way."""
+        """Whether another scaler maps rows within both ranges in the same way."""
         return type(self) is type(other) and all(
             np.array_equal(getattr(self, field.name), getattr(other, field.name))
             for field in fields(self)
+            if field.name not in ("low", "high")
         )
 
 

@@ -53,8 +53,9 @@ class Candidate:
         return Frozen(scaler, basis, task.seed, scaler.width, draws, np.dtype(np.float32))
 
 
-def first_look(task: Task, found: Found, sparse: bool, given: Basis | None = None) -> Candidate:
-    """A candidate with its first factor, on few rows."""
+def first_look(job: tuple[Task, tuple[Found, bool, Basis | None]]) -> Candidate:
+    """A law as a candidate, sparse or not, of the basis given or not: one factor, few rows."""
+    task, (found, sparse, given) = job
     limit = affordable(task, sparse)
     if task.asked is not None and not sparse:
         basis = found.features(False, 1.0, given)[1]
@@ -64,17 +65,19 @@ def first_look(task: Task, found: Found, sparse: bool, given: Basis | None = Non
     return search(task, "basis", candidate, _first_factor(task, found, sparse), tries=1)
 
 
-def wider_look(task: Task, candidate: Candidate) -> Candidate:
+def wider_look(job: tuple[Task, Candidate]) -> Candidate:
     """The candidate with the factor of the least held-out error on few rows."""
+    task, candidate = job
     tries = constants.SPARSE_TRIES if candidate.sparse else constants.DENSE_TRIES
     return search(task, "basis", candidate, candidate.score.factor, tries)
 
 
-def again(task: Task, candidate: Candidate) -> Candidate:
+def again(job: tuple[Task, Candidate]) -> Candidate:
     """The same with more rows and components: what stands out among few may not last.
 
     With many more rows the factor of bins is searched again.
     """
+    task, candidate = job
     factor, tries = candidate.score.factor, 1
     few, many = len(task.few.fitted), len(task.data.fitted)
     if candidate.sparse:

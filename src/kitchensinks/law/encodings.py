@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.law import constants
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.maps import short_runs
+from kitchensinks.law.maps import short_run
 from kitchensinks.law.task import Task
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.words import Stream, Words
@@ -72,8 +72,8 @@ def _best(batches: Iterable[Batch], request: Request) -> int:
     first where it is as good."""
     errors = []
     for batch in batches:
-        runs = short_runs(Task(batch, request, Learned()), ("laplacian",), ("squash",))
-        errors.append(runs["laplacian"][0][0])
+        task = Task(batch, request, Learned())
+        errors.append(short_run((task, ("laplacian", "squash")))[0])
     return 0 if errors[0] <= constants.EQUAL_ENCODINGS * min(errors) else int(np.argmin(errors))
 
 

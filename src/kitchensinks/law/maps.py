@@ -116,30 +116,19 @@ def _even_scales(task: Task, kernel: str, plain: Warp) -> Floats:
     return np.full(task.n_inputs, 1.0 / typical)
 
 
-def short_runs(
-    task: Task, kernels: tuple[str, ...], names: tuple[str, ...] | None = None
-) -> dict[str, list[tuple[float, Found]]]:
-    """For each kernel, each map with the scales of a short run and its leave-one-out error.
+def short_run(job: tuple[Task, tuple[str, str]]) -> tuple[float, Found]:
+    """A (kernel, map) with the scales of a short run, and its leave-one-out error.
 
-    All runs see the same batches. The least error comes first.
+    All runs see the same batches.
     """
-    batch = min(constants.SHORT_BATCH, task.largest_batch)
-    pairs = [(k, name) for k in kernels for name in names or tried_maps(task, k)]
-
-    def short(own: Task, pair: tuple[str, str]) -> tuple[float, Found]:
-        kernel, name = pair
-        plain, steps = mapped(own, name), constants.SHORT_STEPS
-        descent = Descent.begin(kernel, _even_scales(own, kernel, plain), steps, own.hot)
-        descent = descent.run(_batches(own, plain, steps * batch), steps, batch)
-        error = float(np.mean(descent.errors[-constants.SHORT_COUNTED :]))
-        own.note("map", ", ".join(pair), batch, error)
-        return error, Found(kernel, name, plain, descent.scales[None, :], np.array(descent.errors))
-
-    runs = task.together(short, pairs)
-    return {
-        kernel: sorted((run for run in runs if run[1].kernel == kernel), key=lambda run: run[0])
-        for kernel in kernels
-    }
+    task, (kernel, name) = job
+    batch, steps = min(constants.SHORT_BATCH, task.largest_batch), constants.SHORT_STEPS
+    plain = mapped(task, name)
+    descent = Descent.begin(kernel, _even_scales(task, kernel, plain), steps, task.hot)
+    descent = descent.run(_batches(task, plain, steps * batch), steps, batch)
+    error = float(np.mean(descent.errors[-constants.SHORT_COUNTED :]))
+    task.note("map", f"{kernel}, {name}", batch, error)
+    return error, Found(kernel, name, plain, descent.scales[None, :], np.array(descent.errors))
 
 
 def settled(task: Task, founds: list[Found]) -> list[Found]:
@@ -150,8 +139,8 @@ def settled(task: Task, founds: list[Found]) -> list[Found]:
     """
     members, steps = task.work.members, task.work.steps
 
-    def run(own: Task, job: tuple[Found, int]) -> Floats:
-        found, member = job
+    def run(job: tuple[Task, tuple[Found, int]]) -> Floats:
+        own, (found, member) = job
         start = np.sqrt(_even_scales(own, found.kernel, found.warp) * found.scales[0])
         batch = own.batch_size(found.kernel)
         batches = _batches(own, found.warp, steps * batch, member)

@@ -211,32 +211,30 @@ class Descent:
         late() ends the run before its last step.
         """
         now = self
+        memory, square_memory = constants.MEMORY, constants.SQUARE_MEMORY
         for _ in range(steps):
-            now = now._step(*batches(len(now.errors), size))
+            rows, targets = batches(len(now.errors), size)
+            scales, ridge = np.exp(now.place[:-1]), float(np.exp(now.place[-1]))
+            found = gradient(rows, targets, scales, ridge, self.kernel, self.is_hot)
+            slope, done = np.append(found.scales, found.ridge), len(now.errors) + 1
+            mean = memory * now.mean + (1 - memory) * slope
+            square = square_memory * now.square + (1 - square_memory) * slope**2
+            correct = (1 - memory**done) / np.sqrt(1 - square_memory**done)
+            rate = constants.RATE * min(1.0, 2.0 * (1.0 - (done - 0.5) / self.total))
+            place = now.place - rate * mean / (correct * np.sqrt(square) + 1e-12)
+            place = np.clip(place, self.floor, self.ceiling)
+            last = done > (1.0 - constants.AVERAGED) * self.total
+            now = replace(
+                now,
+                place=place,
+                mean=mean,
+                square=square,
+                errors=(*now.errors, found.error),
+                kept=(*now.kept, place) if last else now.kept,
+            )
             if late():
                 break
         return now
-
-    def _step(self, rows: Narrow, targets: Narrow) -> "Descent":
-        scales, ridge = np.exp(self.place[:-1]), float(np.exp(self.place[-1]))
-        found = gradient(rows, targets, scales, ridge, self.kernel, self.is_hot)
-        slope, done = np.append(found.scales, found.ridge), len(self.errors) + 1
-        memory, square_memory = constants.MEMORY, constants.SQUARE_MEMORY
-        mean = memory * self.mean + (1 - memory) * slope
-        square = square_memory * self.square + (1 - square_memory) * slope**2
-        correct = (1 - memory**done) / np.sqrt(1 - square_memory**done)
-        rate = constants.RATE * min(1.0, 2.0 * (1.0 - (done - 0.5) / self.total))
-        place = self.place - rate * mean / (correct * np.sqrt(square) + 1e-12)
-        place = np.clip(place, self.floor, self.ceiling)
-        last = done > (1.0 - constants.AVERAGED) * self.total
-        return replace(
-            self,
-            place=place,
-            mean=mean,
-            square=square,
-            errors=(*self.errors, found.error),
-            kept=(*self.kept, place) if last else self.kept,
-        )
 
     @property
     def scales(self) -> Floats:

@@ -65,11 +65,6 @@ class Request:
     progress: Callable[[str], None] = silent
     started: float = field(default_factory=time.monotonic)
 
-    @property
-    def margin(self) -> float:
-        """The share of its range by which a column may exceed it: batches to come may."""
-        return 1.0 if self.stream else 0.0
-
 
 @dataclass(frozen=True)
 class Trial:

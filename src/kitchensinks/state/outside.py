@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.tables.columns import Columns
 
-# A prediction warns where at least this share of its rows is outside in one column or more: a few
-# rows of any new sample are.
-TOLD = 0.05
+# A prediction warns where at least this share of its rows is far outside in one and the same
+# column: a few rows of any new sample are outside.
+_TOLD = 0.05
+# Fewer rows than this may be chance where the fit had few rows, unless they are all.
+_FEW = 10
+# Far outside is further from the range than this share of it.
+_FAR = 0.1
 
 
 class Outside(NamedTuple):
@@ -38,6 +42,7 @@ class Watch:
         self.scaler = scaler
         self.rows = np.zeros(n_rows, dtype=bool)
         self.counts = np.zeros(0 if scaler is None else len(scaler.low), dtype=np.int64)
+        self.far = np.zeros_like(self.counts)
         self._lock = threading.Lock()
 
     def look(self, part: slice, rows: Any) -> None:
@@ -46,8 +51,18 @@ class Watch:
             return
         outside = self.scaler.outside(rows)
         self.rows[part] = outside.any(axis=1)
+        if not self.rows[part].any():
+            return
+        far = self.scaler.outside(rows, _FAR)
         with self._lock:
             self.counts += outside.sum(axis=0)
+            self.far += far.sum(axis=0)
+
+    @property
+    def many(self) -> bool:
+        """Whether so many rows are outside that it should be told."""
+        most, count = int(self.far.max(initial=0)), len(self.rows)
+        return most > 0 and most >= min(max(_FEW, _TOLD * count), count)
 
     def found(self, columns: Columns | None, names: Any) -> Outside:
         """By the columns that the rows came with: the names of a frame, or places."""

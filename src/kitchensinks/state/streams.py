@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks
+from kitchensinks.features.scaling import Spread
 from kitchensinks.fitting.plan import Plan, Shape, make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.stochastic import Stochastic
@@ -37,6 +38,7 @@ def _nothing_summed(
 
 def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     """The state with the rows of one more batch: exact sums, or a stochastic step for each 512."""
+    state = _covering(state, batch)
     blocks = FeatureBlocks(batch.rows, state.law.features, spec.memory)
     settings = spec.settings(state.law)
     state = replace(state, settings=settings.bare())
@@ -52,6 +54,18 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     own = Moments.zeros(known.shift, state.targets.n_outputs)
     add_rows(own, blocks, batch)
     return state.with_sums(known.merge(own), batch)
+
+
+def _covering(state: State, batch: Batch) -> State:
+    """The state with a range of the columns that holds the rows of a batch."""
+    features = state.law.features
+    if features.scaler is None:
+        return state
+    for part in block_slices(batch.rows.shape[0], BLOCK_ROWS):
+        own = None if batch.weights is None else batch.weights[part]
+        spread = Spread.of(batch.rows[part], own)
+        features = features.covering(spread.low, spread.high)
+    return replace(state, law=replace(state.law, features=features))
 
 
 def _from_fit(state: State, nothing: Moments | Stochastic) -> Moments | Stochastic:
@@ -105,4 +119,8 @@ def merged(state: State, other: State) -> State:
     sample = state.sample or other.sample
     if state.sample is not None and other.sample is not None:
         sample = state.sample.merge(other.sample)
+    scaler, features = other.law.features.scaler, state.law.features
+    if scaler is not None:
+        features = features.covering(scaler.low, scaler.high)
+    state = replace(state, law=replace(state.law, features=features))
     return replace(state.with_sums(mine.merge(theirs), None), sample=sample)
