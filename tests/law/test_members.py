@@ -196,7 +196,8 @@ def test_batches_go_on_with_the_committee_of_the_first():
     assert np.shape(law.features.basis.gamma) == (3, 4)
     for part in (slice(0, 250), slice(250, 600)):
         model.partial_fit(ROWS[part], TARGETS[part])
-    assert model.law_ is law
+    assert model.law_.features.difference(law.features) is None
+    assert repr(model.law_) == repr(law)
     whole = ks.KitchenSinkRegressor(law, **options).fit(ROWS, TARGETS)
     np.testing.assert_allclose(model.predict(NEW), whole.predict(NEW), rtol=1e-3, atol=1e-3)
     # Two parts that were frozen alike add up to the whole.

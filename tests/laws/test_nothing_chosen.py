@@ -162,6 +162,6 @@ def law_of_few_rows(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:.*the plain law of", "ignore:The first batch of partial_fit")
-@parametrize_with_checks([kind(QUICK, random_state=0) for kind in KINDS])
+@parametrize_with_checks([kind(ks.Learned(effort="quick"), random_state=0) for kind in KINDS])
 def test_scikit_learn_checks(estimator, check, law_of_few_rows):
     check(estimator)
