@@ -110,7 +110,10 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
     begun = time.monotonic()
     _, factor, best = climb(one, first, step, tries)
     score, fits = tried[best]
-    cost = _cost(task, candidate.sparse, len(data.fitted), count) * len(tried)
+    # The score that was known took no time.
+    new = sum(own is not known for own, _ in tried.values())
+    cost = _cost(task, candidate.sparse, len(data.fitted), count) * max(1, new)
+    pace = (time.monotonic() - begun) / cost if new else candidate.pace
     return Candidate(
         candidate.found,
         candidate.sparse,
@@ -118,7 +121,7 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
         score._replace(factor=factor),
         fits,
         candidate.given,
-        (time.monotonic() - begun) / cost,
+        pace,
     )
 
 

@@ -47,10 +47,11 @@ class Learned(BaseEstimator):
     ----------
     basis : the basis whose law is learned, such as ``ks.Fourier()``; None compares Fourier features
         and Binning.
-    effort : "quick", "default" or "thorough": a third of the default work, or three times as much,
-        in learning and in the number of components.
-    members : how many times the scales are learned, each time from batches of its own. Every
-        member has an equal share of the components, and one convex fit has all of them. None: by
+    effort : "quick", "default" or "thorough": more members, steps, trials and components. The last
+        fit may cost a third of the default, or three times as much; learning a tenth, or eight
+        times.
+    members : how many times the scales are learned, each time from batches of its own. Each
+        component belongs to one of them at random, and one convex fit has all components. None: by
         effort (1, 3 and 5).
     law : "ard": a scale for each column by descent on leave-one-out error, and directions beside
         them in wide tables; "agop": scales (or directions, see `rank`) from the average gradient
