@@ -21,6 +21,8 @@ from threadpoolctl import threadpool_limits
 import kitchensinks as ks
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.orthonormal import degrees_by_total
+from kitchensinks.numerics.bins import bin_hashes
+from kitchensinks.numerics.threads import is_kept
 from kitchensinks.papers import datasets
 from kitchensinks.papers.datasets import Dataset
 
@@ -248,6 +250,8 @@ def draw_errors(fits: Sequence[Fit], panel: Any) -> None:
 
 def run(out: Path, size: Size) -> list[Path]:
     """Fit, print and draw; returns the files written."""
+    if not is_kept(bin_hashes):
+        print("Compiling loops: this happens once, they are kept on disk.", flush=True)
     # Import and compile before the first timed fit.
     tiny = QUICK._replace(n_train=20, n_test=20)
     fit_and_score(load_set("annulus", tiny), "", ks.Binning(), 4)

@@ -276,21 +276,23 @@ def sum_of_bins(columns: Any, values: Any, out: Any, begin: int, end: int) -> No
     n_grids, n_outputs = columns.shape[0], values.shape[1]
     for first in range(begin, end, _TILE):
         last = min(first + _TILE, end)
-        total = out[first:last]
-        for i in range(len(total)):
+        for i in range(first, last):
             for o in range(n_outputs):
-                total[i, o] = 0.0
-        for g in range(n_grids):
-            own = columns[g, first:last]
-            if n_outputs == 1:
+                out[i, o] = 0.0
+        if n_outputs == 1:
+            only, total = values[:, 0], out[first:last, 0]
+            for g in range(n_grids):
+                own = columns[g, first:last]
                 for i in range(len(own)):
                     if own[i] >= 0:
-                        total[i, 0] += values[own[i], 0]
-            else:
-                for i in range(len(own)):
-                    if own[i] >= 0:
+                        total[i] += only[own[i]]
+        else:
+            for g in range(n_grids):
+                for i in range(first, last):
+                    column = columns[g, i]
+                    if column >= 0:
                         for o in range(n_outputs):
-                            total[i, o] += values[own[i], o]
+                            out[i, o] += values[column, o]
 
 
 def sum_of_bins_plain(

@@ -95,8 +95,8 @@ def combine(nodes: Any, bins: Any, first: Any, slots: Any, links: Any, out: Any)
     links: the pairs in the order in which they come; out_i: `first` plus the number of pair i. The
     slots of a hash table with open addressing are a power of two, at least twice len(links).
     """
-    for place in range(len(slots)):
-        slots[place] = -1
+    for s in range(len(slots)):
+        slots[s] = -1
     mask = np.int64(len(slots) - 1)
     count = 0
     for i in range(len(nodes)):

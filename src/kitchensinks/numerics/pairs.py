@@ -22,7 +22,7 @@ def _upper_distances(columns: Any, sums: Any, out: Any) -> None:
         last = min(first + 4, n_rows)
         two, three = min(first + 1, last - 1), min(first + 2, last - 1)
         for r in range(4):
-            for k in range(first, n_rows):
+            for k in range(n_rows - first):
                 sums[r, k] = 0.0
         # Two columns at a time: each sum is loaded and stored half as often.
         for j in range(0, n_inputs, 2):
@@ -30,15 +30,16 @@ def _upper_distances(columns: Any, sums: Any, out: Any) -> None:
             keep = np.float32(1.0 if p > j else 0.0)
             a, b, c, d = columns[j, first], columns[j, two], columns[j, three], columns[j, last - 1]
             e, f, g, h = columns[p, first], columns[p, two], columns[p, three], columns[p, last - 1]
-            for k in range(first, n_rows):
-                left, right = columns[j, k], columns[p, k]
+            x, y = columns[j, first:], columns[p, first:]
+            for k in range(len(x)):
+                left, right = x[k], y[k]
                 sums[0, k] += abs(a - left) + keep * abs(e - right)
                 sums[1, k] += abs(b - left) + keep * abs(f - right)
                 sums[2, k] += abs(c - left) + keep * abs(g - right)
                 sums[3, k] += abs(d - left) + keep * abs(h - right)
         for i in range(first, last):
             for k in range(first, n_rows):
-                out[i, k] = sums[i - first, k]
+                out[i, k] = sums[i - first, k - first]
 
 
 def pair_distances(columns: Floats, out: Floats) -> None:

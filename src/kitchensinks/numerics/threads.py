@@ -9,6 +9,7 @@ the items, so that every number of threads gives the same bits.
 """
 
 import functools
+import inspect
 import itertools
 import numbers
 import os
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from pathlib import Path
 from typing import Any, TypeVar
 
 import joblib
@@ -176,10 +178,12 @@ def compiled(**options: Any) -> Callable[[Loop], Loop]:
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
 
     def compile_lazily(function: Loop) -> Loop:
+        loop: Loop
         try:
-            return numba.njit(cache=True, **options)(function)
+            loop = numba.njit(cache=True, **options)(function)
         except RuntimeError:
-            return numba.njit(**options)(function)
+            loop = numba.njit(**options)(function)
+        return loop
 
     return compile_lazily
 
@@ -213,6 +217,15 @@ def looped(count: Callable[..., int], **options: Any) -> Callable[[Loop], Loop]:
         return call
 
     return shared
+
+
+def is_kept(loop: Loop) -> bool:
+    """Whether an earlier process has compiled this loop and left it on disk."""
+    function = inspect.unwrap(loop)
+    dispatcher: Any = getattr(loop, "loop", loop)
+    folder = dispatcher.stats.cache_path
+    name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}-*.nbi"
+    return folder is not None and any(Path(folder).glob(name))
 
 
 def row_tiles(n_rows: int, tile: int) -> int:
