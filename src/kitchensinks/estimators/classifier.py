@@ -45,7 +45,8 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     class_weight : None, "balanced" or a dict from class to weight.
     solver : "auto", or the name of an algorithm, or ``ks.Solver(...)`` with its accuracy,
         precision and memory. ``model.plan_`` says what ran and why.
-    n_jobs : threads of the fit; None leaves BLAS and compiled loops as they are.
+    n_jobs : threads of fits and predictions; None takes all cores that the process may use (its
+        affinity, limits of its container and OMP_NUM_THREADS count). The result is the same.
     random_state : int, RandomState or None; an int names the draw for good.
     verbose : whether progress is printed; a function is called with (text, done, total).
 

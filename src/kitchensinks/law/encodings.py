@@ -46,8 +46,8 @@ def encode(
     """
     if rows.folded is not None:
         return rows
-    texts = text_columns(rows.columns)
-    if not texts or targets.ndim > 1:
+    texts = [] if targets.ndim > 1 else text_columns(rows.columns)
+    if not texts:
         return rows.encoded(rows.columns, NO_FOLDS)
     coded, labels = _coded(targets, weights, kind)
     counted = np.flatnonzero(np.ones(len(rows)) if weights is None else weights > 0)
@@ -55,16 +55,21 @@ def encode(
     free = None if like is None else {e.name for e in like.encoders if isinstance(e, Text)}
     tried = _ways(rows, texts, coded, weights, labels, many, free)
     if like is not None:
-        kinds = [_kinds(one.columns) for one in tried]
-        return tried[kinds.index(_kinds(like)) if _kinds(like) in kinds else 0]
+        return next((one for one in tried if _kinds(one.columns) == _kinds(like)), tried[0])
     if len(tried) == 1 or not many or not np.ptp(coded[counted], axis=0).any():
         return tried[0]
-    if len(counted) > constants.POOL:
-        order = Words(0, 0, Stream.ENCODING_SAMPLE).permutation(len(counted))
-        counted = np.sort(counted[order[: constants.POOL]])
+    counted = _sampled(counted)
     own = None if weights is None else weights[counted]
     batches = (Batch(one[counted], coded[counted], own) for one in tried)
     return tried[_best(batches, Request(seed=0, classes=kind == "classification"))]
+
+
+def _sampled(places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """As many of the places as trials look at, in their order."""
+    if len(places) <= constants.POOL:
+        return places
+    order = Words(0, 0, Stream.ENCODING_SAMPLE).permutation(len(places))
+    return np.sort(places[order[: constants.POOL]])
 
 
 def _best(batches: Iterable[Batch], request: Request) -> int:

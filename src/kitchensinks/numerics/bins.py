@@ -41,6 +41,34 @@ def _name(value: Any, shift: Any, rate: Any, multiplier: Any) -> Any:
     return (scrambled ^ (scrambled >> np.uint64(32))) * multiplier
 
 
+@compiled(inline="always")
+def _survey(column: Any, count: Any, ends: Any, rare: Any) -> None:
+    """The ends (2,) of a column's range, and the places of the rarer of two values.
+
+    rare_0: how often the rarer value comes, −1 where there are more than two values; its places
+    follow. It is the second of the ends.
+    """
+    low = high = column[0]
+    for i in range(count):
+        low = min(low, column[i])
+        high = max(high, column[i])
+    found = 0
+    for i in range(count):
+        found += column[i] == high
+        if column[i] != low and column[i] != high:
+            found = -1
+            break
+    if 2 * found > count:
+        low, high = high, low
+    if found >= 0:
+        found = 0
+        for i in range(count):
+            if column[i] == high:
+                found += 1
+                rare[found] = i
+    rare[0], ends[0], ends[1] = found, low, high
+
+
 @looped(lambda rows, *_: row_tiles(len(rows), _NAMED), fastmath={"nnan", "nsz"})
 def bin_hashes(
     rows: Any, shift: Any, rate: Any, multiplier: Any, out: Any, begin: int, end: int
@@ -59,7 +87,7 @@ def bin_hashes(
     n_rows, n_inputs = rows.shape
     columns = np.empty((n_inputs, _NAMED), np.float64)
     # The least and the greatest value of each column; of two values the rarer one is the second.
-    ends = np.empty((2, n_inputs), np.float64)
+    ends = np.empty((n_inputs, 2), np.float64)
     # The number of rows with the rarer of two values, −1 where there are more values; the rows.
     rare = np.empty((n_inputs, 1 + _NAMED), np.int16)
     for tile in range(begin, end):
@@ -70,25 +98,7 @@ def bin_hashes(
                 for i in range(line, min(line + _LINE, count)):
                     columns[j, i] = rows[first + i, j]
         for j in range(n_inputs):
-            low = high = columns[j, 0]
-            for i in range(count):
-                low = min(low, columns[j, i])
-                high = max(high, columns[j, i])
-            found = 0
-            for i in range(count):
-                found += columns[j, i] == high
-                if columns[j, i] != low and columns[j, i] != high:
-                    found = -1
-                    break
-            if 2 * found > count:
-                low, high = high, low
-            if found >= 0:
-                found = 0
-                for i in range(count):
-                    if columns[j, i] == high:
-                        found += 1
-                        rare[j, found] = i
-            rare[j, 0], ends[0, j], ends[1, j] = found, low, high
+            _survey(columns[j], count, ends[j], rare[j])
         for g in range(shift.shape[0]):
             names = out[g, first : first + count]
             for i in range(count):
@@ -96,8 +106,8 @@ def bin_hashes(
             shared = np.uint64(0)
             for j in range(n_inputs):
                 start, pace, odd = shift[g, j], rate[g, j], multiplier[g, j]
-                usual = _name(ends[0, j], start, pace, odd)
-                other = _name(ends[1, j], start, pace, odd)
+                usual = _name(ends[j, 0], start, pace, odd)
+                other = _name(ends[j, 1], start, pace, odd)
                 if usual == other:
                     shared += usual
                 elif rare[j, 0] >= 0:
@@ -203,6 +213,19 @@ def number_names_plain(
         numbers[g] = np.argsort(order)[place]
 
 
+@compiled(inline="always")
+def _bisected(own: Any, name: Any) -> Any:
+    """The place of a name among sorted ones, or −1."""
+    low, high = 0, len(own)
+    while low < high:
+        middle = (low + high) >> 1
+        if own[middle] < name:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < len(own) and own[low] == name else -1
+
+
 @looped(lambda names, *_: len(names))
 def find_columns(names: Any, table: Any, offsets: Any, out: Any, begin: int, end: int) -> None:
     """The column of each bin name, or −1 where the bin is not in the table.
@@ -218,14 +241,8 @@ def find_columns(names: Any, table: Any, offsets: Any, out: Any, begin: int, end
         count = len(own)
         if 4 * n_rows < count:
             for i in range(n_rows):
-                name, low, high = names[g, i], 0, count
-                while low < high:
-                    middle = (low + high) >> 1
-                    if own[middle] < name:
-                        low = middle + 1
-                    else:
-                        high = middle
-                out[g, i] = start + low if low < count and own[low] == name else -1
+                place = _bisected(own, names[g, i])
+                out[g, i] = start + place if place >= 0 else -1
         else:
             mask = 15
             while mask < 2 * count:
