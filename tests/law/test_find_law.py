@@ -214,7 +214,8 @@ def test_a_law_is_taken_for_other_rows(basis):
     few = Batch(BATCH.rows[:500], BATCH.targets[:500])
     law, _ = find_law(Learned(basis, steps=6, batch=64), few, request)
     again, bins = find_law(law, BATCH, REQUEST)
-    assert again.features.scaler is law.features.scaler
+    assert again.features.scaler.same(law.features.scaler)
+    assert not again.features.scaler.outside(BATCH.rows).any()
     assert again.ridge == law.ridge
     assert again.record is law.record
     assert again.alphas(700)[0] == pytest.approx(law.alphas(500)[0] * 500 / 700)

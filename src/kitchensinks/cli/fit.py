@@ -24,7 +24,8 @@ from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.files.model import save
 from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, encode
-from kitchensinks.numerics.threads import threads as with_threads
+from kitchensinks.law.values import short_name
+from kitchensinks.numerics.threads import threads
 from kitchensinks.state import Spec
 from kitchensinks.state.resume import identity_of
 from kitchensinks.tables import block_slices
@@ -194,7 +195,7 @@ def _scored(
 def _in_words(law: Law) -> str:
     """The law in one line."""
     features, record = law.features, law.record
-    found = f"{' '.join(repr(features.basis).split())}, K = {features.n_components}"
+    found = f"{short_name(features.basis)}, K = {features.n_components}"
     if record is None:
         return f"Law: {found}."
     return f"Law: learned {found}, columns are {record.map_in_words}; {record.reason}."
@@ -289,7 +290,7 @@ class FileSource(Source):
         weights = self.weights
         if step.held_out:
             weights = np.where(self.held, 0.0, 1.0 if weights is None else weights)
-        with with_threads(self.options.threads):
+        with threads(self.options.threads):
             rows = encode(self.rows, self.targets, weights, self.task, step.like)
         if step.like is None:
             ways = _ways(rows.columns)
@@ -306,7 +307,8 @@ class FileSource(Source):
             for part in parts
             if self.held[part].any()
         )
-        return score_blocks(model.state_, blocks)
+        with threads(model.n_jobs):
+            return score_blocks(model.state_, blocks)
 
     def facts(self) -> Facts:
         return {**super().facts(), "bad_rows": self.table.bad_rows.count}

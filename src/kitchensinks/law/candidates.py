@@ -27,8 +27,8 @@ class Limit(NamedTuple):
 class Candidate:
     """A basis with learned scales, what it reached, and what it would with all it may have.
 
-    score : of the last trial, None before the first one.
-    fits : the bins of a sparse basis, hashed, or the fit of a dense one; None before `again`.
+    score : of the last trial.
+    fits : the bins of a sparse basis, hashed, or the fit of a dense one; None before any trial.
     given : the basis of the user, whose gamma is learned, or None.
     pace : wall-clock seconds that the last trial took for each nominal second.
     """
@@ -156,7 +156,9 @@ def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
         most = constants.WIDE_FEATURES if task.wide else constants.TRIAL_FEATURES
         features = rows // 4 if task.wide else share * constants.TRIAL_ENTRIES / rows
         count = int(np.clip(features, constants.FEWEST_FEATURES, most))
-    return min(count, candidate.limit.components)
+    count = min(count, candidate.limit.components)
+    # Cosine and sine come together.
+    return count if candidate.sparse else max(2, count - count % 2)
 
 
 def _first_factor(task: Task, found: Found, sparse: bool) -> float:

@@ -50,7 +50,7 @@ def encode(
     if not texts:
         return rows.encoded(rows.columns, NO_FOLDS)
     coded, labels = _coded(targets, weights, kind)
-    counted = np.flatnonzero(np.ones(len(rows)) if weights is None else weights > 0)
+    counted = Batch(rows, coded, weights).counted_places
     many = len(counted) >= constants.FEWEST_ENCODED
     free = None if like is None else {e.name for e in like.encoders if isinstance(e, Text)}
     tried = _ways(rows, texts, coded, weights, labels, many, free)

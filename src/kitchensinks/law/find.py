@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.features.bases import Basis, Fourier
-from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.frozen import Frozen, spread_of
 from kitchensinks.fitting.growth import FIRST_COMPONENTS
 from kitchensinks.law.choice import Bins, learn_law
 from kitchensinks.law.learned import Learned
@@ -95,7 +95,7 @@ def _given(basis: Basis, batch: Batch, request: Request) -> Law:
 
 
 def _again(law: Law, batch: Batch, request: Request) -> tuple[Law, Bins]:
-    """The same law for other rows: their bins are tabulated anew."""
+    """The same law for other rows: their bins are tabulated anew, and their range counts too."""
     features = law.features
     wanted = features.n_inputs if features.scaler is None else len(features.scaler.mean)
     if batch.rows.shape[1] != wanted:
@@ -111,5 +111,7 @@ def _again(law: Law, batch: Batch, request: Request) -> tuple[Law, Bins]:
         )
     if request.dtype is not None:
         features = replace(features, dtype=np.dtype(request.dtype))
+    spread = spread_of(batch.rows, batch.weights)
+    features = features.covering(spread.low, spread.high)
     features, bins = features.with_bins(batch.rows, batch.weights)
     return replace(law, features=features), bins

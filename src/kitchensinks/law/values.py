@@ -25,7 +25,7 @@ _MAPS = {
 }
 
 
-def _short(basis: Any) -> str:
+def short_name(basis: Any) -> str:
     """A basis on one line; a table of learned scales is named and not printed."""
     text = " ".join(basis.__repr__(N_CHAR_MAX=10**7).split())
     return re.sub(r"\[\[.*?\]\]", "learned", text)
@@ -152,7 +152,7 @@ class Law:
 
     def __repr__(self) -> str:
         features = self.features
-        basis = _short(features.basis)
+        basis = short_name(features.basis)
         pairs = " of two features" if features.basis.features_per_draw == 2 else ""
         count = f"{features.n_components} components{pairs}"
         if self.record is None:
