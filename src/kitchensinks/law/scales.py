@@ -20,12 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import ssyr2k, ssyrk
-from scipy.linalg.lapack import spotrf, spotri
 from sklearn.metrics.pairwise import euclidean_distances
 
 from kitchensinks.law import constants
 from kitchensinks.numerics.pairs import mirror, pair_distances, weighted_distances
+from kitchensinks.numerics.products import add_rank_two_lower, gram_lower, inverse_lower
 
 Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
@@ -112,11 +111,12 @@ def gradient(
     diagonal = np.diagonal(inverse).copy()
     residual = dual / diagonal[:, None]
     size_of = np.einsum("io,io->i", residual, residual)
-    half = inverse * np.sqrt(size_of / diagonal)
+    half = inverse * np.sqrt(size_of / diagonal)[:, None]
     turned = inverse @ (residual / diagonal[:, None])
-    # M above its diagonal: the views are the Fortran order that BLAS wants, without a copy.
-    slope = ssyrk(1.0, half.T, trans=1, lower=1)
-    slope = ssyr2k(-0.5, turned.T, dual.T, 1.0, slope, trans=1, lower=1, overwrite_c=1).T
+    # M above its diagonal, which is below it column by column in memory.
+    slope = np.zeros_like(kept)
+    gram_lower(half, slope.T)
+    add_rank_two_lower(-0.5, turned, dual, slope.T)
     trace = float(np.trace(slope, dtype=np.float64))
     slope *= kept
     if columns is not None:
@@ -150,13 +150,10 @@ def _inverse(kept: Narrow, ridge: float) -> Narrow:
     """(K + λI)⁻¹ in float32: λ ≥ 0.001 keeps it well conditioned."""
     shifted = kept.copy()
     shifted[np.diag_indices_from(shifted)] += np.float32(ridge)
-    # Symmetric: the transposed view is the Fortran order that LAPACK wants, without a copy.
-    factor, failed = spotrf(shifted.T, lower=1, clean=0, overwrite_a=1)
-    if failed:
+    if not inverse_lower(shifted.T):
         raise np.linalg.LinAlgError("the kernel matrix of a batch is not positive definite")
-    inverse, _ = spotri(factor, lower=1, overwrite_c=1)
-    mirror(inverse.T)
-    return np.asarray(inverse.T)
+    mirror(shifted)
+    return shifted
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,7 @@ class Task:
         Each item has a copy of the task with a record of its own.
         """
         jobs = [(with_own_record(self), item) for item in items]
-        results = list(in_order(work, jobs))
+        results = list(in_order(work, jobs, ahead=len(jobs) + 1))
         for own, _ in jobs:
             self.trials.extend(own.trials)
         return results

@@ -128,13 +128,17 @@ def check_jobs(n_jobs: Any) -> None:
 
 
 def in_order(
-    work: Callable[[Item], Result], items: Iterable[Item], most: int | None = None
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    most: int | None = None,
+    ahead: int | None = None,
 ) -> Iterator[Result]:
     """work(item) for each item, in their order, on the threads of the team that are free.
 
     most: at most this many items at a time, where the memory of each matters. The caller's thread
-    takes the items, at most one more than there are threads ahead of the results, and works on an
-    item itself where no other thread is free. With one thread it is `map`.
+    takes the items, and works on an item itself where no other thread is free. ahead: results that
+    may wait for an earlier one, as many as there are threads by default. With one thread it is
+    `map`.
 
     >>> list(in_order(abs, [-2, 1, -3]))
     [2, 1, 3]
@@ -147,9 +151,10 @@ def in_order(
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
-            future = team.submit(work, item) if len(waiting) < count - 1 else None
+            running = sum(not future.done() for future in waiting)
+            future = team.submit(work, item) if running < count - 1 else None
             waiting.append(_finished(work, item) if future is None else future)
-            while waiting and (len(waiting) >= count or waiting[0].done()):
+            while waiting and (len(waiting) >= (ahead or count) or waiting[0].done()):
                 yield team.wait(waiting.popleft())
         while waiting:
             yield team.wait(waiting.popleft())
