@@ -85,7 +85,7 @@ def add_rank_two_lower(
     width, stride = _whole(size), _whole(max(1, depth))
     sources = left.ctypes.data, stride, right.ctypes.data, stride
     syr2k = _SYR2K[out.dtype]
-    syr2k(b"L", b"T", width, stride, scale, *sources, one, out.ctypes.data, width)
+    syr2k(b"L", b"T", width, _whole(depth), scale, *sources, one, out.ctypes.data, width)
 
 
 def cholesky_lower(matrix: NDArray[Any]) -> bool:
