@@ -185,7 +185,7 @@ def _to_array(data: bytes, name: str, path: Path) -> NDArray[Any]:
             raise ValueError(f"its {len(data)} bytes are not {shape} of {dtype}")
         if size == 0 and max(shape) > _LONGEST_EMPTY:
             raise ValueError(f"there is nothing in its shape {shape}")
-        return np.ascontiguousarray(np.load(io.BytesIO(data), allow_pickle=False)).reshape(shape)
+        return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
     # The header of an array is parsed as Python source, which fails in many ways.
     except Exception as error:
         raise ModelFileError(f"{path} is damaged: {name} cannot be read ({error}).") from error

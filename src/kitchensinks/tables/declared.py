@@ -36,7 +36,8 @@ def _fits(value: Any, kind: Any) -> bool:
         return True
     if origin in (int, float, bool):
         return type(value) is origin or (origin is float and type(value) is int)
-    if not isinstance(origin, type) or not isinstance(value, origin):
+    matches = isinstance(origin, type) and isinstance(value, origin)
+    if not matches:
         return False
     if origin is np.ndarray and len(inner) == 2:
         return _has_kind(value, *typing.get_args(inner[1]))
