@@ -143,6 +143,14 @@ def open_table(source: Any, skip_bad_rows: bool = False) -> Table:
     return tables[0] if len(tables) == 1 else Stack(str(source), tables)
 
 
+def files_of(source: str) -> list[Path]:
+    """The files that `open_table` would read; none where the path leads nowhere."""
+    try:
+        return _expand(source)
+    except (ValueError, OSError):
+        return []
+
+
 def _expand(source: str) -> list[Path]:
     """The files that a path, folder or pattern names, in a fixed order."""
     path = Path(source)
