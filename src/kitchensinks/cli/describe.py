@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kitchensinks.cli.options import writable
+from kitchensinks.cli.options import keeps_inputs, writable
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Datasets, Export, Info
 from kitchensinks.files.archive import ModelFileError, read_header
@@ -124,6 +124,7 @@ def export(options: Export, terminal: Terminal) -> Facts:
     from kitchensinks.files.onnx import to_onnx
 
     onnx = writable(options.onnx)
+    keeps_inputs(onnx, model=options.model, force=options.force)
     model = load(options.model)
     columns, notes, width = model.columns_, {}, model.n_features_in_
     if columns is not None:

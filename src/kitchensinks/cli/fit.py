@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.cli.bases import LEARNED, NAMES, basis_named, components_of
-from kitchensinks.cli.options import cluster, constraint, number_or_auto, writable
+from kitchensinks.cli.options import cluster, constraint, keeps_inputs, number_or_auto, writable
 from kitchensinks.cli.scoring import Facts, score_blocks
 from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Meter, Terminal
@@ -98,11 +98,14 @@ def fit(options: Fit, terminal: Terminal) -> Facts:
             return _fit_source(options, parameters, source, work, terminal)
     except KeyboardInterrupt as error:
         raise KeyboardInterrupt(str(error) or work.advice()) from None
+    finally:
+        work.release()
 
 
 def _parameters(options: Fit) -> dict[str, Any]:
     """The parameters of the estimator; an error where options can be refused with no row read."""
     writable(options.out)
+    keeps_inputs(options.out, options.data)
     if options.basis not in NAMES:
         raise ValueError(
             f"--basis {options.basis!r} is not known{nearest(options.basis, list(NAMES))}"
