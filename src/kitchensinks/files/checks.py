@@ -127,8 +127,8 @@ def check_scaler(scaler: Scaler | None, n_inputs: int) -> int:
             raise ValueError("knots are not two or more in rising order")
     if not (scaler.scale > 0).all():
         raise ValueError("scale has entries that are not positive")
-    probe = np.vstack([np.zeros(given), np.ones(given)])
     with np.errstate(all="ignore"):
+        probe = np.vstack([scaler.mean, scaler.mean + scaler.scale])
         scaled = scaler.apply(probe, np.float64)
     if scaled.shape != (2, n_inputs) or not np.isfinite(scaled).all():
         raise ValueError("the scaler does not make finite numbers of rows")
