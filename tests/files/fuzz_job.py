@@ -1,10 +1,10 @@
 """Damaged and crafted files, one after another: run by test_fuzz.py as a process of its own.
 
 fuzz_job.py FOLDER SEED CASES writes model files and a checkpoint into the folder, harms each of
-them CASES times and prints how often each outcome came, as JSON. Damaged bytes are refused or change
-nothing. Crafted fields and arrays, with checksums that are right, are refused or give a model that
-predicts finite numbers. Any other outcome ends the process with an error that names the case, and
-so does a case of more than 20 seconds; a segmentation fault does so by itself.
+them CASES times and prints how often each outcome came, as JSON. Damaged bytes are refused or
+change nothing. Crafted fields and arrays, with checksums that are right, are refused or give a
+model that predicts finite numbers. Any other outcome ends the process with an error that names the
+case, and so does a case of more than 20 seconds; a segmentation fault does so by itself.
 """
 
 import faulthandler
@@ -165,7 +165,7 @@ def other_array(luck, array):
         ]
         try:
             return number, changes[number]()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return number, array_bytes(np.zeros(3))
 
 
