@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 import kitchensinks as ks
 from kitchensinks.tables.lines import row_end
+from kitchensinks.tables.means import learn_means
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import known_targets
 
@@ -162,3 +163,22 @@ def _rows(data):
     except pyarrow.ArrowException:
         return None if data.strip() else []
     return table.column("a").to_pylist()
+
+
+def test_the_means_of_a_row_leave_out_its_own_target():
+    """Another target of a row changes the means of other rows, and not its own."""
+    rng = np.random.default_rng(0)
+    table = open_table(pyarrow.table({"city": rng.choice(list("abc"), 60)}))
+    columns, targets = ks.Columns.learn(table), rng.normal(size=(60, 1))
+
+    def encoded(own):
+        recipe, folds = learn_means(table, columns, own, None, ("mean target",))
+        return ks.Rows(table, recipe, folds)[:]
+
+    before = encoded(targets)
+    for row in (0, 17, 59):
+        changed = targets.copy()
+        changed[row] += 100.0
+        after = encoded(changed)
+        np.testing.assert_allclose(after[row], before[row], rtol=1e-9, atol=1e-9)
+        assert np.abs(after - before).max() > 1.0

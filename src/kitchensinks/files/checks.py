@@ -127,8 +127,8 @@ def check_scaler(scaler: Scaler | None, n_inputs: int) -> int:
             raise ValueError("knots are not two or more in rising order")
     if not (scaler.scale > 0).all():
         raise ValueError("scale has entries that are not positive")
-    probe = np.vstack([np.zeros(given), np.ones(given)])
     with np.errstate(all="ignore"):
+        probe = np.vstack([scaler.mean, scaler.mean + scaler.scale])
         scaled = scaler.apply(probe, np.float64)
     if scaled.shape != (2, n_inputs) or not np.isfinite(scaled).all():
         raise ValueError("the scaler does not make finite numbers of rows")
@@ -206,6 +206,9 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
         raise ValueError(f"{len(outer.weights)} weights of {frozen.n_components} draws")
     _check_array("weights", outer.weights, (frozen.n_columns, outputs))
     _check_array("intercept", outer.intercept, (outputs,))
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.abs(outer.weights).sum()):
+            raise ValueError("weights are so large that their sum overflows")
     record, evidence = state.law.record, outer.evidence
     if record is not None and record.scales.shape != record.importances.shape:
         raise ValueError("scales and importances of the law are not of the same columns")

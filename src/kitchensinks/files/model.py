@@ -167,6 +167,8 @@ def _rebuild(header: dict[str, Any], arrays: Arrays) -> KitchenSink:
         raise ValueError(f"the header has an unknown field {sorted(unknown)[0]!r}")
     parameters = {name: _decode(value, arrays) for name, value in header["parameters"].items()}
     estimator: KitchenSink = _ESTIMATORS[header["kind"]](**parameters)
+    # A prediction uses some of the parameters: all of them are checked, as a fit does.
+    estimator._spec()
     state = _decode(header["state"], arrays)
     if not isinstance(state, State):
         raise ValueError("the state is of another kind")
@@ -174,7 +176,8 @@ def _rebuild(header: dict[str, Any], arrays: Arrays) -> KitchenSink:
     columns = None if recipe is None else Columns.restore(recipe, arrays)
     estimator.state_ = replace(state, columns=columns)
     n_features_in = declared(header["n_features_in"], int, "n_features_in")
-    check_state(estimator.state_, isinstance(estimator, KitchenSinkClassifier), n_features_in)
+    classes = isinstance(estimator, KitchenSinkClassifier)
+    check_state(estimator.state_, classes, n_features_in)
     estimator.n_features_in_ = n_features_in
     if "columns" in header:
         names = declared(header["columns"], list[str], "columns")

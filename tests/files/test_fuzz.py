@@ -1,0 +1,43 @@
+"""Files harmed at random: refused with our own error, without a crash, a hang or a wrong number."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kitchensinks as ks
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="measures memory as POSIX does")
+JOB = Path(__file__).parent / "fuzz_job.py"
+
+
+@pytest.mark.parametrize(
+    ("seed", "cases", "checked"),
+    [
+        (0, 24, False),
+        *[pytest.param(seed, 1000, False, marks=pytest.mark.slow) for seed in (1, 2, 3)],
+        # Compiled loops check every index, which they do not do otherwise.
+        pytest.param(4, 300, True, marks=pytest.mark.slow),
+    ],
+)
+def test_harmed_files_are_refused_or_harmless(seed, cases, checked, tmp_path):
+    paths = [str(Path(ks.__file__).parents[1]), str(Path(__file__).parents[2])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    if checked:
+        environment |= {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path / "numba")}
+    done = subprocess.run(
+        [sys.executable, JOB, tmp_path, str(seed), str(cases)],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    counts = json.loads(done.stdout)
+    # Harm is seldom harmless.
+    for kind in ("bytes", "fields", "checkpoint"):
+        refused = counts[f"{kind} refused"]
+        assert refused > 0.5 * sum(n for name, n in counts.items() if name.startswith(kind))
