@@ -22,21 +22,39 @@ from kitchensinks.fitting.plan import SPAN_ROWS
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.solvers.dual import Span
-from kitchensinks.solvers.path import RidgePath
+from kitchensinks.solvers.path import RidgePath, least_error, leaving_weights
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.arrays import check_weights
+from kitchensinks.tables.keys import row_keys
 
 _BLOCK_ENTRIES = 2**23
 _FLOATS = [np.float64, np.float32]
 
 
 class Block(NamedTuple):
-    """Rows (n, columns), raw targets, weights, and the weight of one copy of a row in its class."""
+    """Rows (n, columns), raw targets, and weights with those of the classes."""
 
     rows: Any
     y: np.ndarray
     weights: Array | None
-    one: Array | None
+
+
+class Copies:
+    """Keys, coded targets and weights of the rows of all blocks, to find copies of rows by."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[Any, Array, Array]] = []
+
+    def add(self, block: Block, coded: Array) -> None:
+        """Take note of a block; columns of targets that turn up later are zero in it."""
+        self.parts.append((row_keys(block.rows, 0), coded, _or_ones(block.weights, block.y)))
+
+    def leaving(self) -> Array | None:
+        """As `leaving_weights`, for the rows in the order of their blocks."""
+        n_outputs = self.parts[-1][1].shape[1]
+        coded = [np.pad(own, ((0, 0), (0, n_outputs - own.shape[1]))) for _, own, _ in self.parts]
+        keys, _, weights = zip(*self.parts, strict=True)
+        return leaving_weights(np.concatenate(keys), np.concatenate(coded), np.concatenate(weights))
 
 
 class StreamingRidge(BaseEstimator):
@@ -85,13 +103,16 @@ class StreamingRidge(BaseEstimator):
         alphas: Array,
     ) -> None:
         moments: Moments | None = None
+        copies = Copies()
         for block in stream:
             dense = np.array(densify(block.rows))
             if moments is None:
                 shift = dense.mean(axis=0, dtype=np.float64) * bool(self.fit_intercept)
                 moments = Moments.zeros(shift, 0)
             coded = self._learn(block.y, moments)
-            moments.add(dense, coded, block.weights, block.one)
+            if replayable:
+                copies.add(block, coded)
+            moments.add(dense, coded, block.weights)
         assert moments is not None
         if moments.weight == 0.0:
             raise ValueError("sample_weight is zero for every row: need a positive weight.")
@@ -105,10 +126,13 @@ class StreamingRidge(BaseEstimator):
             self.criterion_ = "generalised cross-validation"
         else:
             errors = np.zeros((len(alphas), moments.cross.shape[1]))
+            leaving, done = copies.leaving(), 0
             for block in blocks():
-                coded, own = self._code(block.y), block.weights
                 rows = densify(block.rows)
-                errors += path.left_out_squares(rows, coded, own, block.one, scaled)
+                left = None if leaving is None else leaving[done : done + len(rows)]
+                coded, own = self._code(block.y), block.weights
+                errors += path.left_out_squares(rows, coded, own, left, scaled)
+                done += len(rows)
             errors /= equations.weight
             self.criterion_ = "leave-one-out"
         self._choose(path, errors, alphas, equations.weight)
@@ -122,22 +146,21 @@ class StreamingRidge(BaseEstimator):
         for block in held:
             self._learn(block.y, None)
         coded = np.concatenate([self._code(block.y) for block in held])
-        weights = one = None
+        weights = None
         if any(block.weights is not None for block in held):
             weights = np.concatenate([_or_ones(block.weights, block.y) for block in held])
-        if any(block.one is not None for block in held):
-            one = np.concatenate([_or_ones(block.one, block.y) for block in held])
         total = float(len(coded) if weights is None else weights.sum())
         if total == 0.0:
             raise ValueError("sample_weight is zero for every row: need a positive weight.")
         shares = np.full(len(coded), 1.0 / total) if weights is None else weights / total
         span = Span.of(stacked, shares, bool(self.fit_intercept))
         moments = Moments.zeros(np.zeros(len(span.values)), coded.shape[1])
-        moments.add(span.coordinates.copy(), coded, weights, one)
+        moments.add(span.coordinates.copy(), coded, weights)
         path = RidgePath(
             moments.normal_equations(bool(self.fit_intercept)), bool(self.fit_intercept)
         )
-        errors = path.left_out_squares(span.coordinates, coded, weights, one, alphas / total)
+        leaving = leaving_weights(row_keys(stacked, 0), coded, weights)
+        errors = path.left_out_squares(span.coordinates, coded, weights, leaving, alphas / total)
         self.criterion_ = "leave-one-out"
         self._choose(path, errors / total, alphas, total, span)
 
@@ -146,9 +169,9 @@ class StreamingRidge(BaseEstimator):
     ) -> None:
         """Keep the best alpha (of each target where asked) and its weights."""
         if getattr(self, "alpha_per_target", False):
-            best = np.argmin(errors, axis=0)
+            best = np.array([least_error(column, alphas) for column in errors.T])
         else:
-            best = np.full(errors.shape[1], int(np.argmin(errors.mean(axis=1))))
+            best = np.full(errors.shape[1], least_error(errors.mean(axis=1), alphas))
         weights = np.column_stack(
             [path.weights(float(alphas[b]) / total)[:, j] for j, b in enumerate(best)]
         )
@@ -225,10 +248,10 @@ class StreamingRidge(BaseEstimator):
         return self._block(rows, targets, weights)
 
     def _block(self, rows: Any, targets: np.ndarray, weights: Array | None) -> Block:
-        one = self._class_weights(targets)
-        if one is not None:
-            weights = one if weights is None else weights * one
-        return Block(rows, targets, weights, one)
+        factors = self._class_weights(targets)
+        if factors is not None:
+            weights = factors if weights is None else weights * factors
+        return Block(rows, targets, weights)
 
     # What targets mean differs between the two.
     _single = False

@@ -166,9 +166,7 @@ class Job:
 
 def batch_of(sample: RowSample) -> Batch:
     """The rows of a sample, as a fit in memory has them."""
-    one = sample.notes[:, -1]
-    single = None if (one == 1.0).all() else one
-    return Batch(sample.rows, sample.notes[:, :-1], sample.weights, single)
+    return Batch(sample.rows, sample.notes, sample.weights)
 
 
 def rows_job(

@@ -213,7 +213,7 @@ class Recipe:
             return y.reshape(-1, n_outputs), np.ones(len(y)) if weights is None else weights
 
     def sample(self, part: Part, limits: Limits) -> RowSample | None:
-        """Rows by their keys, with their targets and the weight of one copy as notes."""
+        """Rows by their keys, with their targets as notes."""
         found = None
         for batch in self.batches([part]):
             found = sample_of(batch, self.seed, None, *limits)
@@ -240,7 +240,7 @@ class Recipe:
                 batch = batch.part(split.counted(row_keys(batch.rows, self.seed)))
             for rows, features in self._blocks(batch).fresh():
                 own = batch.part(rows)
-                moments.add(features, own.targets, own.weights, own.one)
+                moments.add(features, own.targets, own.weights)
         moments.close()
         return Sums(moments, sample)
 
@@ -251,7 +251,7 @@ class Recipe:
         for batch in self.batches(parts):
             for rows, features in self._blocks(batch).fresh():
                 own = batch.part(rows)
-                given = own.targets, own.weights, own.one
+                given = own.targets, own.weights, None
                 total += path.left_out_squares(features, *given, alphas)
         return np.asarray(total / path.equations.weight)
 

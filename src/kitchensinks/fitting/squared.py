@@ -16,7 +16,14 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
 from kitchensinks.solvers import Solution, solve_squared
 from kitchensinks.solvers.cholesky import lower_factor
-from kitchensinks.solvers.path import RidgePath, alpha_grid, freedom_left
+from kitchensinks.solvers.path import (
+    RidgePath,
+    alpha_grid,
+    freedom_left,
+    least_error,
+    least_freedom,
+    leaving_weights,
+)
 from kitchensinks.solvers.quadratic import direct_solution
 from kitchensinks.tables import densify
 
@@ -93,7 +100,8 @@ class LookedPath:
         """The fit of least error, relative to each output's spread; errors (alphas, outputs)."""
         equations = self.path.equations
         spread = np.where(equations.squares > 0, equations.squares, 1.0)
-        alpha = float(self.alphas[np.argmin((errors / spread).mean(axis=1))])
+        place = least_error((errors / spread).mean(axis=1), self.alphas)
+        alpha = float(self.alphas[place])
         fit = _eigen_fit(equations, alpha, settings, self.path)
         fit.alphas, fit.alpha_errors, fit.noise = self.alphas, errors, self.noise
         return fit
@@ -104,9 +112,11 @@ def _leave_one_out(task: Task, looked: LookedPath) -> Array:
     path, alphas = looked.path, looked.alphas
     task.settings.progress("leave-one-out over the ridge path")
     total = np.zeros((len(alphas), task.targets.shape[1]))
+    leaving = leaving_weights(task.settings.row_keys(), task.targets, task.weights)
 
     def squares(rows: slice, features: Any) -> Array:
-        return path.left_out_squares(features, *task.part(rows), alphas)
+        own = None if leaving is None else leaving[rows]
+        return path.left_out_squares(features, *task.part(rows), own, alphas)
 
     def restore(state: Arrays) -> None:
         total[...] = state["total"]
@@ -128,9 +138,8 @@ def _eigen_fit(
     fit = Fit(alpha, solution, errors=errors, **facts)
     if settings.constraint is None:
 
-        def left_out(features: Any, targets: Array, weights: Any, one: Any) -> Array:
-            alphas = np.array([alpha])
-            return path.left_out(densify(features), targets, weights, one, alphas)[:, 0]
+        def left_out(features: Any, targets: Array, leaving: Array | None) -> Array:
+            return path.left_out(densify(features), targets, leaving, np.array([alpha]))[:, 0]
 
         fit.left_out = left_out
     return fit
@@ -202,11 +211,12 @@ def _left_out(
 ) -> LeftOut:
     """As RidgePath.left_out, for one α, from the Cholesky factor of G + αI."""
 
-    def left_out(features: Any, targets: Array, weights: Any, one: Any) -> Array:
+    def left_out(features: Any, targets: Array, leaving: Array | None) -> Array:
         centred = (densify(features) - equations.mean).astype(np.float64)
         half = solve_triangular(factor, centred.T, lower=True, check_finite=False)
         leverage = np.einsum("ij,ij->j", half, half)[:, None] + fit_intercept
-        left = freedom_left(leverage, equations.weight, weights, one)
+        left = freedom_left(leverage, equations.weight, leaving)
+        left = np.maximum(left, least_freedom(centred.dtype))
         scores = centred @ fitted + equations.target
         return np.asarray(targets - (targets - scores) / left)
 

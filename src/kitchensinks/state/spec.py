@@ -119,10 +119,10 @@ class Spec:
 
     def encode(self, rows: Any, y: NDArray[Any], weights: Array | None, targets: Targets) -> Batch:
         """Rows with encoded targets; the weights of classes are multiplied in."""
-        one = targets.weights_of(y)
-        if one is not None:
-            weights = one if weights is None else weights * one
-        return Batch(rows, targets.encode(y), weights, one)
+        factors = targets.weights_of(y)
+        if factors is not None:
+            weights = factors if weights is None else weights * factors
+        return Batch(rows, targets.encode(y), weights)
 
     def request(self, loss: Loss, unscaled: Any = None, stream: bool = False) -> Request:
         """What is asked of the law of this fit."""

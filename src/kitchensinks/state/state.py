@@ -24,10 +24,11 @@ from kitchensinks.law import Law
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
 from kitchensinks.problem.targets import Batch, Classes, Targets
+from kitchensinks.solvers.path import leaving_weights
 from kitchensinks.state.model import Model
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.keys import RowSample
+from kitchensinks.tables.keys import RowSample, row_keys
 
 # Rows that are remembered to calibrate probabilities.
 _REMEMBERED = 2000
@@ -111,7 +112,6 @@ class FewRows(NamedTuple):
     features: Any
     targets: Array
     weights: Array | None
-    one: Array | None
 
 
 # What a later batch of rows, a calibration or a standard deviation goes on from.
@@ -169,7 +169,7 @@ class State:
             n_rows=len(batch.targets),
         )
         if fit.span is not None and fit.errors is not None and not isinstance(targets, Classes):
-            copies = copies_of(len(batch.targets), batch.weights, batch.one)
+            copies = copies_of(len(batch.targets), batch.weights)
             posterior = Posterior.of_span(
                 fit.span, fit.errors, fit.alpha, copies, settings.fit_intercept
             )
@@ -337,8 +337,10 @@ class State:
             return self
         if fit.held_out is not None:
             places, scores = fit.held_out
-            own = None if batch.weights is None else batch.weights[places]
-            found = Calibration.fit(scores, batch.targets[places] > 0, own)
+            held = batch.part(places)
+            keys = row_keys(held.rows, self.law.features.seed)
+            leaving = leaving_weights(keys, held.targets, held.weights)
+            found = Calibration.fit(scores, held.targets > 0, held.weights, leaving)
             return replace(self, calibrated=found)
         if self._equations is None:
             return replace(self, calibrated=self._calibrated_on_sample(fit.left_out))
@@ -349,12 +351,30 @@ class State:
         sample = self.sample
         if sample is None or not len(sample.rows):
             return None
-        targets, one = sample.notes[:, :-1], sample.notes[:, -1]
+        targets, leaving = sample.notes, self._leaving(sample)
         if left_out is None:
             scores = self.model.scores(sample.rows)
         else:
-            scores = left_out(self.law.features.features(sample.rows), targets, sample.weights, one)
-        return Calibration.fit(scores, targets > 0, sample.weights)
+            features = self.law.features.features(sample.rows)
+            scores = left_out(features, targets, leaving)
+        return Calibration.fit(scores, targets > 0, sample.weights, leaving)
+
+    def _leaving(self, sample: RowSample) -> Array:
+        """The weight that leaves with each remembered row, as `leaving_weights` of all rows.
+
+        An entry of the sample has the weight of all copies. Where content repeats with different
+        targets each row leaves alone, and the mean weight of a row stands for its own.
+        """
+        different = len(np.unique(row_keys(sample.rows, sample.seed)))
+        if different == len(sample.rows):
+            return sample.weights
+        known = self._equations
+        if known is not None:
+            mean = known[0].weight / known[0].count
+        else:
+            own = self.sums.weights if isinstance(self.sums, FewRows) else None
+            mean = 1.0 if own is None else float(own[own > 0].mean())
+        return np.asarray(np.minimum(sample.weights, mean))
 
     def remembering(self, batch: Batch) -> "State":
         """With some rows of a batch in the sample, whichever batches they come in."""
@@ -408,7 +428,7 @@ def _kept_sums(fit: Fit, batch: Batch, loss: Loss) -> Sums:
     if fit.sampled is not None:
         return fit.sampled
     if fit.span is not None and loss.squared:
-        return FewRows(fit.span.rows, batch.targets, batch.weights, batch.one)
+        return FewRows(fit.span.rows, batch.targets, batch.weights)
     return None
 
 
@@ -419,15 +439,13 @@ def sample_of(
     limit: int = _REMEMBERED,
     entries: int = _REMEMBERED_ENTRIES,
 ) -> RowSample:
-    """A sample of rows, with targets and the weight of one copy as notes, added to `sample`."""
+    """A sample of rows, with targets as notes, added to `sample`."""
     n_inputs = batch.rows.shape[1]
     limit = min(limit, max(100, entries // n_inputs))
     for part in block_slices(len(batch.targets), max(1, entries // n_inputs)):
         own = batch.part(part)
-        one = np.ones(len(own.targets)) if own.one is None else own.one
-        notes = np.column_stack([own.targets, one])
         highest = None if sample is None else sample.highest
-        found = RowSample.of(own.rows, own.weights, limit, seed, notes, highest)
+        found = RowSample.of(own.rows, own.weights, limit, seed, own.targets, highest)
         sample = found if sample is None else sample.merge(found)
     assert sample is not None
     return sample

@@ -81,7 +81,7 @@ def _from_fit(state: State, empty: Moments | Stochastic) -> Moments | Stochastic
             for part in block_slices(few.features.shape[0], BLOCK_ROWS):
                 yield part, work(part, few.features[part].copy())
 
-        batch = Batch(few.features, few.targets, few.weights, few.one)
+        batch = Batch(few.features, few.targets, few.weights)
         return empty.merge(_summed(blocks, batch, empty))
     weights, intercept = state.fitted.in_own_units(state.targets)
     return Stochastic.after(state.law.features, weights, intercept, state.n_rows)
@@ -100,7 +100,6 @@ def _summed(blocks: Blocks, batch: Batch, like: Moments) -> Moments:
             dense,
             batch.targets[rows],
             None if batch.weights is None else batch.weights[rows],
-            None if batch.one is None else batch.one[rows],
         )
 
     for _, block in blocks(sums):
