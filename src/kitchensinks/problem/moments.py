@@ -265,6 +265,11 @@ class NormalEquations:
     copies: float
     count: int
 
+    @property
+    def feature_squares(self) -> Floats:
+        """The mean square of each feature, shape (K,)."""
+        return np.asarray(np.maximum(np.diagonal(self.gram), 0.0) + self.mean**2)
+
     def intercept(self, weights: Floats) -> Floats:
         """b = ȳ − z̄'β."""
         return self.target - self.mean @ weights
