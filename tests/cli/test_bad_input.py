@@ -1,6 +1,7 @@
 """Whatever is wrong is said in one line, with exit code 2, before anything is lost."""
 
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -178,6 +179,50 @@ def test_a_model_file_that_cannot_be_read(verb, harm, refused, workshop, tmp_pat
     assert "model.sinks" in said
     assert ("install a newer one" in said) == (harm == "newer")
     assert {found.name for found in tmp_path.iterdir()} <= {"model.sinks"}
+
+
+@pytest.mark.parametrize("link", ["none", "symbolic", "hard"])
+@pytest.mark.parametrize("verb", ["fit", "predict", "predict a folder", "compare"])
+def test_the_data_are_never_overwritten(verb, link, refused, workshop, tmp_path):
+    data = tmp_path / "data" / "s.png.csv"
+    data.parent.mkdir()
+    data.write_bytes((workshop / "train.csv").read_bytes())
+    before, out = data.read_bytes(), data
+    if link != "none":
+        out = tmp_path / ("s.png" if verb == "compare" else "t.csv")
+        (os.symlink if link == "symbolic" else os.link)(data, out)
+    elif verb == "compare":
+        pytest.skip("a picture has another name than data")
+    given = {
+        "fit": ["fit", data, "--target", "kind"],
+        "predict": ["predict", workshop / "kind.sinks", data, "--force"],
+        "predict a folder": ["predict", workshop / "kind.sinks", data.parent],
+        "compare": ["compare", data, "--target", "kind"],
+    }[verb]
+    assert "is the data that is read" in refused(*given, "--out", out)
+    assert data.read_bytes() == before
+
+
+def test_a_model_is_overwritten_with_force_alone(refused, sinks, workshop, tmp_path):
+    model = tmp_path / "model.csv"
+    model.write_bytes((workshop / "kind.sinks").read_bytes())
+    before = model.read_bytes()
+    assert "give --force" in refused("export", model, "--onnx", model)
+    assert "give --force" in refused("predict", model, workshop / "test.csv", "--out", model)
+    assert model.read_bytes() == before
+    code, _, said = sinks("predict", model, workshop / "test.csv", "--out", model, "--force")
+    assert code == 0, said
+    assert model.read_text().startswith('"prediction"')
+
+
+def test_a_checkpoint_in_use_is_told(refused, workshop, tmp_path):
+    from kitchensinks.files.checkpoint import Checkpoint
+
+    other = Checkpoint(tmp_path / "work")
+    other.begin({}, {})
+    given = ["fit", workshop / "train.csv", "--target", "kind", "--out", tmp_path / "m.sinks"]
+    assert "in use by another fit" in refused(*given, "--checkpoint", tmp_path / "work")
+    other.release()
 
 
 @pytest.mark.parametrize("verb", ["fit", "predict", "export", "compare"])

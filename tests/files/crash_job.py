@@ -61,13 +61,16 @@ def main():
     uninterrupted = np.load(weights)
     forget(folder)
     crashes = finished = resumed = 0
-    # Until there have been enough crashes, some of them in the middle of a pass.
-    while crashes < n_crashes or resumed < n_crashes // 4 or finished == 0:
+    # Until there have been enough crashes, some of them in the middle of a pass. The tries are
+    # counted: where the machine lets none of the kills come in time, the loop ends all the same.
+    for k in range(6 * n_crashes):
+        if crashes >= n_crashes and resumed >= n_crashes // 4 and finished:
+            break
         number = child(folder, source, options, f"{luck.randint(8, 30)}MB")
-        if crashes < 5 * n_crashes and (crashes < n_crashes or resumed < n_crashes // 4):
-            time.sleep(luck.uniform(0.0, seconds))
-            os.kill(number, signal.SIGKILL)
-        status = os.waitpid(number, 0)[1]
+        if k < 5 * n_crashes and (crashes < n_crashes or resumed < n_crashes // 4):
+            status = kill(number, luck.uniform(0.0, seconds), folder if k % 2 else None)
+        else:
+            status = os.waitpid(number, 0)[1]
         if status == signal.SIGKILL:
             crashes += 1
             resumed += any((folder / "checkpoint").glob("*.sums"))
@@ -79,6 +82,24 @@ def main():
         finished += 1
         forget(folder)
     print(crashes, finished, resumed)
+
+
+def kill(number, seconds, folder):
+    """Kill a fit after some seconds, or with a folder, after it has saved sums there; its status.
+
+    A fit that ends before is not killed.
+    """
+    end, begun = time.monotonic() + (60.0 if folder else seconds), time.time()
+    while time.monotonic() < end:
+        done, status = os.waitpid(number, os.WNOHANG)
+        if done:
+            return status
+        saved = (folder / "checkpoint").glob("*.sums") if folder else ()
+        if any(path.stat().st_mtime >= begun for path in saved):
+            break
+        time.sleep(0.0005)
+    os.kill(number, signal.SIGKILL)
+    return os.waitpid(number, 0)[1]
 
 
 def forget(folder):

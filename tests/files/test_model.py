@@ -1,6 +1,5 @@
 """Model files: the same predictions from a seed, and nothing unsafe or half-written."""
 
-import io
 import json
 import pickle
 import zipfile
@@ -15,16 +14,15 @@ import kitchensinks as ks
 from kitchensinks.files import archive
 from kitchensinks.files.model import open_model
 from kitchensinks.tables.means import NO_FOLDS
-from tests.catalogue import BASES, name_of
+from tests.catalogue import ANY_WIDTH, name_of
+from tests.files.crafted import array_bytes, contents, rewrite, with_arrays
 
-SOME = [basis for basis in BASES if not isinstance(basis, ks.Custom)][::4]
+SOME = [basis for basis in ANY_WIDTH if not isinstance(basis, ks.Custom)][::4]
 CANCER = load_breast_cancer(return_X_y=True)
 
 
 @pytest.mark.parametrize("basis", [*SOME, ks.Stumps("quantile"), ks.Binning()], ids=name_of)
 def test_a_loaded_model_predicts_as_the_saved_one(basis, tmp_path):
-    if isinstance(basis, ks.Stumps) and not isinstance(basis.threshold, str):
-        basis = ks.Stumps("uniform", a=2.0)
     X, y = CANCER
     model = ks.KitchenSinkClassifier(basis, n_components=20, random_state=3).fit(X, y)
     ks.save(model, tmp_path / "model.sinks")
@@ -116,45 +114,6 @@ def saved(tmp_path):
     return tmp_path / "model.sinks"
 
 
-def rewrite(path, **changes):
-    """The archive with other values for some fields of its header, wherever they stand."""
-    with zipfile.ZipFile(path) as packed:
-        contents = {name: packed.read(name) for name in packed.namelist()}
-    header = json.loads(contents["model.json"])
-    for name, value in changes.items():
-        assert replaced(header, name, value), f"the header has no {name}"
-    contents["model.json"] = json.dumps(header).encode()
-    with zipfile.ZipFile(path, "w") as packed:
-        for name, data in contents.items():
-            packed.writestr(name, data)
-
-
-def replaced(values, name, value):
-    """Replace the fields of this name in nested values; returns how many there were."""
-    found = 0
-    for key, own in values.items() if isinstance(values, dict) else enumerate(values):
-        if key == name:
-            values[key] = value
-            found += 1
-        elif isinstance(own, dict | list):
-            found += replaced(own, name, value)
-    return found
-
-
-def with_array(path, name, data, checksum=True):
-    """The file with other bytes for one array, and the checksum that they need."""
-    with zipfile.ZipFile(path) as packed:
-        contents = {one: packed.read(one) for one in packed.namelist()}
-    (place,) = [one for one in contents if one.endswith(f"-{name}.npy")]
-    header, contents[place] = json.loads(contents["model.json"]), data
-    if checksum:
-        header["checksums"][place] = archive.digest(data)
-        contents["model.json"] = json.dumps(header).encode()
-    with zipfile.ZipFile(path, "w") as packed:
-        for one, held in contents.items():
-            packed.writestr(one, held)
-
-
 def test_a_truncated_file_is_refused(saved):
     saved.write_bytes(saved.read_bytes()[:-100])
     with pytest.raises(ValueError, match="not a complete model file"):
@@ -162,7 +121,12 @@ def test_a_truncated_file_is_refused(saved):
 
 
 def test_a_tampered_array_is_refused(saved):
-    with_array(saved, "weights", array_bytes(np.zeros((20, 1))), checksum=False)
+    header, entries = contents(saved)
+    (place,) = [name for name in entries if name.endswith("-weights.npy")]
+    with zipfile.ZipFile(saved, "w") as packed:
+        for name, data in {**entries, place: array_bytes(np.zeros((20, 1)))}.items():
+            packed.writestr(name, data)
+        packed.writestr("model.json", json.dumps(header))
     with pytest.raises(ValueError, match="checksum"):
         ks.load(saved)
 
@@ -214,12 +178,6 @@ def test_wrong_values_in_the_header_are_refused_with_one_clear_error(saved, chan
         ks.load(saved)
 
 
-def array_bytes(array, **options):
-    buffer = io.BytesIO()
-    np.save(buffer, array, **options)
-    return buffer.getvalue()
-
-
 @pytest.mark.parametrize(
     "array",
     [
@@ -232,7 +190,7 @@ def array_bytes(array, **options):
     ids=["rows", "flat", "outputs", "nan", "text"],
 )
 def test_arrays_that_do_not_belong_together_are_refused(saved, array):
-    with_array(saved, "weights", array_bytes(array))
+    with_arrays(saved, weights=array_bytes(array))
     with pytest.raises(archive.ModelFileError, match="makes no sense"):
         ks.load(saved)
 
@@ -242,20 +200,20 @@ def test_a_huge_declared_shape_takes_no_memory(saved):
     huge = small.replace(b"(20, 1), }          ", b"(20, 99999999999), }")
     assert len(huge) == len(small)
     assert huge != small
-    with_array(saved, "weights", huge)
+    with_arrays(saved, weights=huge)
     with pytest.raises(archive.ModelFileError, match=r"weights\.npy cannot be read"):
         ks.load(saved)
 
 
 def test_objects_in_an_array_are_refused(saved):
-    with_array(saved, "weights", array_bytes(np.array([{}], dtype=object), allow_pickle=True))
+    with_arrays(saved, weights=array_bytes(np.array([{}], dtype=object), allow_pickle=True))
     with pytest.raises(archive.ModelFileError, match=r"weights\.npy cannot be read"):
         ks.load(saved)
 
 
 def test_nothing_is_unpacked(saved):
-    with zipfile.ZipFile(saved) as contents:
-        entries = {name: contents.read(name) for name in contents.namelist()}
+    with zipfile.ZipFile(saved) as packed:
+        entries = {name: packed.read(name) for name in packed.namelist()}
     with zipfile.ZipFile(saved, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, data in entries.items():
             packed.writestr(name, data)

@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from kitchensinks.cli.bases import BASES, LEARNED, NAMES, basis_named, components_of
 from kitchensinks.cli.fit import oddities
-from kitchensinks.cli.options import whole_numbers, writable
+from kitchensinks.cli.options import keeps_inputs, whole_numbers, writable
 from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Compare
@@ -58,6 +58,7 @@ def compare(options: Compare, terminal: Terminal) -> dict[str, Any]:
     """Fit and score all models on a sample of the table; returns the facts."""
     if options.out is not None:
         writable(options.out, PICTURES)
+        keeps_inputs(options.out, options.data)
         if find_spec("matplotlib") is None:
             raise ImportError(
                 'A picture needs matplotlib: pip install "kitchensinks[plot]", or leave out --out.'

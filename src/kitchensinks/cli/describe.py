@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kitchensinks.cli.options import writable
+from kitchensinks.cli.options import keeps_inputs, writable
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Datasets, Export, Info
 from kitchensinks.files.archive import ModelFileError, read_header
@@ -80,6 +80,8 @@ def _learned(law: dict[str, Any]) -> Facts:
     # A basis with a bandwidth of its own has no factor and no ridge.
     if not math.isnan(law["ridge"]):
         told += [f"factor {record['factor']:.3g}", f"ridge {law['ridge']:.3g}"]
+    if record["members"] > 1:
+        told.append(f"{record['members']} members")
     return {
         "law": ", ".join(told),
         "trials": [trial["fields"] for trial in record["trials"]["items"]],
@@ -107,8 +109,9 @@ def _in_words(value: dict[str, Any]) -> str:
     fields = []
     for name, held in value["fields"].items():
         if isinstance(held, dict):
-            parts = held.get("list", [])
-            inner = [_in_words(part) for part in parts if isinstance(part, dict)]
+            parts = [part for part in held.get("list", []) if isinstance(part, dict)]
+            # Members of a committee are lists of numbers, and have no fields.
+            inner = [_in_words(part) for part in parts if "fields" in part]
             fields.append(f"{name}=[{', '.join(inner)}]" if inner else f"{name}=…")
         elif held is not None:
             fields.append(f"{name}={held:.4g}" if isinstance(held, float) else f"{name}={held}")
@@ -121,6 +124,7 @@ def export(options: Export, terminal: Terminal) -> Facts:
     from kitchensinks.files.onnx import to_onnx
 
     onnx = writable(options.onnx)
+    keeps_inputs(onnx, model=options.model, force=options.force)
     model = load(options.model)
     columns, notes, width = model.columns_, {}, model.n_features_in_
     if columns is not None:

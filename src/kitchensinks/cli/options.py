@@ -108,6 +108,27 @@ def constraint(text: str | None) -> "Constraint | None":
         ) from None
 
 
+def keeps_inputs(
+    out: Path, data: str | None = None, model: Path | None = None, force: bool = False
+) -> None:
+    """An error where writing to `out` would destroy an input: data never, a model with --force.
+
+    Links count as the file that they lead to.
+    """
+    from kitchensinks.tables.table import files_of
+
+    def same(path: Path) -> bool:
+        return out.exists() and path.exists() and out.samefile(path)
+
+    if data is not None and any(map(same, files_of(data))):
+        raise ValueError(f"{out} is the data that is read: write to another file.")
+    if model is not None and same(model) and not force:
+        raise ValueError(
+            f"{out} is the model that is read: write to another file, or give --force to replace "
+            "it."
+        )
+
+
 def writable(path: Path, endings: tuple[str, ...] = ()) -> Path:
     """The path, or an error where no file can be written there: checked before the long work."""
     if endings and not path.name.lower().endswith(endings):

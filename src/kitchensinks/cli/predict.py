@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.cli.fit import oddities
-from kitchensinks.cli.options import writable
+from kitchensinks.cli.options import keeps_inputs, writable
 from kitchensinks.cli.scoring import Facts, score_blocks
 from kitchensinks.cli.targets import comparable
 from kitchensinks.cli.terminal import Meter, Terminal
@@ -32,6 +32,7 @@ _BLOCK_ROWS = 8192
 def predict(options: Predict, terminal: Terminal) -> Facts:
     """Predictions of every row into a file, in the order of the rows; returns the facts."""
     out = writable(options.out, ENDINGS)
+    keeps_inputs(out, options.data, options.model, options.force)
     state = _table_model(options.model).estimator.state_
     table = open_table(options.data, options.skip_bad_rows)
     if options.id_column is not None:

@@ -21,6 +21,9 @@ Data = Annotated[
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `sinks fit` wrote.")]
 Threads = Annotated[int | None, _option("Threads to use; all if not given.")]
+Force = Annotated[
+    bool, _option("Write even where the model that is read would be replaced.", "--force")
+]
 SkipBad = Annotated[
     bool, _option("Leave out rows that cannot be read; count them.", "--skip-bad-rows")
 ]
@@ -113,6 +116,7 @@ class Predict(Verb):
     ] = None
     threads: Threads = None
     skip_bad_rows: SkipBad = False
+    force: Force = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +154,7 @@ class Export(Verb):
 
     model: Model
     onnx: Annotated[Path, _option("The ONNX file to write.")]
+    force: Force = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,11 +27,18 @@ class Work:
                     f"({error.strerror}). Use another one."
                 ) from None
             writable(folder / _SCORED)
+        # It holds the lock of the folder, so that no other command works in it.
+        self._own = None if folder is None else Checkpoint(folder)
 
     def begin(self, identity: dict[str, str]) -> None:
         """Make this the folder of a fit; an error where it belongs to another one."""
-        if self.folder is not None:
-            Checkpoint(self.folder).begin(identity, {})
+        if self._own is not None:
+            self._own.begin(identity, {})
+
+    def release(self) -> None:
+        """Let other commands use the folder."""
+        if self._own is not None:
+            self._own.release()
 
     def checkpoint(self, part: str) -> Checkpoint | None:
         """The sums of one of the fits."""
@@ -51,12 +58,12 @@ class Work:
 
     def clear(self) -> None:
         """Delete all of it, once the model is written."""
-        if self.folder is None:
+        if self.folder is None or self._own is None:
             return
         for part in _PARTS:
             Checkpoint(self.folder / part).clear()
         (self.folder / _SCORED).unlink(missing_ok=True)
-        Checkpoint(self.folder).clear()
+        self._own.clear()
 
     def advice(self) -> str:
         """What to tell the user after Ctrl-C."""

@@ -1,14 +1,15 @@
 """JSON and plain arrays in one file: stored as they are, with checksums, written atomically.
 
-Safe to read from a stranger: there is no pickle, nothing is unpacked, and no more memory is taken
-than the file is long.
+Safe to read from a stranger: there is no pickle, nothing is unpacked, and no entry lies within
+another one, so that the bytes read are no more than the file is long. An array takes those bytes
+twice while it is read; the header, which is limited to 64 MB, becomes Python objects that take a
+small multiple of its length. What the entries say is checked by whoever reads the archive.
 """
 
 import hashlib
 import io
 import json
 import math
-import struct
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,17 +26,14 @@ FORMAT = 1
 _HEADER = "model.json"
 # A header longer than this is none of ours: it would name every value of a huge table.
 _LONGEST_HEADER = 2**26
-# What zipfile makes of records that are damaged; an OSError where it seeks before the start.
-_BROKEN = (
-    zipfile.BadZipFile,
-    KeyError,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-    OSError,
-    struct.error,
-)
+# The field of the header with the checksum of all its other fields.
+_OWN = "header_checksum"
+# Kinds of dtype that an array may have: numbers, booleans, text, bytes and dates.
+_KINDS = "biufUSmM"
+# The longest side of an array without entries: it is not limited by the bytes of the file.
+_LONGEST_EMPTY = 2**20
+# Bytes of the fixed part of the record before each entry of a zip file.
+_RECORD = 30
 
 
 class ModelFileError(ValueError):
@@ -52,6 +50,7 @@ def write_archive(
     with atomic(path, sync) as file, zipfile.ZipFile(file, "w") as archive:
         checksums = {f"{name}.npy": _store(archive, name, array) for name, array in arrays.items()}
         header = {"format": FORMAT, **header, "checksums": checksums}
+        header[_OWN] = _header_digest(header)
         archive.writestr(zipfile.ZipInfo(_HEADER), json.dumps(header, indent=1).encode())
 
 
@@ -79,6 +78,15 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def _header_digest(header: dict[str, Any]) -> str:
+    """The checksum of the fields of a header, but for the one that holds it."""
+    # Read back, so that values are the same as those that a reader finds.
+    plain = json.loads(json.dumps(header))
+    plain.pop(_OWN, None)
+    # Not escaped: half a surrogate pair, which Arrow cannot hold, is an error here.
+    return digest(json.dumps(plain, sort_keys=True, ensure_ascii=False).encode())
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     """The archive of a model file; what is wrong with it becomes a clear error."""
@@ -91,12 +99,28 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     with path.open("rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
+                _check_entries(archive, path)
                 yield archive
         except ModelFileError:
             raise
-        except _BROKEN as error:
+        # Damaged records make zipfile raise errors of a dozen classes.
+        except Exception as error:
             reason = str(error).strip("'\"")
             raise ModelFileError(f"{path} is not a complete model file ({reason}).") from error
+
+
+def _check_entries(archive: zipfile.ZipFile, path: Path) -> None:
+    """An error unless entries have names of their own and lie one after another."""
+    entries = sorted(archive.infolist(), key=lambda entry: entry.header_offset)
+    if len({entry.filename for entry in entries}) < len(entries):
+        raise ModelFileError(f"{path} was not written by kitchensinks: two entries share a name.")
+    starts = [entry.header_offset for entry in entries[1:]] + [archive.start_dir]
+    for entry, following in zip(entries, starts, strict=True):
+        end = entry.header_offset + _RECORD + len(entry.filename.encode()) + entry.compress_size
+        if end > following:
+            raise ModelFileError(
+                f"{path} was not written by kitchensinks: {entry.filename} overlaps what follows."
+            )
 
 
 def _header(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
@@ -114,6 +138,8 @@ def _header(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
             f"{path} is of format {number}, and this version of kitchensinks "
             f"({kitchensinks.__version__}) reads up to {FORMAT}: install a newer one."
         )
+    if header.get(_OWN) != _header_digest(header):
+        raise ModelFileError(f"{path} is damaged: its header does not match its checksum.")
     return dict(header)
 
 
@@ -131,6 +157,12 @@ def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Header and arrays of a model file, with every checksum compared."""
     with _opened(path) as archive:
         header = _header(archive, path)
+        unknown = set(archive.namelist()) ^ {_HEADER, *header["checksums"]}
+        if unknown:
+            raise ModelFileError(
+                f"{path} is not a complete model file: {sorted(unknown)[0]} is not both in its "
+                "header and in the file."
+            )
         arrays = {}
         for name, checksum in header["checksums"].items():
             data = _entry(archive, name, path)
@@ -147,10 +179,15 @@ def _to_array(data: bytes, name: str, path: Path) -> NDArray[Any]:
         first = np.lib.format.read_magic(buffer) == (1, 0)
         read = "read_array_header_1_0" if first else "read_array_header_2_0"
         shape, _, dtype = getattr(np.lib.format, read)(buffer)
-        if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(data) - buffer.tell():
+        plain = dtype.kind in _KINDS and dtype.isnative and dtype.itemsize > 0
+        size = math.prod(shape) * dtype.itemsize
+        if not plain or min(shape, default=0) < 0 or size != len(data) - buffer.tell():
             raise ValueError(f"its {len(data)} bytes are not {shape} of {dtype}")
+        if size == 0 and max(shape) > _LONGEST_EMPTY:
+            raise ValueError(f"there is nothing in its shape {shape}")
         return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
-    except (ValueError, EOFError, OSError) as error:
+    # The header of an array is parsed as Python source, which fails in many ways.
+    except Exception as error:
         raise ModelFileError(f"{path} is damaged: {name} cannot be read ({error}).") from error
 
 

@@ -7,6 +7,7 @@ therefore part of the checkpoint.
 """
 
 import contextlib
+import importlib
 import os
 import signal
 import threading
@@ -21,8 +22,14 @@ import kitchensinks
 from kitchensinks.files.archive import ModelFileError, read_archive, write_archive
 from kitchensinks.tables.disk import remove_unfinished
 
+# Locks of POSIX systems; None elsewhere.
+fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 State = dict[str, NDArray[Any]]
 _FACTS = "identity"
+
+
+class CheckpointError(ModelFileError):
+    """A checkpoint that cannot be taken up: damaged, of another fit, or in use."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -33,8 +40,8 @@ class Checkpoint:
     """A folder where a fit keeps its sums, saved every so many seconds.
 
     Give it to `fit`. After a crash the same call goes on from the last state saved; a folder that
-    belongs to other rows, parameters or another version is refused. `clear` empties it once the
-    model is safe.
+    belongs to other rows, parameters or another version is refused, and so is one that another fit
+    is using. `clear` empties it once the model is safe.
 
     >>> import tempfile, numpy as np, kitchensinks as ks
     >>> X = np.random.default_rng(0).normal(size=(500, 3))
@@ -53,6 +60,7 @@ class Checkpoint:
         self.folder, self.every = Path(folder), float(every)
         self._saved_at = time.monotonic()
         self._stopping = self._summing = False
+        self._lock: int | None = None
 
     # -- whose fit this is ---------------------------------------------------------------
 
@@ -68,13 +76,62 @@ class Checkpoint:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OSError(f"The checkpoint folder {self.folder} cannot be made: {error}.") from None
-        remove_unfinished(self.folder)
-        if not path.exists():
-            self._write(_FACTS, {"identity": identity, "settled": settled}, {})
-            return settled
-        header, _ = self._read(_FACTS)
-        self._compare(header["identity"], identity)
-        return dict(header["settled"])
+        self._take()
+        try:
+            remove_unfinished(self.folder)
+            if not path.exists():
+                self._write(_FACTS, {"identity": identity, "settled": settled}, {})
+                return settled
+            header, _ = self._read(_FACTS)
+            theirs, settled = self._facts(header, settled)
+            self._compare(theirs, identity)
+        except BaseException:
+            self.release()
+            raise
+        return settled
+
+    def _take(self) -> None:
+        """Lock the folder until `release`, or the end of the process; an error where it is locked.
+
+        The lock is on the folder itself and leaves no file behind. File systems and systems that
+        have no such locks go without.
+        """
+        if self._lock is not None or fcntl is None:
+            return
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise CheckpointError(
+                f"The checkpoint folder {self.folder} is in use by another fit: wait until that "
+                "has ended, or use another folder."
+            ) from None
+        except OSError:
+            os.close(handle)
+            return
+        self._lock = handle
+
+    def release(self) -> None:
+        """Let other fits use the folder; a fit does so when it ends."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _facts(
+        self, header: dict[str, Any], settled: dict[str, float]
+    ) -> tuple[dict[str, str], dict[str, float]]:
+        """Identity and settled choices of a folder, if they are of the types that this one has."""
+        theirs, found = header.get("identity"), header.get("settled")
+        good = (
+            isinstance(theirs, dict)
+            and isinstance(found, dict)
+            and found.keys() == settled.keys()
+            and all(type(value) in (int, float) and value >= 0 for value in found.values())
+        )
+        if not good:
+            raise self._damaged(_FACTS)
+        return theirs or {}, found or {}
 
     def _compare(self, theirs: dict[str, str], mine: dict[str, str]) -> None:
         keys = [key for key in {**mine, **theirs} if mine.get(key) != theirs.get(key)]
@@ -83,7 +140,7 @@ class Checkpoint:
                 f"{key} was {theirs.get(key, 'absent')}, now {mine.get(key, 'absent')}"
                 for key in keys[:5]
             )
-            raise ValueError(
+            raise CheckpointError(
                 f"The checkpoint in {self.folder} is of another fit: {told}. Use another folder, "
                 "or delete this one to begin anew."
             )
@@ -91,11 +148,13 @@ class Checkpoint:
     def clear(self) -> None:
         """Delete what has been saved: the fit is done and its model is safe."""
         if self.folder.is_dir():
+            self._take()
             for path in [self.folder / _FACTS, *self.folder.glob("*.sums")]:
                 path.unlink(missing_ok=True)
             remove_unfinished(self.folder)
             with contextlib.suppress(OSError):
                 self.folder.rmdir()
+        self.release()
 
     # -- passes over the rows ------------------------------------------------------------
 
@@ -114,8 +173,13 @@ class Checkpoint:
         position = 0
         if (self.folder / f"{phase}.sums").exists():
             header, arrays = self._read(f"{phase}.sums")
-            position = int(header["position"])
-            restore(arrays)
+            position = header.get("position", -1)
+            if type(position) is not int or position < 0 or not _alike(arrays, state):
+                raise self._damaged(f"{phase}.sums")
+            try:
+                restore(arrays)
+            except (KeyError, IndexError, TypeError) as error:
+                raise self._damaged(f"{phase}.sums") from error
         done = position
         self._summing = True
         for rows, block in blocks(position):
@@ -151,7 +215,10 @@ class Checkpoint:
         Between passes there is nothing to wait for.
         """
         if threading.current_thread() is not threading.main_thread():
-            yield
+            try:
+                yield
+            finally:
+                self.release()
             return
         before = signal.getsignal(signal.SIGINT)
 
@@ -166,6 +233,7 @@ class Checkpoint:
         finally:
             self._stopping = self._summing = False
             signal.signal(signal.SIGINT, before)
+            self.release()
 
     def _save(self, phase: str, position: int, arrays: State) -> None:
         self._write(f"{phase}.sums", {"position": position}, arrays)
@@ -190,7 +258,23 @@ class Checkpoint:
         try:
             return read_archive(path)
         except ModelFileError as error:
-            raise ValueError(
-                f"{path} is damaged: it does not match its checksum. Delete the folder to begin "
-                "anew."
-            ) from error
+            raise self._damaged(name) from error
+
+    def _damaged(self, name: str) -> CheckpointError:
+        return CheckpointError(
+            f"{self.folder / name} is damaged: it does not match its checksum, or is of another "
+            "fit. Delete the folder to begin anew."
+        )
+
+
+def _alike(arrays: State, state: Callable[[], State]) -> bool:
+    """Whether arrays have the names, shapes and kinds of those that a pass begins with."""
+    try:
+        begun = state()
+    except IndexError:
+        # A pass over partitions has no sums before its first one.
+        return True
+    return arrays.keys() == begun.keys() and all(
+        (array.shape, array.dtype.kind) == (begun[name].shape, begun[name].dtype.kind)
+        for name, array in arrays.items()
+    )

@@ -6,7 +6,6 @@ and refuses where they are not the same. Only types of the library are made from
 """
 
 import os
-import types
 import typing
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -22,6 +21,14 @@ from kitchensinks.features.bases import from_json, to_json
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.files.archive import ModelFileError, digest, read_archive, write_archive
+from kitchensinks.files.checks import (
+    check_basis,
+    check_draw,
+    check_learned,
+    check_scaler,
+    check_size,
+    check_state,
+)
 from kitchensinks.fitting.calibration import Calibration
 from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.settings import Settings, Solver, check_dtype
@@ -31,6 +38,7 @@ from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.targets import Classes, Numbers
 from kitchensinks.state import Evidence, Outer, State
 from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.declared import declared
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -68,16 +76,9 @@ _LEFT_OUT = {
 }
 # What a file holds of a draw beside its fields.
 _OF_DRAW = ("digest", "version", "learned")
-# What a header of wrong values makes of the code that reads it.
-_NONSENSE = (
-    KeyError,
-    TypeError,
-    ValueError,
-    AttributeError,
-    IndexError,
-    OverflowError,
-    MemoryError,
-)
+# The fields that a header may have.
+_HEADER = {"format", "version", "kind", "parameters", "state", "n_features_in", "columns", "table"}
+_HEADER |= {"notes", "checksums", "header_checksum"}
 
 
 class Saved(NamedTuple):
@@ -122,6 +123,11 @@ def save(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> Non
         arrays |= own
     if notes is not None:
         header["notes"] = notes
+    frozen = state.law.features
+    try:
+        check_size(frozen, _bytes_of(arrays), frozen.pack())
+    except ValueError as error:
+        raise ValueError(f"The model cannot be stored in a model file: {error}.") from None
     write_archive(Path(path), header, arrays)
 
 
@@ -145,10 +151,10 @@ def open_model(path: str | os.PathLike[str]) -> Saved:
     header, arrays = read_archive(path)
     try:
         estimator = _rebuild(header, arrays)
-        _check_shapes(estimator)
     except ModelFileError:
         raise
-    except _NONSENSE as error:
+    # Whatever fails, the values in the file are the cause.
+    except Exception as error:
         raise ModelFileError(
             f"{path} makes no sense ({error}): it was damaged or not written by kitchensinks."
         ) from error
@@ -156,6 +162,9 @@ def open_model(path: str | os.PathLike[str]) -> Saved:
 
 
 def _rebuild(header: dict[str, Any], arrays: Arrays) -> KitchenSink:
+    unknown = header.keys() - _HEADER
+    if unknown:
+        raise ValueError(f"the header has an unknown field {sorted(unknown)[0]!r}")
     parameters = {name: _decode(value, arrays) for name, value in header["parameters"].items()}
     estimator: KitchenSink = _ESTIMATORS[header["kind"]](**parameters)
     state = _decode(header["state"], arrays)
@@ -164,10 +173,20 @@ def _rebuild(header: dict[str, Any], arrays: Arrays) -> KitchenSink:
     recipe = header.get("table")
     columns = None if recipe is None else Columns.restore(recipe, arrays)
     estimator.state_ = replace(state, columns=columns)
-    estimator.n_features_in_ = _typed(header["n_features_in"], int, "n_features_in")
+    n_features_in = declared(header["n_features_in"], int, "n_features_in")
+    check_state(estimator.state_, isinstance(estimator, KitchenSinkClassifier), n_features_in)
+    estimator.n_features_in_ = n_features_in
     if "columns" in header:
-        estimator.feature_names_in_ = np.array(header["columns"], dtype=object)
+        names = declared(header["columns"], list[str], "columns")
+        if len(names) != n_features_in:
+            raise ValueError(f"{len(names)} names of {n_features_in} columns")
+        estimator.feature_names_in_ = np.array(names, dtype=object)
     return estimator
+
+
+def _bytes_of(arrays: Arrays) -> int:
+    """Bytes of all arrays of a file."""
+    return sum(array.nbytes for array in arrays.values())
 
 
 def _parameters(estimator: KitchenSink, seed: int, arrays: Arrays) -> dict[str, Any]:
@@ -230,10 +249,10 @@ def _decode(value: Any, arrays: Arrays) -> Any:
         items = [_decode(item, arrays) for item in value["items"]]
         return tuple(items) if value["tuple"] else items
     held = {name: _decode(item, arrays) for name, item in value["fields"].items()}
-    return _made(value["type"], held)
+    return _made(value["type"], held, _bytes_of(arrays))
 
 
-def _made(name: str, held: dict[str, Any]) -> Any:
+def _made(name: str, held: dict[str, Any], size: int) -> Any:
     """A value of the type that a file names, if its fields are of the types declared."""
     kind = _TYPES.get(name)
     if kind is None:
@@ -241,33 +260,34 @@ def _made(name: str, held: dict[str, Any]) -> Any:
     written = {name: held.pop(name) for name in _OF_DRAW} if kind is Frozen else None
     if is_dataclass(kind) or hasattr(kind, "_fields"):
         hints = typing.get_type_hints(kind)
-        held = {name: _typed(item, hints[name], name) for name, item in held.items()}
+        unknown = held.keys() - (hints.keys() - _LEFT_OUT.get(kind, set()))
+        if unknown:
+            raise ValueError(f"{name} has no field {sorted(unknown)[0]!r} in a file")
+        if kind is Frozen:
+            held["dtype"] = np.dtype(check_dtype(held["dtype"]))
+        held = {name: declared(item, hints[name], name) for name, item in held.items()}
     made = kind(**held)
-    return made if written is None else _drawn(made, **written)
+    return made if written is None else _drawn(made, size, **written)
 
 
-def _typed(value: Any, hint: Any, name: str) -> Any:
-    """The value, if it is of the type that its field declares."""
-    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    for kind in kinds:
-        origin = typing.get_origin(kind) or kind
-        if origin is np.dtype:
-            return np.dtype(check_dtype(value))
-        if origin is Any or origin is type(value) or (origin is float and type(value) is int):
-            return value
-        if isinstance(origin, type) and origin not in (int, float) and isinstance(value, origin):
-            return value
-    raise ValueError(f"{name} is {type(value).__name__} where {hint} is needed")
+def _drawn(frozen: Frozen, size: int, digest: str, version: str, learned: Arrays) -> Frozen:
+    """The features with what rows decided of their draw, if the draw is the one that was saved.
 
-
-def _drawn(frozen: Frozen, digest: str, version: str, learned: Arrays) -> Frozen:
-    """The features with what rows decided of their draw, if the draw is the one that was saved."""
+    All that the file says is checked before anything is drawn; size: bytes of its arrays.
+    """
+    check_learned(learned, frozen.n_components)
+    check_size(frozen, size, learned)
+    check_basis(frozen.basis, frozen.n_inputs)
+    check_scaler(frozen.scaler, frozen.n_inputs)
     if draw_digest(frozen) != digest:
         raise ModelFileError(
             f"This version of kitchensinks ({kitchensinks.__version__}) draws other features than "
             f"version {version}, which wrote the file. Load it with that version, or fit again."
         )
-    return frozen.unpack(learned)
+    frozen = frozen.unpack(learned)
+    if frozen.learned is not None:
+        check_draw(frozen.learned, frozen.n_components)
+    return frozen
 
 
 def draw_digest(recipe: Frozen) -> str:
@@ -293,33 +313,3 @@ def _storable(array: np.ndarray) -> np.ndarray:
     if plain.dtype == object or plain.shape != array.shape:
         raise ValueError(f"Labels {array.tolist()[:3]}… cannot be stored in a model file.")
     return plain
-
-
-def _check_shapes(estimator: KitchenSink) -> None:
-    """Weights, scaler and intercept that belong to each other; an error where they do not."""
-    state: State = estimator.state_
-    frozen, outer = state.law.features, state.fitted
-    scaler, given = frozen.scaler, frozen.n_inputs
-    outputs = state.targets.n_outputs
-    wanted = {
-        "weights": (outer.weights, (frozen.n_columns, outputs)),
-        "intercept": (outer.intercept, (outputs,)),
-    }
-    if isinstance(scaler, Warp):
-        if scaler.rotation.size:
-            given = len(scaler.rotation)
-            wanted["rotation"] = (scaler.rotation, (given, frozen.n_inputs))
-        wanted["factor"] = (scaler.factor, (given,))
-    if scaler is not None:
-        wanted["mean"] = (scaler.mean, (given,))
-        wanted["scale"] = (scaler.scale, (given,))
-    if isinstance(state.targets, Classes) != isinstance(estimator, KitchenSinkClassifier):
-        raise ValueError("the targets are of another kind than the estimator")
-    columns = state.columns
-    if columns is not None and columns.width != given:
-        raise ValueError(f"columns of {columns.width} numbers where {given} are needed")
-    for name, (array, shape) in wanted.items():
-        if array.shape != shape:
-            raise ValueError(f"{name} of shape {array.shape} where {shape} is needed")
-        if not (array.dtype.kind == "f" and np.isfinite(array).all()):
-            raise ValueError(f"{name} is not made of finite numbers")

@@ -13,7 +13,10 @@ class Checkpoint(Protocol):
     """Sums over the rows, and the weights so far, that outlive the process."""
 
     def begin(self, identity: dict[str, str], settled: dict[str, float]) -> dict[str, float]:
-        """Start or take up a fit; returns what was settled when it began."""
+        """Start or take up a fit; returns what was settled when it began.
+
+        Until `patience` ends no other fit may begin.
+        """
 
     def over(
         self,

@@ -5,6 +5,7 @@ categories, free text); the recipe that applies the decision is our own, made of
 lists and arrays, so that a model file can hold it without any code.
 """
 
+import typing
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.declared import declared
 from kitchensinks.tables.encoders import ENCODERS, Category, Date, Encoder, Number, Text, words_of
 from kitchensinks.tables.kinds import NUMBERS, family
 from kitchensinks.tables.table import Table, digest
@@ -125,23 +127,30 @@ class Columns:
 
     @classmethod
     def restore(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Columns":
-        """What `describe` described."""
+        """What `describe` described, or an error where that makes no sense."""
         encoders = []
         for item in description["columns"]:
             values = dict(item)
             kind = values.pop("kind")
             if kind not in ENCODERS:
                 raise ValueError(f"A column of kind {kind!r} is not known to this version.")
+            hints = typing.get_type_hints(ENCODERS[kind])
+            known = {field.name for field in fields(ENCODERS[kind])}
+            if not values.keys() <= known:
+                raise ValueError(f"A column of kind {kind!r} with {sorted(values)}.")
             for name, value in values.items():
                 if isinstance(value, list):
-                    values[name] = tuple(value)
+                    value = tuple(value)
                 elif isinstance(value, dict):
-                    values[name] = arrays[value["array"]]
-            try:
-                encoders.append(ENCODERS[kind](**values))
-            except TypeError:
-                raise ValueError(f"A column of kind {kind!r} with {sorted(values)}.") from None
-        return cls(tuple(encoders), np.dtype(description["dtype"]))
+                    value = arrays[value["array"]]
+                values[name] = declared(value, hints[name], name)
+            encoder = ENCODERS[kind](**values)
+            encoder.check_fields()
+            encoders.append(encoder)
+        dtype = np.dtype(description["dtype"])
+        if dtype not in (np.float32, np.float64) or not encoders:
+            raise ValueError(f"{len(encoders)} columns as {dtype}")
+        return cls(tuple(encoders), dtype)
 
 
 def _sample(table: Table, names: list[str], seed: int) -> Any:

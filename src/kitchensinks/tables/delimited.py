@@ -46,12 +46,19 @@ class DelimitedTable(TextTable):
             self._delimiter = "\t"
         else:
             self._delimiter = max(",;\t", key=text.count)
+        self._separator = self._delimiter.encode()
         if "\r" in text or not text.strip():
             raise ValueError(
                 f"{self.label}, line 1: need the names of the columns on a line of their own that "
                 "ends in a line feed."
             )
-        names = next(csv.reader([text], delimiter=self._delimiter), [])
+        try:
+            names = next(csv.reader([text], delimiter=self._delimiter), [])
+        except csv.Error as error:
+            raise ValueError(
+                f"{self.label}, line 1: the names of the columns cannot be read ({error}). Need "
+                "short names on a line of their own."
+            ) from None
         # Spreadsheets and pandas leave the column of row numbers without a name.
         names = [name.strip() or f"column {k}" for k, name in enumerate(names, start=1)]
         if names and all(map(is_number, names)):
@@ -170,7 +177,10 @@ class DelimitedTable(TextTable):
             text = data.decode()
         except UnicodeDecodeError as error:
             return f"byte {error.start + 1}, 0x{data[error.start]:02x}, is not UTF-8 text"
-        values = next(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter), [])
+        try:
+            values = next(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter), [])
+        except csv.Error as error:
+            return f"its values cannot be told apart ({error})"
         if len(values) != len(self.names):
             return f"{len(values)} values for {len(self.names)} columns"
         for name, value in zip(self.names, values, strict=True):

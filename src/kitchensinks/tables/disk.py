@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 # How the name of an unfinished file ends; it begins with a dot.
 UNFINISHED = ".part"
@@ -42,6 +43,31 @@ def atomic(path: str | os.PathLike[str], sync: bool = False) -> Iterator[Path]:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+class Stamp(NamedTuple):
+    """What tells a file from the one that took its name: it changes when the file is written to."""
+
+    size: int
+    modified: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: Path) -> "Stamp":
+        found = path.stat()
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
+
+    def check(self, path: Path) -> None:
+        """An error where the file is no longer the one that was opened."""
+        try:
+            same = Stamp.of(path) == self
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise ValueError(
+                f"{path} has changed since it was opened: need the same rows in every pass. Open "
+                "it again when nobody writes to it."
+            )
 
 
 def remove_unfinished(folder: Path) -> None:

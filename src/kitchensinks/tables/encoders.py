@@ -1,5 +1,6 @@
 """One column of a table as one or more columns of numbers: numbers, categories, dates, text."""
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -28,6 +29,8 @@ _MOST_LEVELS = 64
 _BINS = 2048
 # Columns of numbers that free text becomes.
 _TOPICS = 30
+# A percent sign in the format of a date that begins nothing known.
+_NO_DATE = re.compile("%(?![aAbBcdfGHIjmMpSuUVwWxXyYzZ%])")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,13 @@ class Encoder:
                 "model was fitted. Convert it."
             )
 
+    def check_fields(self) -> None:
+        """An error where fields that came from a file do not fit each other."""
+
+    def _refuse(self, good: bool) -> None:
+        if not good:
+            raise ValueError(f"Column {self.name!r} has fields that do not fit each other.")
+
     def _example(self) -> str:
         """What the column was, for an error message."""
         return self.kind
@@ -107,6 +117,9 @@ class Number(Encoder):
         seen = numbers[np.isfinite(numbers)]
         fill = float(np.median(seen)) if len(seen) else 0.0
         return cls(name, bool(np.isnan(numbers).any()), fill, family(_plain(values).type) == "text")
+
+    def check_fields(self) -> None:
+        self._refuse(bool(np.isfinite(self.fill)))
 
     def _names(self) -> list[str]:
         return [self.name]
@@ -190,6 +203,10 @@ class Levels(Coded):
 
     measured = True
 
+    def check_fields(self) -> None:
+        self._refuse(self.table.shape == (len(self.levels) + 1, len(self.labels)))
+        self._refuse(self.table.dtype.kind == "f" and bool(np.isfinite(self.table).all()))
+
     def _names(self) -> list[str]:
         return [f"{self.name} {label}" for label in self.labels]
 
@@ -232,6 +249,10 @@ class Date(Encoder):
         varying = varying or {"days": found["days"]}
         fills = tuple(float(np.median(own)) for own in varying.values())
         return cls(name, flagged, format_, tuple(varying), fills)
+
+    def check_fields(self) -> None:
+        self._refuse(set(self.parts) <= _PARTS.keys() and len(self.parts) == len(self.fills))
+        self._refuse(bool(np.isfinite(self.fills).all()) and not _NO_DATE.search(self.format))
 
     def _names(self) -> list[str]:
         return [f"{self.name} {part}" for part in self.parts]
@@ -294,6 +315,12 @@ class Text(Encoder):
         return cls(
             name, words.null_count > 0, rarity.astype(np.float32), right.T.astype(np.float32)
         )
+
+    def check_fields(self) -> None:
+        shapes = self.weights.shape, self.directions.shape[:1]
+        self._refuse(shapes == ((_BINS,), (_BINS,)) and self.directions.ndim == 2)
+        for array in (self.weights, self.directions):
+            self._refuse(array.dtype.kind == "f" and bool(np.isfinite(array).all()))
 
     def _names(self) -> list[str]:
         return [f"{self.name} topic {k + 1}" for k in range(self.directions.shape[1])]

@@ -36,6 +36,28 @@ def family(kind: Any) -> str:
     return "other"
 
 
+def without_views(schema: Any) -> Any:
+    """The schema with plain text in place of views of text, which Arrow computes little with."""
+    for place, field in enumerate(schema):
+        if pa.types.is_string_view(field.type):
+            schema = schema.set(place, field.with_type(pa.large_string()))
+    return schema
+
+
+def plain_text(data: Any, label: str) -> Any:
+    """An Arrow table or record batch with its views of text as plain text."""
+    schema = without_views(data.schema)
+    if schema.equals(data.schema):
+        return data
+    try:
+        return data.cast(schema)
+    except pa.ArrowException as error:
+        raise ValueError(
+            f"{label} holds views of text, which this version of pyarrow does not convert "
+            f"({str(error).splitlines()[0]}): make them text first, or install a newer pyarrow."
+        ) from None
+
+
 def is_number(word: str) -> bool:
     """Whether a word is a number as Python writes it."""
     try:

@@ -1,6 +1,8 @@
 """Text files in chunks of whole rows, with an index so that reading can start at any row."""
 
 import gzip
+import itertools
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.tables.disk import Stamp
 from kitchensinks.tables.table import BadRows, Table, batch_rows, file_fingerprint
 
 CHUNK_BYTES = 2**22
@@ -39,13 +42,14 @@ class TextTable(Table):
 
     # Offset and line of the first row of data.
     _start = (0, 1)
-    # Whether a line break within quotes is part of a value.
-    _quoted = True
+    # What stands between values that may be quoted, with line breaks in them; None: none are.
+    _separator: bytes | None = None
     _bad: BadRows
     _checksum: int
 
     def __init__(self, path: Path, skip_bad_rows: bool) -> None:
         self.label, self._path, self._skip = str(path), path, skip_bad_rows
+        self._stamp = Stamp.of(path)
         self.seekable = not path.name.lower().endswith(".gz")
 
     # What a format declares.
@@ -75,12 +79,14 @@ class TextTable(Table):
     def _chunks(self, offset: int, line: int) -> Iterator[Chunk]:
         """The rest of the file in chunks that end where a row ends."""
         kept, size = b"", self._chunk_bytes()
+        self._stamp.check(self._path)
         with self._open() as file:
             file.seek(offset)
             # Filled up to a whole chunk, so that where it ends depends on where it begins.
             while data := file.read(size - len(kept)):
+                self._stamp.check(self._path)
                 kept += data
-                end = row_end(kept, self._quoted)
+                end = row_end(kept, self._separator)
                 if end == 0:
                     size += self._chunk_bytes()
                     if size > _MOST_CHUNKS * CHUNK_BYTES:
@@ -89,13 +95,17 @@ class TextTable(Table):
                 yield Chunk(offset, line, kept[:end])
                 offset, line = offset + end, line + kept.count(b"\n", 0, end)
                 kept, size = kept[end:], self._chunk_bytes()
+        self._stamp.check(self._path)
         if self._open_quote(kept):
             raise self._endless(line, kept)
         if kept.strip():
             yield Chunk(offset, line, kept)
 
     def _open_quote(self, data: bytes) -> bool:
-        return self._quoted and data.count(b'"') % 2 == 1
+        if self._separator is None or b'"' not in data:
+            return False
+        ends = quoted_spans(data, self._separator)[1]
+        return len(ends) > 0 and bool(ends[-1] > len(data))
 
     def _endless(self, line: int, data: bytes) -> ValueError:
         return ValueError(
@@ -182,30 +192,59 @@ class TextTable(Table):
         first = int(np.searchsorted([known.row for known in index], start, side="right")) - 1
         skip = start - index[first].row
         chunks = self._chunks(index[first].offset, index[first].line)
-        for known, chunk in zip(index[first:], chunks, strict=True):
-            table = self._parse(self._good(chunk, known.bad), names)
-            if table is None or chunk.offset != known.offset:
-                raise ValueError(f"{self.label} has changed while it was being read.")
+        for known, chunk in itertools.zip_longest(index[first:], chunks):
+            same = known and chunk and chunk.offset == known.offset
+            table = self._parse(self._good(chunk, known.bad), names) if same else None
+            if table is None:
+                raise ValueError(
+                    f"{self.label} has changed while it was being read. Open it again when nobody "
+                    "writes to it."
+                )
             yield from table.slice(skip).to_batches(max_chunksize=batch_rows(len(names)))
             skip = max(0, skip - table.num_rows)
 
     def fingerprint(self) -> dict[str, str]:
         # The index has seen every byte: so has the fingerprint.
         bad, content = self.bad_rows.count, f"{self._checksum:08x}"
-        own = {"content": content, "bad rows": str(bad)}
-        return {**file_fingerprint(self._path, self.schema), **own}
+        found = file_fingerprint(self._path, self.schema, content)
+        return {**found, "bad rows": str(bad)}
 
 
-def row_end(data: bytes, quoted: bool = True) -> int:
-    """Just after the last line break, not within quotes where those count; 0 if there is none.
+def row_end(data: bytes, separator: bytes | None = b",") -> int:
+    """Just after the last line break that is not within a quoted value; 0 if there is none.
+
+    data begins where a row does. separator: what stands between values; None where quotes are
+    letters like any other.
 
     >>> row_end(b'1,"a"' + bytes([10]) + b'2,"b' + bytes([10]) + b'c')
     6
     """
-    end = data.rfind(b"\n") + 1
-    quotes = data.count(b'"', 0, end) if quoted else 0
-    while quotes % 2 and end:
-        before = data.rfind(b"\n", 0, end - 1) + 1
-        quotes -= data.count(b'"', before, end)
-        end = before
-    return end
+    if separator is None or b'"' not in data:
+        return data.rfind(b"\n") + 1
+    starts, ends = quoted_spans(data, separator)
+    breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n"))
+    # The end of the last quoted part that begins before a line break.
+    before = np.concatenate([[0], ends])[np.searchsorted(starts, breaks)]
+    outside = breaks[breaks >= before]
+    return int(outside[-1]) + 1 if len(outside) else 0
+
+
+def quoted_spans(data: bytes, separator: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Where quoted parts of values begin and end; one that is not closed ends beyond the data.
+
+    A quote opens a value where it is its first letter. Within the value two quotes are one letter,
+    and elsewhere a quote is a letter: `5" pipe` is a value as it stands.
+
+    >>> quoted_spans(b'5" pipe,"a""b",7" pipe', b",")
+    (array([8]), array([14]))
+    """
+    quotes = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord('"'))
+    # Where quotes open and close by turns, every other one begins a value or goes on with it.
+    letters = np.frombuffer(b"\n" + data, dtype=np.uint8)[quotes[::2]]
+    if np.isin(letters, np.frombuffer(b'\r\n"' + separator, dtype=np.uint8)).all():
+        ends = quotes[1::2] + 1
+        return quotes[::2], np.append(ends, len(data) + 1) if len(quotes) % 2 else ends
+    start = rb"(?<![^\r\n" + re.escape(separator) + rb'])"'
+    values = list(re.finditer(start + rb'[^"]*(?:""[^"]*)*("?)', data))
+    ends = np.array([one.end() if one[1] else len(data) + 1 for one in values], dtype=np.int64)
+    return np.array([one.start() for one in values], dtype=np.int64), ends

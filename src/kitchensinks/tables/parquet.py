@@ -1,5 +1,6 @@
 """Parquet files: only the row groups and columns that are asked for are read."""
 
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,12 @@ from urllib.parse import unquote
 import numpy as np
 
 from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.disk import Stamp
+from kitchensinks.tables.kinds import plain_text, without_views
 from kitchensinks.tables.table import Table, batch_rows, check_schema, file_fingerprint
+
+# Bytes that are read at a time for the checksum of the file.
+_CHUNK = 2**22
 
 
 class ParquetTable(Table):
@@ -18,13 +24,15 @@ class ParquetTable(Table):
     """
 
     def __init__(self, path: Path, root: Path) -> None:
-        self.label, self._path = str(path), path
+        self.label, self._path, self._stamp = str(path), path, Stamp.of(path)
         try:
             with self._open() as file:
-                self.schema = file.schema_arrow.remove_metadata()
+                self.schema = without_views(file.schema_arrow.remove_metadata())
                 groups = range(file.metadata.num_row_groups)
                 sizes = [file.metadata.row_group(k).num_rows for k in groups]
-        except pa.ArrowException as error:
+        except (FileNotFoundError, PermissionError):
+            raise
+        except (pa.ArrowException, OSError) as error:
             raise ValueError(f"{path} is not a complete Parquet file ({_first(error)}).") from None
         self._ends = np.cumsum([0, *sizes])
         self._stored = set(self.names)
@@ -50,6 +58,7 @@ class ParquetTable(Table):
             return
         first = int(np.searchsorted(self._ends, start, side="right")) - 1
         skip = start - int(self._ends[first])
+        self._stamp.check(self._path)
         try:
             with self._open() as file:
                 for group in range(first, len(self._ends) - 1):
@@ -59,20 +68,30 @@ class ParquetTable(Table):
                         columns=[name for name in names if name in self._stored],
                         use_threads=False,
                     ):
+                        # Another file may have taken the name, or this one may be written to.
+                        self._stamp.check(self._path)
                         yield self._completed(batch.slice(skip), names)
                         skip = max(0, skip - batch.num_rows)
-        except pa.ArrowException as error:
+        except (pa.ArrowException, OSError) as error:
+            self._stamp.check(self._path)
             raise ValueError(f"{self.label} is damaged ({_first(error)}).") from None
 
     def _completed(self, batch: Any, names: list[str]) -> Any:
         """With the columns that the folders name, in the order asked for."""
+        batch = plain_text(batch, self.label)
         for key, value in self._constants.items():
             if key in names:
                 batch = batch.append_column(key, pa.repeat(pa.scalar(value), batch.num_rows))
         return batch.select(names)
 
     def fingerprint(self) -> dict[str, str]:
-        return file_fingerprint(self._path, self.schema)
+        """Every byte counts: rows that were changed in the middle leave both ends as they are."""
+        found = 0
+        with self._path.open("rb") as file:
+            while data := file.read(_CHUNK):
+                found = zlib.crc32(data, found)
+        self._stamp.check(self._path)
+        return file_fingerprint(self._path, self.schema, f"{found:08x}")
 
 
 def _first(error: Exception) -> str:

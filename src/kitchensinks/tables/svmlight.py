@@ -6,8 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.lines import TextTable
 
@@ -21,9 +19,6 @@ _INDEX = re.compile(rb"\s(\d+):")
 
 class SvmlightTable(TextTable):
     """Columns "target", "1", "2", … (from "0" where an index 0 occurs); absent entries are 0."""
-
-    # A quote in a comment is a letter like any other.
-    _quoted = False
 
     def __init__(self, path: Path, skip_bad_rows: bool) -> None:
         super().__init__(path, skip_bad_rows)
@@ -46,8 +41,8 @@ class SvmlightTable(TextTable):
         """The lowest index, 0 or 1, and the highest one."""
         low, high = 1, 0
         for chunk in self._chunks(*self._start):
-            found = np.array(_INDEX.findall(chunk.data), dtype=np.int64)
-            low, high = min(low, found.min(initial=1)), max(high, found.max(initial=0))
+            found = list(map(int, _INDEX.findall(chunk.data)))
+            low, high = min([low, *found]), max([high, *found])
         if high < low:
             raise ValueError(f"{self.label} has no index:value pairs: need svmlight text.")
         return int(low), int(high)

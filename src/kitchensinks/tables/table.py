@@ -23,13 +23,13 @@ from scipy.sparse import issparse
 from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.disk import Stamp
+from kitchensinks.tables.kinds import plain_text
 
 # A record batch has at most this many rows.
 BATCH_ROWS = 2**16
 # A record batch has at most this many entries.
 BATCH_ENTRIES = 2**20
-# Bytes at either end of a file that go into its fingerprint.
-_ENDS = 2**16
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _SVMLIGHT = (".svm", ".libsvm", ".svmlight", ".txt")
 _KINDS = f"Parquet, {', '.join(_DELIMITED)}, .npy, {', '.join(_SVMLIGHT)}"
@@ -143,6 +143,14 @@ def open_table(source: Any, skip_bad_rows: bool = False) -> Table:
     return tables[0] if len(tables) == 1 else Stack(str(source), tables)
 
 
+def files_of(source: str) -> list[Path]:
+    """The files that `open_table` would read; none where the path leads nowhere."""
+    try:
+        return _expand(source)
+    except (ValueError, OSError):
+        return []
+
+
 def _expand(source: str) -> list[Path]:
     """The files that a path, folder or pattern names, in a fixed order."""
     path = Path(source)
@@ -181,7 +189,7 @@ def _open_file(path: Path, root: Path, skip_bad_rows: bool) -> Table:
 
         return SvmlightTable(path, skip_bad_rows)
     if name.endswith(".npy"):
-        return ArrayTable(_memory_map(path), str(path))
+        return ArrayTable(_memory_map(path), str(path), path)
     with path.open("rb") as file:
         mark = file.read(4)
     if mark == b"PAR1" or name.endswith((".parquet", ".pq")):
@@ -252,7 +260,8 @@ class MemoryTable(Table):
         check_schema(self.label, table.column_names)
         if table.num_rows == 0:
             raise ValueError("The table has no rows.")
-        self._table, self.schema = table, table.schema.remove_metadata()
+        self._table = plain_text(table, self.label)
+        self.schema = self._table.schema.remove_metadata()
 
     @property
     def n_rows(self) -> int:
@@ -272,7 +281,9 @@ class MemoryTable(Table):
 class ArrayTable(Table):
     """A NumPy array or memory map of numbers as a table with columns x0, x1, …"""
 
-    def __init__(self, array: np.ndarray, label: str) -> None:
+    def __init__(self, array: np.ndarray, label: str, path: Path | None = None) -> None:
+        # A memory map of a file that became shorter ends the process.
+        self._file = None if path is None else (Stamp.of(path), path)
         if array.ndim != 2 or array.dtype.kind not in "fiub":
             raise ValueError(
                 f"{label} has shape {array.shape} and dtype {array.dtype}: need rows and columns "
@@ -292,6 +303,9 @@ class ArrayTable(Table):
         places = [self.names.index(name) for name in names]
         step = batch_rows(len(names))
         for first in range(start, self.n_rows, step):
+            if self._file is not None:
+                stamp, path = self._file
+                stamp.check(path)
             block = self._array[first : first + step]
             columns = [pa.array(np.ascontiguousarray(block[:, k])) for k in places]
             yield pa.record_batch(columns, names=names)
@@ -379,15 +393,7 @@ def checksum(array: Any) -> str:
     return f"{found:08x}"
 
 
-def file_fingerprint(path: Path, schema: Any) -> dict[str, str]:
-    """Size, both ends and columns of a file: a copy or a new date changes nothing."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        ends = file.read(_ENDS)
-        file.seek(max(0, size - _ENDS))
-        ends += file.read(_ENDS)
-    return {
-        "size": str(size),
-        "columns": digest(str(schema)),
-        "content": hashlib.sha256(ends).hexdigest()[:16],
-    }
+def file_fingerprint(path: Path, schema: Any, content: str) -> dict[str, str]:
+    """Size, columns and the checksum of a file: a copy or a new date changes nothing."""
+    size = str(path.stat().st_size)
+    return {"size": size, "columns": digest(str(schema)), "content": content}

@@ -178,6 +178,12 @@ def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | Non
     (array([2.5, 2.5]), array([0., 1.]))
     """
     column = pa.chunked_array([batch.column(0) for batch in table.batches([name])])
+    kind = column.type.value_type if family(column.type) == "category" else column.type
+    if family(kind) == "other":
+        raise ValueError(
+            f"The target {name!r} of {table.label} holds {kind}: need numbers, text, dates or "
+            "booleans. Convert it first, or name another column."
+        )
     if family(column.type) == "category":
         column = column.cast(column.type.value_type)
     if family(column.type) == "decimal":

@@ -1,0 +1,263 @@
+"""What a model file says, checked part against part before any of it is used.
+
+Compiled loops do not check their indices, and a draw is as large as a few numbers in the file say.
+Therefore every array is compared with the others that it belongs to, and declared sizes with a
+budget, before a draw is made and before a loop is run.
+"""
+
+import math
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.features.bases import Basis, Draw
+from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.scaling import Scaler, Warp
+from kitchensinks.numerics.warps import LINEAR, MIX
+from kitchensinks.problem.targets import Classes, Targets
+from kitchensinks.state import State
+
+Arrays = dict[str, NDArray[Any]]
+
+# Numbers that one block of draws may have, which loading makes to recognise the draw.
+_BLOCK_ENTRIES = 2**25
+# Numbers of a draw that is held as a whole.
+_HELD_ENTRIES = 2**28
+# Numbers of the pool that a selection of draws is found in again, block by block.
+_POOL_ENTRIES = 2**29
+# What each byte of the arrays in the file adds to these budgets.
+_ENTRIES_A_BYTE = 64
+# Directions that are made orthogonal together at most; structured ones take less memory.
+_TOGETHER = 1024
+# Types of the arrays that draws learn from rows, by name.
+_LEARNED: dict[str, type] = {
+    "names": np.uint64,
+    "offsets": np.int64,
+    "places": np.int64,
+    "factors": np.float64,
+}
+
+
+# -- sizes ---------------------------------------------------------------------------------
+
+
+def check_size(frozen: Frozen, held: int, learned: Arrays) -> None:
+    """An error where making the draw would take far more than a file of so many bytes justifies.
+
+    held: bytes of all arrays of the file. The budgets bound what a small file can cost; a model
+    whose columns have a scaler stays below them whatever its width.
+    """
+    n_inputs, n_components, basis = frozen.n_inputs, frozen.n_components, frozen.basis
+    if n_inputs < 1 or not 1 <= n_components <= max(held, 1):
+        raise ValueError(f"{n_components} draws of {n_inputs} inputs in {held} bytes of arrays")
+    basis.require_resolved()
+    more, block = _ENTRIES_A_BYTE * held, _block_entries(basis, n_inputs)
+    _within("one block of draws", block, _BLOCK_ENTRIES + more)
+    if frozen.held:
+        whole = n_components * n_inputs * _planes(basis)
+        _within("the draw", whole, _HELD_ENTRIES + more)
+    if "places" in learned and learned["places"].size:
+        pool = (int(learned["places"].max()) + 1) * n_inputs * _planes(basis)
+        _within("the pool of draws", pool, _POOL_ENTRIES + more)
+
+
+def _within(what: str, entries: int, budget: int) -> None:
+    if entries > budget:
+        raise ValueError(
+            f"{what} takes {entries:.1e} numbers, and a file of this length may ask for "
+            f"{budget:.1e}: keep such a model with pickle or joblib"
+        )
+
+
+def _inner(basis: Basis) -> list[Basis]:
+    """The bases that a basis is made of; itself where it is made of none."""
+    own: list[Basis] = []
+    for value in basis.get_params(deep=False).values():
+        parts = value if isinstance(value, list | tuple) else [value]
+        own += [part for part in parts if isinstance(part, Basis)]
+    return [one for part in own for one in _inner(part)] or [basis]
+
+
+def _planes(basis: Basis) -> int:
+    """Directions that one draw has at most: several for units that pool them."""
+    return max(int(getattr(one, "pool", 1)) for one in _inner(basis))
+
+
+def _block_entries(basis: Basis, n_inputs: int) -> int:
+    """Numbers that are made for one block of draws."""
+    total = 0
+    for one in _inner(basis):
+        count = min(one.block_size(n_inputs), _TOGETHER) * int(getattr(one, "pool", 1))
+        shared = int(getattr(one, "projections", None) or 0)
+        functions = len(getattr(one, "eigenvalues", ()))
+        # Functions of single columns up to the highest degree, then their products.
+        degrees = next(k for k in range(functions + 1) if math.comb(n_inputs + k, k) >= functions)
+        total += (count * (1 + degrees) + shared + functions) * n_inputs + count * functions
+    return total
+
+
+# -- features ------------------------------------------------------------------------------
+
+
+def check_scaler(scaler: Scaler | None, n_inputs: int) -> int:
+    """The number of columns that a scaler takes, if its arrays belong together.
+
+    Each array has one entry, or one row, for each column; a rotation may be empty.
+    """
+    if scaler is None:
+        return n_inputs
+    rotation = scaler.rotation if isinstance(scaler, Warp) else np.empty((0, 0))
+    given = len(rotation) if rotation.size else n_inputs
+    if rotation.size and rotation.shape != (given, n_inputs):
+        raise ValueError(f"a rotation of shape {rotation.shape} to {n_inputs} inputs")
+    for field in fields(scaler):
+        array = np.asarray(getattr(scaler, field.name))
+        if array is rotation and not rotation.size:
+            continue
+        if array.ndim not in (1, 2) or len(array) != given:
+            raise ValueError(f"{field.name} of shape {array.shape} for {given} columns")
+        if (array.ndim == 2) != (field.name in ("knots", "rotation")) or np.isnan(array).any():
+            raise ValueError(f"{field.name} of shape {array.shape} is not made of numbers")
+    if isinstance(scaler, Warp):
+        if not ((scaler.kind >= LINEAR) & (scaler.kind <= MIX)).all():
+            raise ValueError("there is no column map of such a kind")
+        if scaler.knots.shape[1] < 2 or not (np.diff(scaler.knots, axis=1) >= 0).all():
+            raise ValueError("knots are not two or more in rising order")
+    if not (scaler.scale > 0).all():
+        raise ValueError("scale has entries that are not positive")
+    probe = np.vstack([np.zeros(given), np.ones(given)])
+    with np.errstate(all="ignore"):
+        scaled = scaler.apply(probe, np.float64)
+    if scaled.shape != (2, n_inputs) or not np.isfinite(scaled).all():
+        raise ValueError("the scaler does not make finite numbers of rows")
+    return given
+
+
+def check_basis(basis: Basis, n_inputs: int) -> None:
+    """An error where a number or a table for each column is not of so many columns."""
+    for one in _inner(basis):
+        for name, value in one.get_params(deep=False).items():
+            if isinstance(value, np.ndarray) and not (
+                value.dtype in (np.float32, np.float64) and np.isfinite(value).all()
+            ):
+                raise ValueError(f"{name} is not made of finite numbers")
+            if isinstance(value, str) or np.ndim(value) != 2:
+                continue
+            # Thresholds have a row for each column; scales a number, or one for all columns.
+            width = np.shape(value)[0 if name == "threshold" else 1]
+            if width != n_inputs and (name == "threshold" or width != 1):
+                raise ValueError(f"{name} of shape {np.shape(value)} for {n_inputs} inputs")
+
+
+def check_learned(learned: Any, n_components: int) -> None:
+    """An error unless arrays that a draw has learned from rows are what draws learn.
+
+    names of bins in rising order grid by grid, with the offsets of the grids; places and factors
+    of draws that were chosen. A union has them part by part, numbered.
+    """
+    if not isinstance(learned, dict):
+        raise ValueError("what the draw has learned is of another kind")
+    for name, array in learned.items():
+        part, _, own = name.rpartition("-")
+        if own not in _LEARNED or not isinstance(array, np.ndarray):
+            raise ValueError(f"a draw learns no {name!r}")
+        if array.dtype != _LEARNED[own] or array.ndim != 1:
+            raise ValueError(f"{name} of shape {array.shape} and dtype {array.dtype}")
+        if own in ("places", "factors") and len(array) != n_components:
+            raise ValueError(f"{len(array)} {name} of {n_components} draws")
+        if own == "factors" and not (np.isfinite(array) & (array > 0)).all():
+            raise ValueError("factors are not positive numbers")
+        if own == "offsets":
+            _check_bins(learned[f"{part}-names" if part else "names"], array)
+
+
+def _check_bins(names: NDArray[Any], offsets: NDArray[Any]) -> None:
+    """An error unless the offsets cut the names into grids whose names rise."""
+    rising = len(offsets) > 0 and (np.diff(offsets) >= 0).all()
+    if not rising or offsets[0] != 0 or offsets[-1] != len(names):
+        raise ValueError(f"offsets do not cut {len(names)} names of bins into grids")
+    grid = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    if not ((names[1:] > names[:-1]) | (grid[1:] != grid[:-1])).all():
+        raise ValueError("names of bins are not in rising order")
+
+
+def check_draw(draw: Draw, n_components: int) -> None:
+    """An error unless a draw with what it has learned has columns for each of its draws."""
+    if len(draw.offsets) != n_components + 1 or draw.n_components != n_components:
+        raise ValueError(f"columns of {len(draw.offsets) - 1} draws where {n_components} are")
+
+
+# -- state -----------------------------------------------------------------------------------
+
+
+def check_state(state: State, classes: bool, n_features_in: int) -> None:
+    """An error unless weights, targets, calibration and columns belong to each other."""
+    frozen, outer, targets = state.law.features, state.outer, state.targets
+    if outer is None:
+        raise ValueError("there are no weights")
+    if isinstance(targets, Classes) != classes:
+        raise ValueError("the targets are of another kind than the estimator")
+    _check_targets(targets)
+    outputs = targets.n_outputs
+    # Each draw has a column at least: the number of draws is checked before they are counted.
+    if frozen.n_components > max(1, len(outer.weights)):
+        raise ValueError(f"{len(outer.weights)} weights of {frozen.n_components} draws")
+    _check_array("weights", outer.weights, (frozen.n_columns, outputs))
+    _check_array("intercept", outer.intercept, (outputs,))
+    record, evidence = state.law.record, outer.evidence
+    if record is not None and record.scales.shape != record.importances.shape:
+        raise ValueError("scales and importances of the law are not of the same columns")
+    path = [one for one in (evidence.alphas, evidence.alpha_errors) if one is not None]
+    if len({len(one) for one in path}) > 1:
+        raise ValueError("the ridge path has other errors than ridges")
+    given = check_scaler(frozen.scaler, frozen.n_inputs)
+    columns = state.columns
+    if columns is not None and columns.width != given:
+        raise ValueError(f"columns of {columns.width} numbers where {given} are needed")
+    if n_features_in < 1 or (columns is None and n_features_in != given):
+        raise ValueError(f"n_features_in is {n_features_in} where {given} is needed")
+    _check_answers(state, outputs)
+
+
+def _check_array(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if array.shape != shape:
+        raise ValueError(f"{name} of shape {array.shape} where {shape} is needed")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} is not made of finite numbers")
+
+
+def _check_targets(targets: Targets) -> None:
+    """An error unless classes are two or more different labels, or numbers have a unit."""
+    if not isinstance(targets, Classes):
+        _check_array("centre", targets.centre, (len(targets.centre),))
+        one = len(targets.centre) == 1 or not targets.one_output
+        if not (one and len(targets.centre) and 0 < targets.unit < math.inf):
+            raise ValueError("the targets have no unit, or several outputs are one")
+        return
+    labels = targets.labels
+    # Text that is no text fails here and not in a prediction.
+    labels.tolist()
+    if labels.ndim != 1 or len(labels) < 2 or not (labels[1:] > labels[:-1]).all():
+        raise ValueError("labels are not two or more different ones in rising order")
+    if targets.factors is not None:
+        _check_array("factors", targets.factors, (len(labels),))
+
+
+def _check_answers(state: State, outputs: int) -> None:
+    """An error where scores do not become predictions and probabilities."""
+    scores = np.zeros((2, outputs))
+    if len(state.answer("predict", scores)) != 2:
+        raise ValueError("a prediction is not one for each row")
+    if not isinstance(state.targets, Classes):
+        return
+    found = state.calibrated
+    if found is not None and not (
+        0 < found.unit < math.inf and 0 <= found.slope < math.inf and 0 <= found.bend < math.inf
+    ):
+        raise ValueError("the calibration is not of positive numbers")
+    if state.loss.link is not None or found is not None:
+        chances = state.probabilities(scores)
+        if chances.shape != (2, len(state.targets.labels)) or not np.isfinite(chances).all():
+            raise ValueError("there is not a probability of each class")
