@@ -77,6 +77,7 @@ def by_squares(problem):
         cross=problem.target_image - np.outer(problem.mean, target),
         squares=SHARES @ (problem.targets - target) ** 2,
         copies=1.0,
+        count=1,
     )
     return solve_squared(equations, alpha=problem.alpha, constraint=problem.constraint)
 

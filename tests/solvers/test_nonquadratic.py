@@ -77,6 +77,7 @@ def squared_solution(problem, tol=1e-6):
         cross=(features - problem.mean).T @ (row_weights[:, None] * centred),
         squares=row_weights @ centred**2,
         copies=1.0,
+        count=1,
     )
     return solve_squared(equations, alpha=problem.alpha, constraint=problem.constraint, tol=tol)
 

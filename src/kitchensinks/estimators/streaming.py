@@ -22,15 +22,39 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.dual import Span
-from kitchensinks.solvers.path import RidgePath
+from kitchensinks.solvers.path import RidgePath, least_error, leaving_weights
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.arrays import check_weights
+from kitchensinks.tables.keys import row_keys
 
 # Starts a walk over checked blocks, whose targets are as they came.
 Source = Callable[[], Iterator[Batch]]
 
 # Entries of one block of a feature matrix.
 _BLOCK_ENTRIES = 2**23
+
+
+class Copies:
+    """Keys, targets and weights of the rows of all blocks, to find copies of rows by."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Batch] = []
+
+    def add(self, block: Batch) -> None:
+        """Take note of a block."""
+        self.blocks.append(block._replace(rows=row_keys(block.rows, 0)))
+
+    def noted(self, stream: Iterator[Batch]) -> Iterator[Batch]:
+        """The blocks of a walk, each taken note of as it passes."""
+        for block in stream:
+            self.add(block)
+            yield block
+
+    def leaving(self, code: Callable[[np.ndarray], Array]) -> Array | None:
+        """As `leaving_weights`, for the rows in the order of their blocks."""
+        keys = np.concatenate([block.rows for block in self.blocks])
+        coded = np.concatenate([code(block.targets) for block in self.blocks])
+        return leaving_weights(keys, coded, _joined_weights(self.blocks))
 
 
 class StreamingRidge(TakesSparse):
@@ -64,19 +88,21 @@ class StreamingRidge(TakesSparse):
             count += block.rows.shape[0]
             self.n_features_in_ = block.rows.shape[1]
             if count > min(self.n_features_in_, SPAN_ROWS):
-                path, total = self._summed(itertools.chain(held, stream))
                 # Where there is nothing to choose, the blocks are not read again.
                 again = blocks if replayable and len(alphas) > 1 else None
-                errors = self._errors(path, alphas / total, again)
+                passing, copies = itertools.chain(held, stream), Copies()
+                path, total = self._summed(passing if again is None else copies.noted(passing))
+                errors = self._errors(path, alphas / total, again, copies)
                 self._choose(path, errors, alphas, total)
                 return self
         if not held:
             raise ValueError("X gave no blocks: need at least one block (X, y).")
-        rows = _stacked(held)
+        rows, copies = _stacked(held), Copies()
+        copies.add(rows)
         span = self._span_of(rows)
         inside = [rows._replace(rows=span.coordinates)]
         path, total = self._summed(iter(inside))
-        errors = self._errors(path, alphas / total, lambda: iter(inside))
+        errors = self._errors(path, alphas / total, lambda: iter(inside), copies)
         self._choose(path, errors, alphas, total, span)
         return self
 
@@ -89,22 +115,27 @@ class StreamingRidge(TakesSparse):
                 shift = dense.mean(axis=0, dtype=np.float64) * bool(self.fit_intercept)
                 moments = Moments.zeros(shift, 0)
             _widen(moments, coded.shape[1])
-            moments.add(dense, coded, block.weights, block.one)
+            moments.add(dense, coded, block.weights)
         assert moments is not None
         _check_weight(moments.weight)
         moments.close()
         equations = self._final(moments).normal_equations(bool(self.fit_intercept))
         return RidgePath(equations, bool(self.fit_intercept)), equations.weight
 
-    def _errors(self, path: RidgePath, alphas: Array, blocks: Source | None) -> Array:
+    def _errors(
+        self, path: RidgePath, alphas: Array, blocks: Source | None, copies: Copies
+    ) -> Array:
         """The error of each alpha and target: leave-one-out where the blocks can be read again."""
         if blocks is None:
             self.criterion_ = "generalised cross-validation"
             return path.generalised_error(alphas)
         self.criterion_ = "leave-one-out"
         total = np.zeros((len(alphas), len(path.equations.target)))
-        for rows, y, weights, one in blocks():
-            total += path.left_out_squares(densify(rows), self._code(y), weights, one, alphas)
+        leaving, done = copies.leaving(self._code), 0
+        for rows, y, weights in blocks():
+            own = None if leaving is None else leaving[done : done + len(y)]
+            total += path.left_out_squares(densify(rows), self._code(y), weights, own, alphas)
+            done += len(y)
         return total / path.equations.weight
 
     def _span_of(self, rows: Batch) -> Span:
@@ -118,8 +149,10 @@ class StreamingRidge(TakesSparse):
     ) -> None:
         """Keep the best alpha (of each target where asked) and its weights."""
         each = getattr(self, "alpha_per_target", False)
-        joint = np.argmin(errors.mean(axis=1))
-        best = np.argmin(errors, axis=0) if each else np.full(errors.shape[1], joint)
+        if each:
+            best = np.array([least_error(column, alphas) for column in errors.T])
+        else:
+            best = np.full(errors.shape[1], least_error(errors.mean(axis=1), alphas))
         weights = np.column_stack(
             [path.weights(float(alphas[b]) / total)[:, j] for j, b in enumerate(best)]
         )
@@ -178,14 +211,14 @@ class StreamingRidge(TakesSparse):
         return self._block(rows, block[1], block[2] if len(block) == 3 else None)
 
     def _block(self, rows: Any, y: Any, sample_weight: Any) -> Batch:
-        """Rows with checked targets and weights."""
+        """Rows with checked targets, and weights with those of the classes."""
         check_consistent_length(rows, y)
         targets = self._check_targets(y)
         weights = None if sample_weight is None else check_weights(sample_weight, rows)
-        one = self._class_weights(targets)
-        if one is not None:
-            weights = one if weights is None else weights * one
-        return Batch(rows, targets, weights, one)
+        factors = self._class_weights(targets)
+        if factors is not None:
+            weights = factors if weights is None else weights * factors
+        return Batch(rows, targets, weights)
 
     # What targets mean differs between the two.
 
@@ -237,16 +270,17 @@ def _stacked(blocks: list[Batch]) -> Batch:
         stacked = sparse.vstack([sparse.csr_array(part) for part in rows], format="csr")
     else:
         stacked = np.vstack(rows)
-
-    def joined(values: list[Array | None]) -> Array | None:
-        if all(own is None for own in values):
-            return None
-        sized = zip(values, rows, strict=True)
-        return np.concatenate([np.ones(part.shape[0]) if v is None else v for v, part in sized])
-
     targets = np.concatenate([block.targets for block in blocks])
-    weights, one = ([block[place] for block in blocks] for place in (2, 3))
-    return Batch(stacked, targets, joined(weights), joined(one))
+    return Batch(stacked, targets, _joined_weights(blocks))
+
+
+def _joined_weights(blocks: list[Batch]) -> Array | None:
+    """The weights of all blocks, or None where none has any."""
+    if all(block.weights is None for block in blocks):
+        return None
+    return np.concatenate(
+        [np.ones(len(b.targets)) if b.weights is None else b.weights for b in blocks]
+    )
 
 
 @dataclass(eq=False, repr=False)

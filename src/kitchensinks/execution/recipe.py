@@ -204,7 +204,7 @@ class Recipe:
             return read.targets.reshape(-1, n_outputs), _weights_of(read)
 
     def sample(self, part: Part, limits: Limits) -> RowSample | None:
-        """Rows by their keys, with their targets and the weight of one copy as notes."""
+        """Rows by their keys, with their targets as notes."""
         found = [sample_of(batch, self.seed, None, limits) for batch in self.batches([part])]
         return found[0] if found else None
 
@@ -237,7 +237,7 @@ class Recipe:
         for batch in self.batches(parts):
             for rows, features in self._blocks(batch).fresh():
                 own = batch.part(rows)
-                given = own.targets, own.weights, own.one
+                given = own.targets, own.weights, None
                 total += path.left_out_squares(features, *given, alphas)
         return np.asarray(total / path.equations.weight)
 

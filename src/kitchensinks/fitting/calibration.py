@@ -26,16 +26,25 @@ class Calibration:
 
     @classmethod
     def fit(
-        cls, scores: Array, positive: NDArray[np.bool_], weights: Array | None
+        cls,
+        scores: Array,
+        positive: NDArray[np.bool_],
+        weights: Array | None,
+        leaving: Array | None = None,
     ) -> "Calibration":
-        """scores and positive (n, outputs): does the row belong to the output's class?"""
+        """scores and positive (n, outputs): does the row belong to the output's class?
+
+        leaving (n,): the weight of a row with its copies, where weights (n,) are sums over rows or
+        rows have copies.
+        """
         weights = np.ones(len(scores)) if weights is None else weights
         total = float(weights.sum())
         unit = float(np.sqrt(weights @ np.square(scores).mean(axis=1) / max(total, 1e-300))) or 1.0
         scaled = np.clip(scores / unit, -20.0, 20.0)
-        # Platt's softened targets: no finite number of rows makes anything certain.
-        # Weights below one count as rows, so that their unit does not matter.
-        soft = 1.0 / (max(total, len(scores)) + 2.0)
+        # Platt's softened targets: no finite number of rows makes anything certain. Rows without
+        # their copies are counted, so that a factor common to all weights does not matter.
+        own, counted = weights if leaving is None else leaving, weights > 0
+        soft = 1.0 / (float(np.sum(weights[counted] / own[counted])) + 2.0)
 
         def loss(point: Array) -> tuple[float, Array]:
             logits = point[0] * scaled + point[1] * scaled**3

@@ -253,8 +253,7 @@ def _extend(
             mine = held[rows] == part
             if mine.any():
                 own = None if weights is None else weights[rows][mine]
-                one = None if settings.one is None else settings.one[rows][mine]
-                sums[part].add(features[mine], targets[rows][mine], own, one, done)
+                sums[part].add(features[mine], targets[rows][mine], own, done)
     return sums
 
 

@@ -53,10 +53,9 @@ def held_out_scores(task: Task, solve: Callable[[Task], Solution]) -> HeldOut | 
     if split is None:
         return None
     features = space.pick(split.places)
-    targets, _, one = task.part(split.places)
     small = array_space(features, space.shift, len(features), space.span)
-    quiet = replace(settings, one=one, progress=silent, checkpoint=None)
-    found = solve(Task(small, targets, split.fitted, quiet))
+    quiet = replace(settings, progress=silent, checkpoint=None)
+    found = solve(Task(small, task.targets[split.places], split.fitted, quiet))
     scores = features[split.held] @ found.weights + found.intercept
     return split.places[split.held], np.asarray(scores, dtype=np.float64)
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from kitchensinks.features.bases.base import check_count, check_positive
 from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.problem.constraints import Constraint
-from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.memory import memory_budget
@@ -49,20 +49,18 @@ class Settings:
     second: float | None = None
     # Keys of the rows by their content, computed when they are needed.
     keys: Callable[[], NDArray[np.uint64]] | None = None
-    # Weight of one copy of each row, where that is not 1: the weight of its class.
-    one: Array | None = None
     progress: Progress = silent
     # Where sums over the rows are kept between runs.
     checkpoint: Checkpoint | None = None
 
     def bare(self) -> "Settings":
         """These settings without what belongs to one run: they can be kept and sent."""
-        return replace(self, keys=None, one=None, progress=silent, checkpoint=None)
+        return replace(self, keys=None, progress=silent, checkpoint=None)
 
     def of_run(self, batch: Batch, checkpoint: Checkpoint | None = None) -> "Settings":
         """These settings for the rows of one run."""
         keys = functools.cache(lambda: row_keys(batch.rows, self.seed))
-        return replace(self, keys=keys, one=batch.one, checkpoint=checkpoint)
+        return replace(self, keys=keys, checkpoint=checkpoint)
 
     def row_keys(self) -> NDArray[np.uint64]:
         """The keys of the rows that are fitted."""

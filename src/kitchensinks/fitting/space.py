@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 Walk = Callable[..., Iterator[tuple[slice, Any]]]
 # Places of rows that were held out, and their scores (rows, outputs).
 HeldOut = tuple[np.ndarray, Array]
-# Scores that rows of features get from the fit without one copy of each row itself:
-# (features, targets, weights, weight of one copy) -> (n, outputs).
-LeftOut = Callable[[Any, Array, Array | None, Array | None], Array]
+# Scores that rows of features get from the fit without each row itself:
+# (features, targets, weight that leaves with a row) -> (n, outputs).
+LeftOut = Callable[[Any, Array, Array | None], Array]
 
 # Share of the rows held out to choose a ridge strength.
 HELD_OUT = 0.2
@@ -220,11 +220,9 @@ class Task:
         """Weights of the rows that sum to one."""
         return shares_of(self.weights, self.space.n_rows)
 
-    def part(self, rows: Any) -> tuple[Array, Array | None, Array | None]:
-        """Targets, weights and weights of one copy of some of the rows."""
-        weights, one = self.weights, self.settings.one
-        own = None if weights is None else weights[rows]
-        return self.targets[rows], own, None if one is None else one[rows]
+    def part(self, rows: Any) -> tuple[Array, Array | None]:
+        """Targets and weights of some of the rows."""
+        return self.targets[rows], None if self.weights is None else self.weights[rows]
 
     def problem(self, alpha: float, mean: Array, gram: Array | None = None) -> Problem:
         """The convex problem; the mean is zero without an intercept."""
@@ -290,9 +288,8 @@ class Task:
 
         def sums(rows: slice, features: Any) -> tuple[BlockSums, Array]:
             own = np.flatnonzero(chosen[rows])
-            targets, weights, _ = self.part(rows.start + own)
             image = (features.T @ columns[rows]).astype(np.float64)
-            return moments.sums_of(features[own], targets, weights), image
+            return moments.sums_of(features[own], *self.part(rows.start + own)), image
 
         image = np.zeros((space.n_columns, columns.shape[1]))
         for rows, (block, part) in space.walk(work=sums):

@@ -14,11 +14,23 @@ from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut, Task, gram_noise, spectrum_facts, warn_noise
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
+from kitchensinks.problem.problem import NEGLIGIBLE
 from kitchensinks.solvers import Solution, solve_squared
 from kitchensinks.solvers.cholesky import lower_factor
-from kitchensinks.solvers.path import RidgePath, alpha_grid, freedom_left
+from kitchensinks.solvers.dual import Span
+from kitchensinks.solvers.path import (
+    RidgePath,
+    alpha_grid,
+    freedom_left,
+    least_error,
+    least_freedom,
+    leaving_weights,
+)
 from kitchensinks.solvers.quadratic import direct_solution
 from kitchensinks.tables import densify
+
+# Rounding units by which a feature times its weight is off in a prediction.
+_SERVED_UNITS = 4.0
 
 
 def fit_squared(task: Task, moments: Moments | None = None) -> Fit:
@@ -38,6 +50,9 @@ def fit_squared(task: Task, moments: Moments | None = None) -> Fit:
     fit.span = span
     fit.freedom = float(np.sum(span.values / (span.values + fit.alpha)))
     fit.solution = task.space.lift(fit.solution)
+    rounded = rounding_of(span.squares(task.shares), span.rows.dtype)
+    scale = float(moments.normal_equations(task.settings.fit_intercept).squares.sum())
+    fit.solution = as_served(fit.solution, rounded, scale, task.settings.tol)
     return fit
 
 
@@ -49,9 +64,12 @@ def solve_task(task: Task) -> Solution:
 def solve_moments(
     moments: Moments, settings: Settings, dtype: np.dtype[Any], task: Task | None = None
 ) -> Fit:
-    """Squared loss from sums. With the rows at hand α="auto" is leave-one-out, else generalised."""
+    """Squared loss from sums. With the rows at hand α="auto" is leave-one-out, else generalised.
+
+    The dtype is that of the features.
+    """
     if settings.alpha == "auto":
-        looked = LookedPath.of(moments, settings, dtype)
+        looked = LookedPath.of(moments, settings, dtype, None if task is None else task.space.span)
         if task is not None:
             errors = _leave_one_out(task, looked)
         else:
@@ -68,35 +86,96 @@ def solve_moments(
         path = RidgePath(equations, settings.fit_intercept)
         solved = _eigen_fit(equations, alpha, settings, path)
     solved.noise = noise
+    rounded = rounding_of(equations.feature_squares, dtype)
+    scale = float(equations.squares.sum())
+    solved.solution = as_served(solved.solution, rounded, scale, settings.tol)
     return solved
 
 
 @dataclass(frozen=True)
 class LookedPath:
-    """The ridge path of some sums, its strengths above the rounding error of the Gram, and that."""
+    """The ridge path of some sums: its strengths above the rounding error of the Gram, and that.
+
+    rounded (K,): the size of each feature's rounding.
+    """
 
     path: RidgePath
     alphas: Array
     noise: float
+    rounded: Array
 
     @classmethod
-    def of(cls, moments: Moments, settings: Settings, dtype: np.dtype[Any]) -> "LookedPath":
+    def of(
+        cls,
+        moments: Moments,
+        settings: Settings,
+        dtype: np.dtype[Any],
+        span: Span | None = None,
+    ) -> "LookedPath":
+        """The path of sums over features of a dtype, or over coordinates in a span."""
         equations = moments.normal_equations(settings.fit_intercept)
         trace = float(np.trace(equations.gram))
         path = RidgePath(equations, settings.fit_intercept)
         # A negative eigenvalue is rounding, and shows how large it is.
         noise = max(gram_noise(dtype, trace, moments.count), -2.0 * path.factored.lowest)
-        grid = alpha_grid(trace)
-        return cls(path, grid[grid >= noise] if (grid >= noise).any() else grid[-1:], noise)
+        length = trace + float(equations.mean @ equations.mean)
+        if settings.fit_intercept:
+            # Products about a shift far from the mean are rounded before the mean is taken off.
+            offset = moments.first / moments.weight
+            noise = max(noise, 4.0 * np.finfo(float).eps * float(offset @ offset))
+        served = dtype
+        if span is not None:
+            length, served = length + float(span.mean @ span.mean), span.rows.dtype
+        least = max(noise, least_ridge(length, served))
+        alphas = alpha_grid(trace)
+        if alphas[-1] < least:
+            # The features are constant up to rounding: a ridge of their own size leaves the mean.
+            alphas = np.array([max(length, least)])
+        return cls(
+            path, alphas[alphas >= least], noise, rounding_of(equations.feature_squares, dtype)
+        )
 
     def best(self, errors: Array, settings: Settings) -> Fit:
         """The fit of least error, relative to each output's spread; errors (alphas, outputs)."""
         equations = self.path.equations
         spread = np.where(equations.squares > 0, equations.squares, 1.0)
-        alpha = float(self.alphas[np.argmin((errors / spread).mean(axis=1))])
+        place = least_error((errors / spread).mean(axis=1), self.alphas)
+        alpha = float(self.alphas[place])
         fit = _eigen_fit(equations, alpha, settings, self.path)
         fit.alphas, fit.alpha_errors, fit.noise = self.alphas, errors, self.noise
+        scale = float(equations.squares.sum())
+        fit.solution = as_served(fit.solution, self.rounded, scale, settings.tol)
         return fit
+
+
+def least_ridge(length: float, dtype: np.dtype[Any]) -> float:
+    """The least ridge whose weights features of this mean squared length can carry.
+
+    Weights of a ridge α are as long as σ/(2√α) for targets of deviation σ, and each feature z is
+    rounded by ε·|z|: below (100·ε)²·E‖z‖² predictions could move by more than σ/200.
+    """
+    return (100.0 * float(np.finfo(dtype).eps)) ** 2 * length
+
+
+def rounding_of(squares: Array, dtype: np.dtype[Any]) -> Array:
+    """The size of the rounding of features of a dtype in predictions; squares (K,): E z² of each.
+
+    Feature, weight and product are each rounded, and functions are computed to a few units.
+    """
+    return np.asarray(_SERVED_UNITS * float(np.finfo(dtype).eps) * np.sqrt(squares))
+
+
+def as_served(solution: Solution, rounded: Array, scale: float, tol: float) -> Solution:
+    """With what rounding of the features may add to the squared error, in objective and gap.
+
+    (Σ_k r_k·|β_k|)², rounded (K,): the size r of each feature's rounding. Sums over the rows do not
+    show it: rows to be predicted are rounded in another way than rows that were summed. scale: the
+    loss at the mean.
+    """
+    more = float(np.sum((rounded @ np.abs(solution.weights)) ** 2))
+    objective, gap = solution.objective + more, solution.gap + more
+    close = more <= tol * max(solution.objective, NEGLIGIBLE * scale)
+    return solution._replace(objective=objective, gap=gap, converged=solution.converged and close)
 
 
 def _leave_one_out(task: Task, looked: LookedPath) -> Array:
@@ -104,9 +183,11 @@ def _leave_one_out(task: Task, looked: LookedPath) -> Array:
     path, alphas = looked.path, looked.alphas
     task.settings.progress("leave-one-out over the ridge path")
     total = np.zeros((len(alphas), task.targets.shape[1]))
+    leaving = leaving_weights(task.settings.row_keys(), task.targets, task.weights)
 
     def squares(rows: slice, features: Any) -> Array:
-        return path.left_out_squares(features, *task.part(rows), alphas)
+        own = None if leaving is None else leaving[rows]
+        return path.left_out_squares(features, *task.part(rows), own, alphas)
 
     def restore(state: Arrays) -> None:
         total[...] = state["total"]
@@ -128,9 +209,8 @@ def _eigen_fit(
     fit = Fit(alpha, solution, errors=errors, **facts)
     if settings.constraint is None:
 
-        def left_out(features: Any, targets: Array, weights: Any, one: Any) -> Array:
-            alphas = np.array([alpha])
-            return path.left_out(densify(features), targets, weights, one, alphas)[:, 0]
+        def left_out(features: Any, targets: Array, leaving: Array | None) -> Array:
+            return path.left_out(densify(features), targets, leaving, np.array([alpha]))[:, 0]
 
         fit.left_out = left_out
     return fit
@@ -202,11 +282,12 @@ def _left_out(
 ) -> LeftOut:
     """As RidgePath.left_out, for one α, from the Cholesky factor of G + αI."""
 
-    def left_out(features: Any, targets: Array, weights: Any, one: Any) -> Array:
+    def left_out(features: Any, targets: Array, leaving: Array | None) -> Array:
         centred = (densify(features) - equations.mean).astype(np.float64)
         half = solve_triangular(factor, centred.T, lower=True, check_finite=False)
         leverage = np.einsum("ij,ij->j", half, half)[:, None] + fit_intercept
-        left = freedom_left(leverage, equations.weight, weights, one)
+        left = freedom_left(leverage, equations.weight, leaving)
+        left = np.maximum(left, least_freedom(centred.dtype))
         scores = centred @ fitted + equations.target
         return np.asarray(targets - (targets - scores) / left)
 

@@ -46,7 +46,7 @@ class Task:
     trials: list[Trial] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.source, self.targets, self.weights, _ = self.given
+        self.source, self.targets, self.weights = self.given
         self.seed, self.classes = self.request.seed, self.request.classes
         self.work = self.learned.work
         count = self.request.n_components

@@ -26,13 +26,13 @@ class Totals(NamedTuple):
     squares: Floats
 
     @classmethod
-    def of(cls, targets: Floats, weights: Floats | None, one: Floats | None = None) -> "Totals":
-        """Of targets (n, outputs) and weights (n,); `one` (n,): the weight of one copy of a row."""
+    def of(cls, targets: Floats, weights: Floats | None) -> "Totals":
+        """Of targets (n, outputs) and weights (n,)."""
         weighted = targets if weights is None else targets * weights[:, None]
         return cls(
             float(len(targets) if weights is None else weights.sum()),
             len(targets) if weights is None else int(np.count_nonzero(weights)),
-            copies_of(len(targets), weights, one),
+            copies_of(len(targets), weights),
             weighted.sum(axis=0),
             (weighted * targets).sum(axis=0),
         )
@@ -64,7 +64,7 @@ class Moments:
 
     shift (K,); first (K,); gram (K, K), lower triangle; cross (K, outputs);
     targets, squares (outputs,). `count` is the number of rows of positive weight, `copies` the
-    number of copies of rows, without the weights of their classes.
+    number of copies of rows that the weights stand for.
     """
 
     shift: Floats
@@ -112,26 +112,24 @@ class Moments:
         features: NDArray[Any],
         targets: Floats,
         weights: Floats | None,
-        one: Floats | None = None,
         done: int = 0,
     ) -> None:
         """Add the sums of a block, as `sums_of` makes them."""
-        self.take(self.sums_of(features, targets, weights, one, done))
+        self.take(self.sums_of(features, targets, weights, done))
 
     def sums_of(
         self,
         features: NDArray[Any],
         targets: Floats,
         weights: Floats | None,
-        one: Floats | None = None,
         done: int = 0,
     ) -> "BlockSums":
         """Of a block: features (n, K), which are overwritten, targets (n, outputs), weights (n,).
 
-        `one` (n,) is the weight of one copy of a row where that is not 1. The product is in the
-        dtype of the features. With done > 0 only columns `done` and later, and their products
-        with all: the sums over these rows of the columns before, and of the targets, are there
-        already. Several threads may call this at once; `take` adds what it returns.
+        The product is in the dtype of the features. With done > 0 only columns `done` and later,
+        and their products with all: the sums over these rows of the columns before, and of the
+        targets, are there already. Several threads may call this at once; `take` adds what it
+        returns.
         """
         dtype = features.dtype
         if self.shift.any():
@@ -156,7 +154,7 @@ class Moments:
             first = unit * (narrow @ new).astype(np.float64)
         cross = (new.T @ spread.astype(dtype)).astype(np.float64)
         cross = (unit * size) * cross + np.outer(first, level)
-        totals = Totals.of(targets, weights, one) if done == 0 else None
+        totals = Totals.of(targets, weights) if done == 0 else None
         if weights is not None:
             features *= np.sqrt(narrow)[:, None]
         product = self._room(new.shape[1], dtype)
@@ -246,7 +244,7 @@ class Moments:
             cross += np.outer(self.shift, targets)
             targets = np.zeros_like(targets)
         squares = np.maximum(squares, 0.0)
-        return NormalEquations(total, mean, gram, targets, cross, squares, self.copies)
+        return NormalEquations(total, mean, gram, targets, cross, squares, self.copies, self.count)
 
 
 @dataclass(frozen=True)
@@ -254,8 +252,8 @@ class NormalEquations:
     """The quadratic of squared loss: Σw(y−u)²/Σw = squares − 2β'cross + β'·gram·β, centred.
 
     weight is Σw; mean (K,) and target (outputs,) are zero without an intercept;
-    gram (K, K) and cross (K, outputs) are about them; squares (outputs,). copies is Σw without
-    the weights of classes.
+    gram (K, K) and cross (K, outputs) are about them; squares (outputs,). copies and count are
+    those of the sums.
     """
 
     weight: float
@@ -265,6 +263,12 @@ class NormalEquations:
     cross: Floats
     squares: Floats
     copies: float
+    count: int
+
+    @property
+    def feature_squares(self) -> Floats:
+        """The mean square of each feature, shape (K,)."""
+        return np.asarray(np.maximum(np.diagonal(self.gram), 0.0) + self.mean**2)
 
     def intercept(self, weights: Floats) -> Floats:
         """b = ȳ − z̄'β."""
@@ -289,10 +293,8 @@ def ridge_freedom(factor: Floats, alpha: float) -> float:
     return len(factor) - alpha * float(np.vdot(inverse, inverse))
 
 
-def copies_of(n_rows: int, weights: Floats | None, one: Floats | None) -> float:
+def copies_of(n_rows: int, weights: Floats | None) -> float:
     """How many copies of rows the weights stand for; a weight below one counts as one copy."""
     if weights is None:
         return float(n_rows)
-    counted = weights > 0
-    share = weights[counted] if one is None else weights[counted] / one[counted]
-    return float(np.sum(np.maximum(share, 1.0)))
+    return float(np.sum(np.maximum(weights[weights > 0], 1.0)))

@@ -29,22 +29,16 @@ NORMAL_DEVIATION = 1.4826
 
 
 class Batch(NamedTuple):
-    """Rows (n, d) with encoded targets (n, outputs).
-
-    weights (n,), or None for ones; one (n,): the weight of one copy of a row where classes have
-    weights, else None.
-    """
+    """Rows (n, d) with encoded targets (n, outputs); weights (n,), or None for ones."""
 
     rows: Any
     targets: Array
     weights: Array | None = None
-    one: Array | None = None
 
     def part(self, rows: Any) -> "Batch":
         """Some of the rows: a slice, a mask or places."""
         weights = None if self.weights is None else self.weights[rows]
-        one = None if self.one is None else self.one[rows]
-        return Batch(self.rows[rows], self.targets[rows], weights, one)
+        return Batch(self.rows[rows], self.targets[rows], weights)
 
     @property
     def counted(self) -> int:

@@ -17,6 +17,8 @@ from kitchensinks.problem.losses import Array
 
 # Columns of dense features turned to float64 at a time.
 _CHUNK = 4096
+# Differences of features by this many rounding units are rounding.
+_UNITS = 16.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +42,10 @@ class Span:
         root = np.sqrt(shares)
         values, vectors = eigh(root[:, None] * inner * root, check_finite=False)
         largest = float(values.max(initial=0.0))
-        kept = values > max(largest * len(values) * np.finfo(float).eps, np.finfo(float).tiny)
+        rounding = largest * len(values) * np.finfo(float).eps + np.finfo(float).tiny
+        kept = values > max(rounding, _unresolved(rows, mean, float(values.sum())))
         if not kept.any():
-            # All rows are equal: one direction with nothing in it.
+            # All rows are equal up to rounding: one direction with nothing in it.
             nothing = np.zeros((len(shares), 1))
             return cls(rows, mean, nothing, np.zeros(1), nothing)
         half = root[:, None] * vectors[:, kept] / np.sqrt(values[kept])
@@ -53,12 +56,30 @@ class Span:
         within = self.half @ weights
         return _image(self.rows, within) - np.outer(self.mean, within.sum(axis=0))
 
+    def squares(self, shares: Array) -> Array:
+        """The mean square of each feature, shape (K,)."""
+        square = self.rows.multiply(self.rows) if hasattr(self.rows, "multiply") else self.rows**2
+        return np.asarray(shares @ square)
+
     def place(self, features: Any) -> tuple[Array, Array]:
         """(z − z̄)V for other rows, shape (n, rank), and their squared lengths ‖z − z̄‖²."""
         inside = _inner(features, self.rows, self.mean) @ self.half
         squares = features.multiply(features) if hasattr(features, "multiply") else features**2
         length = np.asarray(squares.sum(axis=1)).ravel() - 2.0 * (features @ self.mean)
         return inside, length + float(self.mean @ self.mean)
+
+
+def _unresolved(rows: Any, mean: Array, spread: float) -> float:
+    """Eigenvalues up to this are rounding of features with this mean and mean squared distance.
+
+    A feature z is rounded by ε·|z|, so that rows that differ by no more are equal. The inner
+    products of sparse rows, which cannot be centred, are rounded as well.
+    """
+    length = float(mean @ mean) + max(spread, 0.0)
+    least = (_UNITS * float(np.finfo(rows.dtype).eps)) ** 2
+    if hasattr(rows, "toarray"):
+        least = max(least, _UNITS * float(np.finfo(float).eps))
+    return least * length
 
 
 def _chunks(rows: Any) -> Iterator[slice]:
@@ -79,7 +100,11 @@ def _inner(rows: Any, others: Any, mean: Array) -> Array:
     product = np.zeros((rows.shape[0], others.shape[0]))
     for part in _chunks(rows):
         one, two = rows[:, part].astype(np.float64), others[:, part].astype(np.float64)
-        product += one @ two.T
-        product -= (one @ mean[part])[:, None]
-        product -= two @ mean[part]
-    return product + float(mean @ mean)
+        if hasattr(one, "toarray") or hasattr(two, "toarray"):
+            product += one @ two.T
+            product -= (one @ mean[part])[:, None]
+            product -= two @ mean[part]
+            product += float(mean[part] @ mean[part])
+        else:
+            product += (one - mean[part]) @ (two - mean[part]).T
+    return product

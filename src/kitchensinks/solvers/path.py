@@ -5,13 +5,14 @@ A = (Z − z̄)V, every α costs K numbers more:
 
     β(α) = V·c/(s + α),   û_i = ȳ + Σ_k A_ik·c_k/(s_k + α).
 
-Leaving one copy of row i out, with all else fixed (the sum Σw·α too), its residual becomes
+Leaving row i out, with all else fixed (the product Σw·α too), its residual becomes
 
-    (y_i − û_i)/(1 − h_i),   h_i = (1 + Σ_k A_ik²/(s_k + α))·min(1, w_i)/Σw
+    (y_i − û_i)/(1 − h_i),   h_i = (1 + Σ_k A_ik²/(s_k + α))·w_i/Σw
 
-(without the 1 where there is no intercept): exact, so that stacking rows twice equals doubling
-their weights. A weight below one is a fraction of a copy, and the row goes whole. Where classes
-have weights, one copy weighs as much as its class: that weight stands for the 1 of min(1, w_i).
+(without the 1 where there is no intercept). This is exact: it is the residual of a fit to the other
+rows. Where 1 − h_i is no more than rounding, the row determines its own fit, and α is not chosen.
+A row leaves with its whole weight, so that a factor common to all weights changes nothing. Copies
+of a row leave with it (`leaving_weights`), so that they equal one row of their total weight.
 """
 
 from typing import Any
@@ -23,8 +24,12 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.solvers.quadratic import FactoredGram
 
-# A leverage this near to one leaves a residual of rounding.
-_LEAST_FREEDOM = 1e-7
+# A freedom 1 − h of fewer rounding units than this is not known to a percent (measured: h is off by
+# up to 20 units in float64, and by 200 in float32, whose rotation is rounded too).
+_UNITS = 1e4
+# Errors of two ridges that differ by less than this share are equal up to rounding (measured: 4e-7
+# at the weakest ridge of the grid).
+_SAME_ERROR = 1e-6
 # Generalised cross-validation trusts fits that leave this share of the rows' freedom.
 _GENERALISED_FREEDOM = 0.1
 
@@ -72,25 +77,51 @@ class RidgePath:
         where the fit uses nearly as many degrees of freedom as there are rows: there the ratio of
         two vanishing numbers says nothing.
         """
-        mean_leverage = (self.freedom(alphas) + self.fit_intercept) / self.equations.copies
-        left = np.maximum(1.0 - mean_leverage, _LEAST_FREEDOM)
+        mean_leverage = (self.freedom(alphas) + self.fit_intercept) / self.equations.count
+        left = np.maximum(1.0 - mean_leverage, least_freedom(np.dtype(np.float64)))
         errors = self.training_error(alphas) / left[:, None] ** 2
         usable = left >= min(_GENERALISED_FREEDOM, left.max())
         return np.where(usable[:, None], errors, np.inf)
 
     def left_out(
+        self, features: NDArray[Any], targets: Array, leaving: Array | None, alphas: Array
+    ) -> Array:
+        """Score that each row of a block gets from the fit without it.
+
+        features (n, K), targets (n, outputs); leaving (n,): the weight that leaves with a row,
+        None for ones. Returns (n, alphas, outputs).
+        """
+        scores, left = self._scores(features, leaving, alphas)
+        left = np.maximum(left, least_freedom(features.dtype))
+        residual = (targets[:, None, :] - scores) / left[:, :, None]
+        return np.asarray(targets[:, None, :] - residual)
+
+    def left_out_squares(
         self,
         features: NDArray[Any],
         targets: Array,
         weights: Array | None,
-        one: Array | None,
+        leaving: Array | None,
         alphas: Array,
     ) -> Array:
-        """Score that each row of a block gets from the fit without one copy of it.
+        """Leave-one-out Σw·e² of the rows of a block, shape (alphas, outputs).
 
-        features (n, K), targets (n, outputs), `one` (n,) the weight of one copy where that is not
-        1; returns (n, alphas, outputs).
+        Infinite for every α at which the freedom of a row is rounding. leaving (n,): the weight
+        that leaves with a row, None for its own.
         """
+        leaving = weights if leaving is None else leaving
+        scores, left = self._scores(features, leaving, alphas)
+        known: NDArray[np.bool_] = np.greater_equal(left, least_freedom(features.dtype))
+        residual = (targets[:, None, :] - scores) / np.where(known, left, 1.0)[:, :, None]
+        squares = residual**2
+        total = squares.sum(axis=0) if weights is None else np.tensordot(weights, squares, 1)
+        # Rows of weight zero have all their freedom.
+        return np.where(np.all(known, axis=0)[:, None], total, np.inf)
+
+    def _scores(
+        self, features: NDArray[Any], leaving: Array | None, alphas: Array
+    ) -> tuple[Array, Array]:
+        """Scores (n, alphas, outputs) of rows, and the freedom 1 − h (n, alphas) of each."""
         dtype = features.dtype
         shrunk = self.shrunk(alphas)
         centred = features - self.equations.mean.astype(dtype)
@@ -103,34 +134,61 @@ class RidgePath:
         scores = scores.reshape(len(features), len(alphas), -1) + self.equations.target
         np.square(rotated, out=rotated)
         leverage = (rotated @ shrunk.astype(dtype)).astype(np.float64) + self.fit_intercept
-        left = freedom_left(leverage, self.equations.weight, weights, one)
-        residual = (targets[:, None, :] - scores) / left[:, :, None]
-        return np.asarray(targets[:, None, :] - residual)
-
-    def left_out_squares(
-        self,
-        features: NDArray[Any],
-        targets: Array,
-        weights: Array | None,
-        one: Array | None,
-        alphas: Array,
-    ) -> Array:
-        """Leave-one-out Σw·e² of the rows of a block, shape (alphas, outputs)."""
-        scores = self.left_out(features, targets, weights, one, alphas)
-        squares = (targets[:, None, :] - scores) ** 2
-        return np.asarray(
-            squares.sum(axis=0) if weights is None else np.tensordot(weights, squares, 1)
-        )
+        return scores, freedom_left(leverage, self.equations.weight, leaving)
 
 
-def freedom_left(
-    leverage: Array, total: float, weights: Array | None, one: Array | None = None
-) -> Array:
-    """1 − h_i of the rows: what is left of their freedom without one copy. leverage (n, any)."""
-    copy: Any = 1.0 if one is None else one[:, None]
-    if weights is not None:
-        copy = np.minimum(weights[:, None], copy)
-    return np.asarray(np.maximum(1.0 - leverage * (copy / total), _LEAST_FREEDOM))
+def freedom_left(leverage: Array, total: float, leaving: Array | None) -> Array:
+    """1 − h of the rows, from Σ_k A²/(s + α) with its 1 for the intercept; leverage (n, any)."""
+    share: Any = 1.0 if leaving is None else leaving[:, None]
+    return np.asarray(1.0 - leverage * (share / total))
+
+
+def least_freedom(dtype: np.dtype[Any]) -> float:
+    """The least 1 − h that features of a dtype tell from rounding."""
+    return _UNITS * float(np.finfo(dtype).eps)
+
+
+def leaving_weights(
+    keys: NDArray[np.uint64], targets: Array, weights: Array | None
+) -> Array | None:
+    """The weight that leaves with each row, (n,): that of all its copies; None for its own.
+
+    keys (n,): equal for rows of equal content. Rows of equal content and equal targets are copies.
+    Where rows of equal content have different targets, content repeats in the data by itself: then
+    no row is a copy of another, and each leaves alone.
+
+    >>> keys, targets = np.array([7, 8, 7], dtype=np.uint64), np.array([[1.0], [2.0], [1.0]])
+    >>> leaving_weights(keys, targets, None)
+    array([2., 1., 2.])
+    >>> leaving_weights(keys, np.array([[1.0], [2.0], [3.0]]), None) is None
+    True
+    """
+    own = np.ones(len(keys)) if weights is None else weights
+    counted = np.flatnonzero(own > 0.0)
+    found, first, places = np.unique(keys[counted], return_index=True, return_inverse=True)
+    if len(found) == len(counted):
+        return None
+    if not np.array_equal(targets[counted], targets[counted][first][places]):
+        return None
+    leaving = np.zeros(len(keys))
+    leaving[counted] = np.bincount(places, own[counted])[places]
+    return leaving
+
+
+def least_error(errors: Array, alphas: Array) -> int:
+    """The place of the least of the errors (alphas,), or of the largest α where none is known.
+
+    Errors within a millionth of the least differ by rounding: the largest α of these is taken.
+
+    >>> alphas = np.array([1.0, 10.0, 100.0])
+    >>> least_error(np.array([2.0, 2.0, 3.0]), alphas)
+    1
+    >>> least_error(np.full(3, np.inf), alphas)
+    2
+    """
+    least = float(errors.min())
+    near = errors <= least + _SAME_ERROR * abs(least)
+    return int(np.argmax(np.where(near, alphas, 0.0)))
 
 
 def alpha_grid(trace: float) -> Array:

@@ -200,7 +200,7 @@ def solve_squared(
     loss. With neither penalty nor ball it is ¼ v'G⁺v, the exact distance to the least objective.
 
     >>> one, zero = np.ones((1, 1)), np.zeros(1)
-    >>> equations = NormalEquations(1.0, zero, one, zero, 2 * one, np.array([5.0]), 1.0)
+    >>> equations = NormalEquations(1.0, zero, one, zero, 2 * one, np.array([5.0]), 1.0, 1)
     >>> solution = solve_squared(equations, alpha=1.0)
     >>> solution.weights, solution.objective, solution.converged
     (array([[1.]]), 3.0, True)

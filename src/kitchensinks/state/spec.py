@@ -129,10 +129,10 @@ class Spec:
 
     def encode(self, rows: Any, y: NDArray[Any], weights: Array | None) -> Batch:
         """Rows with encoded targets; the weights of classes are multiplied in."""
-        one = self.encoding.weights_of(y)
-        if one is not None:
-            weights = one if weights is None else weights * one
-        return Batch(rows, self.encoding.encode(y), weights, one)
+        factors = self.encoding.weights_of(y)
+        if factors is not None:
+            weights = factors if weights is None else weights * factors
+        return Batch(rows, self.encoding.encode(y), weights)
 
     def request(self, stream: bool = False) -> Request:
         """What is asked of the law of this fit; stream: rows come in batches."""

@@ -23,13 +23,14 @@ from kitchensinks.law import Law
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
 from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
+from kitchensinks.solvers.path import leaving_weights
 from kitchensinks.state.model import Model
 from kitchensinks.state.outer import Outer, warn_unconverged
 from kitchensinks.state.outside import Watch
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.keys import RowSample
+from kitchensinks.tables.keys import RowSample, row_keys
 
 
 class Limits(NamedTuple):
@@ -119,7 +120,7 @@ class State:
         """With what needs the rows of the fit: sums, posterior, sample and calibration."""
         state = replace(self, sums=_kept_sums(fit, batch, self.loss))
         if fit.span is not None and fit.errors is not None and isinstance(self.targets, Numbers):
-            copies = copies_of(len(batch.targets), batch.weights, batch.one)
+            copies = copies_of(len(batch.targets), batch.weights)
             posterior = Posterior.of_span(
                 fit.span, fit.errors, fit.alpha, copies, self.settings.fit_intercept
             )
@@ -288,8 +289,10 @@ class State:
             return self
         if fit.held_out is not None:
             places, scores = fit.held_out
-            own = None if batch.weights is None else batch.weights[places]
-            found = Calibration.fit(scores, batch.targets[places] > 0, own)
+            held = batch.part(places)
+            keys = row_keys(held.rows, self.law.features.seed)
+            leaving = leaving_weights(keys, held.targets, held.weights)
+            found = Calibration.fit(scores, held.targets > 0, held.weights, leaving)
             return replace(self, calibrated=found)
         if self._equations is None:
             return replace(self, calibrated=self._calibrated_on_sample(fit.left_out))
@@ -300,12 +303,30 @@ class State:
         sample = self.sample
         if sample is None or not len(sample.rows):
             return None
-        rows, targets, weights, one = batch_of(sample)
+        rows, targets, weights = batch_of(sample)
+        leaving = self._leaving(sample)
         if left_out is None:
             scores = self.model.scores(rows)
         else:
-            scores = left_out(self.law.features.features(rows), targets, weights, one)
-        return Calibration.fit(scores, targets > 0, weights)
+            scores = left_out(self.law.features.features(rows), targets, leaving)
+        return Calibration.fit(scores, targets > 0, weights, leaving)
+
+    def _leaving(self, sample: RowSample) -> Array:
+        """The weight that leaves with each remembered row, as `leaving_weights` of all rows.
+
+        An entry of the sample has the weight of all copies. Where content repeats with different
+        targets each row leaves alone, and the mean weight of a row stands for its own.
+        """
+        different = len(np.unique(row_keys(sample.rows, sample.seed)))
+        if different == len(sample.rows):
+            return sample.weights
+        known = self._equations
+        if known is not None:
+            mean = known[0].weight / known[0].count
+        else:
+            own = self.sums.batch.weights if isinstance(self.sums, FewRows) else None
+            mean = 1.0 if own is None else float(own[own > 0].mean())
+        return np.asarray(np.minimum(sample.weights, mean))
 
     def remembering(self, batch: Batch) -> "State":
         """With some rows of a batch in the sample, whichever batches they come in."""
@@ -372,15 +393,13 @@ def _kept_sums(fit: Fit, batch: Batch, loss: Loss) -> Sums:
 def sample_of(
     batch: Batch, seed: int, sample: RowSample | None = None, limits: Limits = REMEMBERED
 ) -> RowSample:
-    """A sample of rows, with targets and the weight of one copy as notes, added to `sample`."""
+    """A sample of rows, with targets as notes, added to `sample`."""
     fitting = limits.entries // batch.rows.shape[1]
     limit = min(limits.rows, max(100, fitting))
     for part in block_slices(len(batch.targets), max(1, fitting)):
         own = batch.part(part)
-        one = np.ones(len(own.targets)) if own.one is None else own.one
-        notes = np.column_stack([own.targets, one])
         highest = None if sample is None else sample.highest
-        found = RowSample.of(own.rows, own.weights, limit, seed, notes, highest)
+        found = RowSample.of(own.rows, own.weights, limit, seed, own.targets, highest)
         sample = found if sample is None else sample.merge(found)
     assert sample is not None
     return sample
@@ -388,6 +407,4 @@ def sample_of(
 
 def batch_of(sample: RowSample) -> Batch:
     """The rows that `sample_of` has taken, as a fit in memory has them."""
-    one = sample.notes[:, -1]
-    single = None if (one == 1.0).all() else one
-    return Batch(sample.rows, sample.notes[:, :-1], sample.weights, single)
+    return Batch(sample.rows, sample.notes, sample.weights)

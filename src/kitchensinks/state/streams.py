@@ -74,7 +74,7 @@ def _from_fit(state: State, nothing: Moments | Stochastic) -> Moments | Stochast
     if isinstance(few, FewRows) and isinstance(nothing, Moments):
         for part in block_slices(len(few.batch.targets), BLOCK_ROWS):
             own = few.batch.part(part)
-            nothing.add(densify(own.rows).copy(), own.targets, own.weights, own.one)
+            nothing.add(densify(own.rows).copy(), own.targets, own.weights)
         nothing.close()
         return nothing
     if state.loss.squared and not isinstance(few, FewRows):
@@ -94,7 +94,6 @@ def add_rows(moments: Moments, blocks: FeatureBlocks, batch: Batch) -> None:
             densify(features),
             batch.targets[rows],
             None if batch.weights is None else batch.weights[rows],
-            None if batch.one is None else batch.one[rows],
         )
 
     for _, block in blocks.fresh(0, sums):

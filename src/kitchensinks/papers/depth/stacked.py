@@ -41,7 +41,7 @@ class Chain:
         self, layer: KitchenSinkRegressor, rows: Any, targets: Floats, weights: Floats | None
     ) -> None:
         """Fit one more layer to the residual on rows that no layer has seen."""
-        total = self.scores(rows) if self.layers else np.zeros_like(targets)
+        total = _in_single(self.scores(rows)) if self.layers else np.zeros_like(targets)
         scaler = Scaler.over(Spread.of(total, weights)) if self.layers else None
         layer.fit(self._inputs(rows, total, scaler), targets - total, weights)
         layer.drop_sums()
@@ -59,6 +59,12 @@ class Chain:
         if scaler is None:
             return rows
         return np.hstack([rows, self.emphasis * scaler.apply(total, rows.dtype)], dtype=rows.dtype)
+
+
+def _in_single(scores: Floats) -> Floats:
+    """Scores in single precision, so that copies of a row have the same bits wherever they are."""
+    mantissa, exponent = np.frexp(scores)
+    return np.asarray(np.ldexp(mantissa.astype(np.float32).astype(np.float64), exponent))
 
 
 class _StackedSinks(BaseEstimator):

@@ -1,0 +1,130 @@
+"""Laws of weights and of leave-one-out: a common factor changes nothing, copies are weights."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.linear_model import Ridge, RidgeClassifierCV, RidgeCV
+
+import kitchensinks as ks
+from tests.catalogue import build
+
+X, Y = load_diabetes(return_X_y=True)
+X_CLASSES, CLASSES = load_breast_cancer(return_X_y=True)
+X_CLASSES = (X_CLASSES - X_CLASSES.mean(axis=0)) / X_CLASSES.std(axis=0)
+FACTORS = [2.0, 3.0, 1e-3]
+ALPHAS = np.logspace(-6, 3, 10)
+
+
+def fitted(way, kind, rows, targets, weights):
+    """A fit with alpha="auto" by one of the ways to give rows."""
+    if way == "stacked layers":
+        kinds = {
+            ks.KitchenSinkRegressor: ks.StackedSinksRegressor,
+            ks.KitchenSinkClassifier: ks.StackedSinksClassifier,
+        }
+        model = kinds[kind](n_components=40, random_state=0)
+        return model.fit(rows, targets, sample_weight=weights)
+    model = kind(ks.Fourier(), 400 if way == "span" else 60, random_state=0)
+    if way in ("features", "span"):
+        return model.fit(rows, targets, sample_weight=weights)
+    model.freeze(rows, targets, sample_weight=weights)
+    for part in range(3):
+        model.partial_fit(rows[part::3], targets[part::3], sample_weight=weights[part::3])
+    return model
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize("way", ["features", "span", "batches", "stacked layers"])
+@pytest.mark.parametrize("kind", [ks.KitchenSinkRegressor, ks.KitchenSinkClassifier])
+@pytest.mark.parametrize("equal", [True, False])
+def test_a_factor_of_all_weights_changes_nothing(equal, kind, way, factor):
+    numbers = kind is ks.KitchenSinkRegressor
+    rows, targets = (X[:300], Y[:300]) if numbers else (X_CLASSES[:300], CLASSES[:300])
+    weights = np.ones(300) if equal else np.random.default_rng(0).uniform(0.3, 3.0, 300)
+    one = fitted(way, kind, rows, targets, weights)
+    other = fitted(way, kind, rows, targets, factor * weights)
+    if way != "stacked layers":
+        assert other.alpha_ == pytest.approx(one.alpha_, rel=1e-6)
+    for method in ["predict"] if numbers else ["decision_function", "predict_proba"]:
+        if hasattr(one, method):
+            expected, got = getattr(one, method)(rows), getattr(other, method)(rows)
+            np.testing.assert_allclose(got, expected, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("way", ["features", "span", "batches", "stacked layers"])
+def test_weights_of_two_predict_as_well_as_none(way):
+    weights = np.full(300, 2.0)
+    model = fitted(way, ks.KitchenSinkRegressor, X[:300], Y[:300], weights)
+    assert model.score(X[300:], Y[300:]) > 0.4
+
+
+@pytest.mark.parametrize("kind", ["arrays", "blocks", "one-shot", "few rows"])
+@pytest.mark.parametrize("factor", [1.0, *FACTORS])
+def test_streaming_ridges_agree_with_scikit_learn_for_weights_of_any_size(factor, kind):
+    count = 40 if kind == "few rows" else 300
+    directions = np.random.default_rng(1).normal(size=(30, 60))
+    for ours, theirs, rows, targets in (
+        (ks.StreamingRidgeCV, RidgeCV, X[:, np.arange(30) % 10] * 20.0, Y),
+        (ks.StreamingRidgeClassifierCV, RidgeClassifierCV, X_CLASSES, CLASSES),
+    ):
+        rows, targets = np.tanh(rows[:count] @ directions / 5.0), targets[:count]
+        weights = np.random.default_rng(0).uniform(0.3, 3.0, count)
+        # scikit-learn's alphas are in the units of Σw.
+        model = ours(factor * ALPHAS)
+        if kind in ("arrays", "few rows"):
+            model.fit(rows, targets, sample_weight=factor * weights)
+        else:
+            parts = (slice(0, 100), slice(100, 300))
+            blocks = [(rows[part], targets[part], factor * weights[part]) for part in parts]
+            model.fit(iter(blocks) if kind == "one-shot" else blocks)
+        peer = theirs(ALPHAS).fit(rows, targets, sample_weight=weights)
+        if kind == "one-shot":
+            # Generalised cross-validation: the alpha may be the next one.
+            assert abs(np.log10(model.alpha_ / (factor * peer.alpha_))) < 1.5
+        else:
+            assert model.alpha_ == pytest.approx(factor * peer.alpha_)
+            np.testing.assert_allclose(model.coef_, np.squeeze(peer.coef_), rtol=1e-4, atol=1e-6)
+
+
+def test_the_choice_is_that_of_ridge_cv_on_the_same_features():
+    weights = np.random.default_rng(0).integers(1, 6, 300).astype(float)
+    model = build(ks.KitchenSinkRegressor, n_components=60, dtype="float64", random_state=0)
+    model.fit(X[:300], Y[:300], sample_weight=weights)
+    features = np.asarray(model.law_.features.features(X))
+    peer = RidgeCV(model.alphas_ * weights.sum()).fit(features[:300], Y[:300], weights)
+    assert model.alpha_ * weights.sum() == pytest.approx(peer.alpha_)
+    np.testing.assert_allclose(model.predict(X), peer.predict(features), rtol=1e-5)
+
+
+# -- few rows: every error of the path is that of refits, or is not known --------------------
+
+
+def brute_force(features, targets, alpha):
+    """Mean squared error of rows left out, each by a fit of its own to the others."""
+    n_rows, errors = len(features), []
+    for place in range(n_rows):
+        rest = np.arange(n_rows) != place
+        # The sum of squares has one row less, and the product alpha·Σw is held fixed.
+        model = Ridge(alpha * n_rows, solver="svd").fit(features[rest], targets[rest])
+        errors.append(float(targets[place] - model.predict(features[place : place + 1])[0]))
+    return np.mean(np.square(errors))
+
+
+@pytest.mark.parametrize("n_components", [15, 24, 200])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("draw", range(3))
+def test_leave_one_out_is_exact_for_few_rows_or_not_known(draw, dtype, n_components):
+    rng = np.random.default_rng(draw)
+    rows = rng.normal(size=(25, 10))
+    targets = rows[:, 0] + rng.normal(size=25)
+    model = build(ks.KitchenSinkRegressor, n_components=n_components, dtype=dtype, random_state=0)
+    model.fit(rows, targets)
+    features = np.asarray(model.law_.features.features(rows), dtype=np.float64)
+    direct = np.array([brute_force(features, targets, alpha) for alpha in model.alphas_])
+    known = np.isfinite(model.alpha_errors_[:, 0])
+    assert known.sum() >= 5
+    tolerance = 1e-3 if dtype == "float64" else 3e-2
+    np.testing.assert_allclose(model.alpha_errors_[known, 0], direct[known], rtol=tolerance)
+    assert direct[np.flatnonzero(model.alphas_ == model.alpha_)[0]] <= 1.01 * direct[known].min()
+    # What is not known is not where the best is.
+    assert direct.min() >= 0.98 * direct[known].min()
