@@ -108,7 +108,10 @@ def _in_words(value: dict[str, Any]) -> str:
     for name, held in value["fields"].items():
         if isinstance(held, dict):
             parts = held.get("list", [])
-            inner = [_in_words(part) for part in parts if isinstance(part, dict)]
+            # Bases in a list are told; lists of numbers are too long.
+            inner = [
+                _in_words(part) for part in parts if isinstance(part, dict) and "basis" in part
+            ]
             fields.append(f"{name}=[{', '.join(inner)}]" if inner else f"{name}=…")
         elif held is not None:
             fields.append(f"{name}={held:.4g}" if isinstance(held, float) else f"{name}={held}")
