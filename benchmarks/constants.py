@@ -23,8 +23,8 @@ from kitchensinks.law import constants
 
 RESULTS = Path(__file__).parent / "results" / "constants.json"
 # Small tables of the development half: some of each task.
-TABLES = ("airfoil", "bank8FM", "parkinsons", "analcatdata_supreme", "wine_quality_white", "sick")
-SEEDS = 2
+TABLES = ("airfoil", "analcatdata_supreme", "wine_quality_white", "sick")
+SEEDS = 1
 
 
 def changes() -> dict[str, tuple[Any, Any]]:

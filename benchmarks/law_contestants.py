@@ -23,7 +23,7 @@ def ours(task: str, seed: int, count: int | None, _: Any) -> Any:
     if count is None:
         return kind(random_state=seed)
     # A draw of what wide tables get is a cosine and a sine.
-    return kind(n_components=count // 2, adapt="ard", random_state=seed)
+    return kind(n_components=count // 2, random_state=seed)
 
 
 def lightgbm(**options: Any) -> Callable[..., Any]:

@@ -129,9 +129,8 @@ def run(name: str, contestant: str, seed: int, tuned: dict[str, Any] | None) -> 
         "wall": wall,
         "predict": done - fitted,
     }
-    if contestant == OURS and hasattr(model, "adaptation_"):
-        basis = " ".join(model.adaptation_.basis.split())
-        result["kept"] = f"{basis}, {model.n_components_} components"
+    if contestant == OURS:
+        result["kept"] = repr(model.law_).splitlines()[0]
     return result
 
 

@@ -28,6 +28,8 @@ def _linear_kernel(rows, others):
 
 
 QUANTILES = np.sort(np.random.default_rng(7).normal(size=(4, 50)), axis=1)
+# Scales of three members of a committee, a number for each of four columns.
+MEMBERS = [[0.1, 0.4, 1.5, 0.02], [0.3, 0.3, 0.3, 0.3], [2.0, 0.01, 0.5, 0.1]]
 
 BASES = [
     *(
@@ -42,11 +44,17 @@ BASES = [
     ks.Fourier(gamma=[0.1, 1.5]),
     ks.Fourier("laplacian", gamma=[0.1, 0.4, 1.5]),
     ks.Fourier("matern", gamma=[0.1, 1.5], projection="orthogonal"),
+    ks.Fourier(gamma=MEMBERS, form="paired", projection="orthogonal"),
+    ks.Fourier("laplacian", gamma=MEMBERS),
+    ks.Fourier("cauchy", gamma=MEMBERS[:2], form="paired"),
+    ks.Fourier("exponential", gamma=MEMBERS),
     ks.Stumps("normal"),
     ks.Stumps("uniform", a=2.0),
     ks.Stumps(QUANTILES),
     ks.Binning(gamma=0.3),
     ks.Binning(gamma=[0.1, 1.0]),
+    ks.Binning(gamma=MEMBERS[:1]),
+    ks.Binning(gamma=MEMBERS),
     *(
         ks.Sigmoid(activation, gamma=0.7, projection=projection)
         for activation in ("logistic", "tanh", "erf", "step")
@@ -67,9 +75,23 @@ BASES = [
     ks.Union([ks.Fourier(gamma=0.3), ks.Stumps()]),
     ks.Union([ks.Fourier(gamma=0.3, form="paired"), ks.Maxout(3)], shares=[3, 1]),
     ks.Union([ks.Fourier(gamma=0.3), ks.Binning(gamma=0.3)]),
+    ks.Union([ks.Fourier("laplacian", gamma=MEMBERS), ks.Binning(gamma=MEMBERS)]),
     ks.Reweighted(ks.Fourier(gamma=0.3), pool=3, rows=1.0, mu=0.1),
     ks.Reweighted(ks.Union([ks.Fourier(gamma=0.3, form="paired"), ks.Stumps()]), pool=2, rows=1.0),
 ]
+
+
+def _of_any_width(basis) -> bool:
+    """Whether no parameter has a number, or a table, for each of four columns."""
+    parts = basis.bases if isinstance(basis, ks.Union) else [basis]
+    return not any(
+        np.ndim(part.get_params().get(name)) == 2
+        for part in parts
+        for name in ("gamma", "threshold")
+    )
+
+
+ANY_WIDTH = [basis for basis in BASES if _of_any_width(basis)]
 
 
 def drawn(basis, rows, seed, n_components, dtype=np.float64, start=0):

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 import kitchensinks as ks
+from kitchensinks.law import constants
+from kitchensinks.law.learned import EFFORTS
 from tests.pages import blocks_of, run_page
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -47,6 +49,20 @@ def test_a_wrong_example_is_noticed(tmp_path):
 def test_the_table_of_bases_names_every_basis():
     named = set(re.findall(r"^\| `(\w+)", (DOCS / "bases.md").read_text("utf-8"), re.MULTILINE))
     assert named == set(ks.bases.known_bases())
+
+
+def test_the_table_of_efforts_is_that_of_the_code():
+    """And the nominal seconds beside it."""
+    page = (DOCS / "law.md").read_text("utf-8")
+    for name, work in EFFORTS.items():
+        share = {1 / 3: "1/3", 1.0: "1", 3.0: "3"}[work.share]
+        assert (
+            f"| {name} | {work.members} | {work.steps} | {work.batch} | {work.few} | {share} |"
+            in page
+        )
+    entries = constants.SECONDS_AN_ENTRY * 1e6
+    said = f"they are {constants.SECONDS:g} and {entries:g} for each million entries"
+    assert said in " ".join(page.split())
 
 
 def test_the_page_on_theory_names_every_function():

@@ -21,6 +21,8 @@ from threadpoolctl import threadpool_limits
 import kitchensinks as ks
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.orthonormal import degrees_by_total
+from kitchensinks.numerics.bins import bin_hashes
+from kitchensinks.numerics.threads import is_kept
 from kitchensinks.papers import datasets
 from kitchensinks.papers.datasets import Dataset
 
@@ -248,6 +250,8 @@ def draw_errors(fits: Sequence[Fit], panel: Any) -> None:
 
 def run(out: Path, size: Size) -> list[Path]:
     """Fit, print and draw; returns the files written."""
+    if not is_kept(bin_hashes):
+        print("Compiling loops: this happens once, they are kept on disk.", flush=True)
     # Import and compile before the first timed fit.
     tiny = QUICK._replace(n_train=20, n_test=20)
     fit_and_score(load_set("annulus", tiny), "", ks.Binning(), 4)
@@ -261,16 +265,21 @@ def run(out: Path, size: Size) -> list[Path]:
     boundaries, curves = out / "boundaries.png", out / "error_against_k.png"
     flat = [fit for fit in fits if fit.data.name in SYNTHETIC and fit.n_components]
     save_boundaries(flat, size, boundaries)
-    growing = [fit for fit in fits if fit.data.name in CURVES]
-    for fit in [fit for fit in growing if fit.n_components]:
+    save_curves(with_curves([fit for fit in fits if fit.data.name in CURVES], size), curves)
+    return [boundaries, curves]
+
+
+def with_curves(fits: list[Fit], size: Size) -> list[Fit]:
+    """These fits, and those with other numbers of components."""
+    growing = list(fits)
+    for fit in [fit for fit in fits if fit.n_components]:
         basis = fit.model.basis
         for count in size.curve:
             # A sparse basis has many columns per draw, so its curve ends at the K of the table.
             more = count > size.n_components and basis.sparse
             if count != size.n_components and not more:
                 growing.append(fit_and_score(fit.data, fit.basis, basis, count))
-    save_curves(growing, curves)
-    return [boundaries, curves]
+    return growing
 
 
 def trouble(out: Path) -> str | None:

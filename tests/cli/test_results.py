@@ -259,10 +259,11 @@ def test_info_reads_the_header_alone(sinks, workshop, monkeypatch):
     assert (facts["law"], facts["trials"]) == ("not learned", [])
 
 
-def test_info_says_what_was_tried_for_a_learned_law(sinks, tmp_path):
+@pytest.mark.parametrize("members", [1, 2])
+def test_info_says_what_was_tried_for_a_learned_law(members, sinks, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))
-    learned = ks.Learned(ks.Fourier(), steps=3, batch=32, seconds=0.01)
+    learned = ks.Learned(ks.Fourier(), members=members, steps=3, batch=32, seconds=0.01)
     model = ks.KitchenSinkRegressor(learned, random_state=0).fit(X, X[:, 0] * X[:, 1])
     ks.save(model, tmp_path / "law.sinks")
     code, out, _ = sinks("info", tmp_path / "law.sinks", "--json")
@@ -272,6 +273,8 @@ def test_info_says_what_was_tried_for_a_learned_law(sinks, tmp_path):
         trial.error for trial in model.law_.record.trials
     ]
     assert facts["law"].startswith(f"learned on {model.law_.record.map} columns, factor ")
+    assert facts["law"].endswith(", 2 members") == (members == 2)
+    assert f"gamma={'…' if members == 2 else '1'}, " in facts["basis"]
     assert facts["reason"] == model.law_.record.reason
     assert facts["plan"] == str(model.plan_)
     assert facts["evidence"]["gap"] == model.gap_

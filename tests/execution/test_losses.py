@@ -6,7 +6,7 @@ from dask import delayed
 from scipy import sparse
 
 import kitchensinks as ks
-from kitchensinks.execution.order import reaching
+from kitchensinks.execution.order import order_statistic
 from kitchensinks.execution.partitions import Partitions
 from tests.execution.conftest import assert_same_fit, classifier, regressor, spread_out
 
@@ -115,7 +115,7 @@ def test_order_statistics_from_sums(share):
     weights = random.integers(0, 3, 500).astype(float)
     nodes = [delayed((words[part], weights[part])) for part in np.array_split(np.arange(500), 4)]
     X, _ = spread_out(np.zeros((4, 1)), np.zeros(4), chunks=(4,))
-    found = reaching(Partitions.of(X), nodes, lambda total: share * total)
+    found = order_statistic(Partitions.of(X), nodes, lambda total: share * total)
     for column in range(2):
         order = np.argsort(words[:, column])
         reached = np.cumsum(weights[order])

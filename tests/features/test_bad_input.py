@@ -256,11 +256,21 @@ def test_gamma(family, gamma):
             call()
 
 
-@pytest.mark.parametrize("gamma", [[], [1.0, 0.0], [1.0, "median"], (np.nan,), [[1.0]]], ids=str)
+@pytest.mark.parametrize("gamma", [[], [1.0, 0.0], [1.0, "median"], (np.nan,), [[-1.0]]], ids=str)
 @pytest.mark.parametrize("family", [ks.Fourier, ks.Binning])
 def test_gammas(family, gamma):
     with pytest.raises((ValueError, TypeError), match=r"gamma=.*need .*positive"):
         fit(family(gamma=gamma))(ROWS)
+
+
+@pytest.mark.parametrize("family", [ks.Fourier, ks.Binning])
+def test_gammas_of_columns(family):
+    width = ROWS.shape[1]
+    for gamma in ([[1.0] * (width + 1)], [[1.0] * width, [1.0]], [[1.0] * width, 1.0]):
+        with pytest.raises(ValueError, match=r"gamma.*need .*a number for each column"):
+            fit(family(gamma=gamma))(ROWS)
+    with pytest.raises(ValueError, match="'hadamard' takes one for all"):
+        fit(ks.Fourier(gamma=[[1.0] * width], projection="hadamard"))(ROWS)
 
 
 CHOICES = [

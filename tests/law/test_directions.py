@@ -71,8 +71,8 @@ def test_the_law_finds_what_matters(rank, tmp_path):
     X = rng.normal(size=(800, 6))
     along = (X[:, 0] + X[:, 1]) / np.sqrt(2)
     y = np.sin(3 * along) + 0.05 * rng.normal(size=800)
-    settings = ks.Adapt(law="agop", seconds=0.1, rank=rank)
-    model = ks.KitchenSinkRegressor(ks.Learned(law=settings), random_state=0).fit(X[:600], y[:600])
+    learned = ks.Learned(law="agop", seconds=0.1, rank=rank)
+    model = ks.KitchenSinkRegressor(learned, random_state=0).fit(X[:600], y[:600])
     assert model.feature_importances_[:2].sum() > 0.8
     assert model.score(X[600:], y[600:]) > (0.9 if rank == 1 else 0.5)
     assert model.scaler_.width == (1 if rank == 1 else 6)
@@ -89,14 +89,13 @@ def test_wide_tables_learn_directions(kind, tmp_path):
     y = np.sin(along[:, 0]) + along[:, 1] ** 2 / 2
     y = np.digitize(y, [0.0, 1.0]) if kind == "classes" else y
     make = ks.KitchenSinkClassifier if kind == "classes" else ks.KitchenSinkRegressor
-    settings = ks.Adapt(seconds=0.3)
-    model = make(adapt=settings, random_state=0).fit(X[:2000], y[:2000])
-    scales = make(ks.Fourier(kernel="laplacian"), adapt=settings, random_state=0)
+    model = make(ks.Learned(seconds=0.3), random_state=0).fit(X[:2000], y[:2000])
+    scales = make(ks.Learned(ks.Fourier(kernel="laplacian"), seconds=0.3), random_state=0)
     scales.fit(X[:2000], y[:2000])
     assert model.law_.record.map.startswith("slopes-turned")
-    assert 1 - model.score(X[2000:], y[2000:]) < 0.8 * (1 - scales.score(X[2000:], y[2000:]))
+    assert 1 - model.score(X[2000:], y[2000:]) < 0.9 * (1 - scales.score(X[2000:], y[2000:]))
     assert model.feature_importances_.shape == (120,)
-    assert "turned along their slopes" in repr(model.law_.record)
+    assert "turned along their slopes" in repr(model.law_)
     ks.save(model, tmp_path / "model")
     np.testing.assert_array_equal(ks.load(tmp_path / "model").predict(X), model.predict(X))
 
@@ -151,7 +150,7 @@ def test_rows_without_weight_to_speak_of_do_not_turn_the_others():
 
 
 @pytest.mark.parametrize("count", [1, 40])
-@pytest.mark.parametrize("basis", ["auto", ks.Binning(), ks.Fourier()], ids=repr)
+@pytest.mark.parametrize("basis", [None, ks.Binning(), ks.Fourier()], ids=repr)
 def test_components_that_are_asked_for_are_taken(basis, count, monkeypatch):
     monkeypatch.setitem(EFFORTS, "default", EFFORTS["default"]._replace(few=200))
     rng = np.random.default_rng(0)

@@ -64,7 +64,7 @@ def test_text_that_repeats_in_one_fit_alone_is_encoded_as_in_the_first_one():
 
 
 def test_few_rows_or_a_constant_target_take_means_without_a_trial(monkeypatch):
-    monkeypatch.setattr("kitchensinks.law.encodings.short_runs", None)
+    monkeypatch.setattr("kitchensinks.law.encodings.short_run", None)
     rows, targets = mixed_rows(100)
     assert isinstance(encode(rows, targets, None, "regression").columns.encoders[0], Means)
     rows, targets = mixed_rows()

@@ -11,12 +11,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 import kitchensinks as ks
-from kitchensinks.fitting import FIRST_COMPONENTS
-from kitchensinks.law import Law, Learned, Request, find_law
-from kitchensinks.law import choice as choice_module
+from kitchensinks.fitting.growth import FIRST_COMPONENTS
+from kitchensinks.law import Law, Learned, Request, constants, find_law
+from kitchensinks.law.learned import EFFORTS
 from kitchensinks.problem.targets import Batch
 
-QUICK = Learned(steps=6, batch=64, seconds=0.05)
+QUICK = Learned(steps=6, batch=64, seconds=0.05, members=2)
 N_ROWS = 700
 
 
@@ -159,8 +159,10 @@ def test_wide_tables_may_be_taken_as_they_come():
 
 @pytest.mark.parametrize("classes", [False, True])
 def test_two_stages_only_where_they_were_asked_for(classes, monkeypatch):
-    monkeypatch.setattr(choice_module, "_CLOSE", 100.0)
-    monkeypatch.setattr(choice_module, "_BETTER", 100.0)
+    for name in ("HOPELESS_FIRST", "CLOSE", "BETTER"):
+        monkeypatch.setattr(constants, name, 100.0)
+    # Between laws of nearly equal squared error log loss would decide, and two stages be skipped.
+    monkeypatch.setattr(constants, "EVEN", 1.0)
     own = Batch(BATCH.rows, np.sign(BATCH.targets)) if classes else BATCH
     request = replace(REQUEST, classes=classes)
     both, _ = find_law(QUICK, own, replace(request, stages=True))
@@ -179,14 +181,28 @@ def test_effort_is_counted_work():
     }
     errors = {effort: held_out_error(law) for effort, law in laws.items()}
     assert max(errors.values()) < 0.05
-    rows = {
-        effort: Learned(effort=effort).work.steps * Learned(effort=effort).work.batch ** 2
-        for effort in laws
-    }
-    assert 2 < rows["default"] / rows["quick"] < 4
-    assert 2 < rows["thorough"] / rows["default"] < 4
-    same, _ = find_law(Learned(effort="default", steps=20, batch=1000), BATCH, REQUEST)
+    quick, default, thorough = (EFFORTS[effort] for effort in laws)
+    for less, more in ((quick, default), (default, thorough)):
+        assert all(a <= b for a, b in zip(less, more, strict=True))
+        assert more.share / less.share == pytest.approx(3.0)
+    members, steps, batch = EFFORTS["default"][:3]
+    same, _ = find_law(Learned(None, "default", members, steps=steps, batch=batch), BATCH, REQUEST)
     assert repr(same) == repr(laws["default"])
+
+
+def test_a_time_limit_leaves_out_rounds_and_components():
+    """None of the rounds is begun late; what there is, is fitted with the fewest components."""
+    request = replace(REQUEST, started=0.0)  # long ago
+    law, _ = find_law(clone(QUICK).set_params(time_limit=1e-3, seconds=10.0), BATCH, request)
+    stages = {trial.stage for trial in law.record.trials}
+    assert stages == {"mean", "map", "basis"}
+    assert "time_limit=0.001" in law.record.reason
+    fewest = constants.FEWEST_GRIDS if law.features.basis.sparse else constants.FEWEST_FEATURES
+    draws = law.features.n_components * law.features.basis.features_per_draw
+    assert fewest <= draws < 1.2 * fewest
+    enough, _ = find_law(clone(QUICK).set_params(time_limit=1e3), BATCH, REQUEST)
+    without, _ = find_law(QUICK, BATCH, REQUEST)
+    assert repr(enough) == repr(without)
 
 
 # -- a law: learn once, fit twice ---------------------------------------------------------
@@ -198,7 +214,8 @@ def test_a_law_is_taken_for_other_rows(basis):
     few = Batch(BATCH.rows[:500], BATCH.targets[:500])
     law, _ = find_law(Learned(basis, steps=6, batch=64), few, request)
     again, bins = find_law(law, BATCH, REQUEST)
-    assert again.features.scaler is law.features.scaler
+    assert again.features.scaler.same(law.features.scaler)
+    assert not again.features.scaler.outside(BATCH.rows).any()
     assert again.ridge == law.ridge
     assert again.record is law.record
     assert again.alphas(700)[0] == pytest.approx(law.alphas(500)[0] * 500 / 700)
@@ -326,6 +343,8 @@ def test_learned_is_an_estimator():
         ({"steps": 0}, "steps=0"),
         ({"batch": 10**5}, "16 to 5000"),
         ({"seconds": -1}, "seconds=-1"),
+        ({"time_limit": 0}, "time_limit=0"),
+        ({"members": 0}, "members=0"),
         ({"rank": 2}, "rank=2 is for law='agop'"),
         ({"basis": 3}, "basis=3: need a basis"),
         ({"basis": ks.Fourier(gamma=-1.0)}, "gamma=-1.0"),

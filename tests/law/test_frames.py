@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from kitchensinks.estimators.tables import frame_rows, is_mixed
 from sklearn.preprocessing import TargetEncoder
 
 import kitchensinks as ks
+from kitchensinks.estimators.inputs import is_mixed
 from kitchensinks.law import encode
 from kitchensinks.law.encodings import _orders, _placed
 from kitchensinks.tables import lines, means
@@ -35,7 +35,14 @@ def table(seed=0):
 
 
 FRAME, TARGET = table()
-SMALL = {"n_components": 50, "random_state": 0}
+SMALL = {"basis": ks.Fourier(), "n_components": 50, "random_state": 0}
+QUICK = {"basis": ks.Learned(steps=5, batch=64, seconds=0.05, members=2), "random_state": 0}
+
+
+def frame_rows(frame):
+    """The rows of a frame, or of a file, by a recipe that is learned from them."""
+    table = ks.open_table(frame)
+    return ks.Rows(table, ks.Columns.learn(table))
 
 
 def test_plain_tables_are_left_alone():
@@ -150,8 +157,8 @@ def test_memory_is_bounded_where_categories_are_not(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-@pytest.mark.parametrize("adapt", [None, ks.Adapt(steps=5, batch=64, seconds=0.05)])
-def test_a_file_gives_the_model_of_the_frame(kind, task, adapt, tmp_path, monkeypatch):
+@pytest.mark.parametrize("options", [SMALL, QUICK], ids=["plain", "learned"])
+def test_a_file_gives_the_model_of_the_frame(kind, task, options, tmp_path, monkeypatch):
     """The same recipe and the same answers, whatever the rows come from and in which blocks."""
     monkeypatch.setattr(lines, "CHUNK_BYTES", 2**12)
     monkeypatch.setattr(tables, "BATCH_ROWS", 170)
@@ -160,14 +167,14 @@ def test_a_file_gives_the_model_of_the_frame(kind, task, adapt, tmp_path, monkey
     whole = FRAME.round(6).assign(y=target)
     whole.to_csv(path, index=False) if kind == "csv" else whole.to_parquet(path)
     make = ks.KitchenSinkRegressor if task == "regression" else ks.KitchenSinkClassifier
-    options = {"n_components": 50, "random_state": 0} if adapt is None else {"random_state": 0}
-    inside = make(**options, adapt=adapt).fit(FRAME.round(6), target)
-    outside = make(**options, adapt=adapt).fit(ks.open_table(path), "y")
+    inside = make(**options).fit(FRAME.round(6), target)
+    outside = make(**options).fit(ks.open_table(path), "y")
     for mine, theirs in zip(inside.columns_.encoders, outside.columns_.encoders, strict=True):
         assert type(mine) is type(theirs)
         assert mine.outputs() == theirs.outputs()
         if hasattr(mine, "levels"):
             assert mine.levels == theirs.levels
+        if hasattr(mine, "table"):
             np.testing.assert_allclose(mine.table, theirs.table, rtol=1e-12)
     other = table(1)[0]
     method = "predict" if task == "regression" else "decision_function"
@@ -178,9 +185,9 @@ def test_a_file_gives_the_model_of_the_frame(kind, task, adapt, tmp_path, monkey
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 @pytest.mark.parametrize("plain", [True, False])
 def test_tables_go_through_fit_predict_and_files(kind, plain, tmp_path):
-    options = SMALL if plain else {"adapt": ks.Adapt(steps=5, batch=64, seconds=0.05)}
+    options = SMALL if plain else QUICK
     frame = FRAME if kind == "pandas" else pl.from_pandas(FRAME)
-    model = ks.KitchenSinkRegressor(**{"random_state": 0, **options}).fit(frame, TARGET)
+    model = ks.KitchenSinkRegressor(**options).fit(frame, TARGET)
     assert model.n_features_in_ == 3
     other, truth = table(1)
     other = other if kind == "pandas" else pl.from_pandas(other)
@@ -280,7 +287,7 @@ def test_rows_that_were_frozen_may_come_again():
     """Means of their targets would give them away: streams take indicators."""
     frame = pd.DataFrame({"name": [f"group {i % 60}" for i in range(N_ROWS)]})
     noise = np.random.default_rng(0).normal(size=N_ROWS)
-    model = ks.KitchenSinkRegressor(ks.Fourier(), alpha=1e-2, **SMALL).freeze(frame, noise)
+    model = ks.KitchenSinkRegressor(alpha=1e-2, **SMALL).freeze(frame, noise)
     assert not any(isinstance(encoder, Means) for encoder in model.columns_.encoders)
 
 

@@ -10,8 +10,18 @@ from scipy.special import logsumexp
 from kitchensinks.features.bases import Binning, Fourier
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Spread, warp
+from kitchensinks.law import constants
 from kitchensinks.law.candidates import grown
-from kitchensinks.law.trials import GridFits, HeldOut, Score, dense_fit, preferred
+from kitchensinks.law.trials import (
+    GridFits,
+    HeldOut,
+    Score,
+    _DensePath,
+    climb,
+    dense_fit,
+    lowest,
+    preferred,
+)
 from kitchensinks.numerics.simplex import log_losses
 
 
@@ -31,37 +41,181 @@ def mapped(data):
     return warp(Spread.of(data.rows), data.rows, 0, False)
 
 
-def by_definition(data, mapped, count, ridge):
-    """Ridge regression on the indicators themselves, solved densely."""
+def ridge_scores(features, data, ridge, targets=None):
+    """Ridge regression with an intercept on the fitted rows, in float64: scores of those held out.
+
+    features (n, K); λ = α·n, with weights that are divided by their mean.
+    """
+    targets = data.targets if targets is None else targets
+    fitted, held = features[data.fitted].astype(float), features[data.held].astype(float)
+    own = data.weights_of(data.fitted)
+    own = np.ones(len(fitted)) if own is None else own / own.mean()
+    centre = np.average(fitted, axis=0, weights=own)
+    level = np.average(targets[data.fitted], axis=0, weights=own)
+    centred = fitted - centre
+    inner = (own[:, None] * centred).T @ centred + ridge * np.eye(fitted.shape[1])
+    cross = (own[:, None] * centred).T @ (targets[data.fitted] - level)
+    scores = (held - centre) @ np.linalg.solve(inner, cross) + level
+    # What other targets leave out was fitted before.
+    return scores + (data.targets - targets)[data.held]
+
+
+BINS = [Binning(gamma=1.0), Binning(gamma=[[0.5, 1.0, 2.0], [2.0, 0.3, 0.1]])]
+every_bins = pytest.mark.parametrize("basis", BINS, ids=["one", "members"])
+
+
+def indicators(data, mapped, basis, count):
+    """The features of bins themselves."""
     rows = np.asarray(mapped.apply(data.rows, np.float32))
-    draw = Binning(gamma=1.0).draw(3, 3, count, np.float32).tabulate([rows])
-    features = draw.scaled_features(rows).toarray().astype(float)
-    fitted, held = features[data.fitted], features[data.held]
-    centre, level = fitted.mean(axis=0), data.targets[data.fitted].mean(axis=0)
-    inner = (fitted - centre).T @ (fitted - centre) + ridge * np.eye(fitted.shape[1])
-    weights = np.linalg.solve(inner, (fitted - centre).T @ (data.targets[data.fitted] - level))
-    scores = (held - centre) @ weights + level
-    return data.error(scores)
+    draw = basis.draw(3, 3, count, np.float32).tabulate([rows])
+    return draw.scaled_features(rows).toarray()
 
 
+@every_bins
 @pytest.mark.parametrize("ridge", [0.1, 3.0])
-def test_held_out_error_is_that_of_ridge_regression_on_the_bins(data, mapped, ridge):
+def test_held_out_error_is_that_of_ridge_regression_on_the_bins(data, mapped, basis, ridge):
     # Fits that are only compared stop early.
-    found, _ = GridFits(data, mapped, 20, 3).error(ridge)
-    assert found == pytest.approx(by_definition(data, mapped, 20, ridge), rel=0.05)
+    found = GridFits(data, mapped, basis, 20, 3).error(ridge)
+    features = indicators(data, mapped, basis, 20)
+    assert found == pytest.approx(data.error(ridge_scores(features, data, ridge)), rel=0.05)
 
 
-def test_the_first_grids_are_those_of_a_smaller_draw(data, mapped):
-    half = GridFits(data, mapped, 20, 3).first(8)
-    assert half.error(0.3)[0] == pytest.approx(GridFits(data, mapped, 8, 3).error(0.3)[0], rel=1e-9)
+@every_bins
+def test_ridges_that_are_fitted_together_have_the_errors_of_ridge_regression(data, mapped, basis):
+    rng = np.random.default_rng(1)
+    both = np.hstack([data.targets, np.sign(data.rows[:, 1:2])])
+    weights = rng.uniform(0.5, 2.0, len(both))
+    own = replace(data, targets=both, level=np.zeros(2), weights=weights)
+    ridges, features = [0.03, 0.3, 3.0], indicators(data, mapped, basis, 20)
+    left = both - 0.7 * np.sin(data.rows[:, :2])
+    fits = GridFits(own, mapped, basis, 20, 3)
+    for targets in (None, left):
+        found = fits.scores(ridges, targets)
+        assert len(found) == 3
+        for ridge, scores in zip(ridges, found, strict=True):
+            expected = ridge_scores(features, own, ridge, targets)
+            assert scores.shape == expected.shape
+            assert own.error(scores) == pytest.approx(own.error(expected), rel=0.05)
+
+
+@pytest.mark.parametrize("near", [0.01, 0.3, 30.0])
+def test_the_ridge_of_bins_is_the_best_of_those_about_it(data, mapped, near, monkeypatch):
+    """Three neighbours, three more where the best is at an edge, and then between them."""
+    monkeypatch.setattr(constants, "ROUGH", 1e-9)
+    monkeypatch.setattr(constants, "ROUGH_STEPS", 1000)
+    monkeypatch.setattr("kitchensinks.law.trials.SETTLED", 0.0)
+    fits = GridFits(data, mapped, BINS[0], 20, 3)
+    error, ridge, losses = fits.best(near)
+    steps = constants.RIDGE_STEP ** np.arange(-2.0, 3.0)
+    features = indicators(data, mapped, BINS[0], 20)
+    brute = {near * step: data.error(ridge_scores(features, data, near * step)) for step in steps}
+    inner = sorted(brute)[1:4]
+    first = min(inner, key=brute.get)
+    tried = inner if first == near else [first / constants.RIDGE_STEP, *inner, first * 3.0]
+    tried = [one for one in brute if any(one == pytest.approx(other) for other in tried)]
+    assert error == pytest.approx(min(brute[one] for one in tried), rel=1e-3)
+    best = min(tried, key=brute.get)
+    assert abs(np.log(ridge / best)) <= 0.5 * np.log(constants.RIDGE_STEP) + 1e-9
+    assert losses is None
+
+
+def test_the_second_stage_is_fitted_to_what_the_first_leaves(data, mapped):
+    """best(targets=…) measures the sum of both stages on the targets themselves."""
+    fits = GridFits(data, mapped, BINS[0], 20, 3)
+    before = 0.7 * np.sin(2 * data.rows[:, :1])
+    alone, _, _ = fits.best(0.3)
+    both, _, _ = fits.best(0.3, targets=data.targets - before)
+    assert both < 0.5 * alone
+    nothing, ridge, _ = fits.best(0.3, targets=np.zeros_like(data.targets))
+    assert nothing == pytest.approx(0.0, abs=1e-12)
+    assert ridge > 0.0
+
+
+@every_bins
+def test_the_first_grids_are_those_of_a_smaller_draw(data, mapped, basis):
+    half = GridFits(data, mapped, basis, 20, 3).first(8)
+    alone = GridFits(data, mapped, basis, 8, 3)
+    assert half.error(0.3) == pytest.approx(alone.error(0.3), rel=1e-9)
 
 
 def test_a_fit_does_not_depend_on_those_before_it(data, mapped):
-    fits = GridFits(data, mapped, 10, 3)
+    fits = GridFits(data, mapped, BINS[0], 10, 3)
     first = fits.error(1.0)
     fits.error(0.01)
-    fits.error(0.1, -data.targets)
+    fits.scores([0.1], -data.targets)
     assert fits.error(1.0) == first
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "basis",
+    [
+        Fourier(gamma=0.5),
+        Fourier(gamma=0.5, form="paired", projection="orthogonal"),
+        Fourier("laplacian", gamma=[[0.5, 1.0, 2.0], [2.0, 0.3, 0.1]]),
+    ],
+    ids=["phase", "paired", "members"],
+)
+def test_ridge_fits_of_dense_trials_are_ridge_regression(data, mapped, basis, weighted):
+    """For any ridge, of all features and of the first half, which are larger by √2."""
+    if weighted:
+        weights = np.random.default_rng(1).uniform(0.2, 2.0, len(data.rows))
+        data = replace(data, weights=weights)
+    frozen = Frozen(mapped, basis, 0, 3, 60, np.dtype(np.float64))
+    path, features = _DensePath(data, frozen), frozen.features(data.rows)
+    half = np.sqrt(2.0) * features[:, : features.shape[1] // 2]
+    for ridge in (1e-3, 0.1, 10.0):
+        for share, own in ((1.0, features), (0.5, half)):
+            expected = ridge_scores(own, data, ridge)
+            found = path.scores(path.solve(ridge, share))
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("near", [None, 1e-3, 300.0])
+def test_the_search_ends_where_neither_neighbour_is_better(data, mapped, near):
+    frozen = Frozen(mapped, Fourier(gamma=0.5), 0, 3, 60, np.dtype(np.float64))
+    fit, features = dense_fit(data, frozen, near), frozen.features(data.rows)
+
+    def error(ridge):
+        return data.error(ridge_scores(features, data, ridge))
+
+    assert fit.error == pytest.approx(error(fit.ridge), rel=1e-4)
+    for neighbour in (3.0 * fit.ridge, fit.ridge / 3.0):
+        outside = neighbour < constants.WEAKEST
+        assert outside or error(neighbour) >= fit.error * (1.0 - 1e-6)
+    half = np.sqrt(2.0) * features[:, :30]
+    assert fit.half == pytest.approx(data.error(ridge_scores(half, data, fit.ridge)), rel=1e-4)
+    scores = fit.scores(data.rows)[data.held]
+    assert data.error(scores) == pytest.approx(fit.error, rel=1e-6)
+
+
+def test_the_lowest_point_is_that_of_the_parabola():
+    for place in (-0.4, 0.0, 0.3):
+        errors = {k: 2.0 + 3.0 * (k - place) ** 2 for k in (-1, 0, 1)}
+        assert lowest(errors) == pytest.approx(place)
+    assert lowest({0: 1.0, 1: 2.0}) == 0.0
+    assert lowest({-2: 3.0, -1: 2.0, 0: 1.0}) == 0.0
+    assert lowest({-1: 1.0, 0: 1.0, 1: 1.0}) == 0.0
+    # The middle is the least of the three: the lowest point is within half a step of it.
+    rng = np.random.default_rng(0)
+    for below, above in rng.exponential(size=(200, 2)):
+        assert abs(lowest({-1: 1.0 + below, 0: 1.0, 1: 1.0 + above})) <= 0.5
+
+
+def test_climbing_tries_as_many_values_as_it_may_and_none_twice():
+    for target in (0.01, 1.0, 40.0):
+        seen = []
+
+        def attempt(value, target=target, seen=seen):
+            seen.append(value)
+            return np.log(value / target) ** 2, value
+
+        error, value, note = climb(attempt, 1.0, 2.0, 4)
+        assert len(seen) == len(set(seen)) <= 4
+        assert error == min(np.log(np.array(seen) / target) ** 2)
+        assert note == seen[int(np.argmin(np.abs(np.log(np.array(seen) / target))))]
+        inside = min(seen) < note < max(seen)
+        assert value == pytest.approx(target if inside else note)
 
 
 def test_more_rows_take_a_finer_law():

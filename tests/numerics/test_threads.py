@@ -12,7 +12,9 @@ from kitchensinks.numerics.products import gram_lower
 from kitchensinks.numerics.threads import (
     available,
     check_jobs,
+    compiled,
     in_order,
+    is_kept,
     looped,
     single_blas,
     thread_count,
@@ -219,3 +221,19 @@ def test_a_process_that_has_used_threads_may_fork():
             double(values)
         os._exit(0 if values[3] == 6.0 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_loop_is_kept_once_it_is_compiled():
+    double(np.ones(3))
+    assert is_kept(double)
+
+
+def test_a_function_with_no_place_on_disk_is_compiled_in_each_process():
+    """Numba finds no folder for code without a file, as where no folder can be written to."""
+    names = {}
+    exec("def triple(values):\n    for i in range(len(values)):\n        values[i] *= 3.0", names)
+    triple = compiled()(names["triple"])
+    values = np.ones(3)
+    triple(values)
+    np.testing.assert_array_equal(values, 3.0)
+    assert not is_kept(triple)

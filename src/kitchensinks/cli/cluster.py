@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,6 @@ from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Fit
 from kitchensinks.estimators.base import KitchenSink
-from kitchensinks.estimators.resume import identity_of
 from kitchensinks.execution.cluster import connected
 from kitchensinks.execution.fits import fit_collections, score_collections
 from kitchensinks.tables.columns import Columns
@@ -94,12 +93,10 @@ class ClusterSource(Source):
         return {**known, "target": self.options.target, "recipe": self.columns.fingerprint()}
 
     def fit(self, model: KitchenSink, step: Step) -> None:
-        spec = spec_of(model, self.task, progress=step.meter.told)
-        own = identity_of(spec, model.get_params(deep=False))
+        known = spec_of(model, self.task, progress=step.meter.told)
+        spec = replace(known, columns=self.columns)
         weights = self._side(False) if step.held_out else None
-        model.state_ = fit_collections(
-            spec, self.X, self.y, weights, step.checkpoint, own, self.columns
-        )
+        model.state_ = fit_collections(spec, self.X, self.y, weights, step.checkpoint)
         model.n_features_in_ = self.columns.width
 
     def score(self, model: KitchenSink) -> tuple[str, Facts]:

@@ -80,6 +80,8 @@ def _learned(law: dict[str, Any]) -> Facts:
     # A basis with a bandwidth of its own has no factor and no ridge.
     if not math.isnan(law["ridge"]):
         told += [f"factor {record['factor']:.3g}", f"ridge {law['ridge']:.3g}"]
+    if record["members"] > 1:
+        told.append(f"{record['members']} members")
     return {
         "law": ", ".join(told),
         "trials": [trial["fields"] for trial in record["trials"]["items"]],
@@ -107,11 +109,9 @@ def _in_words(value: dict[str, Any]) -> str:
     fields = []
     for name, held in value["fields"].items():
         if isinstance(held, dict):
-            parts = held.get("list", [])
-            # Bases in a list are told; lists of numbers are too long.
-            inner = [
-                _in_words(part) for part in parts if isinstance(part, dict) and "basis" in part
-            ]
+            parts = [part for part in held.get("list", []) if isinstance(part, dict)]
+            # Members of a committee are lists of numbers, and have no fields.
+            inner = [_in_words(part) for part in parts if "fields" in part]
             fields.append(f"{name}=[{', '.join(inner)}]" if inner else f"{name}=…")
         elif held is not None:
             fields.append(f"{name}={held:.4g}" if isinstance(held, float) else f"{name}={held}")

@@ -19,14 +19,15 @@ from kitchensinks.cli.verbs import Fit
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.base import KitchenSink
-from kitchensinks.estimators.resume import identity_of
 from kitchensinks.features.bases import Basis
 from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.files.model import save
 from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, encode
-from kitchensinks.numerics.threads import threads as with_threads
+from kitchensinks.law.values import short_name
+from kitchensinks.numerics.threads import threads
 from kitchensinks.state import Spec
+from kitchensinks.state.resume import identity_of
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Means, Places
@@ -147,7 +148,7 @@ def _fit_source(
     kind = KitchenSinkRegressor if source.task == "regression" else KitchenSinkClassifier
     model: KitchenSink = kind(**parameters)
     # The parameters are checked here, before the columns are read, which takes time.
-    own = identity_of(spec_of(model, source.task), model.get_params(deep=False))
+    own = identity_of(spec_of(model, source.task))
     for text in source.notes():
         terminal.note(text)
     work.begin({**source.identity(), "validation": str(options.validation), **own})
@@ -197,7 +198,7 @@ def _scored(
 def _in_words(law: Law) -> str:
     """The law in one line."""
     features, record = law.features, law.record
-    found = f"{' '.join(repr(features.basis).split())}, K = {features.n_components}"
+    found = f"{short_name(features.basis)}, K = {features.n_components}"
     if record is None:
         return f"Law: {found}."
     return f"Law: learned {found}, columns are {record.map_in_words}; {record.reason}."
@@ -292,7 +293,7 @@ class FileSource(Source):
         weights = self.weights
         if step.held_out:
             weights = np.where(self.held, 0.0, 1.0 if weights is None else weights)
-        with with_threads(self.options.threads):
+        with threads(self.options.threads):
             rows = encode(self.rows, self.targets, weights, self.task, step.like)
         if step.like is None:
             ways = _ways(rows.columns)
@@ -309,7 +310,8 @@ class FileSource(Source):
             for part in parts
             if self.held[part].any()
         )
-        return score_blocks(model.state_, blocks)
+        with threads(model.n_jobs):
+            return score_blocks(model.state_, blocks)
 
     def facts(self) -> Facts:
         return {**super().facts(), "bad_rows": self.table.bad_rows.count}

@@ -6,18 +6,17 @@ from dataclasses import replace
 from typing import Any, Self
 
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kitchensinks.estimators.inputs import (
+    TakesSparse,
     check_columns,
     importances_of,
     known_rows,
-    more_inputs,
+    more_rows,
     table_targets,
     training_inputs,
 )
-from kitchensinks.estimators.resume import identity_of, resuming
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.blocks import FeatureBlocks
@@ -29,12 +28,14 @@ from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, Learned, find_law
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
-from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
-from kitchensinks.problem.targets import Batch, Targets, robust_spread
+from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.state import Spec, State
+from kitchensinks.state.outside import Outside, Watch, in_words
+from kitchensinks.state.resume import batch_identity, resuming
 from kitchensinks.state.streams import frozen_state, merged, with_rows
-from kitchensinks.tables.columns import Columns
+from kitchensinks.tables import block_slices
 from kitchensinks.tables.table import Table
 
 
@@ -49,36 +50,22 @@ def reported(read: Callable[[State], Any], doc: str) -> property:
     return property(get, doc=doc)
 
 
-class KitchenSink(BaseEstimator):
+class KitchenSink(TakesSparse):
     """What classifier and regressor share; all that a fit leaves is `state_`."""
 
     _task: str
 
-    def __init__(
-        self,
-        basis: Any = None,
-        n_components: int | str | None = None,
-        loss: Any = "squared",
-        alpha: float | str = "auto",
-        constraint: Constraint | None = None,
-        standardize: bool = True,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.basis = basis
-        self.n_components = n_components
-        self.loss = loss
-        self.alpha = alpha
-        self.constraint = constraint
-        self.standardize = standardize
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    basis: Any
+    n_components: int | str | None
+    loss: Any
+    alpha: float | str
+    constraint: Constraint | None
+    standardize: bool
+    fit_intercept: bool
+    solver: Any
+    n_jobs: int | None
+    random_state: Any
+    verbose: Any
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, nested ones too: ``basis__gamma``, ``solver__tol``."""
@@ -104,65 +91,55 @@ class KitchenSink(BaseEstimator):
         and the direct solver ends with the same bits. Dask collections are fitted where their
         partitions are: see docs/cluster.md.
         """
-        spec = self._spec()
         if is_dask(X):
-            return self._fit_dask(spec, X, y, sample_weight, checkpoint)
-        spec, columns, loss, targets, batch = self._first_batch(spec, X, y, sample_weight)
-        with resuming(spec, self.get_params(deep=False), batch, checkpoint) as spec:
-            unscaled = None if columns is None else columns.unscaled
-            law, bins = find_law(spec.basis, batch, spec.request(loss, unscaled))
-            law, growth, moments = _grown(spec, loss, targets, law, batch, checkpoint)
-            settings = spec.settings(loss, targets, law, batch.counted)
+            return self._fit_dask(X, y, sample_weight, checkpoint)
+        spec, batch = self._first_rows(X, y, sample_weight)
+        with resuming(spec, checkpoint, lambda: batch_identity(batch)) as spec:
+            law, bins = find_law(spec.basis, batch, spec.request())
+            law, growth, moments = _grown(spec, law, batch, checkpoint)
+            settings = spec.settings(law, batch.counted)
             blocks = FeatureBlocks(batch.rows, law.features, spec.memory, bins)
-            calibrate = self._task == "classification" and loss.link is None
             run = settings.of_run(batch, checkpoint)
-            plan, fit = fit_features(blocks, batch, run, calibrate, moments)
+            plan, fit = fit_features(blocks, batch, run, spec.calibrates, moments)
             _warn_stochastic(plan, spec)
-            self.state_ = State.of(columns, targets, loss, law, plan, settings, fit, batch, growth)
+            n_rows = len(batch.targets)
+            self.state_ = State.of(spec, law, plan, settings, fit, n_rows, batch, growth)
         return self
 
-    def _fit_dask(
-        self, spec: Spec, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint | None
-    ) -> Self:
+    def _fit_dask(self, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint | None) -> Self:
         from kitchensinks.execution.fits import fit_collections
 
+        spec = self._spec()
         check_columns(self, X, reset=True)
         self._forget()
-        parameters = identity_of(spec, self.get_params(deep=False))
-        self.state_ = fit_collections(spec, X, y, sample_weight, checkpoint, parameters)
+        self.state_ = fit_collections(spec, X, y, sample_weight, checkpoint)
         return self
 
     def _spec(self) -> Spec:
         """The parameters, checked, as a value."""
-        given = self.get_params(deep=False)
-        given["basis"] = Learned() if self.basis is None else self.basis
-        return Spec.of(self._task, self._progress, **given)
+        return Spec.of(self._task, self._progress, **self.get_params(deep=False))
 
-    def _first_batch(
-        self,
-        spec: Spec,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        classes: Any = None,
-        stream: bool = False,
-    ) -> tuple[Spec, Columns | None, Loss, Targets, Batch]:
+    def _first_rows(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, stream: bool = False
+    ) -> tuple[Spec, Batch]:
         """Checked rows with encoded targets; what an earlier fit has left is forgotten."""
+        spec = self._spec()
         rows, y, weights, columns = training_inputs(self, spec, X, y, sample_weight, stream)
         self._forget()
-        spec = spec.with_spread(lambda: robust_spread(y, weights))
-        loss, targets = spec.learn_targets(spec.kind.summarise(y, weights), classes)
-        batch = spec.encode(rows, y, weights, targets)
+        summary = spec.kind.summarise(y, weights)
+        spec = spec.with_targets(summary, lambda: robust_spread(y, weights), classes)
+        batch = spec.encode(rows, y, weights)
         if batch.weights is not None and not batch.weights.any():
             raise ValueError(
                 "class_weight leaves every row a weight of zero: need a positive weight."
             )
-        return spec, columns, loss, targets, batch
+        return replace(spec, columns=columns), batch
 
     def _forget(self) -> None:
         """A failed fit leaves no state."""
-        if hasattr(self, "state_"):
-            del self.state_
+        for name in ("state_", "_told_outside"):
+            if hasattr(self, name):
+                delattr(self, name)
 
     def _progress(self, text: str, done: int | None = None, total: int | None = None) -> None:
         if callable(self.verbose):
@@ -172,28 +149,32 @@ class KitchenSink(BaseEstimator):
 
     # -- batches -------------------------------------------------------------------------
 
+    def freeze(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn what batches and workers must share, and sum nothing.
+
+        That is the scaler, the law, the bins, and the classes with their weights or the unit of
+        the targets. Copies of a frozen estimator can be given different rows by `partial_fit` and
+        put together by `merge`: the result is that of one fit.
+        """
+        self.state_, _, _ = self._frozen(X, y, sample_weight)
+        return self
+
     def _frozen(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None
-    ) -> tuple[State, Batch, Spec]:
+    ) -> tuple[State, Spec, Batch]:
         """What batches and workers must share, from the rows of one batch."""
-        spec = self._spec()
         if self.n_components == "auto":
             raise ValueError("n_components='auto' looks at all rows: give a number to stream.")
-        if spec.solver.name == "conjugate":
+        if Solver.of(self.solver).name == "conjugate":
             raise ValueError("solver='conjugate' passes over the rows many times: use 'direct'.")
-        spec, columns, loss, targets, batch = self._first_batch(
-            spec, X, y, sample_weight, classes, stream=True
-        )
+        spec, batch = self._first_rows(X, y, sample_weight, classes, stream=True)
         with threads(spec.n_jobs):
-            unscaled = None if columns is None else columns.unscaled
-            law, _ = find_law(spec.basis, batch, spec.request(loss, unscaled, stream=True))
-            settings = spec.settings(loss, targets, law)
-            state = frozen_state(columns, targets, loss, law, settings, batch, spec.memory)
-        return state, batch, spec
+            law, _ = find_law(spec.basis, batch, spec.request(stream=True))
+            return frozen_state(spec, law, batch), spec, batch
 
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
         if not hasattr(self, "state_"):
-            state, batch, spec = self._frozen(X, y, sample_weight, classes)
+            state, spec, batch = self._frozen(X, y, sample_weight, classes)
             if _depends_on_rows(spec):
                 warnings.warn(
                     "The first batch of partial_fit freezes the scaler, the law and the bins of "
@@ -202,12 +183,11 @@ class KitchenSink(BaseEstimator):
                     stacklevel=3,
                 )
         else:
-            state, spec = self.state_, self._spec()
-            inputs = more_inputs(self, spec, state.columns, X, y, sample_weight)
-            batch = spec.encode(inputs.rows, inputs.y, inputs.weights, state.targets)
-        settings = spec.settings(state.loss, state.targets, state.law)
+            state = self.state_
+            spec = state.complete(self._spec())
+            batch = more_rows(self, spec, X, y, sample_weight)
         with threads(spec.n_jobs):
-            self.state_ = with_rows(state, settings, batch, spec.memory)
+            self.state_ = with_rows(state, spec, batch)
         return self
 
     def merge(self, other: Any) -> Self:
@@ -254,8 +234,32 @@ class KitchenSink(BaseEstimator):
             lazy: NDArray[Any] = answer_collection(state.small(), method, X)
             return lazy
         rows = known_rows(self, state.columns, X)
+        watch = Watch(state.model.scaler, rows.shape[0])
         with threads(self.n_jobs):
-            return state.answer(method, state.model.scores(rows))
+            answer = state.answer_rows(method, rows, watch)
+        self._warn_outside(watch)
+        return answer
+
+    def outside(self, X: Any) -> Outside:
+        """The rows of X that are outside of the range of the fitted rows, and in which columns.
+
+        Values outside of the range count as its nearer edge in predictions. Nothing is outside
+        with ``standardize=False``, which takes the columns as they come.
+        """
+        state = self._state()
+        rows = known_rows(self, state.columns, X)
+        watch = Watch(state.model.scaler, rows.shape[0])
+        for part in block_slices(rows.shape[0], 2**14):
+            watch.look(part, rows[part])
+        return watch.found(state.columns, getattr(self, "feature_names_in_", None))
+
+    def _warn_outside(self, watch: Watch) -> None:
+        """Tell once of many rows outside of the range."""
+        if not watch.many or getattr(self, "_told_outside", False):
+            return
+        found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))
+        self._told_outside = True
+        warnings.warn(in_words(found), stacklevel=4)
 
     def _score(self, local: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
         if is_dask(X):
@@ -280,9 +284,8 @@ class KitchenSink(BaseEstimator):
                 "k_path needs the sums of a squared-loss fit without a constraint, on at least "
                 f"as many rows as features; this fit was by {self.solver_}."
             )
-        spec = self._spec()
-        inputs = more_inputs(self, spec, state.columns, X, y)
-        batch = spec.encode(inputs.rows, inputs.y, inputs.weights, state.targets)
+        spec = state.complete(self._spec())
+        batch = more_rows(self, spec, X, y)
         growth = prefix_errors(
             FeatureBlocks(batch.rows, state.law.features, spec.memory),
             batch.targets,
@@ -338,19 +341,9 @@ class KitchenSink(BaseEstimator):
         found = state.law.record.importances
         return importances_of(found, state.columns, self.n_features_in_, names)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 def _grown(
-    spec: Spec,
-    loss: Loss,
-    targets: Targets,
-    law: Law,
-    batch: Batch,
-    checkpoint: Checkpoint | None,
+    spec: Spec, law: Law, batch: Batch, checkpoint: Checkpoint | None
 ) -> tuple[Law, Growth | None, Moments | None]:
     """With n_components="auto", a given law with K doubled until the held-out error stops falling.
 
@@ -358,9 +351,14 @@ def _grown(
     """
     if spec.n_components != "auto" or law.record is not None:
         return law, None, None
+    if law.features.basis.selects:
+        raise ValueError(
+            f"n_components='auto': {law.features.basis!r} selects its draws for one K, so that "
+            "prefixes say nothing about a larger one: give n_components a number."
+        )
     blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
-    run = spec.settings(loss, targets, law, batch.counted).of_run(batch, checkpoint)
-    growth, moments = grow(blocks, batch, run, targets.winners(batch.targets))
+    run = spec.settings(law, batch.counted).of_run(batch, checkpoint)
+    growth, moments = grow(blocks, batch, run, spec.encoding.winners(batch.targets))
     features = replace(law.features, n_components=growth.n_components)
     return replace(law, features=features), growth, moments
 

@@ -1,5 +1,6 @@
 """Locality-sensitive hashing by the arg-max of maxout units (maxout paper, Remark 1)."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kitchensinks.estimators.principal import float_rows
+from kitchensinks.estimators.inputs import TakesSparse, float_rows
 from kitchensinks.features.bases import Draw, Maxout
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.bases.projections import project
@@ -17,10 +18,12 @@ from kitchensinks.tables import block_slices
 
 Floats = NDArray[np.float64]
 Packed = NDArray[np.uint64]
+# Entries of the projections, or of the distances, of one block of rows.
 _BLOCK_ENTRIES = 2**22
 
 
-class MaxoutHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """q-ary codes C(x) = (arg max_j ω_j¹·x, …, arg max_j ω_jᵐ·x), and neighbours by code.
 
     E[share of places where C(x) and C(z) differ] = 1 − κ_q(ρ), with ρ the cosine of x and z and
@@ -58,17 +61,12 @@ class MaxoutHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     [[0, 1]]
     """
 
-    def __init__(
-        self,
-        n_units: int = 1024,
-        pool: int = 8,
-        projection: str = "gaussian",
-        random_state: Any = None,
-    ) -> None:
-        self.n_units = n_units
-        self.pool = pool
-        self.projection = projection
-        self.random_state = random_state
+    n_units: int = 1024
+    pool: int = 8
+    projection: str = "gaussian"
+    random_state: Any = None
+
+    _kept_dtypes = ()
 
     def fit(self, X: Any, y: Any = None) -> "MaxoutHash":
         """Draw the units, and keep the codes of the rows X (n, d); y is not used."""
@@ -151,12 +149,6 @@ class MaxoutHash(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _packed(self, X: Any) -> Packed:
         packed = [pack(self._letters(X[part]), self.pool) for part in self._parts(X)]
         return np.concatenate(packed)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags
 
 
 def _letters(pool: int) -> Any:

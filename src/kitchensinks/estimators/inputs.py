@@ -12,9 +12,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.law.encodings import encode
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
+from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec
 from kitchensinks.tables import advice, check_size, describe
 from kitchensinks.tables.arrays import check_weights
@@ -22,7 +24,33 @@ from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.table import Table, check_schema, open_table
 from kitchensinks.tables.view import Rows, known_targets
 
-_FLOATS = [np.float64, np.float32]
+FLOATS = [np.float64, np.float32]
+
+
+class TakesSparse(BaseEstimator):
+    """An estimator whose rows may be sparse; a transformer keeps the dtypes that it names."""
+
+    _kept_dtypes: tuple[str, ...] = ("float64", "float32")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = list(self._kept_dtypes)
+        return tags
+
+
+def float_rows(
+    estimator: BaseEstimator, X: Any, reset: bool, dtype: Any = None, least: int = 1
+) -> Any:
+    """Checked rows, dense or CSR, float32 or float64; least: how many of them there must be."""
+    floats = FLOATS if dtype is None else [check_dtype(dtype)]
+    # What overflows in the cast is found and reported.
+    with np.errstate(over="ignore"), advice():
+        rows = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype=floats, ensure_min_samples=least
+        )
+    return check_size(rows, rows.dtype)
 
 
 class Inputs(NamedTuple):
@@ -76,22 +104,17 @@ def training_inputs(
     return Inputs(rows, y, weights, columns)
 
 
-def more_inputs(
-    estimator: BaseEstimator,
-    spec: Spec,
-    columns: Columns | None,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-) -> Inputs:
-    """Rows and targets for a fit that has been made: of a later batch, or to measure it with."""
+def more_rows(
+    estimator: BaseEstimator, spec: Spec, X: Any, y: Any, sample_weight: Any = None
+) -> Batch:
+    """Encoded rows for a fit that has been made: a later batch, or rows to measure it with."""
     if isinstance(X, Table):
-        X, y, sample_weight = table_targets(X, y, sample_weight, columns)
-    rows = known_rows(estimator, columns, X)
+        X, y, sample_weight = table_targets(X, y, sample_weight, spec.columns)
+    rows = known_rows(estimator, spec.columns, X)
     y = spec.kind.check(y)
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows)
-    return Inputs(rows, y, weights, columns)
+    return spec.encode(rows, y, weights)
 
 
 def known_rows(estimator: BaseEstimator, columns: Columns | None, X: Any) -> Any:
@@ -125,7 +148,7 @@ def known_rows(estimator: BaseEstimator, columns: Columns | None, X: Any) -> Any
 
 def _checked_array(estimator: BaseEstimator, X: Any, reset: bool, scaled: bool) -> Any:
     with advice(tables=not hasattr(X, "columns")):
-        X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=_FLOATS)
+        X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=FLOATS)
     if scaled and X.dtype == np.float64:
         check_size(X, np.float64)
     return X

@@ -3,27 +3,29 @@
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
-from kitchensinks.estimators.inputs import check_columns
+from kitchensinks.estimators.inputs import TakesSparse, check_columns, float_rows
 from kitchensinks.estimators.transform import check_basis
 from kitchensinks.execution import is_dask
-from kitchensinks.features.bases import Basis, Draw
+from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, Look
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import check_dtype
-from kitchensinks.problem.moments import BlockSums, Moments
+from kitchensinks.problem.moments import Moments
+from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Model, seed_of
-from kitchensinks.tables import advice, check_size, numeric_weights
+from kitchensinks.state.streams import add_rows
+from kitchensinks.tables import numeric_weights
 from kitchensinks.tables.memory import memory_budget
 
 Floats = NDArray[np.float64]
@@ -86,7 +88,8 @@ class Principal:
         return cls(mean, vectors * signs, np.maximum(values, 0.0)[::-1].copy(), total)
 
 
-class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal components of K random features, from sums over blocks of rows.
 
     With Φ(x) = (φ(x; θ_1), …, φ(x; θ_K))/√K, C = Σw(Φ − Φ̄)(Φ − Φ̄)'/Σw and C·v_j = λ_j·v_j, the
@@ -128,25 +131,15 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     True
     """
 
-    def __init__(
-        self,
-        basis: Basis | None = None,
-        n_components: int = 2,
-        n_features: int = 1000,
-        standardize: bool = True,
-        random_state: Any = None,
-        dtype: Any = None,
-        memory_budget: Any = None,
-    ) -> None:
-        self.basis = basis
-        self.n_components = n_components
-        self.n_features = n_features
-        self.standardize = standardize
-        self.random_state = random_state
-        self.dtype = dtype
-        self.memory_budget = memory_budget
+    basis: Basis | None = None
+    n_components: int = 2
+    n_features: int = 1000
+    standardize: bool = True
+    random_state: Any = None
+    dtype: Any = None
+    memory_budget: Any = None
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KitchenSinkPCA":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the components of the rows X (n, d); y is not used, weights count as copies.
 
         A Dask collection is summed where its partitions are.
@@ -154,35 +147,29 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if is_dask(X):
             return self._fit_dask(X, sample_weight)
         X, weights = self._validate(X, sample_weight, reset=True)
-        if X.shape[0] < max(2, self.n_components):
-            raise ValueError(
-                f"X has {X.shape[0]} sample(s) for n_components={self.n_components}: need as many "
-                "rows as components, and at least 2. Give more rows or ask for fewer components."
-            )
+        self._check_enough(X.shape[0])
         self._freeze(X, weights)
-        if X.shape[0] < self.draw_.n_columns:
+        if X.shape[0] >= self.draw_.n_columns:
+            self._start()
+            self._add(X, weights)
+        else:
             self._check_memory(X.shape[0])
-            self._moments: Moments | None = None
             shares = np.ones(X.shape[0]) if weights is None else weights
+            self._moments: Moments | None = None
             self._principal: Principal | None = Principal.of_rows(
                 lambda: self._walk(X),
                 self.draw_.n_columns,
                 shares / shares.sum(),
                 self.n_components,
             )
-            return self
-        self._check_memory(self.draw_.n_columns)
-        self._moments = Moments.zeros(self._shift, 0)
-        self._add(X, weights)
         self._solved()
         return self
 
-    def _fit_dask(self, X: Any, sample_weight: Any) -> "KitchenSinkPCA":
+    def _fit_dask(self, X: Any, sample_weight: Any) -> Self:
         """Scaler and law from one walk over the partitions, sums from another."""
         from kitchensinks.execution.job import rows_job
 
-        check_count("n_components", self.n_components)
-        check_count("n_features", self.n_features)
+        self._check_counts()
         check_columns(self, X, reset=True)
         job = rows_job(
             X,
@@ -197,29 +184,22 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         assert job.recipe.pilot is not None
         self._set_features(job.frozen, job.recipe.pilot)
         moments = job.summed().moments
-        if moments.count < max(2, self.n_components):
-            raise ValueError(
-                f"X has {moments.count} sample(s) for n_components={self.n_components}: need as "
-                "many rows as components, and at least 2. Give more rows or ask for fewer "
-                "components."
-            )
+        self._check_enough(moments.count)
         self._moments, self._principal = moments, None
         self._solved()
         return self
 
-    def freeze(self, X: Any, sample_weight: Any = None) -> "KitchenSinkPCA":
+    def freeze(self, X: Any, sample_weight: Any = None) -> Self:
         """Learn from rows what all batches share (scaler, law of the features), and sum nothing.
 
         Copies of a frozen transformer can be given different rows by `partial_fit` and put
         together by `merge`: the result is that of one fit.
         """
-        X, weights = self._validate(X, sample_weight, reset=True)
-        self._freeze(X, weights)
-        self._check_memory(self.draw_.n_columns)
-        self._moments, self._principal = Moments.zeros(self._shift, 0), None
+        self._freeze(*self._validate(X, sample_weight, reset=True))
+        self._start()
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KitchenSinkPCA":
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows to the sums; exact once scaler and law are frozen.
 
         They are frozen by `freeze`, or by the first batch (with a warning where they depend on
@@ -241,17 +221,17 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                     stacklevel=2,
                 )
             self._freeze(X, weights)
-            self._check_memory(self.draw_.n_columns)
-            self._moments = Moments.zeros(self._shift, 0)
+            self._start()
         self._add(X, weights)
         return self
 
-    def merge(self, other: "KitchenSinkPCA") -> "KitchenSinkPCA":
+    def merge(self, other: "KitchenSinkPCA") -> Self:
         """Add what another transformer has summed; both must be frozen alike. Returns self."""
         mine, theirs = getattr(self, "_moments", None), getattr(other, "_moments", None)
         if mine is None or theirs is None:
             raise ValueError("merge adds sums: call freeze or partial_fit on both first.")
-        if self._frozen() != other._frozen() or not np.array_equal(mine.shift, theirs.shift):
+        alike = self._features.difference(other._features) is None
+        if not (alike and np.array_equal(mine.shift, theirs.shift)):
             raise ValueError(
                 "The transformers differ in scaler, basis or draw, so their sums cannot be added. "
                 "Freeze one transformer, copy it, and give the copies different rows."
@@ -261,18 +241,15 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def transform(self, X: Any) -> Any:
         """Components of each row, shape (n, n_components), in the dtype of the features."""
-        self._solved()
+        found = self._solved()
+        model = Model(self._features, found.directions, -found.mean @ found.directions)
         if is_dask(X):
             from kitchensinks.execution.lazily import score_rows
 
             check_columns(self, X, reset=False)
-            return score_rows(self._model(), X)
+            return score_rows(model, X)
         X, _ = self._validate(X, None, reset=False)
-        return self._model().scores(X).astype(X.dtype, copy=False)
-
-    def _model(self) -> Model:
-        found = self._solved()
-        return Model(self._features, found.directions, -found.mean @ found.directions)
+        return model.scores(X).astype(X.dtype, copy=False)
 
     @property
     def components_(self) -> Floats:
@@ -312,12 +289,44 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self._principal
 
     def _freeze(self, X: Any, weights: Floats | None) -> None:
-        basis = self._dense_basis()
-        seed = seed_of(self.random_state)
+        basis, seed = self._dense_basis(), seed_of(self.random_state)
         look = Look.of(X, weights, seed, bool(self.standardize), asked=True)
         assert look.sample is not None
         frozen = Frozen.of_look(look, basis, seed, X.shape[1], self.n_features, X.dtype)
         self._set_features(frozen, look.sample.rows)
+
+    def _set_features(self, frozen: Frozen, sample: NDArray[Any]) -> None:
+        """What is frozen; `sample`: rows that say where the mean of the features is."""
+        self.scaler_, self.basis_, self.seed_ = frozen.scaler, frozen.basis, frozen.seed
+        self._features, self.draw_ = frozen, frozen.draw
+        if self.n_components > self.draw_.n_columns:
+            raise ValueError(
+                f"n_components={self.n_components} of {self.draw_.n_columns} columns: there are no "
+                "more components than columns. Raise n_features or ask for fewer components."
+            )
+        # Near the mean of the features, so that centred sums keep their digits.
+        parts = [part.mean(axis=0, dtype=np.float64) for _, part in self._walk(sample)]
+        self._shift = np.concatenate(parts)
+
+    def _start(self) -> None:
+        """Sums of no rows."""
+        self._check_memory(self.draw_.n_columns)
+        self._moments, self._principal = Moments.zeros(self._shift, 0), None
+
+    def _add(self, X: Any, weights: Floats | None) -> None:
+        assert self._moments is not None
+        add_rows(self._moments, self._blocks(X), Batch(X, np.zeros((X.shape[0], 0)), weights))
+        self._principal = None
+
+    def _walk(self, rows: Any) -> Walk:
+        """Features of all rows, a few columns at a time: an eighth of the budget in float64."""
+        most = int(memory_budget(self.memory_budget) / 64)
+        return self._features.walk(rows, min(WALKED_ENTRIES, most))
+
+    def _blocks(self, X: Any) -> FeatureBlocks:
+        return FeatureBlocks(X, self._features, memory_budget(self.memory_budget))
+
+    # -- checks --------------------------------------------------------------------------
 
     def _dense_basis(self) -> Basis:
         basis = check_basis(self.basis)
@@ -338,70 +347,25 @@ class KitchenSinkPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 "raise memory_budget, or take fewer features or rows."
             )
 
-    def _walk(self, rows: Any) -> Walk:
-        """Features of all rows, a few columns at a time: an eighth of the budget in float64."""
-        most = int(memory_budget(self.memory_budget) / 64)
-        return self._features.walk(rows, min(WALKED_ENTRIES, most))
-
-    def _set_features(self, frozen: Frozen, sample: NDArray[Any]) -> None:
-        """What is frozen; `sample`: rows that say where the mean of the features is."""
-        self.scaler_, self.basis_, self.seed_ = frozen.scaler, frozen.basis, frozen.seed
-        self._features = frozen
-        self.draw_: Draw = frozen.draw
-        if self.n_components > self.draw_.n_columns:
+    def _check_enough(self, n_rows: int) -> None:
+        if n_rows < max(2, self.n_components):
             raise ValueError(
-                f"n_components={self.n_components} of {self.draw_.n_columns} columns: there are no "
-                "more components than columns. Raise n_features or ask for fewer components."
+                f"X has {n_rows} sample(s) for n_components={self.n_components}: need as many "
+                "rows as components, and at least 2. Give more rows or ask for fewer components."
             )
-        # Near the mean of the features, so that centred sums keep their digits.
-        parts = [part.mean(axis=0, dtype=np.float64) for _, part in self._walk(sample)]
-        self._shift = np.concatenate(parts)
 
-    def _frozen(self) -> str:
-        scaler = None if self.scaler_ is None else (self.scaler_.mean, self.scaler_.scale)
-        scaled = None if scaler is None else [part.tobytes() for part in scaler]
-        drawn = self.seed_, self.n_features, self.draw_.n_inputs, self.draw_.dtype
-        return repr((scaled, self.basis_.get_params(), drawn, self.n_components))
-
-    def _blocks(self, X: Any) -> FeatureBlocks:
-        return FeatureBlocks(X, self._features, memory_budget(self.memory_budget))
-
-    def _add(self, X: Any, weights: Floats | None) -> None:
-        moments = self._moments
-        assert moments is not None
-
-        def sums(rows: slice, features: Any) -> BlockSums:
-            nothing = np.zeros((len(features), 0))
-            return moments.sums_of(features, nothing, None if weights is None else weights[rows])
-
-        for _, block in self._blocks(X).fresh(work=sums):
-            moments.take(block)
-        moments.close()
-        self._principal = None
-
-    def _validate(self, X: Any, sample_weight: Any, reset: bool) -> tuple[Any, Floats | None]:
+    def _check_counts(self) -> None:
         check_count("n_components", self.n_components)
         check_count("n_features", self.n_features)
+
+    def _validate(self, X: Any, sample_weight: Any, reset: bool) -> tuple[Any, Floats | None]:
+        self._check_counts()
         X = float_rows(self, X, reset, self.dtype)
-        if X.dtype != getattr(getattr(self, "draw_", None), "dtype", X.dtype) and not reset:
-            X = X.astype(self.draw_.dtype)
+        if not reset:
+            X = X.astype(self.draw_.dtype, copy=False)
         if sample_weight is None:
             return X, None
         return X, numeric_weights(_check_sample_weight(sample_weight, X), X.shape[0])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_principal")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-def float_rows(estimator: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
-    """Checked rows, dense or CSR, float32 or float64."""
-    floats = [np.float64, np.float32] if dtype is None else [check_dtype(dtype)]
-    with np.errstate(over="ignore"), advice():
-        rows = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=floats)
-    return check_size(rows, rows.dtype)

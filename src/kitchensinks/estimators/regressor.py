@@ -1,5 +1,6 @@
 """The regressor."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 from sklearn.base import RegressorMixin
@@ -8,9 +9,11 @@ from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.inputs import known_rows
 from kitchensinks.execution import is_dask
 from kitchensinks.numerics.threads import threads
+from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.targets import Numbers
 
 
+@dataclass(eq=False, repr=False)
 class KitchenSinkRegressor(RegressorMixin, KitchenSink):
     """Weighted sum of K random features for regression (Algorithm 1); several outputs at once.
 
@@ -19,29 +22,11 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
 
     Parameters
     ----------
-    basis : which random features. None is ``ks.Learned()``: basis, scales of the columns,
-        bandwidth, K and ridge are learned on held-out training rows, because no single choice suits
-        all tables. A basis such as ``ks.Fourier()``, ``ks.ReLU()`` or ``ks.Stumps()`` is the
-        papers' method and nothing else; ``ks.Learned(ks.Fourier())`` learns the law of a basis;
-        a law that another fit has found (``model.law_``) is fitted again.
-    n_components : K, the number of draws. None: 1000 for a given basis, and what the held-out error
-        asks for where the law is learned; "auto": K is doubled from 256 until the held-out squared
-        error stops falling (`k_path_` has the curve).
+    Those of :class:`KitchenSinkClassifier` without `class_weight`, and other losses.
+
     loss : "squared" (the default: one linear system), "huber" or "quantile". "huber" turns linear
         at 1.345 robust standard deviations of the targets, and "quantile" is the median;
         ``ks.losses.Huber(delta)`` and ``ks.losses.Quantile(tau)`` set others.
-    alpha : ridge strength, or "auto", because its best value varies by orders of magnitude: exact
-        leave-one-out over the whole ridge path for squared loss (float64, one factorisation), a
-        held-out fifth of the rows for the other losses. With a constraint "auto" means 0.
-    constraint : None, ``ks.SupBall(C)``: |α_k| ≤ C/K on features divided by their bound, as in the
-        kitchen-sinks paper; ``ks.L2Ball(R)``: Σc² ≤ R² on raw features, as in the thesis.
-    standardize : zero mean and unit variance for every column, because one bandwidth serves all.
-    fit_intercept : whether there is a b; without it the fit is that of the papers.
-    solver : "auto", or the name of an algorithm, or ``ks.Solver(...)`` with its accuracy,
-        precision and memory. ``model.plan_`` says what ran and why.
-    n_jobs : threads of the fit; None leaves BLAS and compiled loops as they are.
-    random_state : int, RandomState or None; an int names the draw for good.
-    verbose : whether progress is printed; a function is called with (text, done, total).
 
     Attributes
     ----------
@@ -59,26 +44,30 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
     0.7
     """
 
+    basis: Any = None
+    n_components: int | str | None = None
+    loss: Any = "squared"
+    alpha: float | str = "auto"
+    constraint: Constraint | None = None
+    standardize: bool = True
+    fit_intercept: bool = True
+    solver: Any = "auto"
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: Any = False
+
     _task = "regression"
-
-    def freeze(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn what batches and workers must share (scaler, law, bins, unit), and sum nothing.
-
-        Copies of a frozen estimator can be given different rows by `partial_fit` and put
-        together by `merge`: the result is that of one fit.
-        """
-        self.state_, _, _ = self._frozen(X, y, sample_weight)
-        return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add a batch of rows, to those of earlier batches or of `fit`.
 
-        Squared loss: exact. Scaler, law and bins are frozen by `freeze` or `fit`, or by the first
-        batch (with a warning, because later batches are then measured by the first one); after
-        that any split into batches gives the same weights, which are solved when they are asked
-        for. alpha="auto" is chosen by generalised cross-validation, because batches are seen once.
-        Other losses, and K too large for sums: one averaged stochastic gradient step for each 512
-        rows, from features made anew by their seed.
+        Squared loss: exact. Scaler, law, bins and classes are frozen by `freeze` or `fit`, or by
+        the first batch (with a warning, because later batches are then measured by the first one);
+        after that any split into batches gives the same weights, which are solved when they are
+        asked for. alpha="auto" is chosen by generalised cross-validation, because batches are seen
+        once; a classifier remembers some 2000 rows to calibrate probabilities. Other losses, and K
+        too large for sums: one averaged stochastic gradient step for each 512 rows, from features
+        made anew by their seed.
         """
         return self._partial_fit(X, y, sample_weight)
 

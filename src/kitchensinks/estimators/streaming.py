@@ -7,45 +7,41 @@ largest thing held is columns × columns (rows × rows where rows are fewer).
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import (
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kitchensinks.estimators.inputs import FLOATS, TakesSparse
 from kitchensinks.fitting.plan import SPAN_ROWS
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
+from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import RidgePath
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.arrays import check_weights
 
+# Starts a walk over checked blocks, whose targets are as they came.
+Source = Callable[[], Iterator[Batch]]
+
+# Entries of one block of a feature matrix.
 _BLOCK_ENTRIES = 2**23
-_FLOATS = [np.float64, np.float32]
 
 
-class Block(NamedTuple):
-    """Rows (n, columns), raw targets, weights, and the weight of one copy of a row in its class."""
-
-    rows: Any
-    y: np.ndarray
-    weights: Array | None
-    one: Array | None
-
-
-class StreamingRidge(BaseEstimator):
+class StreamingRidge(TakesSparse):
     """What regressor and classifier share: sums, path, choice of alpha."""
 
     alphas: Any
     fit_intercept: bool
+    # Whether there is one target, or two classes: weights are then a vector.
+    _single = False
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to a feature matrix or to blocks.
 
         X is an array, memmap or sparse matrix (n, columns) with targets y; or, with y=None, an
@@ -59,96 +55,71 @@ class StreamingRidge(BaseEstimator):
                 delattr(self, name)
         self._start()
         blocks, replayable = self._source(X, y, sample_weight)
-        parts = blocks()
-        first = list(itertools.islice(parts, 1))
-        if not first:
-            raise ValueError("X gave no blocks: need at least one block (X, y).")
-        n_columns = first[0].rows.shape[1]
-        if y is None:
-            self.n_features_in_ = n_columns
+        stream = blocks()
         # Few rows are put together and solved in their span.
-        held, count = [], 0
-        for block in itertools.chain(first, parts):
+        held: list[Batch] = []
+        count = 0
+        for block in stream:
             held.append(block)
             count += block.rows.shape[0]
-            if count > min(n_columns, SPAN_ROWS):
-                self._fit_sums(itertools.chain(held, parts), blocks, replayable, alphas)
+            self.n_features_in_ = block.rows.shape[1]
+            if count > min(self.n_features_in_, SPAN_ROWS):
+                path, total = self._summed(itertools.chain(held, stream))
+                # Where there is nothing to choose, the blocks are not read again.
+                again = blocks if replayable and len(alphas) > 1 else None
+                errors = self._errors(path, alphas / total, again)
+                self._choose(path, errors, alphas, total)
                 return self
-        self._fit_span(held, alphas)
+        if not held:
+            raise ValueError("X gave no blocks: need at least one block (X, y).")
+        rows = _stacked(held)
+        span = self._span_of(rows)
+        inside = [rows._replace(rows=span.coordinates)]
+        path, total = self._summed(iter(inside))
+        errors = self._errors(path, alphas / total, lambda: iter(inside))
+        self._choose(path, errors, alphas, total, span)
         return self
 
-    def _fit_sums(
-        self,
-        stream: Iterator[Block],
-        blocks: Callable[[], Iterator[Block]],
-        replayable: bool,
-        alphas: Array,
-    ) -> None:
+    def _summed(self, stream: Iterator[Batch]) -> tuple[RidgePath, float]:
+        """The ridge path of all blocks, and their weight."""
         moments: Moments | None = None
         for block in stream:
-            dense = np.array(densify(block.rows))
+            dense, coded = np.array(densify(block.rows)), self._learn(block.targets)
             if moments is None:
                 shift = dense.mean(axis=0, dtype=np.float64) * bool(self.fit_intercept)
                 moments = Moments.zeros(shift, 0)
-            coded = self._learn(block.y, moments)
+            _widen(moments, coded.shape[1])
             moments.add(dense, coded, block.weights, block.one)
         assert moments is not None
-        if moments.weight == 0.0:
-            raise ValueError("sample_weight is zero for every row: need a positive weight.")
+        _check_weight(moments.weight)
         moments.close()
-        moments = self._final(moments)
-        equations = moments.normal_equations(bool(self.fit_intercept))
-        path = RidgePath(equations, bool(self.fit_intercept))
-        scaled = alphas / equations.weight
-        if len(alphas) == 1 or not replayable:
-            errors = path.generalised_error(scaled)
-            self.criterion_ = "generalised cross-validation"
-        else:
-            errors = np.zeros((len(alphas), moments.cross.shape[1]))
-            for block in blocks():
-                coded, own = self._code(block.y), block.weights
-                rows = densify(block.rows)
-                errors += path.left_out_squares(rows, coded, own, block.one, scaled)
-            errors /= equations.weight
-            self.criterion_ = "leave-one-out"
-        self._choose(path, errors, alphas, equations.weight)
+        equations = self._final(moments).normal_equations(bool(self.fit_intercept))
+        return RidgePath(equations, bool(self.fit_intercept)), equations.weight
 
-    def _fit_span(self, held: list[Block], alphas: Array) -> None:
-        rows = [block.rows for block in held]
-        if any(map(sparse.issparse, rows)):
-            stacked = sparse.vstack([sparse.csr_array(part) for part in rows], format="csr")
-        else:
-            stacked = np.vstack(rows)
-        for block in held:
-            self._learn(block.y, None)
-        coded = np.concatenate([self._code(block.y) for block in held])
-        weights = one = None
-        if any(block.weights is not None for block in held):
-            weights = np.concatenate([_or_ones(block.weights, block.y) for block in held])
-        if any(block.one is not None for block in held):
-            one = np.concatenate([_or_ones(block.one, block.y) for block in held])
-        total = float(len(coded) if weights is None else weights.sum())
-        if total == 0.0:
-            raise ValueError("sample_weight is zero for every row: need a positive weight.")
-        shares = np.full(len(coded), 1.0 / total) if weights is None else weights / total
-        span = Span.of(stacked, shares, bool(self.fit_intercept))
-        moments = Moments.zeros(np.zeros(len(span.values)), coded.shape[1])
-        moments.add(span.coordinates.copy(), coded, weights, one)
-        path = RidgePath(
-            moments.normal_equations(bool(self.fit_intercept)), bool(self.fit_intercept)
-        )
-        errors = path.left_out_squares(span.coordinates, coded, weights, one, alphas / total)
+    def _errors(self, path: RidgePath, alphas: Array, blocks: Source | None) -> Array:
+        """The error of each alpha and target: leave-one-out where the blocks can be read again."""
+        if blocks is None:
+            self.criterion_ = "generalised cross-validation"
+            return path.generalised_error(alphas)
         self.criterion_ = "leave-one-out"
-        self._choose(path, errors / total, alphas, total, span)
+        total = np.zeros((len(alphas), len(path.equations.target)))
+        for rows, y, weights, one in blocks():
+            total += path.left_out_squares(densify(rows), self._code(y), weights, one, alphas)
+        return total / path.equations.weight
+
+    def _span_of(self, rows: Batch) -> Span:
+        n_rows = len(rows.targets)
+        weights = np.ones(n_rows) if rows.weights is None else rows.weights
+        _check_weight(float(weights.sum()))
+        return Span.of(rows.rows, weights / weights.sum(), bool(self.fit_intercept))
 
     def _choose(
         self, path: RidgePath, errors: Array, alphas: Array, total: float, span: Span | None = None
     ) -> None:
         """Keep the best alpha (of each target where asked) and its weights."""
-        if getattr(self, "alpha_per_target", False):
-            best = np.argmin(errors, axis=0)
-        else:
-            best = np.full(errors.shape[1], int(np.argmin(errors.mean(axis=1))))
+        each = getattr(self, "alpha_per_target", False)
+        joint = np.argmin(errors.mean(axis=1))
+        best = np.argmin(errors, axis=0) if each else np.full(errors.shape[1], joint)
         weights = np.column_stack(
             [path.weights(float(alphas[b]) / total)[:, j] for j, b in enumerate(best)]
         )
@@ -157,9 +128,8 @@ class StreamingRidge(BaseEstimator):
             weights = span.lift(weights)
             intercept = intercept - span.mean @ weights
         self.cv_errors_ = errors
-        scores = -errors[best, np.arange(len(best))]
-        chosen = alphas[best]
-        if getattr(self, "alpha_per_target", False) and not self._single:
+        scores, chosen = -errors[best, np.arange(len(best))], alphas[best]
+        if each and not self._single:
             self.alpha_, self.best_score_ = chosen, scores
         else:
             self.alpha_, self.best_score_ = float(chosen[0]), float(scores.mean())
@@ -174,9 +144,7 @@ class StreamingRidge(BaseEstimator):
             raise ValueError(f"alphas={self.alphas!r}: need positive finite numbers.")
         return alphas
 
-    def _source(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Callable[[], Iterator[Block]], bool]:
+    def _source(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, bool]:
         """A function that starts a walk over checked blocks, and whether it can do so twice."""
         if y is None and not hasattr(X, "shape"):
             if sample_weight is not None:
@@ -194,76 +162,94 @@ class StreamingRidge(BaseEstimator):
                 f"X is a {type(X).__name__} of {len(X)} blocks and y is given apart: pass blocks "
                 "(X, y) alone, or one feature matrix with y."
             )
-        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS)
-        y = self._check_targets(y)
-        check_consistent_length(X, y)
-        weights = None
-        if sample_weight is not None:
-            weights = check_weights(sample_weight, X, positive=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        whole = self._block(X, y, sample_weight)
         step = max(64, _BLOCK_ENTRIES // X.shape[1])
+        return (lambda: map(whole.part, block_slices(X.shape[0], step))), True
 
-        def blocks() -> Iterator[Block]:
-            for part in block_slices(X.shape[0], step):
-                own = None if weights is None else weights[part]
-                yield self._block(X[part], y[part], own)
-
-        return blocks, True
-
-    def _check_block(self, block: Any) -> Block:
+    def _check_block(self, block: Any) -> Batch:
         if not isinstance(block, tuple | list) or len(block) not in (2, 3):
             raise ValueError(f"A block is of type {type(block).__name__}: need (X, y[, weights]).")
-        rows = check_array(block[0], accept_sparse="csr", dtype=_FLOATS, input_name="X")
+        rows = check_array(block[0], accept_sparse="csr", dtype=FLOATS, input_name="X")
         if rows.shape[1] != getattr(self, "n_features_in_", rows.shape[1]):
             raise ValueError(
                 f"A block has {rows.shape[1]} columns; the first one had {self.n_features_in_}."
             )
-        targets = self._check_targets(block[1])
-        check_consistent_length(rows, targets)
-        weights = None
-        if len(block) == 3 and block[2] is not None:
-            weights = check_weights(block[2], rows, positive=False)
-        return self._block(rows, targets, weights)
+        return self._block(rows, block[1], block[2] if len(block) == 3 else None)
 
-    def _block(self, rows: Any, targets: np.ndarray, weights: Array | None) -> Block:
+    def _block(self, rows: Any, y: Any, sample_weight: Any) -> Batch:
+        """Rows with checked targets and weights."""
+        check_consistent_length(rows, y)
+        targets = self._check_targets(y)
+        weights = None if sample_weight is None else check_weights(sample_weight, rows)
         one = self._class_weights(targets)
         if one is not None:
             weights = one if weights is None else weights * one
-        return Block(rows, targets, weights, one)
+        return Batch(rows, targets, weights, one)
 
     # What targets mean differs between the two.
-    _single = False
 
     def _start(self) -> None:
-        """Forget the classes of an earlier fit."""
+        """Forget the targets of an earlier fit."""
+        raise NotImplementedError
 
     def _check_targets(self, y: Any) -> np.ndarray:
         raise NotImplementedError
 
-    def _learn(self, targets: np.ndarray, moments: Moments | None) -> Array:
-        """Targets to sum, with room made for classes that are new."""
-        raise NotImplementedError
+    def _learn(self, targets: np.ndarray) -> Array:
+        """Targets to sum, with a column for each class so far."""
+        return self._code(targets)
+
+    def _final(self, moments: Moments) -> Moments:
+        """The sums of targets as `_code` gives them, from those that `_learn` gives."""
+        return moments
 
     def _code(self, targets: np.ndarray) -> Array:
         """Targets as they are fitted, (n, outputs)."""
         raise NotImplementedError
-
-    def _final(self, moments: Moments) -> Moments:
-        return moments
 
     def _class_weights(self, targets: np.ndarray) -> Array | None:
         return None
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=_FLOATS)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
         return np.asarray(X @ self.coef_.T + self.intercept_)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+
+def _check_weight(total: float) -> None:
+    if total == 0.0:
+        raise ValueError("sample_weight is zero for every row: need a positive weight.")
 
 
+def _widen(moments: Moments, n_outputs: int) -> None:
+    """Make room for targets that turn up later; their sums so far are zero."""
+    extra = n_outputs - moments.cross.shape[1]
+    moments.cross = np.pad(moments.cross, ((0, 0), (0, extra)))
+    moments.targets = np.pad(moments.targets, (0, extra))
+    moments.squares = np.pad(moments.squares, (0, extra))
+
+
+def _stacked(blocks: list[Batch]) -> Batch:
+    """All blocks as one."""
+    rows: list[Any] = [block.rows for block in blocks]
+    if any(map(sparse.issparse, rows)):
+        stacked = sparse.vstack([sparse.csr_array(part) for part in rows], format="csr")
+    else:
+        stacked = np.vstack(rows)
+
+    def joined(values: list[Array | None]) -> Array | None:
+        if all(own is None for own in values):
+            return None
+        sized = zip(values, rows, strict=True)
+        return np.concatenate([np.ones(part.shape[0]) if v is None else v for v, part in sized])
+
+    targets = np.concatenate([block.targets for block in blocks])
+    weights, one = ([block[place] for block in blocks] for place in (2, 3))
+    return Batch(stacked, targets, joined(weights), joined(one))
+
+
+@dataclass(eq=False, repr=False)
 class StreamingRidgeCV(RegressorMixin, StreamingRidge):
     """Ridge regression with leave-one-out choice of alpha, in blocks of rows.
 
@@ -292,21 +278,16 @@ class StreamingRidgeCV(RegressorMixin, StreamingRidge):
     True
     """
 
-    def __init__(
-        self,
-        alphas: Any = (0.1, 1.0, 10.0),
-        fit_intercept: bool = True,
-        alpha_per_target: bool = False,
-    ) -> None:
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.alpha_per_target = alpha_per_target
-
-    _shape: tuple[int, ...] | None
+    alphas: Any = (0.1, 1.0, 10.0)
+    fit_intercept: bool = True
+    alpha_per_target: bool = False
 
     def predict(self, X: Any) -> Array:
         """x·β + b."""
         return self._scores(X)
+
+    def _start(self) -> None:
+        self._shape: tuple[int, ...] | None = None
 
     def _check_targets(self, y: Any) -> np.ndarray:
         y = np.asarray(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
@@ -317,35 +298,13 @@ class StreamingRidgeCV(RegressorMixin, StreamingRidge):
             )
         if np.abs(y).max() > 1e150:
             raise ValueError("y has entries so large that their squares overflow: scale y.")
-        self._shape = y.shape[1:]
-        self._single = y.ndim == 1
+        self._shape, self._single = y.shape[1:], y.ndim == 1
         return np.asarray(y)
-
-    def _start(self) -> None:
-        self._shape = None
 
     def _code(self, targets: np.ndarray) -> Array:
         return targets.reshape(len(targets), -1)
-
-    def _learn(self, targets: np.ndarray, moments: Moments | None) -> Array:
-        coded = self._code(targets)
-        if moments is not None and moments.weight == 0.0 and not moments.cross.shape[1]:
-            widen(moments, coded.shape[1])
-        return coded
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _or_ones(weights: Array | None, targets: np.ndarray) -> Array:
-    return np.ones(len(targets)) if weights is None else weights
-
-
-def widen(moments: Moments, n_outputs: int) -> None:
-    """Make room for targets that turn up later; their sums so far are zero."""
-    extra = n_outputs - moments.cross.shape[1]
-    moments.cross = np.pad(moments.cross, ((0, 0), (0, extra)))
-    moments.targets = np.pad(moments.targets, (0, extra))
-    moments.squares = np.pad(moments.squares, (0, extra))

@@ -1,6 +1,6 @@
 """The scikit-learn transformer over any basis."""
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,23 +10,23 @@ from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_sample_weight,
     check_is_fitted,
-    validate_data,
 )
 
-from kitchensinks.estimators.inputs import check_columns
+from kitchensinks import state
+from kitchensinks.estimators.inputs import TakesSparse, check_columns, float_rows
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import check_dtype
-from kitchensinks.state import seed_of
-from kitchensinks.tables import advice, block_slices, check_size
+from kitchensinks.tables import block_slices
 
 # Entries of the features of one block of rows.
 _BLOCK_ENTRIES = 2**22
 
 
-class RandomFeatures(TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class RandomFeatures(TakesSparse, TransformerMixin, BaseEstimator):
     """φ(x; θ_1), …, φ(x; θ_K), divided by √K: inner products approximate the basis's kernel.
 
     Parameters
@@ -56,17 +56,10 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        basis: Basis | None = None,
-        n_components: int = 1000,
-        random_state: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        self.basis = basis
-        self.n_components = n_components
-        self.random_state = random_state
-        self.dtype = dtype
+    basis: Basis | None = None
+    n_components: int = 1000
+    random_state: Any = None
+    dtype: Any = None
 
     def set_params(self, **params: Any) -> "RandomFeatures":
         # None stands for Fourier(), also where one of its parameters is searched over.
@@ -79,11 +72,11 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         """Resolve the basis on a sample of the rows and freeze the draw; y is not used."""
         n_components = check_count("n_components", self.n_components)
         basis = check_basis(self.basis)
-        X = self._validate(X, reset=True)
+        X = float_rows(self, X, reset=True, dtype=self.dtype)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
-        self.seed_ = seed_of(self.random_state)
+        self.seed_ = state.seed_of(self.random_state)
         frozen = Frozen.learn(
             X, sample_weight, basis, self.seed_, n_components, X.dtype, standardize=False
         )
@@ -99,18 +92,17 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if is_dask(X):
             return self._lazily(X)
-        X = self._validate(X, reset=False)
+        X = float_rows(self, X, reset=False, dtype=self.dtype, least=0)
         draw = self.draw_ if X.dtype == self.draw_.dtype else self.draw_.astype(X.dtype)
+        width = max(X.shape[1], draw.n_components if draw.basis.sparse else draw.n_columns)
+        parts = block_slices(X.shape[0], max(16, _BLOCK_ENTRIES // width))
         if draw.basis.sparse:
-            blocks = [draw.scaled_features(rows) for rows in _blocks(X, draw.n_components)]
-            if not blocks:
-                return sparse.csr_array((0, draw.n_columns), dtype=draw.dtype)
-            return sparse.vstack(blocks, format="csr")
+            blocks = [draw.scaled_features(X[part]) for part in parts]
+            nothing = sparse.csr_array((0, draw.n_columns), dtype=draw.dtype)
+            return sparse.vstack(blocks, format="csr") if blocks else nothing
         out = np.empty((X.shape[0], draw.n_columns), dtype=draw.dtype)
-        done = 0
-        for rows in _blocks(X, draw.n_columns):
-            out[done : done + rows.shape[0]] = draw.scaled_features(rows)
-            done += rows.shape[0]
+        for part in parts:
+            out[part] = draw.scaled_features(X[part])
         return out
 
     def _lazily(self, X: Any) -> Any:
@@ -133,41 +125,12 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         names = self.draw_.basis.names(self.draw_.theta, self.draw_.n_components)
         return np.asarray(names, dtype=object)
 
-    def _validate(self, X: Any, reset: bool) -> Any:
-        floats = [np.float64, np.float32] if self.dtype is None else [check_dtype(self.dtype)]
-        # What overflows in the cast is found and reported.
-        with np.errstate(over="ignore"), advice():
-            rows = validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=floats,
-                ensure_min_samples=1 if reset else 0,
-            )
-        return check_size(rows, rows.dtype)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
 
 def check_basis(basis: Any) -> Basis:
-    """The basis given, or the default one."""
-    if basis is None:
-        return Fourier()
-    if isinstance(basis, type) and issubclass(basis, Basis):
-        raise TypeError(f"basis={basis.__name__}: need an instance, such as {basis.__name__}().")
-    if not isinstance(basis, Basis):
+    """The basis given, which must not have to be learned; None is ``Fourier()``."""
+    found = Fourier() if basis is None else state.check_basis(basis)
+    if not isinstance(found, Basis):
         raise TypeError(
             f"basis={basis!r} is of type {type(basis).__name__}: need a basis such as ks.Fourier()."
         )
-    return basis
-
-
-def _blocks(X: Any, n_columns: int) -> Iterator[Any]:
-    widest = max(X.shape[1], n_columns)
-    for part in block_slices(X.shape[0], max(16, _BLOCK_ENTRIES // widest)):
-        yield X[part]
+    return found

@@ -11,7 +11,7 @@ import numpy
 import scipy
 
 import kitchensinks
-from kitchensinks.numerics.threads import blas_threads
+from kitchensinks.numerics.threads import single_blas
 
 try:
     import dask
@@ -23,18 +23,18 @@ except ImportError as error:
         'Dask is not installed: pip install "kitchensinks[dask]" brings it.'
     ) from error
 
-# Sums that one task adds up: with few, few of them wait in memory.
+# Fan-in of the tree of sums: a small one keeps few partial sums in memory at a time.
 FAN_IN = 2
 # Seconds without any worker before a fit gives up; `kitchensinks.patience` in Dask's configuration.
 PATIENCE = "30s"
-# Seconds that a scheduler has to answer in.
+# Seconds within which a scheduler must answer.
 ANSWER = 10
 # Dask gives a task up after three of its workers have died: it is submitted this many times.
 CHANCES = 8
 # Seconds between two looks at the scheduler.
 _POLL = 0.5
 
-# Called with the number of tasks that are done, and of all.
+# Called with the number of finished tasks and the number of all tasks.
 Told = Callable[[int, int], None]
 
 
@@ -43,7 +43,7 @@ class ClusterError(RuntimeError):
 
 
 class NoScheduler(ClusterError, ValueError):
-    """Nobody answers at the address that was given."""
+    """No scheduler answers at the address that was given."""
 
 
 def tree(nodes: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
@@ -81,7 +81,7 @@ def persist(*nodes: Any) -> list[Any]:
     """The tasks, started: their values stay on the workers for as long as the tasks are held."""
     client = active_client()
     if client is None:
-        with blas_threads(1):
+        with single_blas():
             return list(dask.persist(*nodes))
     return list(client.persist(list(nodes)))
 
@@ -96,7 +96,7 @@ def compute(*nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
     client = active_client()
     if client is None:
         # As many tasks run as there are cores: one thread for each.
-        with blas_threads(1), _counted(told):
+        with single_blas(), _counted(told):
             return tuple(dask.compute(*nodes))
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError

@@ -14,9 +14,9 @@ from dask import delayed
 
 from kitchensinks.execution.cluster import persist, workers
 from kitchensinks.execution.design import PartitionedDesign, Vector
-from kitchensinks.execution.job import Job, batch_of
-from kitchensinks.execution.order import reaching
-from kitchensinks.execution.recipe import Keys, Limits, Recipe, Split, Sums
+from kitchensinks.execution.job import Job
+from kitchensinks.execution.order import order_statistic
+from kitchensinks.execution.recipe import Keys, Recipe, Split, Sums
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.blockwise import Descent
 from kitchensinks.fitting.calibration import Calibration
@@ -35,6 +35,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.solvers import FactoredGram, Problem, Solution, solve_smooth
 from kitchensinks.solvers.intercept import moved_scores
 from kitchensinks.solvers.smoothed import solve_smoothed
+from kitchensinks.state.state import Limits, batch_of
 from kitchensinks.tables.keys import RowSample
 
 # Where a solver starts, and what it tells after each iteration.
@@ -45,8 +46,9 @@ Keep = Callable[[Array, Array], None] | None
 class RowVectors:
     """Targets, weights and keys of all rows, as row vectors of a design.
 
-    features: whether these are kept by the workers where half of their budgets holds all of them.
-    Else the rows are, where those fit; else partitions are read again in each walk.
+    Workers keep the features if `features` is true and all of them fit into half of the memory
+    budgets. Otherwise they keep the rows if those fit, and read partitions again in each walk if
+    they do not.
     """
 
     def __init__(self, job: Job, features: bool) -> None:
@@ -89,7 +91,7 @@ class RowVectors:
                 raise too_few(settings, self.job.seen.n_rows)
             return np.clip(np.round(HELD_OUT * total), 1, total - 1)
 
-        last = int(reaching(self.job.partitions, nodes, rank)[0])
+        last = int(order_statistic(self.job.partitions, nodes, rank)[0])
         return Split(last, False), Split(last, True)
 
 

@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 
 from kitchensinks.execution.cluster import slots, tree
 from kitchensinks.execution.partitions import Part, Partitions
-from kitchensinks.execution.recipe import NOTHING, Limits, Recipe, Seen, Split, Sums, both
+from kitchensinks.execution.recipe import NOTHING, Recipe, Seen, Split, Sums, both
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.fitting.settings import Progress, silent
 from kitchensinks.problem.moments import Moments
-from kitchensinks.problem.targets import Batch
+from kitchensinks.state.state import Limits
 from kitchensinks.tables.keys import RowSample
 
 # Tasks for each thread of the cluster, at least, where there are as many partitions.
 _TASKS_A_SLOT = 4
-# Rows of a sample that say where the mean of the features is.
+# Rows that estimate the mean of the features.
 _PILOT_ROWS = 256
 # Bytes of these rows, which go with every task.
 _PILOT_BYTES = 2**15
-# Keys that tell the rows of a fit from others.
+# Lowest keys of the rows that identify a fit in a checkpoint.
 _KEYS = 64
 
 Bundle = list[Part]
@@ -162,13 +162,6 @@ class Job:
     def _identity(self) -> NDArray[np.uint64]:
         """What tells rows from other rows: the lowest of their keys, and a digest of targets."""
         return np.append(self.sample.keys[:_KEYS], np.uint64(self.seen.digest))
-
-
-def batch_of(sample: RowSample) -> Batch:
-    """The rows of a sample, as a fit in memory has them."""
-    one = sample.notes[:, -1]
-    single = None if (one == 1.0).all() else one
-    return Batch(sample.rows, sample.notes[:, :-1], sample.weights, single)
 
 
 def rows_job(

@@ -23,7 +23,9 @@ _SIGN = np.uint64(1 << 63)
 Words = NDArray[np.uint64]
 
 
-def reaching(partitions: Partitions, nodes: list[Any], rank: Callable[[Array], Any]) -> Words:
+def order_statistic(
+    partitions: Partitions, nodes: list[Any], rank: Callable[[Array], Any]
+) -> Words:
     """The least word of each column with a weight of `rank(total)` at or below it.
 
     nodes: tasks of pairs of words (n, columns) and their weights (n,).
@@ -64,7 +66,7 @@ def _median(partitions: Partitions, nodes: list[Any]) -> Array:
     middle = []
     for sign in (1.0, -1.0):
         words = [delayed(_words)(node, sign) for node in nodes]
-        found = reaching(partitions, words, lambda total: 0.5 * total)
+        found = order_statistic(partitions, words, lambda total: 0.5 * total)
         bits = np.where(found & _SIGN, found ^ _SIGN, ~found)
         middle.append(sign * bits.view(np.float64))
     return np.asarray(0.5 * (middle[0] + middle[1]))

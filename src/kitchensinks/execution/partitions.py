@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from dask import delayed
+from dask.optimization import cull
 from scipy import sparse
 from sklearn.utils import check_array
 
 from kitchensinks.execution.cluster import ClusterError, Told, compute
-from kitchensinks.numerics.threads import loop_threads
 from kitchensinks.tables import advice, check_size
 
 
@@ -91,12 +91,10 @@ class Schema:
 
 
 @contextmanager
-def naming(number: int) -> Iterator[None]:
+def in_partition(number: int) -> Iterator[None]:
     """Errors begin with the number of the partition."""
     try:
-        # Compiled loops use one thread: the other cores have tasks of their own.
-        with loop_threads(1):
-            yield
+        yield
     except (ValueError, TypeError) as error:
         raise PartitionError(f"Partition {number}: {error}") from error
 
@@ -121,6 +119,11 @@ class Partitions:
             columns[0] = _tasks(X)
             columns.append(_tasks(other))
         return cls([Part(i, *part) for i, part in enumerate(zip(*columns, strict=True))], schema)
+
+    def identity(self) -> dict[str, str]:
+        """What tells these collections from others before any row is read."""
+        columns = self.schema.names or [str(self.schema.n_inputs)]
+        return {"partitions": str(len(self.parts)), "columns": ", ".join(columns)}
 
     def compute(self, *nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
         """The values of tasks over these partitions; an error names the partition that fails."""
@@ -235,18 +238,9 @@ def _failure(part: Part) -> Exception | None:
 
 def _files(task: Any) -> list[str]:
     """Names of files among the arguments of the tasks that make a partition."""
-    graph = dict(task.__dask_graph__())
-    waiting, seen = [task.key], set()
-    found: list[str] = []
-    while waiting:
-        key = waiting.pop()
-        if key in seen or key not in graph:
-            continue
-        seen.add(key)
-        node = graph[key]
-        waiting.extend(getattr(node, "dependencies", ()))
-        found.extend(_paths([getattr(node, "args", ()), getattr(node, "kwargs", {})]))
-    return sorted(set(found))
+    graph, _ = cull(dict(task.__dask_graph__()), [task.key])
+    given = [[getattr(node, "args", ()), getattr(node, "kwargs", {})] for node in graph.values()]
+    return sorted(set(_paths(given)))
 
 
 def _paths(value: Any) -> Iterator[str]:

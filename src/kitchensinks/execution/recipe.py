@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 
 from kitchensinks.execution.cluster import check_versions, versions
-from kitchensinks.execution.partitions import Part, Schema, checked_rows, naming
+from kitchensinks.execution.partitions import Part, Schema, checked_rows, in_partition
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen, Look
 from kitchensinks.features.scaling import Spread
@@ -22,18 +22,15 @@ from kitchensinks.fitting.held import HeldRows
 from kitchensinks.fitting.squared import LookedPath
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
-from kitchensinks.problem.targets import Batch, Classes, Targets
+from kitchensinks.problem.targets import Batch, Classes
 from kitchensinks.state import Spec, State
-from kitchensinks.state.state import sample_of
+from kitchensinks.state.state import Limits, sample_of
+from kitchensinks.state.streams import add_rows
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.keys import RowSample, row_keys
 from kitchensinks.tables.memory import memory_budget
 
 Keys = NDArray[np.uint64]
-# Checked rows, targets as they came (None for rows alone) and weights.
-Read = tuple[Any, Any, Array | None]
-# The most rows of a sample, and the most entries of them.
-Limits = tuple[int, int]
 
 
 # -- summaries that merge ----------------------------------------------------------------
@@ -73,7 +70,7 @@ class Seen(NamedTuple):
         return sum(self.rows.values())
 
 
-# What no partition at all has.
+# The summary of no partitions.
 NOTHING = Seen(None, Look(None, None), {}, 0.0, math.inf)
 
 
@@ -128,9 +125,9 @@ class Score(NamedTuple):
 class Recipe:
     """How a worker reads rows and makes features of them.
 
-    dtype: that rows are read in, None for their own; spec: what their targets are, None for rows
-    alone; targets, frozen: how targets are encoded and features made, once that is known; pilot: a
-    few rows that say where the mean of the features is.
+    dtype: that rows are read in, None for their own; spec: what their targets are and, once that
+    is known, how these are encoded, None for rows alone; frozen: how features are made, once that
+    is known; pilot: a few rows that say where the mean of the features is.
     """
 
     schema: Schema
@@ -139,45 +136,41 @@ class Recipe:
     memory_budget: Any
     dtype: Any = None
     spec: Spec | None = None
-    targets: Targets | None = None
     frozen: Frozen | None = None
     pilot: NDArray[Any] | None = None
     versions: dict[str, str] = field(default_factory=versions)
 
     @property
     def n_outputs(self) -> int:
-        return 0 if self.targets is None else self.targets.n_outputs
+        return 0 if self.spec is None else self.spec.encoding.n_outputs
 
     @property
     def features(self) -> Frozen:
         assert self.frozen is not None, "the law is found before any sum"
         return self.frozen
 
-    def read(self, part: Part) -> Read | None:
-        """The rows of a partition, checked; None where it is empty."""
+    def read(self, part: Part) -> Batch | None:
+        """The rows of a partition, checked, with targets as they came; None where it is empty."""
         check_versions(self.versions)
         rows = self.schema.array(part.rows)
-        y = None if self.spec is None else _plain(np.asarray(part.targets))
-        if rows.shape[0] == 0 and (y is None or len(y) == 0):
+        y = np.zeros((rows.shape[0], 0)) if self.spec is None else _plain(np.asarray(part.targets))
+        if rows.shape[0] == 0 and len(y) == 0:
             return None
         rows = checked_rows(rows, self.dtype, self.standardize)
         if self.spec is not None:
             y = self.spec.kind.check(y)
             check_consistent_length(rows, y)
         weights = None if part.weights is None else check_weights(np.asarray(part.weights), rows)
-        return rows, y, weights
+        return Batch(rows, y, weights)
 
-    def encoded(self, read: Read) -> Batch:
+    def encoded(self, read: Batch) -> Batch:
         """Rows with encoded targets, or with none."""
-        rows, y, weights = read
-        if self.spec is None or self.targets is None:
-            return Batch(rows, np.zeros((rows.shape[0], 0)), weights)
-        return self.spec.encode(rows, y, weights, self.targets)
+        return read if self.spec is None else self.spec.encode(*read[:3])
 
     def batches(self, parts: Sequence[Part]) -> Iterator[Batch]:
         """The encoded rows of each partition that has any."""
         for part in parts:
-            with naming(part.number):
+            with in_partition(part.number):
                 read = self.read(part)
                 if read is not None:
                     yield self.encoded(read)
@@ -187,37 +180,33 @@ class Recipe:
 
         With a summary of the targets where it is not known yet how they are encoded.
         """
-        with naming(part.number):
-            read = self.read(part)
-            memory = memory_budget(self.memory_budget)
+        with in_partition(part.number):
+            read, memory = self.read(part), memory_budget(self.memory_budget)
             if read is None:
                 return Seen(None, Look(None, None), {part.number: 0}, 0.0, memory)
-            rows, y, weights = read
-            summary = None
-            if self.targets is not None:
+            summary, weights = None, read.weights
+            if self.spec is not None and self.spec.targets is None:
+                summary = self.spec.kind.summarise(read.targets, weights)
+            else:
                 weights = self.encoded(read).weights
-            elif self.spec is not None:
-                summary = self.spec.kind.summarise(y, weights)
-            look = Look.of(rows, weights, self.seed, self.standardize, asked=True)
-            total = float(rows.shape[0] if weights is None else weights.sum())
-            digest = _digest(part.number, y, weights)
-            return Seen(summary, look, {part.number: rows.shape[0]}, total, memory, digest)
+            n_rows = read.rows.shape[0]
+            look = Look.of(read.rows, weights, self.seed, self.standardize, asked=True)
+            total = float(n_rows if weights is None else weights.sum())
+            digest = _digest(part.number, read.targets, weights)
+            return Seen(summary, look, {part.number: n_rows}, total, memory, digest)
 
     def values(self, part: Part, n_outputs: int) -> tuple[Array, Array]:
         """The targets as they came, (n, outputs), and their weights."""
-        with naming(part.number):
+        with in_partition(part.number):
             read = self.read(part)
             if read is None:
                 return np.zeros((0, n_outputs)), np.zeros(0)
-            _, y, weights = read
-            return y.reshape(-1, n_outputs), np.ones(len(y)) if weights is None else weights
+            return read.targets.reshape(-1, n_outputs), _weights_of(read)
 
     def sample(self, part: Part, limits: Limits) -> RowSample | None:
         """Rows by their keys, with their targets and the weight of one copy as notes."""
-        found = None
-        for batch in self.batches([part]):
-            found = sample_of(batch, self.seed, None, *limits)
-        return found
+        found = [sample_of(batch, self.seed, None, limits) for batch in self.batches([part])]
+        return found[0] if found else None
 
     def shift(self) -> Array:
         """The rough mean of the features: sums about it keep their digits."""
@@ -235,13 +224,10 @@ class Recipe:
         moments, sample = Moments.zeros(shift, self.n_outputs), None
         for batch in self.batches(parts):
             if limits is not None:
-                sample = sample_of(batch, self.seed, sample, *limits)
+                sample = sample_of(batch, self.seed, sample, limits)
             if split is not None:
                 batch = batch.part(split.counted(row_keys(batch.rows, self.seed)))
-            for rows, features in self._blocks(batch).fresh():
-                own = batch.part(rows)
-                moments.add(features, own.targets, own.weights, own.one)
-        moments.close()
+            add_rows(moments, self._blocks(batch), batch)
         return Sums(moments, sample)
 
     def errors(self, parts: Sequence[Part], looked: LookedPath) -> Array:
@@ -260,23 +246,20 @@ class Recipe:
     ) -> tuple[HeldRows, Array, Array, Keys]:
         """Rows for the solvers of many passes, their targets, weights and keys."""
         batches = list(self.batches(parts))
-        ones = [np.ones(len(b.targets)) if b.weights is None else b.weights for b in batches]
         return (
             HeldRows([batch.rows for batch in batches], self.features, memory, keep),
             np.concatenate([batch.targets for batch in batches]),
-            np.concatenate(ones),
+            np.concatenate([_weights_of(batch) for batch in batches]),
             np.concatenate([row_keys(batch.rows, self.seed) for batch in batches]),
         )
 
     def hits(self, part: Part, state: State) -> Score:
         """What the score of a partition adds."""
-        with naming(part.number):
+        with in_partition(part.number):
             read = self.read(part)
             if read is None:
                 return Score(0.0, np.zeros(1))
-            rows, y, weights = read
-            own = np.ones(len(y)) if weights is None else weights
-            found = state.answer("predict", state.model.scores(rows))
+            y, own, found = read.targets, _weights_of(read), state.answer_rows("predict", read.rows)
             if isinstance(state.targets, Classes):
                 return Score(float(own.sum()), np.array([own @ (found == y)]))
             columns = y.reshape(len(y), -1)
@@ -285,6 +268,10 @@ class Recipe:
 
     def _blocks(self, batch: Batch) -> FeatureBlocks:
         return FeatureBlocks(batch.rows, self.features, memory_budget(self.memory_budget))
+
+
+def _weights_of(batch: Batch) -> Array:
+    return np.ones(len(batch.targets)) if batch.weights is None else batch.weights
 
 
 def _plain(targets: NDArray[Any]) -> NDArray[Any]:

@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 from dask import delayed
-from dask.system import CPU_COUNT
 
 from kitchensinks.execution.cluster import scattered, tree
 from kitchensinks.execution.job import Bundle, Job
-from kitchensinks.execution.recipe import Limits, Recipe, Sums
+from kitchensinks.execution.recipe import Recipe, Sums
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit
 from kitchensinks.fitting.squared import LookedPath, solve_moments
-from kitchensinks.numerics.threads import blas_threads
 from kitchensinks.problem.losses import Array
+from kitchensinks.state.state import Limits
 from kitchensinks.tables.keys import RowSample
 
 
@@ -76,12 +75,11 @@ def _errors(job: Job, bundles: list[Bundle], light: Any) -> Any:
     return tree([call(job.sent, part, light) for part in bundles], operator.add)
 
 
-# -- what runs on the workers: BLAS has all cores, because every other task waits for these ----
+# -- what runs on the workers -------------------------------------------------------------------
 
 
 def _looked_path(sums: Sums, settings: Settings, dtype: np.dtype[Any]) -> LookedPath:
-    with blas_threads(CPU_COUNT):
-        return LookedPath.of(sums.moments, settings, dtype)
+    return LookedPath.of(sums.moments, settings, dtype)
 
 
 def _light(looked: LookedPath, dtype: np.dtype[Any]) -> LookedPath:
@@ -95,7 +93,6 @@ def _light(looked: LookedPath, dtype: np.dtype[Any]) -> LookedPath:
 
 def _best(looked: LookedPath, errors: Array, settings: Settings) -> Fit:
     """The weights at the strength of least error; what holds a Gram stays behind."""
-    with blas_threads(CPU_COUNT):
-        fit = looked.best(errors, settings)
+    fit = looked.best(errors, settings)
     fit.left_out = None
     return fit

@@ -107,17 +107,19 @@ class FeatureBlocks:
         With `work`, what it makes of (slice of rows, features), in several threads.
         """
 
-        def make(block: tuple[slice, Any]) -> tuple[slice, Any]:
-            part, rows = block
-            features = self.of(rows)
-            return part, features if work is None else work(part, features)
-
         parts = (part for part in block_slices(self.n_rows, self.block_rows) if part.start >= start)
         blocks = ((part, self.rows[part]) for part in parts)
         if work is None or self.n_rows <= self.block_rows:
-            yield from map(make, blocks)
+            for part, rows in blocks:
+                features = self.of(rows)
+                yield part, features if work is None else work(part, features)
             return
         _ = self.frozen.held and self.frozen.draw  # made once, before threads ask for it
+
+        def make(block: tuple[slice, Any]) -> tuple[slice, Any]:
+            part, rows = block
+            return part, work(part, self.of(rows))
+
         yield from in_order(make, blocks, self._at_once)
 
     @property

@@ -192,6 +192,13 @@ class Frozen:
             out[:, columns] = features
         return out
 
+    def covering(self, low: Floats, high: Floats) -> "Frozen":
+        """The same for rows of a larger range too."""
+        if self.scaler is None:
+            return self
+        scaler = self.scaler.covering(low, high)
+        return self if scaler is self.scaler else replace(self, scaler=scaler)
+
     def difference(self, other: "Frozen") -> str | None:
         """What differs, so that sums over the features of both cannot be added; or None."""
         if not same_value(self.scaler, other.scaler):

@@ -1,7 +1,7 @@
 """Columns made comparable: zero mean and unit variance, or a bounded map, and a learned scale."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -15,7 +15,7 @@ _KNOTS = 257
 
 
 class Spread(NamedTuple):
-    """Total weight, mean and summed squared deviation of each column; parts merge.
+    """Total weight, mean, summed squared deviation and range of each column; parts merge.
 
     >>> rows = np.array([[1.0], [2.0], [6.0]])
     >>> both = Spread.of(rows[:1]).merge(Spread.of(rows[1:]))
@@ -26,6 +26,8 @@ class Spread(NamedTuple):
     weight: float
     mean: Floats
     squares: Floats
+    low: Floats
+    high: Floats
 
     @classmethod
     def of(cls, rows: Any, weights: Floats | None = None) -> "Spread":
@@ -34,9 +36,12 @@ class Spread(NamedTuple):
         weights = np.ones(len(rows)) if weights is None else weights
         total = float(weights.sum())
         if total == 0.0:
-            return cls(0.0, np.zeros(rows.shape[1]), np.zeros(rows.shape[1]))
+            zeros, edge = np.zeros(rows.shape[1]), np.full(rows.shape[1], np.inf)
+            return cls(0.0, zeros, zeros, edge, -edge)
         mean = (weights / total) @ rows
-        return cls(total, mean, weights @ (rows - mean) ** 2)
+        counted = rows if (weights > 0).all() else rows[weights > 0]
+        squares = weights @ (rows - mean) ** 2
+        return cls(total, mean, squares, counted.min(axis=0), counted.max(axis=0))
 
     @property
     def variance(self) -> Floats:
@@ -50,15 +55,23 @@ class Spread(NamedTuple):
         share = other.weight / weight
         step = other.mean - self.mean
         squares = self.squares + other.squares + self.weight * share * step**2
-        return Spread(weight, self.mean + share * step, squares)
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return Spread(weight, self.mean + share * step, squares, low, high)
 
 
 @dataclass(frozen=True, eq=False)
 class Scaler:
-    """x ↦ (x − mean)/scale, column by column."""
+    """x ↦ (clip(x, low, high) − mean)/scale, column by column.
+
+    Values outside of the fitted range [low, high] count as its nearer edge: features say nothing
+    about places where there were no rows. The range is that of all rows so far; the features of
+    rows within it do not depend on it, so that it may grow while sums are added.
+    """
 
     mean: Floats
     scale: Floats
+    low: Floats
+    high: Floats
 
     @classmethod
     def over(cls, spread: Spread, unscaled: NDArray[np.bool_] | None = None) -> "Scaler":
@@ -72,11 +85,36 @@ class Scaler:
         kept = (variance <= noise) | (variance <= np.finfo(float).tiny)
         if unscaled is not None:
             kept |= unscaled
-        return cls(spread.mean, np.where(kept, 1.0, np.sqrt(variance)))
+        scale = np.where(kept, 1.0, np.sqrt(variance))
+        return cls(spread.mean, scale, spread.low, spread.high)
+
+    def covering(self, low: Floats, high: Floats) -> Self:
+        """The same with a range that holds these values too; itself where it does already."""
+        if (low >= self.low).all() and (high <= self.high).all():
+            return self
+        return replace(self, low=np.minimum(self.low, low), high=np.maximum(self.high, high))
+
+    def outside(self, rows: Any, margin: float = 0.0) -> NDArray[np.bool_]:
+        """Where values lie outside of the fitted range, (n, d); a missing value does not.
+
+        margin: by more than this share of the range.
+        """
+        rows = densify(rows)
+        step = margin * (self.high - self.low) if margin else 0.0
+        return np.asarray((rows < self.low - step) | (rows > self.high + step))
+
+    def clipped(self, rows: Any) -> NDArray[Any]:
+        """Dense rows of floating-point numbers within the fitted range."""
+        rows = densify(rows)
+        if rows.dtype.kind != "f":
+            rows = rows.astype(np.float64)
+        if np.isinf(self.low).all() and np.isinf(self.high).all():
+            return np.asarray(rows)
+        return np.asarray(np.clip(rows, self.low.astype(rows.dtype), self.high.astype(rows.dtype)))
 
     def apply(self, rows: Any, dtype: DTypeLike) -> NDArray[Any]:
         """Standardised rows of the given dtype; the difference is taken in float64."""
-        rows = densify(rows)
+        rows = self.clipped(rows)
         narrow = rows.dtype == np.float32 and np.dtype(dtype) == np.float32
         # Exact enough in float32 while the mean is not much larger than the spread.
         if narrow and (np.abs(self.mean) <= 100 * self.scale).all():
@@ -87,10 +125,11 @@ class Scaler:
         return np.asarray(scaled.astype(dtype, copy=False))
 
     def same(self, other: Any) -> bool:
-        """Whether another scaler maps rows in the same way."""
+        """Whether another scaler maps rows within both ranges in the same way."""
         return type(self) is type(other) and all(
             np.array_equal(getattr(self, field.name), getattr(other, field.name))
             for field in fields(self)
+            if field.name not in ("low", "high")
         )
 
 
@@ -110,7 +149,7 @@ class Warp(Scaler):
 
     def apply(self, rows: Any, dtype: DTypeLike) -> NDArray[Any]:
         """Mapped and scaled rows of the given dtype."""
-        rows = densify(rows)
+        rows = self.clipped(rows)
         out = np.empty(rows.shape, dtype=dtype)
         warp_rows(rows, self.mean, self.scale, self.kind, self.knots, self.factor, out)
         return out @ self.rotation.astype(dtype) if self.rotation.size else out
@@ -151,6 +190,8 @@ def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> War
     return Warp(
         np.where(hot, 0.0, plain.mean),
         np.where(hot, 1.0, scale),
+        plain.low,
+        plain.high,
         np.where(hot, LINEAR, kind).astype(np.int8),
         np.ascontiguousarray(knots),
         np.ones(len(scale)),
@@ -166,7 +207,8 @@ def identity(n_inputs: int) -> Warp:
     """
     ones = np.ones(n_inputs)
     kind, knots = np.full(n_inputs, LINEAR, dtype=np.int8), np.zeros((n_inputs, 2))
-    return Warp(np.zeros(n_inputs), ones, kind, knots, ones, np.empty((0, 0)))
+    edge = np.full(n_inputs, np.inf)
+    return Warp(np.zeros(n_inputs), ones, -edge, edge, kind, knots, ones, np.empty((0, 0)))
 
 
 def indicators(spread: Spread, sample: Floats) -> NDArray[np.bool_]:

@@ -1,6 +1,5 @@
 """Do what a plan says: from blocks of features to outer weights with their evidence."""
 
-from contextlib import nullcontext
 from dataclasses import replace
 
 from kitchensinks.features.blocks import FeatureBlocks
@@ -16,13 +15,8 @@ from kitchensinks.fitting.sparse import fit_sparse
 from kitchensinks.fitting.squared import fit_squared, solve_task
 from kitchensinks.fitting.stages import fit_stages
 from kitchensinks.fitting.stochastic import fit_stochastic
-from kitchensinks.numerics.threads import single_blas
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
-
-# Factorisations of up to this many columns use one thread: threads wait for each other at every
-# step, and small ones are faster alone.
-FEW_COLUMNS = 512
 
 
 def fit_features(
@@ -41,25 +35,24 @@ def fit_features(
     blocks, groups = (blocks, None) if fewer is None else fewer
     plan = make_plan(Shape.of(blocks), settings)
     given = blocks, batch, settings
-    with single_blas() if blocks.n_columns <= FEW_COLUMNS else nullcontext():
-        if plan.solver == "stochastic":
-            fit = fit_stochastic(blocks.frozen, batch, settings)
-        elif plan.solver == "stages":
-            fit = fit_stages(*given, calibrate)
-        elif plan.solver == "blocks":
-            fit = fit_blocks(*given)
-        elif plan.solver == "sparse":
-            fit = fit_sparse(*given, calibrate)
-        elif plan.solver == "conjugate":
-            fit = fit_conjugate(Task.of(*given))
+    if plan.solver == "stochastic":
+        fit = fit_stochastic(blocks.frozen, batch, settings)
+    elif plan.solver == "stages":
+        fit = fit_stages(*given, calibrate)
+    elif plan.solver == "blocks":
+        fit = fit_blocks(*given)
+    elif plan.solver == "sparse":
+        fit = fit_sparse(*given, calibrate)
+    elif plan.solver == "conjugate":
+        fit = fit_conjugate(Task.of(*given))
+    else:
+        task = Task.of(*given, span=plan.space == "span")
+        known = moments if task.space.span is None else None
+        if plan.solver != "direct":
+            fit = fit_convex(task, calibrate, known)
         else:
-            task = Task.of(*given, span=plan.space == "span")
-            known = moments if task.space.span is None else None
-            if plan.solver != "direct":
-                fit = fit_convex(task, calibrate, known)
-            else:
-                fit = fit_squared(task, known)
-                if calibrate and fit.left_out is None:
-                    fixed = replace(task, settings=replace(settings, alpha=fit.alpha))
-                    fit.held_out = held_out_scores(fixed, solve_task)
+            fit = fit_squared(task, known)
+            if calibrate and fit.left_out is None:
+                fixed = replace(task, settings=replace(settings, alpha=fit.alpha))
+                fit.held_out = held_out_scores(fixed, solve_task)
     return plan, fit if groups is None else expand(fit, groups)

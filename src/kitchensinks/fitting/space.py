@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -262,16 +262,16 @@ class Task:
         state: Callable[[], Arrays],
         restore: Callable[[Arrays], None],
         keep: bool = False,
-    ) -> Generator[tuple[slice, Any]]:
-        """What `work` makes of the blocks of a pass, which a checkpoint can stop and take up."""
+    ) -> Any:
+        """What `work` makes of the blocks of a pass, which a checkpoint can stop and take up.
+
+        A generator of (rows, result): close it where the pass may end early.
+        """
         checkpoint, space = self.settings.checkpoint, self.space
         if checkpoint is not None and space.span is None:
             source = partial(space.fresh, work=work)
-            blocks: Any = checkpoint.over(phase, source, state, restore)
-        else:
-            blocks = space.walk(work=work) if keep else space.fresh(work=work)
-        with closing(blocks):
-            yield from blocks
+            return checkpoint.over(phase, source, state, restore)
+        return space.walk(work=work) if keep else space.fresh(work=work)
 
     def sample_sums(self) -> tuple[Moments, Array]:
         """Sums over a sample of the rows, and Z'·(shares, shares∘targets) over all of them.

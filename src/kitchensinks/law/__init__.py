@@ -1,7 +1,7 @@
 """The law of the features: given, or learned from the rows between convex fits."""
 
 from kitchensinks.law.encodings import encode
-from kitchensinks.law.find import components, find_law, learn_law, working_dtype
+from kitchensinks.law.find import components, find_law, working_dtype
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.values import Law, Record, Request, Trial
 
@@ -14,6 +14,5 @@ __all__ = [
     "components",
     "encode",
     "find_law",
-    "learn_law",
     "working_dtype",
 ]

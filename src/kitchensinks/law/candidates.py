@@ -3,11 +3,11 @@
 import math
 import time
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from kitchensinks.features.bases import Basis
+from kitchensinks.features.bases import Basis, Binning
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.stages import FIRST_SHARE
 from kitchensinks.law import constants
@@ -27,8 +27,8 @@ class Limit(NamedTuple):
 class Candidate:
     """A basis with learned scales, what it reached, and what it would with all it may have.
 
-    score : of the last trial, None before the first one.
-    fits : the bins of a sparse basis, hashed, or the fit of a dense one; None before `again`.
+    score : of the last trial.
+    fits : the bins of a sparse basis, hashed, or the fit of a dense one; None before any trial.
     given : the basis of the user, whose gamma is learned, or None.
     pace : wall-clock seconds that the last trial took for each nominal second.
     """
@@ -53,8 +53,9 @@ class Candidate:
         return Frozen(scaler, basis, task.seed, scaler.width, draws, np.dtype(np.float32))
 
 
-def first_look(task: Task, found: Found, sparse: bool, given: Basis | None = None) -> Candidate:
-    """A candidate with its first factor, on few rows."""
+def first_look(job: tuple[Task, tuple[Found, bool, Basis | None]]) -> Candidate:
+    """A law as a candidate, sparse or not, of the basis given or not: one factor, few rows."""
+    task, (found, sparse, given) = job
     limit = affordable(task, sparse)
     if task.asked is not None and not sparse:
         basis = found.features(False, 1.0, given)[1]
@@ -64,17 +65,19 @@ def first_look(task: Task, found: Found, sparse: bool, given: Basis | None = Non
     return search(task, "basis", candidate, _first_factor(task, found, sparse), tries=1)
 
 
-def wider_look(task: Task, candidate: Candidate) -> Candidate:
+def wider_look(job: tuple[Task, Candidate]) -> Candidate:
     """The candidate with the factor of the least held-out error on few rows."""
+    task, candidate = job
     tries = constants.SPARSE_TRIES if candidate.sparse else constants.DENSE_TRIES
     return search(task, "basis", candidate, candidate.score.factor, tries)
 
 
-def again(task: Task, candidate: Candidate) -> Candidate:
+def again(job: tuple[Task, Candidate]) -> Candidate:
     """The same with more rows and components: what stands out among few may not last.
 
     With many more rows the factor of bins is searched again.
     """
+    task, candidate = job
     factor, tries = candidate.score.factor, 1
     few, many = len(task.few.fitted), len(task.data.fitted)
     if candidate.sparse:
@@ -107,7 +110,10 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
     begun = time.monotonic()
     _, factor, best = climb(one, first, step, tries)
     score, fits = tried[best]
-    cost = _cost(task, candidate.sparse, len(data.fitted), count) * len(tried)
+    # The score that was known took no time.
+    new = sum(own is not known for own, _ in tried.values())
+    cost = _cost(task, candidate.sparse, len(data.fitted), count) * max(1, new)
+    pace = (time.monotonic() - begun) / cost if new else candidate.pace
     return Candidate(
         candidate.found,
         candidate.sparse,
@@ -115,7 +121,7 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
         score._replace(factor=factor),
         fits,
         candidate.given,
-        (time.monotonic() - begun) / cost,
+        pace,
     )
 
 
@@ -123,34 +129,36 @@ def _trial(
     task: Task, data: HeldOut, candidate: Candidate, factor: float, count: int, near: float | None
 ) -> tuple[Score, GridFits | DenseFit]:
     """What `count` components reach with one factor, from the ridge `near` on."""
+    fixed = task.fixed_ridge(len(data.fitted))
     if candidate.sparse:
         scaler, basis = candidate.found.features(True, factor, candidate.given)
-        fits = GridFits(data, scaler, basis, count, task.seed)
-        error, ridge, losses = fits.best(near or constants.FIRST_BINS_RIDGE)
+        fits = GridFits(data, scaler, cast(Binning, basis), count, task.seed)
+        error, ridge, losses = fits.best(near or constants.FIRST_BINS_RIDGE, fixed=fixed)
         half = fits.first(max(1, count // 2)).error(ridge)
         return Score(error, half, losses, factor, ridge, count), fits
-    fit = dense_fit(data, candidate.frozen(task, factor, count), near)
+    fit = dense_fit(data, candidate.frozen(task, factor, count), near, fixed=fixed)
     return Score(fit.error, fit.half, fit.losses, factor, fit.ridge, count), fit
 
 
 def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
-    """Components of a trial."""
+    """Components of a trial: no more than the last fit may have."""
     share, outputs = task.work.share, task.targets.shape[1]
-    if stage == "basis":
-        if candidate.sparse:
-            grids = share * constants.TRIAL_BINS / (rows * outputs)
-            return int(np.clip(grids, 8, constants.TRIAL_GRIDS))
-        if task.wide:
-            return int(np.clip(rows // 4, constants.FEWEST_FEATURES, constants.WIDE_FEATURES))
-        features = share * constants.TRIAL_ENTRIES / rows
-        return int(np.clip(features, constants.FEWEST_FEATURES, constants.TRIAL_FEATURES))
-    if candidate.sparse:
-        count = int(share * constants.AGAIN_BINS / (rows * outputs))
-        count = max(min(count, constants.AGAIN_GRIDS), constants.FEWEST_GRIDS)
-    else:
+    if candidate.sparse and stage == "basis":
+        grids = share * constants.TRIAL_BINS / (rows * outputs)
+        count = int(np.clip(grids, 8, constants.TRIAL_GRIDS))
+    elif candidate.sparse:
+        grids = share * constants.AGAIN_BINS / (rows * outputs)
+        count = int(np.clip(grids, constants.FEWEST_GRIDS, constants.AGAIN_GRIDS))
+    elif stage == "again":
         products = constants.WIDE_PRODUCTS if task.wide else constants.AGAIN_PRODUCTS
         count = max(int(math.sqrt(share * products / rows)), candidate.score.components)
-    return min(count, candidate.limit.components)
+    else:
+        most = constants.WIDE_FEATURES if task.wide else constants.TRIAL_FEATURES
+        features = rows // 4 if task.wide else share * constants.TRIAL_ENTRIES / rows
+        count = int(np.clip(features, constants.FEWEST_FEATURES, most))
+    count = min(count, candidate.limit.components)
+    # Cosine and sine come together.
+    return count if candidate.sparse else max(2, count - count % 2)
 
 
 def _first_factor(task: Task, found: Found, sparse: bool) -> float:
@@ -258,7 +266,8 @@ def ridge_for(task: Task, candidate: Candidate, count: int) -> float:
     score = candidate.score
     count = min(count, _most_by_memory(task))
     near = count <= constants.MORE * score.components or not task.work.twice
-    if (near and not task.classes) or task.late(constants.LATE_LAST):
+    known = task.request.alpha is not None or (near and not task.classes)
+    if known or task.late(constants.LATE_LAST):
         return score.ridge
     frozen = candidate.frozen(task, score.factor, count)
     fit = dense_fit(task.data, frozen, score.ridge, by_classes=task.classes)

@@ -35,10 +35,12 @@ from kitchensinks.law.candidates import (
     wider_look,
 )
 from kitchensinks.law.directions import by_gradients, turned
-from kitchensinks.law.maps import Found, allowed, settled, short_runs
+from kitchensinks.law.learned import Learned
+from kitchensinks.law.maps import Found, allowed, settled, short_run, tried_maps
 from kitchensinks.law.task import Task
 from kitchensinks.law.trials import preferred
-from kitchensinks.law.values import Law, Record
+from kitchensinks.law.values import Law, Record, Request
+from kitchensinks.problem.targets import Batch
 
 Floats = NDArray[np.float64]
 # Bins (grids, n) of the rows of the last fit, or None: they are known where the law is learned.
@@ -48,14 +50,63 @@ Bins = NDArray[np.int32] | None
 _TURNED = ("squash", "common")
 
 
-def choose(task: Task) -> tuple[Law, Bins]:
-    """The learned law and the bins of its rows, or None: see `find_law`."""
-    basis = task.learned.basis
-    best = _best_maps(task, basis)
-    founds = _learned(task, basis, best)
+def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins] | str:
+    """The learned law with the bins of the rows, or why there is none."""
+    learned.check()
+    refusal = _refusal(learned, batch)
+    if refusal is not None:
+        return refusal
+    task, basis = Task.of(batch, request, learned), learned.basis
+    if not task.varies:
+        return "Too few targets differ from the others to fit some of them and hold others out"
+    mean = task.mean_error()
+    runs = task.together(short_run, _tried(task, basis))
+    founds = _learned(task, basis, _best_maps(task, basis, runs))
     if basis is not None and not basis.open_bandwidth:
-        return _with_basis(task, basis, founds[0])
-    close = _close(task, _candidates(task, basis, founds))
+        law = _with_basis(task, basis, founds[0])
+    else:
+        law = _chosen(task, basis, _close(task, _candidates(task, basis, founds)))
+    return _chance(task, mean) or law
+
+
+def _tried(task: Task, basis: Basis | None) -> list[tuple[str, str]]:
+    """The kernels and maps whose short runs are compared."""
+    kernels: tuple[str, ...] = ("laplacian", "gaussian")
+    if basis is not None:
+        kernels = (basis.metric,)
+    elif task.learned.law == "agop":
+        kernels = ("gaussian",)
+    return [(kernel, name) for kernel in kernels for name in tried_maps(task, kernel)]
+
+
+def _best_maps(task: Task, basis: Basis | None, runs: list[tuple[float, Found]]) -> list[Found]:
+    """The best map of each kernel that is not hopeless, with the scales of a short run."""
+    groups: dict[str, list[tuple[float, Found]]] = {}
+    for run in sorted(runs, key=lambda run: run[0]):
+        groups.setdefault(run[1].kernel, []).append(run)
+    # Bins gain from more rows than a batch has: the first kernel is kept in any case.
+    first = runs[0][1].kernel
+    most = constants.HOPELESS * groups[first][0][0]
+    tried = [groups[first]]
+    tried += [own for kernel, own in groups.items() if kernel != first and own[0][0] <= most]
+
+    def best(job: tuple[Task, list[tuple[float, Found]]]) -> Found:
+        own, group = job
+        error = group[0][0]
+        near = [found for other, found in group if other <= constants.EQUAL_MAPS * error]
+        near = near[: own.work.close]
+        if len(near) == 1:
+            return near[0]
+        # Batches of a few hundred rows do not tell maps apart that are nearly equal.
+        bins = _takes_bins(own, basis) and near[0].kernel == "laplacian"
+        looks = own.together(first_look, [(found, bins, None) for found in near])
+        return min(looks, key=lambda look: look.score.error).found
+
+    return task.together(best, tried)
+
+
+def _chosen(task: Task, basis: Basis | None, close: list[Candidate]) -> tuple[Law, Bins]:
+    """The law of the best candidate, or of dense features and bins in two stages."""
     errors = [candidate.error for candidate in close]
     kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
     # Two stages are compared by squared error: skip them where log loss decided.
@@ -66,30 +117,6 @@ def choose(task: Task) -> tuple[Law, Bins]:
         if both is not None:
             return _in_stages(task, both)
     return _kept(task, kept)
-
-
-def _best_maps(task: Task, basis: Basis | None) -> list[Found]:
-    """The best map of each kernel that is not hopeless, with the scales of a short run."""
-    agop = task.learned.law == "agop"
-    kernels: tuple[str, ...] = ("gaussian",) if agop else ("laplacian", "gaussian")
-    kernels = kernels if basis is None else (basis.metric,)
-    runs = short_runs(task, kernels)
-    # Bins gain from more rows than a batch has: the first kernel is kept in any case.
-    most = constants.HOPELESS * runs[kernels[0]][0][0]
-    tried = [own for kernel, own in runs.items() if kernel == kernels[0] or own[0][0] <= most]
-
-    def best(own: Task, group: list[tuple[float, Found]]) -> Found:
-        error = group[0][0]
-        near = [found for other, found in group if other <= constants.EQUAL_MAPS * error]
-        near = near[: own.work.close]
-        if len(near) == 1:
-            return near[0]
-        # Batches of a few hundred rows do not tell maps apart that are nearly equal.
-        bins = _takes_bins(own, basis) and near[0].kernel == "laplacian"
-        looks = own.together(lambda other, found: first_look(other, found, bins), near)
-        return min(looks, key=lambda look: look.score.error).found
-
-    return task.together(best, tried)
 
 
 def _takes_bins(task: Task, basis: Basis | None) -> bool:
@@ -109,10 +136,10 @@ def _learned(task: Task, basis: Basis | None, best: list[Found]) -> list[Found]:
 
 def _candidates(task: Task, basis: Basis | None, founds: list[Found]) -> list[Candidate]:
     """Bins and features of every law, with the factor and ridge of the least held-out error."""
-    jobs = [(found, False) for found in founds if basis is None or not basis.sparse]
+    jobs = [(found, False, basis) for found in founds if basis is None or not basis.sparse]
     if _takes_bins(task, basis):
-        jobs = [(found, True) for found in founds if found.kernel == "laplacian"] + jobs
-    looks = task.together(lambda own, job: first_look(own, *job, basis), jobs)
+        jobs = [(found, True, basis) for found in founds if found.kernel == "laplacian"] + jobs
+    looks = task.together(first_look, jobs)
     least = min(look.score.error for look in looks)
     hopeful = [one for one in looks if one.score.error <= constants.HOPELESS_FIRST * least]
     return hopeful if task.late(constants.LATE_FACTORS) else task.together(wider_look, hopeful)
@@ -213,6 +240,44 @@ def _law(
     frozen = Frozen(scaler, basis, task.seed, scaler.width, count, dtype)
     features, bins = frozen.with_bins(task.source, task.weights)
     return Law(features, ridge, second, record), bins
+
+
+def _refusal(learned: Learned, batch: Batch) -> str | None:
+    """Why the law cannot be learned, as far as that is known before any trial."""
+    targets, n_inputs = batch.counted_targets, batch.rows.shape[1]
+    fewest, most = constants.FEWEST_ROWS, constants.MOST_COLUMNS
+    if len(targets) < fewest:
+        return f"There are {len(targets)} rows, and a law is learned from {fewest} or more"
+    if n_inputs > most:
+        return f"There are {n_inputs} columns, and scales are learned for at most {most}"
+    if not np.ptp(targets, axis=0).any():
+        return "The targets are constant, so that nothing can be learned from them"
+    if learned.basis is not None and not learned.basis.rescales:
+        return (
+            f"The law of {learned.basis!r} cannot be learned, only those of Binning, Fourier, "
+            "ReLU, Sigmoid, Maxout, Custom and Union of these"
+        )
+    return None
+
+
+def _chance(task: Task, mean: float) -> str | None:
+    """Whether the best trial is ahead of the mean by no more than chance, in words.
+
+    Where the columns say nothing, a trial lowers the error of m held-out rows by χ²/m of it (one
+    degree of freedom), and the best of N by about 2·log(N)/m; unequal weights w count as
+    m = (Σw)²/Σw² rows.
+    """
+    errors = [one.error for one in task.trials[1:] if one.stage != "map"]
+    if not errors:
+        return None
+    own, least = task.data.weights_of(task.data.held), min(errors)
+    held = float(len(task.data.held)) if own is None else own.sum() ** 2 / (own**2).sum()
+    if least < (1.0 - 2.0 * math.log(len(errors)) / held) * mean:
+        return None
+    return (
+        f"Nothing that was tried is clearly better on {held:.0f} held-out rows than the mean of "
+        f"the targets (squared error {least:.4f} against {mean:.4f}, in units of their variance)"
+    )
 
 
 def importances(task: Task, found: Found) -> Floats:

@@ -44,8 +44,6 @@ MEMORY = 0.8
 SQUARE_MEMORY = 0.95
 # Adam's first rate, in the logarithm of the scales; it falls to zero over the second half.
 RATE = 0.5
-# Share of the steps that the members of a committee have in common.
-SHARED_STEPS = 0.6
 # The scales are the mean over this last share of the steps.
 AVERAGED = 0.25
 # No column's scale falls below this share of an even one, so that it can come back.
@@ -136,7 +134,7 @@ AGAIN_BINS = 1.5e6
 # Grids that are enough for it.
 AGAIN_GRIDS = 250
 # Products of dense features: rows × features².
-AGAIN_PRODUCTS = 4e9
+AGAIN_PRODUCTS = 2e9
 # The same on wide tables.
 WIDE_PRODUCTS = 6e10
 # The factor of bins grows with this power of the number of rows.
@@ -157,7 +155,7 @@ BIN_COST = 8.0
 # A product of two features costs this share of an entry.
 GRAM_COST = 1.0 / 300.0
 # Nominal seconds of the last fit.
-SECONDS = 1.5
+SECONDS = 1.0
 # More of them for each entry of the table.
 SECONDS_AN_ENTRY = 3e-7
 # Fewest and most grids of the last fit.

@@ -152,7 +152,8 @@ def turned(task: Task, names: tuple[str, ...]) -> list[Found]:
     basis = Fourier(form="paired", projection="orthogonal")
     width = task.n_inputs
 
-    def along(own: Task, name: str) -> Found:
+    def along(job: tuple[Task, str]) -> Found:
+        own, name = job
         return _along_slopes(own, "gaussian", name, basis, constants.TURNS, width)
 
     runs = task.together(along, names)

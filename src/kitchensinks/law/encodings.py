@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.law import constants
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.maps import short_runs
+from kitchensinks.law.maps import short_run
 from kitchensinks.law.task import Task
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.words import Stream, Words
@@ -46,25 +46,30 @@ def encode(
     """
     if rows.folded is not None:
         return rows
-    texts = text_columns(rows.columns)
-    if not texts or targets.ndim > 1:
+    texts = [] if targets.ndim > 1 else text_columns(rows.columns)
+    if not texts:
         return rows.encoded(rows.columns, NO_FOLDS)
     coded, labels = _coded(targets, weights, kind)
-    counted = np.flatnonzero(np.ones(len(rows)) if weights is None else weights > 0)
+    counted = Batch(rows, coded, weights).counted_places
     many = len(counted) >= constants.FEWEST_ENCODED
     free = None if like is None else {e.name for e in like.encoders if isinstance(e, Text)}
     tried = _ways(rows, texts, coded, weights, labels, many, free)
     if like is not None:
-        kinds = [_kinds(one.columns) for one in tried]
-        return tried[kinds.index(_kinds(like)) if _kinds(like) in kinds else 0]
+        return next((one for one in tried if _kinds(one.columns) == _kinds(like)), tried[0])
     if len(tried) == 1 or not many or not np.ptp(coded[counted], axis=0).any():
         return tried[0]
-    if len(counted) > constants.POOL:
-        order = Words(0, 0, Stream.ENCODING_SAMPLE).permutation(len(counted))
-        counted = np.sort(counted[order[: constants.POOL]])
+    counted = _sampled(counted)
     own = None if weights is None else weights[counted]
     batches = (Batch(one[counted], coded[counted], own) for one in tried)
     return tried[_best(batches, Request(seed=0, classes=kind == "classification"))]
+
+
+def _sampled(places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """As many of the places as trials look at, in their order."""
+    if len(places) <= constants.POOL:
+        return places
+    order = Words(0, 0, Stream.ENCODING_SAMPLE).permutation(len(places))
+    return np.sort(places[order[: constants.POOL]])
 
 
 def _best(batches: Iterable[Batch], request: Request) -> int:
@@ -72,8 +77,8 @@ def _best(batches: Iterable[Batch], request: Request) -> int:
     first where it is as good."""
     errors = []
     for batch in batches:
-        runs = short_runs(Task(batch, request, Learned()), ("laplacian",), ("squash",))
-        errors.append(runs["laplacian"][0][0])
+        task = Task(batch, request, Learned())
+        errors.append(short_run((task, ("laplacian", "squash")))[0])
     return 0 if errors[0] <= constants.EQUAL_ENCODINGS * min(errors) else int(np.argmin(errors))
 
 

@@ -1,6 +1,5 @@
 """From rows and targets to a law, given or learned: `find_law`."""
 
-import math
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -8,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.features.bases import Basis, Fourier
-from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.frozen import Frozen, spread_of
 from kitchensinks.fitting.growth import FIRST_COMPONENTS
-from kitchensinks.law import constants
-from kitchensinks.law.choice import Bins, choose
+from kitchensinks.law.choice import Bins, learn_law
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.task import Task
-from kitchensinks.law.values import Law, Request, Trial
+from kitchensinks.law.values import Law, Request
 from kitchensinks.problem.targets import Batch
 
 # Components of a given basis where no number was given.
@@ -53,34 +50,13 @@ def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tu
         return found
     own = Fourier() if basis.basis is None else basis.basis
     # Constant targets are fitted exactly by any law.
-    if np.ptp(_counted(batch), axis=0).any():
+    if np.ptp(batch.counted_targets, axis=0).any():
         warnings.warn(
             f"{found}: the plain law of {own!r} is used. Pass basis=ks.{own!r} to silence this "
             "warning.",
             stacklevel=3,
         )
     return replace(_given(own, batch, request), note=found), None
-
-
-def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins] | str:
-    """The learned law with the bins of the rows, or why there is none."""
-    learned.check()
-    refusal = _refusal(learned, batch)
-    if refusal is not None:
-        return refusal
-    # The unit of the targets is 0 where those of the pool are all the same.
-    with np.errstate(invalid="ignore"):
-        task = Task(batch, request, learned)
-    data = task.data
-    if not all(np.ptp(data.targets[part], axis=0).any() for part in (data.fitted, data.held)):
-        return "Too few targets differ from the others to fit some of them and hold others out"
-    level = np.average(data.targets[data.fitted], axis=0, weights=data.weights_of(data.fitted))
-    mean = data.error(level[None, :])
-    task.note("mean", "the targets' mean alone", len(data.fitted), mean)
-    found = choose(task)
-    own = data.weights_of(data.held)
-    held = float(len(data.held)) if own is None else own.sum() ** 2 / (own**2).sum()
-    return _chance(task.trials[1:], mean, held) or found
 
 
 def components(request: Request) -> int:
@@ -119,7 +95,7 @@ def _given(basis: Basis, batch: Batch, request: Request) -> Law:
 
 
 def _again(law: Law, batch: Batch, request: Request) -> tuple[Law, Bins]:
-    """The same law for other rows: their bins are tabulated anew."""
+    """The same law for other rows: their bins are tabulated anew, and their range counts too."""
     features = law.features
     wanted = features.n_inputs if features.scaler is None else len(features.scaler.mean)
     if batch.rows.shape[1] != wanted:
@@ -135,47 +111,7 @@ def _again(law: Law, batch: Batch, request: Request) -> tuple[Law, Bins]:
         )
     if request.dtype is not None:
         features = replace(features, dtype=np.dtype(request.dtype))
+    spread = spread_of(batch.rows, batch.weights)
+    features = features.covering(spread.low, spread.high)
     features, bins = features.with_bins(batch.rows, batch.weights)
     return replace(law, features=features), bins
-
-
-def _counted(batch: Batch) -> Any:
-    """The targets of the rows of positive weight."""
-    return batch.targets if batch.weights is None else batch.targets[batch.weights > 0]
-
-
-def _refusal(learned: Learned, batch: Batch) -> str | None:
-    """Why the law cannot be learned, as far as that is known before any trial."""
-    targets, n_inputs = _counted(batch), batch.rows.shape[1]
-    fewest, most = constants.FEWEST_ROWS, constants.MOST_COLUMNS
-    if len(targets) < fewest:
-        return f"There are {len(targets)} rows, and a law is learned from {fewest} or more"
-    if n_inputs > most:
-        return f"There are {n_inputs} columns, and scales are learned for at most {most}"
-    if not np.ptp(targets, axis=0).any():
-        return "The targets are constant, so that nothing can be learned from them"
-    if learned.basis is not None and not learned.basis.rescales:
-        return (
-            f"The law of {learned.basis!r} cannot be learned, only those of Binning, Fourier, "
-            "ReLU, Sigmoid, Maxout, Custom and Union of these"
-        )
-    return None
-
-
-def _chance(trials: list[Trial], mean: float, held: float) -> str | None:
-    """Whether the best trial is ahead of the mean by no more than chance, in words.
-
-    Where the columns say nothing, a trial lowers the error of m held-out rows by χ²/m of it (one
-    degree of freedom), and the best of N by about 2·log(N)/m; unequal weights w count as
-    m = (Σw)²/Σw² rows.
-    """
-    errors = [one.error for one in trials if one.stage != "map"]
-    if not errors:
-        return None
-    least = min(errors)
-    if least < (1.0 - 2.0 * math.log(len(errors)) / held) * mean:
-        return None
-    return (
-        f"Nothing that was tried is clearly better on {held:.0f} held-out rows than the mean of "
-        f"the targets (squared error {least:.4f} against {mean:.4f}, in units of their variance)"
-    )

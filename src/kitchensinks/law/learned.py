@@ -13,7 +13,7 @@ LAWS = ("ard", "agop")
 class Work(NamedTuple):
     """Counted work of learning: no clock has a part in it, so a busy machine gets the same law.
 
-    members : how many times the descent on leave-one-out error ends, each time on batches of its
+    members : how many times the descent on leave-one-out error is run, each time on batches of its
         own; the features are shared out among the scales that are found.
     steps, batch : of the descent of each member.
     few : rows of the first trials.
@@ -35,7 +35,7 @@ class Work(NamedTuple):
 
 EFFORTS = {
     "quick": Work(1, 10, 600, 4000, 1 / 3, maps=2, close=1, twice=False),
-    "default": Work(3, 20, 1000, 8000, 1.0, maps=4, close=2, twice=True),
+    "default": Work(3, 14, 800, 8000, 1.0, maps=4, close=2, twice=True),
     "thorough": Work(5, 30, 1400, 16_000, 3.0, maps=4, close=4, twice=True),
 }
 
@@ -47,20 +47,21 @@ class Learned(BaseEstimator):
     ----------
     basis : the basis whose law is learned, such as ``ks.Fourier()``; None compares Fourier features
         and Binning.
-    effort : "quick", "default" or "thorough": a third of the default work, or three times as much,
-        in learning and in the number of components.
-    members : how many scales of the columns are learned. They share the first steps of the descent,
-        and go on from there with batches of their own. Every member has an equal share of the
-        components, and one convex fit has all of them. None: by effort (1, 3 and 5).
+    effort : "quick", "default" or "thorough": more members, steps, trials and components. The last
+        fit may cost a third of the default, or three times as much; learning a tenth, or eight
+        times.
+    members : how many times the scales are learned, each time from batches of its own. Each
+        component belongs to one of them at random, and one convex fit has all components. None: by
+        effort (1, 3 and 5).
     law : "ard": a scale for each column by descent on leave-one-out error, and directions beside
         them in wide tables; "agop": scales (or directions, see `rank`) from the average gradient
         outer product of a fitted function.
     steps : steps of "ard", each on a batch of its own ("agop" has a seventh as many rounds of fit
-        and gradient); None: by effort (20 by default).
+        and gradient); None: by effort (14 by default).
     batch : most rows of a batch, which is a quarter of the table if that is smaller, and at least
-        300; smooth kernels and wide tables take half of it. None: by effort (1000 by default).
+        300; smooth kernels and wide tables take half of it. None: by effort (800 by default).
     seconds : nominal seconds of the last fit, at 10⁸ features a second: they limit the number of
-        components. None: by effort (by default 1.5, and 0.3 for each million entries).
+        components. None: by effort (by default 1, and 0.3 for each million entries).
     time_limit : wall-clock seconds that the whole fit may take, or None. Rounds that would come too
         late are left out, and the last fit has as many components as the time allows, so that the
         model depends on the speed of the machine. The work of the effort is still the most that is

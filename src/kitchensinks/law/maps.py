@@ -1,6 +1,5 @@
 """Maps of the columns and the scales learned on them: the law of one kernel."""
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,11 +53,14 @@ class Found:
         """Scaler and basis of features whose scales are the learned ones times a factor.
 
         One member's scales are those of the scaler. Of several, each draw takes one, so that the
-        kernel is the mean of theirs. given: the basis of the user, whose gamma is replaced.
+        kernel is the mean of theirs. given: the basis of the user, whose gamma is replaced; where
+        it has one gamma for all columns, the scaler has the mean of the members' scales.
         """
-        scaler, gamma = self.warp, self.gammas(factor)
-        if len(self.scales) == 1:
-            scaler, gamma = self.warp.times(factor * self.scales[0]), 1.0
+        gamma: float | list[list[float]] = 1.0
+        if len(self.scales) > 1 and (given is None or given.gamma_by_column):
+            scaler, gamma = self.warp, self.gammas(factor)
+        else:
+            scaler = self.warp.times(factor * self.mean_scales)
         if given is not None:
             return scaler, clone(given).set_params(gamma=gamma)
         if sparse:
@@ -67,7 +69,7 @@ class Found:
             return scaler, Fourier(gamma=gamma, form="paired", projection="orthogonal")
         return scaler, Fourier(kernel=self.kernel, gamma=gamma)
 
-    def gammas(self, factor: float) -> float | list[list[float]]:
+    def gammas(self, factor: float) -> list[list[float]]:
         """γ of each member and column: a Gaussian kernel multiplies squared distances."""
         scales = factor * self.scales
         gammas: list[list[float]] = (scales**2 if self.kernel == "gaussian" else scales).tolist()
@@ -76,6 +78,8 @@ class Found:
     @property
     def mean_scales(self) -> Floats:
         """The geometric mean of the members' scales, (d,)."""
+        if len(self.scales) == 1:
+            return np.asarray(self.scales[0])
         return np.asarray(np.exp(np.log(self.scales).mean(axis=0)))
 
 
@@ -112,59 +116,39 @@ def _even_scales(task: Task, kernel: str, plain: Warp) -> Floats:
     return np.full(task.n_inputs, 1.0 / typical)
 
 
-def short_runs(
-    task: Task, kernels: tuple[str, ...], names: tuple[str, ...] | None = None
-) -> dict[str, list[tuple[float, Found]]]:
-    """For each kernel, each map with the scales of a short run and its leave-one-out error.
+def short_run(job: tuple[Task, tuple[str, str]]) -> tuple[float, Found]:
+    """A (kernel, map) with the scales of a short run, and its leave-one-out error.
 
-    All runs see the same batches. The least error comes first.
+    All runs see the same batches.
     """
-    batch = min(constants.SHORT_BATCH, task.largest_batch)
-    pairs = [(k, name) for k in kernels for name in names or tried_maps(task, k)]
-
-    def short(own: Task, pair: tuple[str, str]) -> tuple[float, Found]:
-        kernel, name = pair
-        plain, steps = mapped(own, name), constants.SHORT_STEPS
-        descent = Descent.begin(kernel, _even_scales(own, kernel, plain), steps, own.hot)
-        descent = descent.run(_batches(own, plain, steps * batch), steps, batch)
-        error = float(np.mean(descent.errors[-constants.SHORT_COUNTED :]))
-        own.note("map", ", ".join(pair), batch, error)
-        return error, Found(kernel, name, plain, descent.scales[None, :], np.array(descent.errors))
-
-    runs = task.together(short, pairs)
-    return {
-        kernel: sorted((run for run in runs if run[1].kernel == kernel), key=lambda run: run[0])
-        for kernel in kernels
-    }
+    task, (kernel, name) = job
+    batch, steps = min(constants.SHORT_BATCH, task.largest_batch), constants.SHORT_STEPS
+    plain = mapped(task, name)
+    descent = Descent.begin(kernel, _even_scales(task, kernel, plain), steps, task.hot)
+    descent = descent.run(_batches(task, plain, steps * batch), steps, batch)
+    error = float(np.mean(descent.errors[-constants.SHORT_COUNTED :]))
+    task.note("map", f"{kernel}, {name}", batch, error)
+    return error, Found(kernel, name, plain, descent.scales[None, :], np.array(descent.errors))
 
 
 def settled(task: Task, founds: list[Found]) -> list[Found]:
     """The scales of each map by longer runs on larger batches, one for each member.
 
     The runs begin half-way between equal scales and those of the short run, because small batches
-    let columns go that few rows speak for. Members share the first steps.
+    let columns go that few rows speak for.
     """
     members, steps = task.work.members, task.work.steps
-    common = steps if members == 1 else math.ceil(constants.SHARED_STEPS * steps)
 
-    def run(own: Task, found: Found, descent: Descent, count: int, member: int) -> Descent:
+    def run(job: tuple[Task, tuple[Found, int]]) -> Floats:
+        own, (found, member) = job
+        start = np.sqrt(_even_scales(own, found.kernel, found.warp) * found.scales[0])
         batch = own.batch_size(found.kernel)
         batches = _batches(own, found.warp, steps * batch, member)
-        return descent.run(batches, count, batch, lambda: own.late(constants.LATE_SCALES))
+        descent = Descent.begin(found.kernel, start, steps, own.hot)
+        return descent.run(batches, steps, batch, lambda: own.late(constants.LATE_SCALES)).scales
 
-    def begin(own: Task, found: Found) -> Descent:
-        start = np.sqrt(_even_scales(own, found.kernel, found.warp) * found.scales[0])
-        return run(own, found, Descent.begin(found.kernel, start, steps, own.hot), common, 0)
-
-    begun = task.together(begin, founds)
-    if members > 1:
-        jobs = [
-            (found, descent, m)
-            for found, descent in zip(founds, begun, strict=True)
-            for m in range(1, members + 1)
-        ]
-        begun = task.together(lambda own, job: run(own, *job[:2], steps - common, job[2]), jobs)
+    runs = task.together(run, [(found, m) for found in founds for m in range(members)])
     return [
-        replace(found, scales=np.stack([one.scales for one in begun[k : k + members]]))
-        for found, k in zip(founds, range(0, len(begun), members), strict=True)
+        replace(found, scales=np.stack(runs[k * members : (k + 1) * members]))
+        for k, found in enumerate(founds)
     ]

@@ -20,12 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import ssyr2k, ssyrk
-from scipy.linalg.lapack import spotrf, spotri
 from sklearn.metrics.pairwise import euclidean_distances
 
 from kitchensinks.law import constants
 from kitchensinks.numerics.pairs import mirror, pair_distances, weighted_distances
+from kitchensinks.numerics.products import add_rank_two_lower, gram_lower, inverse_lower
 
 Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
@@ -112,11 +111,12 @@ def gradient(
     diagonal = np.diagonal(inverse).copy()
     residual = dual / diagonal[:, None]
     size_of = np.einsum("io,io->i", residual, residual)
-    half = inverse * np.sqrt(size_of / diagonal)
+    half = inverse * np.sqrt(size_of / diagonal)[:, None]
     turned = inverse @ (residual / diagonal[:, None])
-    # M above its diagonal: the views are the Fortran order that BLAS wants, without a copy.
-    slope = ssyrk(1.0, half.T, trans=1, lower=1)
-    slope = ssyr2k(-0.5, turned.T, dual.T, 1.0, slope, trans=1, lower=1, overwrite_c=1).T
+    # M above its diagonal, which is below it column by column in memory.
+    slope = np.zeros_like(kept)
+    gram_lower(half, slope.T)
+    add_rank_two_lower(-0.5, turned, dual, slope.T)
     trace = float(np.trace(slope, dtype=np.float64))
     slope *= kept
     if columns is not None:
@@ -150,13 +150,10 @@ def _inverse(kept: Narrow, ridge: float) -> Narrow:
     """(K + λI)⁻¹ in float32: λ ≥ 0.001 keeps it well conditioned."""
     shifted = kept.copy()
     shifted[np.diag_indices_from(shifted)] += np.float32(ridge)
-    # Symmetric: the transposed view is the Fortran order that LAPACK wants, without a copy.
-    factor, failed = spotrf(shifted.T, lower=1, clean=0, overwrite_a=1)
-    if failed:
+    if not inverse_lower(shifted.T):
         raise np.linalg.LinAlgError("the kernel matrix of a batch is not positive definite")
-    inverse, _ = spotri(factor, lower=1, overwrite_c=1)
-    mirror(inverse.T)
-    return np.asarray(inverse.T)
+    mirror(shifted)
+    return shifted
 
 
 @dataclass(frozen=True)
@@ -211,32 +208,30 @@ class Descent:
         late() ends the run before its last step.
         """
         now = self
+        memory, square_memory = constants.MEMORY, constants.SQUARE_MEMORY
         for _ in range(steps):
-            now = now._step(*batches(len(now.errors), size))
+            rows, targets = batches(len(now.errors), size)
+            scales, ridge = np.exp(now.place[:-1]), float(np.exp(now.place[-1]))
+            found = gradient(rows, targets, scales, ridge, self.kernel, self.is_hot)
+            slope, done = np.append(found.scales, found.ridge), len(now.errors) + 1
+            mean = memory * now.mean + (1 - memory) * slope
+            square = square_memory * now.square + (1 - square_memory) * slope**2
+            correct = (1 - memory**done) / np.sqrt(1 - square_memory**done)
+            rate = constants.RATE * min(1.0, 2.0 * (1.0 - (done - 0.5) / self.total))
+            place = now.place - rate * mean / (correct * np.sqrt(square) + 1e-12)
+            place = np.clip(place, self.floor, self.ceiling)
+            last = done > (1.0 - constants.AVERAGED) * self.total
+            now = replace(
+                now,
+                place=place,
+                mean=mean,
+                square=square,
+                errors=(*now.errors, found.error),
+                kept=(*now.kept, place) if last else now.kept,
+            )
             if late():
                 break
         return now
-
-    def _step(self, rows: Narrow, targets: Narrow) -> "Descent":
-        scales, ridge = np.exp(self.place[:-1]), float(np.exp(self.place[-1]))
-        found = gradient(rows, targets, scales, ridge, self.kernel, self.is_hot)
-        slope, done = np.append(found.scales, found.ridge), len(self.errors) + 1
-        memory, square_memory = constants.MEMORY, constants.SQUARE_MEMORY
-        mean = memory * self.mean + (1 - memory) * slope
-        square = square_memory * self.square + (1 - square_memory) * slope**2
-        correct = (1 - memory**done) / np.sqrt(1 - square_memory**done)
-        rate = constants.RATE * min(1.0, 2.0 * (1.0 - (done - 0.5) / self.total))
-        place = self.place - rate * mean / (correct * np.sqrt(square) + 1e-12)
-        place = np.clip(place, self.floor, self.ceiling)
-        last = done > (1.0 - constants.AVERAGED) * self.total
-        return replace(
-            self,
-            place=place,
-            mean=mean,
-            square=square,
-            errors=(*self.errors, found.error),
-            kept=(*self.kept, place) if last else self.kept,
-        )
 
     @property
     def scales(self) -> Floats:

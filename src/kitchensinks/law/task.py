@@ -83,6 +83,26 @@ class Task:
         )
         self.few = replace(self.data, fitted=self.data.fitted[: self.work.few])
 
+    @classmethod
+    def of(cls, batch: Batch, request: Request, learned: Learned) -> "Task":
+        """The task of rows whose targets may be all the same in the pool."""
+        with np.errstate(invalid="ignore"):
+            return cls(batch, request, learned)
+
+    @property
+    def varies(self) -> bool:
+        """Whether targets differ both among the fitted and among the held-out rows."""
+        parts = (self.data.fitted, self.data.held)
+        return all(np.ptp(self.data.targets[part], axis=0).any() for part in parts)
+
+    def mean_error(self) -> float:
+        """The held-out error of the mean target, which is put into the record first."""
+        data = self.data
+        level = np.average(data.targets[data.fitted], axis=0, weights=data.weights_of(data.fitted))
+        mean = data.error(level[None, :])
+        self.note("mean", "the targets' mean alone", len(data.fitted), mean)
+        return mean
+
     def _labels(self) -> NDArray[np.int64] | None:
         """The class of each row of the pool, or None."""
         if not self.classes:
@@ -127,25 +147,27 @@ class Task:
         self.trials.append(Trial(stage, what, rows, error))
         self.request.progress(f"{stage}: {what}, error {error:.4f}")
 
+    def fixed_ridge(self, rows: int) -> float | None:
+        """λ = α·n of a fit to so many rows where α is given, or None; bins need it positive."""
+        alpha = self.request.alpha
+        return None if alpha is None else max(alpha * rows, constants.WEAKEST_OF_CLASSES)
+
     def late(self, share: float) -> bool:
         """Whether more than this share of the time limit is used up."""
         limit = self.learned.time_limit
         return limit is not None and time.monotonic() - self.request.started > share * limit
 
     def together(
-        self, work: Callable[["Task", Item], Result], items: Iterable[Item]
+        self, work: Callable[[tuple["Task", Item]], Result], items: Iterable[Item]
     ) -> list[Result]:
-        """work(task, item) of each item, side by side; the record has the order of the items."""
+        """work((task, item)) of each item, side by side; the record has the order of the items.
 
-        def one(item: Item) -> tuple[list[Trial], Result]:
-            own = copy.copy(self)
-            own.trials = []
-            return own.trials, work(own, item)
-
-        results = []
-        for trials, result in in_order(one, list(items)):
-            self.trials.extend(trials)
-            results.append(result)
+        Each item has a copy of the task with a record of its own.
+        """
+        jobs = [(with_own_record(self), item) for item in items]
+        results = list(in_order(work, jobs, ahead=len(jobs) + 1))
+        for own, _ in jobs:
+            self.trials.extend(own.trials)
         return results
 
     def batches(self, rows: NDArray[np.float32], member: int) -> Callable[[int, int], Any]:
@@ -165,6 +187,13 @@ class Task:
             return rows[chosen], targets - targets.mean(axis=0)
 
         return batch
+
+
+def with_own_record(task: Task) -> Task:
+    """The same task with an empty record."""
+    own = copy.copy(task)
+    own.trials = []
+    return own
 
 
 def _shares(weights: Array | None, places: NDArray[np.intp]) -> Array | None:

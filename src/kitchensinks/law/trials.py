@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
-from kitchensinks.features.bases import Basis, Binning
+from kitchensinks.features.bases import Binning
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.fitting.sparse import SETTLED
@@ -121,15 +121,24 @@ class DenseFit(NamedTuple):
 
 
 def dense_fit(
-    data: HeldOut, frozen: Frozen, near: float | None = None, by_classes: bool = False
+    data: HeldOut,
+    frozen: Frozen,
+    near: float | None = None,
+    by_classes: bool = False,
+    fixed: float | None = None,
 ) -> DenseFit:
     """A ridge fit on dense features of the fitted rows.
 
     Four ridges, or `near` where that is given, and from the best of them on while the error falls;
-    `by_classes`: of those that are about as good, the one that `preferred` takes.
+    `by_classes`: of those that are about as good, the one that `preferred` takes; `fixed`: the one
+    ridge that is to be used.
     """
     path = _DensePath(data, frozen)
-    tried = path.search(constants.DENSE_RIDGES if near is None else (near,))
+    if fixed is None:
+        tried = path.search(constants.DENSE_RIDGES if near is None else (near,))
+    else:
+        weights = path.solve(fixed)
+        tried = {fixed: (data.error(path.scores(weights)), weights)}
     best = path.by_classes(tried) if by_classes else min(tried, key=lambda r: tried[r][0])
     half, whole = path.solve(best, 0.5), path.scores(tried[best][1])
     return DenseFit(
@@ -245,9 +254,8 @@ class GridFits:
     and from the weights of another ridge the first step would already seem to settle it.
     """
 
-    def __init__(self, data: HeldOut, scaler: Warp, basis: Basis, count: int, seed: int) -> None:
+    def __init__(self, data: HeldOut, scaler: Warp, basis: Binning, count: int, seed: int) -> None:
         self.data = data
-        assert isinstance(basis, Binning), "bins are those of Binning"
         places = np.concatenate([data.fitted, data.held])
         rows = np.asarray(scaler.apply(data.rows[places], np.float32))
         theta = basis.draw(seed, rows.shape[1], count, np.float32).theta
@@ -293,11 +301,17 @@ class GridFits:
         parts = np.split(scores + solution.intercept, len(ridges), axis=1)
         return [part + before for part in parts]
 
-    def best(self, near: float, targets: Array | None = None) -> tuple[float, float, Array | None]:
+    def best(
+        self, near: float, targets: Array | None = None, fixed: float | None = None
+    ) -> tuple[float, float, Array | None]:
         """The least held-out error over ridges about `near`, its ridge and its losses.
 
-        Three neighbours, and once more three where the best of them is at an edge.
+        Three neighbours, and once more three where the best of them is at an edge; `fixed`: the one
+        ridge that is to be used.
         """
+        if fixed is not None:
+            (scores,) = self.scores([fixed], targets)
+            return self.data.error(scores), fixed, self.data.losses(scores)
         step, tried = constants.RIDGE_STEP, {}
         for _ in range(2):
             ridges = [near / step, near, step * near]

@@ -25,7 +25,7 @@ _MAPS = {
 }
 
 
-def _short(basis: Any) -> str:
+def short_name(basis: Any) -> str:
     """A basis on one line; a table of learned scales is named and not printed."""
     text = " ".join(basis.__repr__(N_CHAR_MAX=10**7).split())
     return re.sub(r"\[\[.*?\]\]", "learned", text)
@@ -49,6 +49,7 @@ class Request:
     stream : rows come in batches, for which only dense features are looked at.
     classes : the targets are class codes: positive in the column of the row's class.
     stages : a fit in two stages may be chosen (squared loss with alpha="auto").
+    alpha : the ridge strength of squared loss where it is given: trials have it too.
     progress : called with a line of text after each trial.
     started : when the fit began, by the monotonic clock.
     """
@@ -62,6 +63,7 @@ class Request:
     stream: bool = False
     classes: bool = False
     stages: bool = False
+    alpha: float | None = None
     progress: Callable[[str], None] = silent
     started: float = field(default_factory=time.monotonic)
 
@@ -150,7 +152,7 @@ class Law:
 
     def __repr__(self) -> str:
         features = self.features
-        basis = _short(features.basis)
+        basis = short_name(features.basis)
         pairs = " of two features" if features.basis.features_per_draw == 2 else ""
         count = f"{features.n_components} components{pairs}"
         if self.record is None:
@@ -193,6 +195,9 @@ class Law:
         ]
         if not math.isnan(self.second):
             return maps + [trial for trial in record.trials if trial.stage == "stages"]
+        # A basis with a bandwidth of its own was not tried: others have compared the maps.
+        if math.isnan(self.ridge):
+            return maps
         name = "grids" if self.features.basis.sparse else f"{record.kernel} features"
         name = f" {name}, {record.map},"
         for stage in ("ridge", "again", "basis"):

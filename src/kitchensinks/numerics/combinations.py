@@ -7,11 +7,10 @@ group q are links[ends[q]:ends[q + 1]], and nodes (groups, n) says where each ro
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.threads import looped
+from kitchensinks.numerics.threads import compiled, looped
 
 Floats = NDArray[np.float64]
 # Odd multipliers that spread pairs over a hash table.
@@ -28,11 +27,11 @@ def count_rows(columns: Any, fitted: Any, counts: Any, owners: Any, begin: int, 
     """
     n_rows = columns.shape[1]
     for g in range(begin, end):
-        own = columns[g]
         for i in range(n_rows):
-            if fitted[i] and own[i] >= 0:
-                counts[own[i]] += 1
-                owners[own[i]] = i
+            column = columns[g, i]
+            if fitted[i] and column >= 0:
+                counts[column] += 1
+                owners[column] = i
 
 
 def count_rows_plain(
@@ -89,14 +88,15 @@ def renumber_plain(
         out[g] = np.where(kept, numbers[own], ends[g + 1] - 1)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def combine(nodes: Any, bins: Any, first: Any, slots: Any, links: Any, out: Any) -> Any:
     """The number of different pairs (nodes_i, bins_i), or −1 where they do not fit into `links`.
 
     links: the pairs in the order in which they come; out_i: `first` plus the number of pair i. The
     slots of a hash table with open addressing are a power of two, at least twice len(links).
     """
-    slots[:] = -1
+    for s in range(len(slots)):
+        slots[s] = -1
     mask = np.int64(len(slots) - 1)
     count = 0
     for i in range(len(nodes)):
@@ -153,20 +153,21 @@ def _sum_nodes(nodes: Any, values: Any, out: Any, begin: int, end: int) -> None:
     n_groups, n_outputs = nodes.shape[0], values.shape[1]
     for first in range(begin, end, _TILE):
         last = min(first + _TILE, end)
-        out[first:last] = 0.0
+        total = out[first:last]
+        for i in range(len(total)):
+            for o in range(n_outputs):
+                total[i, o] = 0.0
         for q in range(0, n_groups, 2):
             one = nodes[q, first:last]
             two = nodes[min(q + 1, n_groups - 1), first:last]
             both = 1.0 if q + 1 < n_groups else 0.0
             if n_outputs == 1:
-                only, total = values[:, 0], out[first:last, 0]
                 for i in range(len(one)):
-                    total[i] += only[one[i]] + both * only[two[i]]
+                    total[i, 0] += values[one[i], 0] + both * values[two[i], 0]
             else:
                 for i in range(len(one)):
-                    total, left, right = out[first + i], values[one[i]], values[two[i]]
                     for o in range(n_outputs):
-                        total[o] += left[o] + both * right[o]
+                        total[i, o] += values[one[i], o] + both * values[two[i], o]
 
 
 def gather(nodes: Any, links: Any, ends: Any, n_columns: Any, values: Any, out: Any) -> None:
@@ -199,16 +200,14 @@ def _scatter(
 ) -> None:
     n_rows, n_outputs = values.shape
     for q in range(begin, end):
-        own = nodes[q]
         if n_outputs == 1:
-            given, total = values[:, 0], out[:, 0]
             for i in range(n_rows):
-                total[own[i]] += given[i]
+                out[nodes[q, i], 0] += values[i, 0]
         else:
             for i in range(n_rows):
-                here, more = out[own[i]], values[i]
+                node = nodes[q, i]
                 for o in range(n_outputs):
-                    here[o] += more[o]
+                    out[node, o] += values[i, o]
         for m in range(ends[q + 1] - 1, ends[q] - 1, -1):
             one, two = links[m, 0], links[m, 1]
             for o in range(n_outputs):

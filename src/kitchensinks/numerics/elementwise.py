@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.threads import looped, row_tiles
+from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Below this many entries NumPy is done before the threads have started.
 SMALL = 2**14
@@ -37,7 +36,7 @@ _TEN = (
 )
 
 
-@numba.njit(cache=True, fastmath={"contract"})
+@compiled(inline="always")
 def _cosine_of_turns32(turns: Any) -> Any:
     """cos 2πt = sin 2π(¼ − |t − round t|)."""
     v = np.float32(0.25) - abs(turns - np.rint(turns))
@@ -51,7 +50,7 @@ def _cosine_of_turns32(turns: Any) -> Any:
     return total * v
 
 
-@numba.njit(cache=True, fastmath={"contract"})
+@compiled(inline="always")
 def _cosine_of_turns64(turns: Any) -> Any:
     v = 0.25 - abs(turns - np.rint(turns))
     w = v * v
@@ -176,11 +175,12 @@ def add_rank_two_plain(
     total[...] = lower + np.tril(lower, -1).T
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "nsz"})
-def _column_sums(values: Any, total: Any) -> None:
-    part = np.empty(values.shape[1], values.dtype)
+@compiled(fastmath={"reassoc", "nsz"})
+def _column_sums(values: Any, part: Any, total: Any) -> None:
+    """Add to `total`; part (K,) is scratch."""
     for start in range(0, values.shape[0], 64):
-        part[:] = 0
+        for k in range(values.shape[1]):
+            part[k] = 0
         for i in range(start, min(start + 64, values.shape[0])):
             for k in range(values.shape[1]):
                 part[k] += values[i, k]
@@ -193,7 +193,7 @@ def column_sums(values: NDArray[Any]) -> NDArray[np.float64]:
     if values.size < SMALL:
         return column_sums_plain(values)
     total = np.zeros(values.shape[1])
-    _column_sums(values, total)
+    _column_sums(values, np.empty(values.shape[1], values.dtype), total)
     return total
 
 

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.threads import looped, row_tiles
+from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Rows that go through a transform together: one vector register and more of each.
 _TILE = 16
@@ -17,7 +16,7 @@ def next_power_of_two(count: int) -> int:
     return 1 << max(0, count - 1).bit_length()
 
 
-@numba.njit(cache=True)
+@compiled()
 def _transform(work: Any) -> None:
     """Replace each column x of work (P, tile) by Hx, H_jk = (−1)^⟨bits of j, bits of k⟩.
 

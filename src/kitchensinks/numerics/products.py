@@ -1,32 +1,54 @@
-"""Symmetric products of matrices, callable from several threads at once."""
+"""Routines of BLAS and LAPACK on symmetric matrices, callable from several threads at once.
+
+They are those of SciPy, called without the interpreter's lock, as `scipy.linalg` does not. All of
+them look at lower triangles column by column in memory, which is the upper triangle row by row.
+"""
 
 import ctypes
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cython_blas
+from scipy.linalg import cython_blas, cython_lapack
+
+_KINDS: dict[np.dtype[Any], tuple[str, Any]] = {
+    np.dtype(np.float32): ("s", ctypes.c_float),
+    np.dtype(np.float64): ("d", ctypes.c_double),
+}
+_CHAR, _ARRAY, _WHOLE = ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)
 
 
-def _function(name: str, scalar: Any) -> Any:
-    """A BLAS routine of SciPy's that runs without the interpreter's lock, as `scipy.linalg.blas`
-    does not."""
-    capsule = cython_blas.__pyx_capi__[name]
+def _functions(module: Any, name: str, kinds: str) -> dict[np.dtype[Any], Any]:
+    """A routine for each dtype. kinds: c for a character, i for a whole number, n for a number of
+    the dtype, a for an array."""
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
     api.PyCapsule_GetName.argtypes = [ctypes.py_object]
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    address = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
-    whole, number = ctypes.POINTER(ctypes.c_int), ctypes.POINTER(scalar)
-    kinds = (ctypes.c_char_p, ctypes.c_char_p, whole, whole, number, ctypes.c_void_p, whole)
-    return ctypes.CFUNCTYPE(None, *kinds, number, ctypes.c_void_p, whole)(address)
+    found = {}
+    for dtype, (letter, scalar) in _KINDS.items():
+        capsule = module.__pyx_capi__[letter + name]
+        address = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+        types: dict[str, Any] = {"c": _CHAR, "i": _WHOLE, "n": ctypes.POINTER(scalar), "a": _ARRAY}
+        found[dtype] = ctypes.CFUNCTYPE(None, *(types[kind] for kind in kinds))(address)
+    return found
 
 
-_SYRK = {
-    np.dtype(np.float32): (_function("ssyrk", ctypes.c_float), ctypes.c_float),
-    np.dtype(np.float64): (_function("dsyrk", ctypes.c_double), ctypes.c_double),
-}
+_SYRK = _functions(cython_blas, "syrk", "cciinainai")
+_SYR2K = _functions(cython_blas, "syr2k", "cciinaiainai")
+_POTRF = _functions(cython_lapack, "potrf", "ciaii")
+_POTRI = _functions(cython_lapack, "potri", "ciaii")
+
+
+def _whole(number: int) -> Any:
+    return ctypes.byref(ctypes.c_int(number))
+
+
+def _check_square(matrix: NDArray[Any], size: int, dtype: np.dtype[Any]) -> None:
+    if matrix.shape != (size, size) or not matrix.flags.f_contiguous or matrix.dtype != dtype:
+        came = f"out {matrix.shape}, {matrix.dtype}"
+        raise ValueError(f"{came}: need ({size}, {size}), {dtype}, 'F'.")
 
 
 def gram_lower(rows: NDArray[Any], out: NDArray[Any]) -> None:
@@ -36,14 +58,56 @@ def gram_lower(rows: NDArray[Any], out: NDArray[Any]) -> None:
     """
     count, size = rows.shape
     entry = rows.itemsize
-    if out.shape != (size, size) or not out.flags.f_contiguous or out.dtype != rows.dtype:
-        raise ValueError(f"out {out.shape}, {out.dtype}: need ({size}, {size}), {rows.dtype}, 'F'.")
+    _check_square(out, size, rows.dtype)
     if rows.strides[1] != entry or rows.strides[0] < size * entry:
         rows = np.ascontiguousarray(rows)
-    syrk, scalar = _SYRK[rows.dtype]
-    width, depth = ctypes.c_int(size), ctypes.c_int(count)
-    stride = ctypes.c_int(max(1, size, rows.strides[0] // entry))
+    scalar = _KINDS[rows.dtype][1]
     one, zero = ctypes.byref(scalar(1.0)), ctypes.byref(scalar(0.0))
+    width, stride = _whole(size), _whole(max(1, size, rows.strides[0] // entry))
     # Row by row in memory is the transpose, column by column.
     source, target = rows.ctypes.data, out.ctypes.data
-    syrk(b"L", b"N", width, depth, one, source, stride, zero, target, width)
+    syrk = _SYRK[rows.dtype]
+    syrk(b"L", b"N", width, _whole(count), one, source, stride, zero, target, width)
+
+
+def add_rank_two_lower(
+    factor: float, left: NDArray[Any], right: NDArray[Any], out: NDArray[Any]
+) -> None:
+    """out += factor·(left·right' + right·left') in the lower triangle.
+
+    left, right (K, k), row by row in memory, of the dtype of `out`; out (K, K), column by column.
+    """
+    size, depth = left.shape
+    _check_square(out, size, left.dtype)
+    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
+    scalar = _KINDS[out.dtype][1]
+    scale, one = ctypes.byref(scalar(factor)), ctypes.byref(scalar(1.0))
+    width, stride = _whole(size), _whole(max(1, depth))
+    sources = left.ctypes.data, stride, right.ctypes.data, stride
+    syr2k = _SYR2K[out.dtype]
+    syr2k(b"L", b"T", width, _whole(depth), scale, *sources, one, out.ctypes.data, width)
+
+
+def cholesky_lower(matrix: NDArray[Any]) -> bool:
+    """Put the Cholesky factor into the lower triangle, in place; False where there is none.
+
+    matrix (K, K), column by column in memory; what is above the diagonal is left alone.
+    """
+    _check_square(matrix, len(matrix), matrix.dtype)
+    size, failed = _whole(len(matrix)), ctypes.c_int(0)
+    width = _whole(max(1, len(matrix)))
+    _POTRF[matrix.dtype](b"L", size, matrix.ctypes.data, width, ctypes.byref(failed))
+    return failed.value == 0
+
+
+def inverse_lower(matrix: NDArray[Any]) -> bool:
+    """Put the inverse of a positive definite matrix into its lower triangle, in place.
+
+    False where it is not positive definite; matrix (K, K), column by column in memory.
+    """
+    if not cholesky_lower(matrix):
+        return False
+    size, failed = _whole(len(matrix)), ctypes.c_int(0)
+    width = _whole(max(1, len(matrix)))
+    _POTRI[matrix.dtype](b"L", size, matrix.ctypes.data, width, ctypes.byref(failed))
+    return failed.value == 0

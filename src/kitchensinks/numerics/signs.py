@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.threads import looped, row_tiles
+from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Stumps of a tile of the product.
 _TILE = 16
@@ -109,7 +108,7 @@ def stump_signs_plain(
     out[...] = np.where(rows[:, column] >= threshold, 1.0, -1.0)
 
 
-@numba.njit(cache=True)
+@compiled()
 def _reached(thresholds: Any, low: Any, high: Any, value: Any) -> Any:
     """low + the number of the sorted thresholds[low:high] that are at most the value."""
     while low < high:

@@ -3,11 +3,10 @@
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.threads import looped
+from kitchensinks.numerics.threads import compiled, looped
 
 Floats = NDArray[np.float64]
 
@@ -113,7 +112,7 @@ def _rows(values: Floats) -> Floats:
     return np.ascontiguousarray(values, dtype=np.float64).reshape(-1, values.shape[-1])
 
 
-@numba.njit(cache=True)
+@compiled()
 def _tempered(scores: Any, labels: Any, weights: Any, t: Any, out: Any) -> Any:
     """log Σ_c exp(t·u_c) − t·u_y into `out`, and the first two derivatives of Σ w·out in t."""
     slope, bend = 0.0, 0.0

@@ -9,6 +9,7 @@ the items, so that every number of threads gives the same bits.
 """
 
 import functools
+import inspect
 import itertools
 import numbers
 import os
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from pathlib import Path
 from typing import Any, TypeVar
 
 import joblib
@@ -126,13 +128,17 @@ def check_jobs(n_jobs: Any) -> None:
 
 
 def in_order(
-    work: Callable[[Item], Result], items: Iterable[Item], most: int | None = None
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    most: int | None = None,
+    ahead: int | None = None,
 ) -> Iterator[Result]:
     """work(item) for each item, in their order, on the threads of the team that are free.
 
     most: at most this many items at a time, where the memory of each matters. The caller's thread
-    takes the items, at most one more than there are threads ahead of the results, and works on an
-    item itself where no other thread is free. With one thread it is `map`.
+    takes the items, and works on an item itself where no other thread is free. ahead: results that
+    may wait for an earlier one, as many as there are threads by default. With one thread it is
+    `map`.
 
     >>> list(in_order(abs, [-2, 1, -3]))
     [2, 1, 3]
@@ -145,9 +151,10 @@ def in_order(
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
-            future = team.submit(work, item) if len(waiting) < count - 1 else None
+            running = sum(not future.done() for future in waiting)
+            future = team.submit(work, item) if running < count - 1 else None
             waiting.append(_finished(work, item) if future is None else future)
-            while waiting and (len(waiting) >= count or waiting[0].done()):
+            while waiting and (len(waiting) >= (ahead or count) or waiting[0].done()):
                 yield team.wait(waiting.popleft())
         while waiting:
             yield team.wait(waiting.popleft())
@@ -166,6 +173,26 @@ def _finished(work: Callable[[Item], Result], item: Item) -> "Future[Result]":
     return future
 
 
+def compiled(**options: Any) -> Callable[[Loop], Loop]:
+    """Compile a function when it is first called, and keep what was compiled on disk.
+
+    It releases the interpreter's lock and divides as NumPy does. Numba keeps it in the folder
+    NUMBA_CACHE_DIR, else beside the source, else in the user's cache folder. Where none of them can
+    be written to, each process compiles for itself.
+    """
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
+
+    def compile_lazily(function: Loop) -> Loop:
+        loop: Loop
+        try:
+            loop = numba.njit(cache=True, **options)(function)
+        except RuntimeError:
+            loop = numba.njit(**options)(function)
+        return loop
+
+    return compile_lazily
+
+
 def looped(count: Callable[..., int], **options: Any) -> Callable[[Loop], Loop]:
     """Compile a loop that the threads of the team share.
 
@@ -174,8 +201,8 @@ def looped(count: Callable[..., int], **options: Any) -> Callable[[Loop], Loop]:
     writes to places of its own, so that the result does not depend on how the range is cut.
     """
 
-    def compiled(function: Loop) -> Loop:
-        loop = numba.njit(nogil=True, cache=True, **options)(function)
+    def shared(function: Loop) -> Loop:
+        loop = compiled(**options)(function)
 
         @functools.wraps(function)
         def call(*arguments: Any) -> None:
@@ -194,7 +221,16 @@ def looped(count: Callable[..., int], **options: Any) -> Callable[[Loop], Loop]:
         call.loop = loop  # type: ignore[attr-defined]
         return call
 
-    return compiled
+    return shared
+
+
+def is_kept(loop: Loop) -> bool:
+    """Whether an earlier process has compiled this loop and left it on disk."""
+    function = inspect.unwrap(loop)
+    dispatcher: Any = getattr(loop, "loop", loop)
+    folder = dispatcher.stats.cache_path
+    name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}-*.nbi"
+    return folder is not None and any(Path(folder).glob(name))
 
 
 def row_tiles(n_rows: int, tile: int) -> int:
@@ -232,12 +268,3 @@ class _SingleBlas:
 
 
 single_blas = _SingleBlas()
-
-
-def blas_threads(count: int) -> Any:
-    return single_blas()
-
-
-@contextmanager
-def loop_threads(count: int) -> Iterator[None]:
-    yield

@@ -3,11 +3,10 @@
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.threads import looped
+from kitchensinks.numerics.threads import compiled, looped
 
 LINEAR, SQUASH, QUANTILE, MIX = 0, 1, 2, 3
 # Squashed values stay within ± this many deviations.
@@ -16,7 +15,7 @@ BEND = 3.0
 _HALF = math.sqrt(3.0)
 
 
-@numba.njit(cache=True)
+@compiled()
 def _rank(value: Any, knots: Any) -> Any:
     """Place of a value among sorted knots, from 0 to 1: the middle of those it equals.
 
@@ -43,10 +42,10 @@ def _rank(value: Any, knots: Any) -> Any:
 
 
 @looped(lambda rows, *_: len(rows))
-def warp_rows(
+def _warp_rows(
     rows: Any,
     mean: Any,
-    scale: Any,
+    rate: Any,
     kind: Any,
     knots: Any,
     factor: Any,
@@ -54,18 +53,9 @@ def warp_rows(
     begin: int,
     end: int,
 ) -> None:
-    """out_ij = factor_j·w_j((x_ij − mean_j)/scale_j), w_j by the kind of column j.
-
-    LINEAR: z; SQUASH: z/√(1 + (z/3)²); QUANTILE: √3·(2·rank − 1) among the column's knots;
-    MIX: the mean of the last two. rows, out (n, d); knots (d, q), q > 1, sorted.
-    """
-    n_inputs = rows.shape[1]
-    inverse = np.empty(n_inputs)
-    for j in range(n_inputs):
-        inverse[j] = 1.0 / scale[j]
     for i in range(begin, end):
-        for j in range(n_inputs):
-            z = (np.float64(rows[i, j]) - mean[j]) * inverse[j]
+        for j in range(rows.shape[1]):
+            z = (np.float64(rows[i, j]) - mean[j]) * rate[j]
             own = kind[j]
             if own != LINEAR:
                 squashed = z / math.sqrt(1.0 + (z * z) * (1.0 / (BEND * BEND)))
@@ -75,6 +65,23 @@ def warp_rows(
                     spread = _HALF * (2.0 * _rank(np.float64(rows[i, j]), knots[j]) - 1.0)
                     z = spread if own == QUANTILE else 0.5 * (squashed + spread)
             out[i, j] = factor[j] * z
+
+
+def warp_rows(
+    rows: NDArray[Any],
+    mean: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    kind: NDArray[np.int8],
+    knots: NDArray[np.float64],
+    factor: NDArray[np.float64],
+    out: NDArray[Any],
+) -> None:
+    """out_ij = factor_j·w_j((x_ij − mean_j)/scale_j), w_j by the kind of column j.
+
+    LINEAR: z; SQUASH: z/√(1 + (z/3)²); QUANTILE: √3·(2·rank − 1) among the column's knots;
+    MIX: the mean of the last two. rows, out (n, d); knots (d, q), q > 1, sorted.
+    """
+    _warp_rows(rows, mean, 1.0 / scale, kind, knots, factor, out)
 
 
 def warp_rows_plain(

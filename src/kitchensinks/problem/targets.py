@@ -51,6 +51,18 @@ class Batch(NamedTuple):
         """Rows of positive weight."""
         return len(self.targets) if self.weights is None else int(np.count_nonzero(self.weights))
 
+    @property
+    def counted_places(self) -> NDArray[np.intp]:
+        """The places of the rows of positive weight."""
+        if self.weights is None:
+            return np.arange(len(self.targets))
+        return np.flatnonzero(self.weights > 0)
+
+    @property
+    def counted_targets(self) -> Array:
+        """The targets of the rows of positive weight."""
+        return self.targets if self.weights is None else self.targets[self.weights > 0]
+
 
 class ClassCounts(NamedTuple):
     """The labels in sorted order, and the total weight of the rows of each.

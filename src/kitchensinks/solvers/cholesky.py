@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky
+
+from kitchensinks.numerics.products import cholesky_lower
 
 # Each further attempt adds this many times as much to the diagonal.
 _GROWTH = 10.0
@@ -25,14 +26,12 @@ def lower_factor(matrix: NDArray[Any]) -> NDArray[Any]:
     diagonal = np.diag_indices_from(matrix)
     jitter = 0.0
     while True:
-        shifted = matrix.copy()
+        shifted = np.array(matrix, order="F")
         shifted[diagonal] += jitter
-        try:
-            # Symmetric: the transpose has the order in memory that LAPACK wants, without a copy.
-            return np.asarray(cholesky(shifted.T, lower=True, overwrite_a=True, check_finite=False))
-        except np.linalg.LinAlgError:
-            if not np.isfinite(shifted).all():
-                raise
+        if cholesky_lower(shifted):
+            return np.tril(shifted)
+        if not np.isfinite(matrix).all():
+            raise np.linalg.LinAlgError("A matrix with numbers that are not finite has no factor.")
         information = np.finfo(matrix.dtype)
         least = float(information.eps) * float(np.abs(matrix[diagonal]).max())
         jitter = max(_GROWTH * jitter, least, float(information.tiny))

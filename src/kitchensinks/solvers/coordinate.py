@@ -23,11 +23,10 @@ strictly inside their interval, or at an end of it that the scores do not clearl
 import math
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.threads import in_order
+from kitchensinks.numerics.threads import compiled, in_order
 from kitchensinks.problem.losses import Array, Kinked
 from kitchensinks.problem.problem import Callback, Problem, Solution
 from kitchensinks.solvers.intercept import best_shift
@@ -227,7 +226,7 @@ def _best_share(
     return np.where(objective(share) < objective(np.zeros_like(share)), share, 0.0)
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def _measure(block: Any, mean: Any, norms: Any, means: Any) -> None:
     """‖z‖² and z·m of each row."""
     for i in range(block.shape[0]):
@@ -238,7 +237,7 @@ def _measure(block: Any, mean: Any, norms: Any, means: Any) -> None:
         norms[i], means[i] = norm, inner
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def _ascend(
     block: Any,
     order: NDArray[np.int64],

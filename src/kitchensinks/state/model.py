@@ -12,12 +12,13 @@ from kitchensinks.features.bases.draw import Scorer
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.numerics.threads import in_order
+from kitchensinks.state.outside import Watch
 from kitchensinks.tables import block_slices
 
 # Entries of the features of one block of rows.
 _BLOCK_ENTRIES = 2**21
-# Rows of a block where the draw is too large to hold: each block makes the draw anew.
-_BATCH = 1024
+# Rows of a block where the draw is too large to hold and is made anew for each block.
+_REDRAWN_ROWS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +41,13 @@ class Model:
     def scaler(self) -> Scaler | None:
         return self.frozen.scaler
 
-    def scores(self, rows: Any) -> NDArray[np.float64]:
-        """f(x) for every row and output, shape (n, outputs), in blocks: no n × K array."""
+    def scores(self, rows: Any, watch: Watch | None = None) -> NDArray[np.float64]:
+        """f(x) for every row and output, shape (n, outputs), in blocks: no n × K array.
+
+        watch: shown every block of rows.
+        """
         frozen, (unit, weights) = self.frozen, self._narrow
-        width = len(self.weights) if frozen.held else _BLOCK_ENTRIES // _BATCH
+        width = len(self.weights) if frozen.held else _BLOCK_ENTRIES // _REDRAWN_ROWS
         if frozen.basis.sparse:
             width = 16 * frozen.n_components
         parts = list(block_slices(rows.shape[0], max(64, _BLOCK_ENTRIES // max(1, width))))
@@ -52,6 +56,8 @@ class Model:
 
         def score(block: tuple[slice, Any]) -> None:
             part, own = block
+            if watch is not None:
+                watch.look(part, own)
             if scorer is not None:
                 scores = scorer(frozen.scaled(own))
             else:
@@ -61,9 +67,7 @@ class Model:
             out[part] = scores * unit + self.intercept
 
         blocks = ((part, rows[part]) for part in parts)
-        # Loops over bins have threads of their own.
-        alone = len(parts) < 2 or frozen.basis.sparse
-        for _ in (map if alone else in_order)(score, blocks):
+        for _ in in_order(score, blocks):
             pass
         return out
 

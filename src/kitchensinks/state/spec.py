@@ -28,15 +28,18 @@ from kitchensinks.problem.targets import (
     Targets,
     TargetSizes,
 )
+from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.memory import memory_budget
 
 
 @dataclass(frozen=True)
 class Spec:
-    """Everything that was chosen about a fit; seed and memory are settled for this run.
+    """What was chosen about a fit, and then what its targets and columns are.
 
     task: "classification" or "regression"; huber: the loss turns linear where the spread of the
-    targets says.
+    targets says; columns: the recipe from the columns of a table to numbers, None for arrays;
+    targets: how y is encoded, None until it has been looked at. Seed and memory are those of this
+    run.
     """
 
     task: str
@@ -47,13 +50,16 @@ class Spec:
     constraint: Constraint | None
     standardize: bool
     fit_intercept: bool
-    class_weight: Any
     solver: Solver
     n_jobs: int | None
     seed: int
     memory: float
+    seed_given: bool = False
+    class_weight: Any = None
     huber: bool = False
     progress: Progress = silent
+    columns: Columns | None = None
+    targets: Targets | None = None
 
     @classmethod
     def of(cls, task: str, progress: Progress = silent, **given: Any) -> "Spec":
@@ -70,21 +76,22 @@ class Spec:
             raise ValueError("solver='stochastic' cannot choose K: give n_components a number.")
         check_jobs(given["n_jobs"])
         return cls(
-            task,
-            basis,
-            count,
-            loss,
-            alpha,
-            constraint,
-            bool(given["standardize"]),
-            bool(given["fit_intercept"]),
-            given.get("class_weight"),
-            solver,
-            given["n_jobs"],
-            seed_of(given["random_state"]),
-            memory_budget(solver.memory_budget),
-            given["loss"] == "huber",
-            progress,
+            task=task,
+            basis=basis,
+            n_components=count,
+            loss=loss,
+            alpha=alpha,
+            constraint=constraint,
+            standardize=bool(given["standardize"]),
+            fit_intercept=bool(given["fit_intercept"]),
+            solver=solver,
+            n_jobs=given["n_jobs"],
+            seed=seed_of(given["random_state"]),
+            seed_given=isinstance(given["random_state"], int | np.integer),
+            memory=memory_budget(solver.memory_budget),
+            class_weight=given.get("class_weight"),
+            huber=given["loss"] == "huber",
+            progress=progress,
         )
 
     @property
@@ -93,80 +100,79 @@ class Spec:
         return Classes if self.task == "classification" else Numbers
 
     @property
-    def grows(self) -> bool:
-        """Whether K of a given basis is doubled until the held-out error stops falling."""
-        return self.n_components == "auto" and isinstance(self.basis, Basis)
+    def encoding(self) -> Targets:
+        """How the targets are encoded."""
+        assert self.targets is not None, "targets are looked at before anything is fitted"
+        return self.targets
 
-    def learn_targets(self, summary: Any, given: Any = None) -> tuple[Loss, Targets]:
-        """The loss for these targets, and how they are encoded.
+    @property
+    def calibrates(self) -> bool:
+        """Whether probabilities are a calibrated function of the scores."""
+        return self.task == "classification" and self.loss.link is None
 
-        summary: what `kind.summarise` made of all targets; given: all classes, where it may lack
-        some.
+    def with_targets(self, summary: Any, spread: Callable[[], float], given: Any = None) -> "Spec":
+        """With the loss for these targets, and how they are encoded.
+
+        summary: what `kind.summarise` made of all targets; spread: their robust standard deviation,
+        which Huber's loss asks for; given: all classes, where the targets may lack some.
         """
         if isinstance(summary, TargetSizes):
-            return self.loss, Numbers.learn(summary, self.fit_intercept)
+            numbers = Numbers.learn(summary, self.fit_intercept)
+            loss = get_loss("huber", delta=HUBER * spread()) if self.huber else self.loss
+            return replace(self, loss=loss, targets=numbers)
         assert isinstance(summary, ClassCounts)
         loss, count = self.loss, len(summary.labels if given is None else np.unique(given))
         if count > 2 and loss.for_many_classes is not None:
             loss = get_loss(loss.for_many_classes)
-        return loss, Classes.learn(summary, loss, self.class_weight, given)
+        classes = Classes.learn(summary, loss, self.class_weight, given)
+        return replace(self, loss=loss, targets=classes)
 
-    def with_spread(self, spread: Callable[[], float]) -> "Spec":
-        """With Huber's loss turning linear at so many robust deviations of the targets."""
-        if not self.huber:
-            return self
-        return replace(self, loss=get_loss("huber", delta=HUBER * spread()))
-
-    def encode(self, rows: Any, y: NDArray[Any], weights: Array | None, targets: Targets) -> Batch:
+    def encode(self, rows: Any, y: NDArray[Any], weights: Array | None) -> Batch:
         """Rows with encoded targets; the weights of classes are multiplied in."""
-        one = targets.weights_of(y)
+        one = self.encoding.weights_of(y)
         if one is not None:
             weights = one if weights is None else weights * one
-        return Batch(rows, targets.encode(y), weights, one)
+        return Batch(rows, self.encoding.encode(y), weights, one)
 
-    def request(self, loss: Loss, unscaled: Any = None, stream: bool = False) -> Request:
-        """What is asked of the law of this fit."""
+    def request(self, stream: bool = False) -> Request:
+        """What is asked of the law of this fit; stream: rows come in batches."""
         return Request(
             seed=self.seed,
             n_components=self.n_components,
             dtype=None if self.solver.dtype is None else check_dtype(self.solver.dtype),
             standardize=self.standardize,
-            unscaled=unscaled,
+            unscaled=None if self.columns is None else self.columns.unscaled,
             memory=self.memory,
             stream=stream,
             classes=self.task == "classification",
             # Other losses and a given ridge are fitted in one stage.
-            stages=loss.squared
+            stages=self.loss.squared
             and self.alpha == "auto"
             and self.constraint is None
             and self.solver.name == "auto"
             and not stream,
+            alpha=None if self.alpha == "auto" or not self.loss.squared else float(self.alpha),
             progress=self.progress,
         )
 
-    def settings(
-        self, loss: Loss, targets: Targets, law: Law, counted: int | None = None
-    ) -> Settings:
+    def settings(self, law: Law, counted: int | None = None) -> Settings:
         """What to minimise, in the units of the encoded targets.
 
         counted: rows of positive weight, where the ridge that was chosen with the law is to be
         taken (the law's ridges are λ = α·n).
         """
-        unit = targets.unit
-        # The objective is in units of unit**degree, alpha in units of unit**(degree − 2).
-        alpha_unit = unit if loss.degree == 1 else 1.0
-        alpha: float | str = self.alpha
+        unit, alpha = self.encoding.unit, self.alpha
         second: float | None = None
         settled = 0.0
         if alpha != "auto":
-            alpha = float(alpha) * alpha_unit
+            alpha = float(alpha) * alpha_unit(unit, self.loss)
         elif self.constraint is not None:
             alpha = 0.0
-        elif counted is not None and loss.squared and not math.isnan(law.ridge):
+        elif counted is not None and self.loss.squared and not math.isnan(law.ridge):
             alpha, settled = law.ridge / counted, SETTLED
             second = None if math.isnan(law.second) else law.second / counted
         return Settings(
-            loss=loss.in_units(unit),
+            loss=self.loss.in_units(unit),
             alpha=alpha,
             constraint=scaled_constraint(self.constraint, law.features, unit),
             fit_intercept=self.fit_intercept,
@@ -178,6 +184,14 @@ class Spec:
             second=second,
             progress=self.progress,
         )
+
+
+def alpha_unit(unit: float, loss: Loss) -> float:
+    """What alpha is multiplied by where targets are in units of `unit`.
+
+    The objective is then in units of unit**degree, and alpha in units of unit**(degree − 2).
+    """
+    return unit if loss.degree == 1 else 1.0
 
 
 def scaled_constraint(
@@ -209,7 +223,9 @@ def seed_of(random_state: Any) -> int:
 
 
 def check_basis(basis: Any) -> Basis | Learned | Law:
-    """The basis given, if it is one, or something that finds one."""
+    """The basis given, if it is one, or something that finds one; None is ``Learned()``."""
+    if basis is None:
+        return Learned()
     if isinstance(basis, type) and issubclass(basis, Basis | Learned):
         raise TypeError(f"basis={basis.__name__}: need an instance, such as {basis.__name__}().")
     if not isinstance(basis, Basis | Learned | Law):
@@ -229,8 +245,8 @@ def check_loss(loss: Any, task: str) -> Loss:
     )
     if isinstance(loss, str) and loss == "multinomial":
         raise ValueError("loss='multinomial': use loss='logistic', which is it for many classes.")
-    if isinstance(loss, str) and loss in LOSSES:
-        loss = LOSSES[loss]
+    if isinstance(loss, str):
+        loss = LOSSES.get(loss, loss)
     if isinstance(loss, type) and issubclass(loss, Loss):
         raise ValueError(f"loss={loss.__name__}: need an instance, such as {loss.__name__}().")
     if not isinstance(loss, Loss):
@@ -241,13 +257,12 @@ def check_loss(loss: Any, task: str) -> Loss:
 
 
 def _check_components(n_components: Any) -> None:
-    if n_components is None or (isinstance(n_components, str) and n_components == "auto"):
-        return
-    if isinstance(n_components, str):
+    if isinstance(n_components, str) and n_components != "auto":
         raise ValueError(
             f"n_components={n_components!r}: need a whole number of 1 or more, or 'auto'."
         )
-    check_count("n_components", n_components)
+    if not (n_components is None or isinstance(n_components, str)):
+        check_count("n_components", n_components)
 
 
 def _check_alpha(alpha: Any) -> None:

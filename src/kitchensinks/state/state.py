@@ -1,7 +1,6 @@
 """What a fit leaves: one value, pickled, saved, shipped, exported and forgotten by its fields."""
 
 import math
-import warnings
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 
 from kitchensinks.fitting.calibration import Calibration
 from kitchensinks.fitting.condense import Groups
@@ -23,79 +22,27 @@ from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.law import Law
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
-from kitchensinks.problem.targets import Batch, Classes, Targets
+from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
 from kitchensinks.state.model import Model
+from kitchensinks.state.outer import Outer, warn_unconverged
+from kitchensinks.state.outside import Watch
+from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import RowSample
 
+
+class Limits(NamedTuple):
+    """The most rows of a sample, and the most entries of them."""
+
+    rows: int
+    entries: int
+
+
 # Rows that are remembered to calibrate probabilities.
-_REMEMBERED = 2000
-# Entries of the rows that are remembered.
-_REMEMBERED_ENTRIES = 2**21
+REMEMBERED = Limits(2000, 2**21)
 # Rows whose standard deviations are computed at a time.
 _DEVIATION_ROWS = 2048
-
-
-class Evidence(NamedTuple):
-    """How well the weights solve the problem, in the units of the targets.
-
-    The objective is at most `gap` above the least there is. alphas, alpha_errors: the ridge path
-    that alpha was chosen from, or None; condition, freedom: of the Gram with its ridge, NaN where
-    unknown; noise: the rounding error of the Gram.
-    """
-
-    solver: str
-    objective: float
-    gap: float
-    converged: bool
-    iterations: int
-    alpha: float
-    alphas: Array | None = None
-    alpha_errors: Array | None = None
-    condition: float = math.nan
-    freedom: float = math.nan
-    noise: float = 0.0
-
-
-class Outer(NamedTuple):
-    """The outer weights (columns, outputs) and intercept (outputs,) in the units of the targets."""
-
-    weights: Array
-    intercept: Array
-    evidence: Evidence
-
-    @classmethod
-    def of(cls, fit: Fit, targets: Targets, degree: int) -> "Outer":
-        unit, solution = targets.unit, fit.solution
-        alpha_unit = unit if degree == 1 else 1.0
-
-        def in_loss_units(value: Any) -> Any:
-            # Unit by unit, so that no power of it overflows.
-            with np.errstate(over="ignore"):
-                for _ in range(degree):
-                    value = value * unit
-            return value
-
-        errors = fit.alpha_errors
-        evidence = Evidence(
-            solution.solver,
-            float(in_loss_units(solution.objective)),
-            float(in_loss_units(solution.gap)),
-            solution.converged,
-            max(1, solution.iterations),
-            fit.alpha / alpha_unit,
-            None if fit.alphas is None else fit.alphas / alpha_unit,
-            None if errors is None else in_loss_units(errors),
-            fit.condition,
-            fit.freedom,
-            fit.noise,
-        )
-        return cls(fit.weights * unit, fit.intercept * unit + targets.centre, evidence)
-
-    def in_own_units(self, targets: Targets) -> tuple[Array, Array]:
-        """Weights and intercept in the units of the encoded targets."""
-        return self.weights / targets.unit, (self.intercept - targets.centre) / targets.unit
 
 
 class Condensed(NamedTuple):
@@ -106,12 +53,9 @@ class Condensed(NamedTuple):
 
 
 class FewRows(NamedTuple):
-    """Features of fewer rows than there are of them: sums are made of them if more rows come in."""
+    """Fewer rows than features, which are its `rows`: summed if more rows come in."""
 
-    features: Any
-    targets: Array
-    weights: Array | None
-    one: Array | None
+    batch: Batch
 
 
 # What a later batch of rows, a calibration or a standard deviation goes on from.
@@ -145,37 +89,41 @@ class State:
     @classmethod
     def of(
         cls,
-        columns: Columns | None,
-        targets: Targets,
-        loss: Loss,
+        spec: Spec,
         law: Law,
         plan: Plan,
         settings: Settings,
         fit: Fit,
-        batch: Batch,
+        n_rows: int,
+        batch: Batch | None = None,
         growth: Growth | None = None,
     ) -> "State":
-        """What to keep of a fit to rows that came at once."""
+        """What to keep of a fit; batch: all of its rows, where they are here."""
         state = cls(
-            columns,
-            targets,
-            loss,
+            spec.columns,
+            spec.encoding,
+            spec.loss,
             settings.bare(),
             law,
             plan,
-            Outer.of(fit, targets, loss.degree),
-            _kept_sums(fit, batch, loss),
+            Outer.of(fit, spec.encoding, spec.loss),
+            fit.moments,
             growth=growth,
-            n_rows=len(batch.targets),
+            n_rows=n_rows,
         )
-        if fit.span is not None and fit.errors is not None and not isinstance(targets, Classes):
-            copies = copies_of(len(batch.targets), batch.weights, batch.one)
-            posterior = Posterior.of_span(
-                fit.span, fit.errors, fit.alpha, copies, settings.fit_intercept
-            )
-            state = replace(state, posterior_of_few=posterior)
         if fit.stochastic is None and not fit.solution.settled:
             warn_unconverged(state.fitted.evidence, settings.tol)
+        return state if batch is None else state._of_rows(fit, batch)
+
+    def _of_rows(self, fit: Fit, batch: Batch) -> "State":
+        """With what needs the rows of the fit: sums, posterior, sample and calibration."""
+        state = replace(self, sums=_kept_sums(fit, batch, self.loss))
+        if fit.span is not None and fit.errors is not None and isinstance(self.targets, Numbers):
+            copies = copies_of(len(batch.targets), batch.weights, batch.one)
+            posterior = Posterior.of_span(
+                fit.span, fit.errors, fit.alpha, copies, self.settings.fit_intercept
+            )
+            state = replace(state, posterior_of_few=posterior)
         return state.remembering(batch)._with_calibration(fit, batch)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -200,7 +148,7 @@ class State:
                 "partial_fit."
             )
         fit = solve_moments(self.sums, self.settings, self.law.features.dtype)
-        outer = Outer.of(fit, self.targets, self.loss.degree)
+        outer = Outer.of(fit, self.targets, self.loss)
         warn_unconverged(outer.evidence, self.settings.tol)
         return outer
 
@@ -217,13 +165,12 @@ class State:
 
     @cached_property
     def freedom(self) -> float:
-        """The effective dimension Σ s/(s + α), computed when it is first asked for."""
-        evidence = self.fitted.evidence
-        gram = self._equations
-        if not math.isnan(evidence.freedom) or gram is None:
+        """The effective dimension Σ s/(s + α), computed lazily, on first access."""
+        evidence, known = self.fitted.evidence, self._equations
+        if not math.isnan(evidence.freedom) or known is None:
             return evidence.freedom
-        unit = self.targets.unit if self.loss.degree == 1 else 1.0
-        return effective_dimension(gram[0].gram, evidence.alpha * unit)
+        alpha = evidence.alpha * alpha_unit(self.targets.unit, self.loss)
+        return effective_dimension(known[0].gram, alpha)
 
     @cached_property
     def moments(self) -> Moments | None:
@@ -256,6 +203,10 @@ class State:
         if method == "predict":
             return np.asarray(self.targets.labels[self.targets.winners(scores)])
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def answer_rows(self, method: str, rows: Any, watch: Watch | None = None) -> NDArray[Any]:
+        """What a method of the estimator gives for checked rows; watch: shown every block."""
+        return self.answer(method, self.model.scores(rows, watch))
 
     def probabilities(self, scores: Array) -> Array:
         """The probability of every class, (n, classes)."""
@@ -308,7 +259,7 @@ class State:
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """From scores to probabilities; from the sums, it is found when it is first asked for."""
+        """From scores to probabilities; from sums it is computed lazily, on first access."""
         if self.calibrated is not None or not self.calibrates:
             return self.calibrated
         if isinstance(self.sums, Stochastic):
@@ -349,12 +300,12 @@ class State:
         sample = self.sample
         if sample is None or not len(sample.rows):
             return None
-        targets, one = sample.notes[:, :-1], sample.notes[:, -1]
+        rows, targets, weights, one = batch_of(sample)
         if left_out is None:
-            scores = self.model.scores(sample.rows)
+            scores = self.model.scores(rows)
         else:
-            scores = left_out(self.law.features.features(sample.rows), targets, sample.weights, one)
-        return Calibration.fit(scores, targets > 0, sample.weights)
+            scores = left_out(self.law.features.features(rows), targets, weights, one)
+        return Calibration.fit(scores, targets > 0, weights)
 
     def remembering(self, batch: Batch) -> "State":
         """With some rows of a batch in the sample, whichever batches they come in."""
@@ -369,7 +320,7 @@ class State:
         """With more rows in the sums: weights, calibration and deviations are solved anew."""
         outer = None
         if isinstance(sums, Stochastic):
-            outer = Outer.of(sums.as_fit(self.settings), self.targets, self.loss.degree)
+            outer = Outer.of(sums.as_fit(self.settings), self.targets, self.loss)
         state = replace(self, sums=sums, outer=outer, calibrated=None, posterior_of_few=None)
         return state if batch is None else state.remembering(batch)
 
@@ -384,6 +335,10 @@ class State:
             posterior_of_few=None,
         )
 
+    def complete(self, spec: Spec) -> Spec:
+        """A spec with what the rows of this fit have shown: loss, encoding of targets, columns."""
+        return replace(spec, loss=self.loss, targets=self.targets, columns=self.columns)
+
     def difference(self, other: "State") -> str | None:
         """What keeps the sums of two states apart, or None."""
         prints = [one.columns and one.columns.fingerprint() for one in (self, other)]
@@ -393,36 +348,34 @@ class State:
             return "fit_intercept"
         if type(self.targets) is not type(other.targets):
             return "kind of targets"
-        found = self.law.features.difference(other.law.features)
         # Both are classes, or both are numbers.
-        return found or self.targets.difference(other.targets)  # type: ignore[arg-type]
+        coded = self.targets.difference(other.targets)  # type: ignore[arg-type]
+        drawn = self.law.features.difference(other.law.features)
+        # The cause is named: weights of classes change the scaler, but numbers do not.
+        return coded or drawn if isinstance(self.targets, Classes) else drawn or coded
 
 
 def _kept_sums(fit: Fit, batch: Batch, loss: Loss) -> Sums:
     """What a fit keeps to go on from."""
     if fit.stochastic is not None:
-        stochastic: Stochastic = fit.stochastic
-        return stochastic
+        steps: Stochastic = fit.stochastic
+        return steps
     if fit.moments is not None:
         return fit.moments if fit.groups is None else Condensed(fit.moments, fit.groups)
     if fit.sampled is not None:
         return fit.sampled
     if fit.span is not None and loss.squared:
-        return FewRows(fit.span.rows, batch.targets, batch.weights, batch.one)
+        return FewRows(batch._replace(rows=fit.span.rows))
     return None
 
 
 def sample_of(
-    batch: Batch,
-    seed: int,
-    sample: RowSample | None = None,
-    limit: int = _REMEMBERED,
-    entries: int = _REMEMBERED_ENTRIES,
+    batch: Batch, seed: int, sample: RowSample | None = None, limits: Limits = REMEMBERED
 ) -> RowSample:
     """A sample of rows, with targets and the weight of one copy as notes, added to `sample`."""
-    n_inputs = batch.rows.shape[1]
-    limit = min(limit, max(100, entries // n_inputs))
-    for part in block_slices(len(batch.targets), max(1, entries // n_inputs)):
+    fitting = limits.entries // batch.rows.shape[1]
+    limit = min(limits.rows, max(100, fitting))
+    for part in block_slices(len(batch.targets), max(1, fitting)):
         own = batch.part(part)
         one = np.ones(len(own.targets)) if own.one is None else own.one
         notes = np.column_stack([own.targets, one])
@@ -433,13 +386,8 @@ def sample_of(
     return sample
 
 
-def warn_unconverged(evidence: Evidence, tol: float) -> None:
-    """Say so where a solver stopped before it was as near as it should be."""
-    if not evidence.converged:
-        share = evidence.gap / max(evidence.objective, 1e-300)
-        warnings.warn(
-            f"{evidence.solver} stopped after {evidence.iterations} iterations with a relative gap "
-            f"of {share:.2g}, above tol={tol}. Raise max_iter or tol, or alpha.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+def batch_of(sample: RowSample) -> Batch:
+    """The rows that `sample_of` has taken, as a fit in memory has them."""
+    one = sample.notes[:, -1]
+    single = None if (one == 1.0).all() else one
+    return Batch(sample.rows, sample.notes[:, :-1], sample.weights, single)

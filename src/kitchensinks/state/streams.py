@@ -1,112 +1,105 @@
 """Rows that come in batches, or to several workers: states whose sums grow."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks
+from kitchensinks.features.scaling import Spread
 from kitchensinks.fitting.plan import Plan, Shape, make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.law import Law
-from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.moments import BlockSums, Moments
-from kitchensinks.problem.targets import Batch, Targets
+from kitchensinks.problem.targets import Batch
+from kitchensinks.state.spec import Spec
 from kitchensinks.state.state import FewRows, State
-from kitchensinks.tables import block_slices
-from kitchensinks.tables.columns import Columns
-
-# blocks(work): slices of rows with what `work` makes of their features.
-Blocks = Callable[[Callable[[slice, Any], Any]], Iterator[tuple[slice, Any]]]
+from kitchensinks.tables import block_slices, densify
 
 
-def frozen_state(
-    columns: Columns | None,
-    targets: Targets,
-    loss: Loss,
-    law: Law,
-    settings: Settings,
-    batch: Batch,
-    memory: float,
-) -> State:
+def frozen_state(spec: Spec, law: Law, batch: Batch) -> State:
     """What batches and workers must share, learned from the rows of a batch; nothing is summed."""
-    blocks = FeatureBlocks(batch.rows, law.features, memory)
+    settings = spec.settings(law)
+    blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
+    plan, sums = _nothing_summed(blocks, settings, spec.encoding.n_outputs)
+    return State(spec.columns, spec.encoding, spec.loss, settings.bare(), law, plan, sums=sums)
+
+
+def _nothing_summed(
+    blocks: FeatureBlocks, settings: Settings, n_outputs: int
+) -> tuple[Plan, Moments | Stochastic]:
     plan = make_plan(Shape.of(blocks, stream=True), settings)
-    sums = _empty(plan, blocks, settings, batch)
-    return State(columns, targets, loss, settings.bare(), law, plan, sums=sums)
-
-
-def _empty(
-    plan: Plan, blocks: FeatureBlocks, settings: Settings, batch: Batch
-) -> Moments | Stochastic:
-    n_outputs = batch.targets.shape[1]
     if plan.solver == "stochastic":
-        return Stochastic.start(blocks.frozen, n_outputs)
+        return plan, Stochastic.start(blocks.frozen, n_outputs)
     shift = blocks.pilot() if settings.fit_intercept else np.zeros(blocks.n_columns)
-    return Moments.zeros(shift, n_outputs)
+    return plan, Moments.zeros(shift, n_outputs)
 
 
-def with_rows(state: State, settings: Settings, batch: Batch, memory: float) -> State:
+def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     """The state with the rows of one more batch: exact sums, or a stochastic step for each 512."""
-    blocks = FeatureBlocks(batch.rows, state.law.features, memory)
+    state = _covering(state, batch)
+    blocks = FeatureBlocks(batch.rows, state.law.features, spec.memory)
+    settings = spec.settings(state.law)
     state = replace(state, settings=settings.bare())
     known = state.moments or state.sums
     if not isinstance(known, Moments | Stochastic):
-        plan = make_plan(Shape.of(blocks, stream=True), settings)
-        known = _from_fit(state, _empty(plan, blocks, settings, batch))
-        state = replace(state, plan=plan)
+        plan, nothing = _nothing_summed(blocks, settings, state.targets.n_outputs)
+        known, state = _from_fit(state, nothing), replace(state, plan=plan)
     if isinstance(known, Stochastic):
         steps = known.copy()
         steps.add(batch.rows, batch.targets, batch.weights, settings)
         return state.with_sums(steps, batch)
-    more = _summed(partial(blocks.fresh, 0), batch, known)
-    return state.with_sums(known.merge(more), batch)
+    # Sums of their own: where a batch breaks off, none of its rows count.
+    own = Moments.zeros(known.shift, state.targets.n_outputs)
+    add_rows(own, blocks, batch)
+    return state.with_sums(known.merge(own), batch)
 
 
-def _from_fit(state: State, empty: Moments | Stochastic) -> Moments | Stochastic:
+def _covering(state: State, batch: Batch) -> State:
+    """The state with a range of the columns that holds the rows of a batch."""
+    known = features = state.law.features
+    if features.scaler is None:
+        return state
+    for part in block_slices(batch.rows.shape[0], BLOCK_ROWS):
+        own = None if batch.weights is None else batch.weights[part]
+        spread = Spread.of(batch.rows[part], own)
+        features = features.covering(spread.low, spread.high)
+    return state if features is known else replace(state, law=replace(state.law, features=features))
+
+
+def _from_fit(state: State, nothing: Moments | Stochastic) -> Moments | Stochastic:
     """Sums or steps that stand for the rows of an earlier fit."""
     few = state.sums
-    if not isinstance(few, FewRows):
-        if state.loss.squared:
-            raise ValueError(
-                f"partial_fit cannot go on from a fit by {state.fitted.evidence.solver}, which "
-                "keeps no sums. Use solver='direct', or freeze first."
-            )
-    elif isinstance(empty, Moments):
-
-        def blocks(work: Callable[[slice, Any], Any]) -> Iterator[tuple[slice, Any]]:
-            for part in block_slices(few.features.shape[0], BLOCK_ROWS):
-                yield part, work(part, few.features[part].copy())
-
-        batch = Batch(few.features, few.targets, few.weights, few.one)
-        return empty.merge(_summed(blocks, batch, empty))
+    if isinstance(few, FewRows) and isinstance(nothing, Moments):
+        for part in block_slices(len(few.batch.targets), BLOCK_ROWS):
+            own = few.batch.part(part)
+            nothing.add(densify(own.rows).copy(), own.targets, own.weights, own.one)
+        nothing.close()
+        return nothing
+    if state.loss.squared and not isinstance(few, FewRows):
+        raise ValueError(
+            f"partial_fit cannot go on from a fit by {state.fitted.evidence.solver}, which "
+            "keeps no sums. Use solver='direct', or freeze first."
+        )
     weights, intercept = state.fitted.in_own_units(state.targets)
     return Stochastic.after(state.law.features, weights, intercept, state.n_rows)
 
 
-def _summed(blocks: Blocks, batch: Batch, like: Moments) -> Moments:
-    """The sums of a batch about the shift of others.
-
-    They are sums of their own: where a batch breaks off, none of its rows count.
-    """
-    own = Moments.zeros(like.shift, batch.targets.shape[1])
+def add_rows(moments: Moments, blocks: FeatureBlocks, batch: Batch) -> None:
+    """Add the rows of a batch, whose features come in blocks, to sums."""
 
     def sums(rows: slice, features: Any) -> BlockSums:
-        dense = features.toarray() if hasattr(features, "toarray") else features
-        return own.sums_of(
-            dense,
+        return moments.sums_of(
+            densify(features),
             batch.targets[rows],
             None if batch.weights is None else batch.weights[rows],
             None if batch.one is None else batch.one[rows],
         )
 
-    for _, block in blocks(sums):
-        own.take(block)
-    own.close()
-    return own
+    for _, block in blocks.fresh(0, sums):
+        moments.take(block)
+    moments.close()
 
 
 def merged(state: State, other: State) -> State:
@@ -126,4 +119,8 @@ def merged(state: State, other: State) -> State:
     sample = state.sample or other.sample
     if state.sample is not None and other.sample is not None:
         sample = state.sample.merge(other.sample)
+    scaler, features = other.law.features.scaler, state.law.features
+    if scaler is not None:
+        features = features.covering(scaler.low, scaler.high)
+    state = replace(state, law=replace(state.law, features=features))
     return replace(state.with_sums(mine.merge(theirs), None), sample=sample)

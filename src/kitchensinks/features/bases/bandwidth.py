@@ -50,20 +50,24 @@ class WithGamma(Basis):
     def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         return {"gamma": resolve_gamma(self.gamma, self._measure, rows, weights)}
 
-    @property
-    def _gammas(self) -> Floats:
+    def _gammas(self, n_inputs: int) -> Floats:
         """The parts of the mixture, (parts, 1), or (parts, d) where columns have their own γ."""
         gammas = np.asarray(self.gamma, dtype=np.float64)
+        if gammas.ndim == 2 and gammas.shape[1] not in (1, n_inputs):
+            raise ValueError(
+                f"gamma has {gammas.shape[1]} numbers in each list, and the rows have {n_inputs} "
+                "columns: need a number for each column."
+            )
         return gammas if gammas.ndim == 2 else gammas.reshape(-1, 1)
 
-    def _mean_kernel(self, kernel_of: Callable[[Floats], Floats]) -> Floats:
+    def _mean_kernel(self, kernel_of: Callable[[Floats], Floats], n_inputs: int) -> Floats:
         """The mean of kernel_of(γ), γ (1,) or (d,)."""
-        kernels = [kernel_of(gamma) for gamma in self._gammas]
+        kernels = [kernel_of(gamma) for gamma in self._gammas(n_inputs)]
         return np.asarray(sum(kernels) / len(kernels))
 
-    def _pick_gamma(self, words: Words, count: int) -> Floats:
+    def _pick_gamma(self, words: Words, count: int, n_inputs: int) -> Floats:
         """γ of each of `count` draws, (count, 1) or (count, d); of several each is as likely."""
-        gammas = self._gammas
+        gammas = self._gammas(n_inputs)
         if len(gammas) == 1:
             return np.repeat(gammas, count, axis=0)
         return np.asarray(gammas[words.integers(len(gammas), count)])

@@ -76,6 +76,9 @@ class Basis(BaseEstimator):
     rescales: bool = True
     """Whether learned scales of the columns change the features as a bandwidth would."""
 
+    gamma_by_column: bool = False
+    """Whether gamma may be a list of lists, with a number for each column."""
+
     fast_products: bool = False
     """Whether ``products`` makes sums over rows faster than the features themselves do."""
 

@@ -56,6 +56,7 @@ class Binning(WithGamma):
     sparse = True
     binned = True
     keeps_float64 = True
+    gamma_by_column = True
     _measure = "l1"
     _several = True
 
@@ -79,7 +80,7 @@ class Binning(WithGamma):
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         shape = (self.block_size(n_inputs), n_inputs)
-        gamma = self._pick_gamma(words, shape[0])
+        gamma = self._pick_gamma(words, *shape)
         pitch = words.gamma(2, *shape) / gamma
         shift = pitch * words.uniform(*shape)
         odd = words.raw(shape[0] * n_inputs).reshape(shape) | np.uint64(1)
@@ -189,7 +190,9 @@ class Binning(WithGamma):
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
-            return self._mean_kernel(lambda gamma: np.exp(-cityblock(gamma * rows, gamma * others)))
+            return self._mean_kernel(
+                lambda gamma: np.exp(-cityblock(gamma * rows, gamma * others)), rows.shape[1]
+            )
 
     def names(self, theta: Theta, n_draws: int) -> list[str]:
         return [

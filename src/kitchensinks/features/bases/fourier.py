@@ -123,6 +123,10 @@ class Fourier(Projected, WithGamma):
         return 2 if self.form == "paired" else 1
 
     @property
+    def gamma_by_column(self) -> bool:  # type: ignore[override]
+        return self.projection != "hadamard"
+
+    @property
     def metric(self) -> Literal["laplacian", "gaussian"]:
         return "laplacian" if self.spectrum in ("laplacian", "cauchy") else "gaussian"
 
@@ -148,7 +152,7 @@ class Fourier(Projected, WithGamma):
                 "projection='gaussian', or kernel='exponential' for exp(−γ‖x − z‖₂)."
             )
 
-        if self.projection == "hadamard" and np.ndim(self.gamma) == 2:
+        if np.ndim(self.gamma) == 2 and not self.gamma_by_column:
             raise ValueError(
                 "gamma has a number for each column, and projection='hadamard' takes one for all: "
                 "use projection='orthogonal', or scale the columns."
@@ -162,22 +166,22 @@ class Fourier(Projected, WithGamma):
         count = self.block_size(n_inputs)
         directions: Any
         if self.spectrum in ("laplacian", "cauchy"):
-            gamma = self._pick_gamma(words, count)
+            gamma = self._pick_gamma(words, count, n_inputs)
             law = words.cauchy if self.spectrum == "laplacian" else words.laplace
             directions = gamma * law(count, n_inputs)
         else:
-            directions = sample_projection(words, self.projection, n_inputs, self._radial())
+            directions = sample_projection(words, self.projection, n_inputs, self._radial(n_inputs))
         if self.form == "paired":
             return {"directions": directions}
         return {"directions": directions, "phase": math.pi * (2.0 * words.uniform(count) - 1.0)}
 
-    def _radial(self) -> Radial:
+    def _radial(self, n_inputs: int) -> Radial:
         if self.spectrum == "gaussian":
-            return lambda words, count: np.sqrt(2.0 * self._pick_gamma(words, count))
+            return lambda words, count: np.sqrt(2.0 * self._pick_gamma(words, count, n_inputs))
         freedom = 1.0 if self.spectrum == "exponential" else 2.0 * self.nu
 
         def radial(words: Words, count: int) -> Floats:
-            gamma = self._pick_gamma(words, count)
+            gamma = self._pick_gamma(words, count, n_inputs)
             length = np.maximum(words.chi(freedom, count), _SHORTEST)[:, None]
             return np.asarray(gamma * math.sqrt(freedom) / length)
 
@@ -223,7 +227,7 @@ class Fourier(Projected, WithGamma):
             scales = np.sqrt(gamma) if self.spectrum == "gaussian" else gamma
             return self._kernel_of(1.0, scales * rows, scales * others)
 
-        return self._mean_kernel(kernel_of)
+        return self._mean_kernel(kernel_of, rows.shape[1])
 
     def _kernel_of(self, gamma: float, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):

@@ -72,8 +72,7 @@ def sample_projection(
     """One block of directions.
 
     ω = z·r with z standard normal in R^d and r = radial(words, count), (count,) or a number for
-    each column, (count, d); or ω = z/‖z‖
-    where `unit` (uniform on the sphere).
+    each column, (count, d); or ω = z/‖z‖ where `unit` (uniform on the sphere).
 
     - "gaussian": independent rows.
     - "orthogonal": rows of uniformly random rotations, each with a length of its own,

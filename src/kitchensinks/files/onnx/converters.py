@@ -157,6 +157,8 @@ def _scaled(graph: Graph, rows: str, scaler: Scaler | None, dtype: DTypeLike) ->
     """Rows standardised, or mapped by a learned law, in float64, as the draw takes them."""
     if scaler is not None:
         given = graph.cast(rows, np.float64)
+        if not (np.isinf(scaler.low).all() and np.isinf(scaler.high).all()):
+            given = graph.node("Min", graph.node("Max", given, scaler.low), scaler.high)
         rows = graph.node("Div", graph.node("Sub", given, scaler.mean), scaler.scale)
         if isinstance(scaler, Warp):
             rows = _warped(graph, given, rows, scaler)

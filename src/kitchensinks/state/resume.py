@@ -1,7 +1,7 @@
 """A fit that can go on after a crash: what it is a fit of, and what it must keep as it was."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -10,55 +10,60 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from threadpoolctl import threadpool_info
 
 from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.targets import Batch
-from kitchensinks.state import Spec
+from kitchensinks.state.spec import Spec
 from kitchensinks.tables.table import checksum
 from kitchensinks.tables.view import Rows
 
-# Parameters that may differ when a fit goes on: they change how, and not what, is computed.
-_FREE = {"memory_budget", "n_jobs", "verbose", "random_state"}
+# What a fit is of; other fields of a spec change how it is computed.
+_FACTS = (
+    "task",
+    "basis",
+    "n_components",
+    "loss",
+    "alpha",
+    "constraint",
+    "standardize",
+    "fit_intercept",
+    "class_weight",
+    "solver",
+)
+# Parameters of a solver that may differ when a fit goes on.
+_FREE = {"memory_budget"}
 
 
 @contextmanager
 def resuming(
-    spec: Spec, parameters: Mapping[str, Any], batch: Batch, checkpoint: Checkpoint | None
+    spec: Spec, checkpoint: Checkpoint | None, data: Callable[[], dict[str, str]], here: bool = True
 ) -> Iterator[Spec]:
-    """Threads as the spec says; with a checkpoint, threads, memory and seed as they were."""
+    """Threads as the spec says; with a checkpoint, what was settled when the fit began.
+
+    That is the seed and, where the rows are here, the memory, which says how they are cut into
+    blocks. data(): what identifies the rows.
+    """
     if checkpoint is None:
         with threads(spec.n_jobs):
             yield spec
         return
-    with threads(spec.n_jobs):
-        # Products are split by the threads of BLAS, and rounded by the split.
-        pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    settled = checkpoint.begin(
-        _identity(spec, parameters, batch),
-        {"seed": spec.seed, "memory": spec.memory, "threads": max(pools, default=1)},
-    )
-    spec = replace(spec, seed=int(settled["seed"]), memory=float(settled["memory"]))
-    with threads(int(settled["threads"])), checkpoint.patience():
-        yield spec
+    settled: dict[str, float] = {"seed": spec.seed} | ({"memory": spec.memory} if here else {})
+    settled = checkpoint.begin(identity_of(spec) | data(), settled)
+    memory = float(settled.get("memory", spec.memory))
+    with threads(spec.n_jobs), checkpoint.patience():
+        yield replace(spec, seed=int(settled["seed"]), memory=memory)
 
 
-def identity_of(spec: Spec, parameters: Mapping[str, Any]) -> dict[str, str]:
+def identity_of(spec: Spec) -> dict[str, str]:
     """The parameters that must be the same for sums to be those of the same fit."""
-    facts = {"task": spec.task}
-    facts |= {name: _plain(parameters[name]) for name in sorted(parameters) if name not in _FREE}
-    given = parameters["random_state"]
-    if isinstance(given, int | np.integer):
-        facts["random_state"] = str(int(given))
-    return facts
+    facts = {name: _plain(getattr(spec, name)) for name in _FACTS}
+    return facts | {"random_state": str(spec.seed)} if spec.seed_given else facts
 
 
-def _identity(spec: Spec, parameters: Mapping[str, Any], batch: Batch) -> dict[str, str]:
-    """What must be the same for sums to be those of the same fit."""
-    facts = identity_of(spec, parameters)
-    for name, value in _rows_identity(batch.rows).items():
-        facts[f"data ({name})"] = value
+def batch_identity(batch: Batch) -> dict[str, str]:
+    """What tells the rows, targets and weights of a batch from others."""
+    facts = {f"data ({name})": value for name, value in _rows_identity(batch.rows).items()}
     facts["targets"] = _digest(np.asarray(batch.targets))
     facts["weights"] = "none" if batch.weights is None else _digest(batch.weights)
     return facts

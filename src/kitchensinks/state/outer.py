@@ -1,0 +1,85 @@
+"""The outer weights of a fit in the units of the targets, with their evidence."""
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from kitchensinks.fitting.space import Fit
+from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.problem.targets import Targets
+from kitchensinks.state.spec import alpha_unit
+
+
+class Evidence(NamedTuple):
+    """How well the weights solve the problem, in the units of the targets.
+
+    The objective is at most `gap` above the least there is. alphas, alpha_errors: the ridge path
+    that alpha was chosen from, or None; condition, freedom: of the Gram with its ridge, NaN where
+    unknown; noise: the rounding error of the Gram.
+    """
+
+    solver: str
+    objective: float
+    gap: float
+    converged: bool
+    iterations: int
+    alpha: float
+    alphas: Array | None = None
+    alpha_errors: Array | None = None
+    condition: float = math.nan
+    freedom: float = math.nan
+    noise: float = 0.0
+
+
+class Outer(NamedTuple):
+    """The outer weights (columns, outputs) and intercept (outputs,) in the units of the targets."""
+
+    weights: Array
+    intercept: Array
+    evidence: Evidence
+
+    @classmethod
+    def of(cls, fit: Fit, targets: Targets, loss: Loss) -> "Outer":
+        unit, solution, errors = targets.unit, fit.solution, fit.alpha_errors
+        per_alpha = alpha_unit(unit, loss)
+
+        def in_loss_units(value: Any) -> Any:
+            # Unit by unit, so that no power of it overflows.
+            with np.errstate(over="ignore"):
+                for _ in range(loss.degree):
+                    value = value * unit
+            return value
+
+        evidence = Evidence(
+            solver=solution.solver,
+            objective=float(in_loss_units(solution.objective)),
+            gap=float(in_loss_units(solution.gap)),
+            converged=solution.converged,
+            iterations=max(1, solution.iterations),
+            alpha=fit.alpha / per_alpha,
+            alphas=None if fit.alphas is None else fit.alphas / per_alpha,
+            alpha_errors=None if errors is None else in_loss_units(errors),
+            condition=fit.condition,
+            freedom=fit.freedom,
+            noise=fit.noise,
+        )
+        return cls(fit.weights * unit, fit.intercept * unit + targets.centre, evidence)
+
+    def in_own_units(self, targets: Targets) -> tuple[Array, Array]:
+        """Weights and intercept in the units of the encoded targets."""
+        return self.weights / targets.unit, (self.intercept - targets.centre) / targets.unit
+
+
+def warn_unconverged(evidence: Evidence, tol: float) -> None:
+    """Warn where a solver stopped before the gap was below the tolerance."""
+    if not evidence.converged:
+        share = evidence.gap / max(evidence.objective, 1e-300)
+        warnings.warn(
+            f"{evidence.solver} stopped after {evidence.iterations} iterations with a relative gap "
+            f"of {share:.2g}, above tol={tol}. Raise max_iter or tol, or alpha.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

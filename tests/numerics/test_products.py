@@ -1,0 +1,60 @@
+"""Routines of BLAS and LAPACK without the interpreter's lock, against NumPy."""
+
+import numpy as np
+import pytest
+
+from kitchensinks.numerics.products import (
+    add_rank_two_lower,
+    cholesky_lower,
+    gram_lower,
+    inverse_lower,
+)
+
+DTYPES = [np.float32, np.float64]
+
+
+def positive(size, dtype):
+    rows = np.random.default_rng(size).normal(size=(size + 3, size))
+    return np.asfortranarray(rows.T @ rows + np.eye(size), dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [0, 1, 2, 17])
+def test_factor_and_inverse(dtype, size):
+    matrix = positive(size, dtype)
+    lower = np.tril_indices(size)
+    factor, inverse = matrix.copy("F"), matrix.copy("F")
+    assert cholesky_lower(factor)
+    assert inverse_lower(inverse)
+    expected = np.linalg.cholesky(matrix.astype(np.float64))
+    np.testing.assert_allclose(factor[lower], expected[lower], rtol=1e-4)
+    exact = np.linalg.inv(matrix.astype(np.float64))
+    np.testing.assert_allclose(inverse[lower], exact[lower], rtol=1e-3, atol=1e-4)
+    upper = np.triu_indices(size, 1)
+    np.testing.assert_array_equal(factor[upper], matrix[upper])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_matrices_that_are_not_positive_definite(dtype):
+    for change in (cholesky_lower, inverse_lower):
+        assert not change(np.asfortranarray([[1.0, 2.0], [2.0, 1.0]], dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (5, 2), (7, 0)])
+def test_a_product_of_rank_two(dtype, shape):
+    rng = np.random.default_rng(0)
+    left, right = (rng.normal(size=shape).astype(dtype) for _ in range(2))
+    matrix = positive(shape[0], dtype)
+    expected = matrix - 0.5 * (left @ right.T + right @ left.T)
+    out = matrix.copy("F")
+    add_rank_two_lower(-0.5, left, right, out)
+    lower = np.tril_indices(shape[0])
+    np.testing.assert_allclose(out[lower], expected[lower], rtol=1e-4, atol=1e-5)
+
+
+def test_arrays_that_do_not_fit():
+    rows = np.ones((3, 2))
+    for out in (np.zeros((2, 2)), np.zeros((3, 3), order="F"), np.zeros((2, 2), "f", "F")):
+        with pytest.raises(ValueError, match=r"need \(2, 2\), float64, 'F'"):
+            gram_lower(rows, out)
