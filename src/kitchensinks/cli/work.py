@@ -1,5 +1,6 @@
 """The folder of `--checkpoint`: what a fit has computed so far, to go on from there."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +28,19 @@ class Work:
                     f"({error.strerror}). Use another one."
                 ) from None
             writable(folder / _SCORED)
-        # It holds the lock of the folder, so that no other command works in it.
+        # It locks the folder, so that no other command works in it, until `release`.
         self._own = None if folder is None else Checkpoint(folder)
+        self._use = ExitStack()
 
     def begin(self, identity: dict[str, str]) -> None:
         """Make this the folder of a fit; an error where it belongs to another one."""
         if self._own is not None:
             self._own.begin(identity, {})
+            self._use.enter_context(self._own.patience())
 
     def release(self) -> None:
         """Let other commands use the folder."""
-        if self._own is not None:
-            self._own.release()
+        self._use.close()
 
     def checkpoint(self, part: str) -> Checkpoint | None:
         """The sums of one of the fits."""

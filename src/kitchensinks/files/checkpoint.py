@@ -86,12 +86,12 @@ class Checkpoint:
             theirs, settled = self._facts(header, settled)
             self._compare(theirs, identity)
         except BaseException:
-            self.release()
+            self._release()
             raise
         return settled
 
     def _take(self) -> None:
-        """Lock the folder until `release`, or the end of the process; an error where it is locked.
+        """Lock the folder until `_release`, or the end of the process; an error where it is locked.
 
         The lock is on the folder itself and leaves no file behind. File systems and systems that
         have no such locks go without.
@@ -112,7 +112,7 @@ class Checkpoint:
             return
         self._lock = handle
 
-    def release(self) -> None:
+    def _release(self) -> None:
         """Let other fits use the folder; a fit does so when it ends."""
         if self._lock is not None:
             os.close(self._lock)
@@ -154,7 +154,7 @@ class Checkpoint:
             remove_unfinished(self.folder)
             with contextlib.suppress(OSError):
                 self.folder.rmdir()
-        self.release()
+        self._release()
 
     # -- passes over the rows ------------------------------------------------------------
 
@@ -218,7 +218,7 @@ class Checkpoint:
             try:
                 yield
             finally:
-                self.release()
+                self._release()
             return
         before = signal.getsignal(signal.SIGINT)
 
@@ -233,7 +233,7 @@ class Checkpoint:
         finally:
             self._stopping = self._summing = False
             signal.signal(signal.SIGINT, before)
-            self.release()
+            self._release()
 
     def _save(self, phase: str, position: int, arrays: State) -> None:
         self._write(f"{phase}.sums", {"position": position}, arrays)
