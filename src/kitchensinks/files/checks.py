@@ -18,6 +18,7 @@ from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.numerics.warps import LINEAR, MIX
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.state import State
+from kitchensinks.state.outer import Outer
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -120,19 +121,24 @@ def check_scaler(scaler: Scaler | None, n_inputs: int) -> int:
             raise ValueError(f"{field.name} of shape {array.shape} for {given} columns")
         if (array.ndim == 2) != (field.name in ("knots", "rotation")) or np.isnan(array).any():
             raise ValueError(f"{field.name} of shape {array.shape} is not made of numbers")
-    if isinstance(scaler, Warp):
-        if not ((scaler.kind >= LINEAR) & (scaler.kind <= MIX)).all():
-            raise ValueError("there is no column map of such a kind")
-        if scaler.knots.shape[1] < 2 or not (np.diff(scaler.knots, axis=1) >= 0).all():
-            raise ValueError("knots are not two or more in rising order")
-    if not (scaler.scale > 0).all():
-        raise ValueError("scale has entries that are not positive")
+    _check_maps(scaler)
     with np.errstate(all="ignore"):
         probe = np.vstack([scaler.mean, scaler.mean + scaler.scale])
         scaled = scaler.apply(probe, np.float64)
     if scaled.shape != (2, n_inputs) or not np.isfinite(scaled).all():
         raise ValueError("the scaler does not make finite numbers of rows")
     return given
+
+
+def _check_maps(scaler: Scaler) -> None:
+    """An error where values of a scaler make no map of columns."""
+    if not (scaler.scale > 0).all():
+        raise ValueError("scale has entries that are not positive")
+    if isinstance(scaler, Warp):
+        if not ((scaler.kind >= LINEAR) & (scaler.kind <= MIX)).all():
+            raise ValueError("there is no column map of such a kind")
+        if scaler.knots.shape[1] < 2 or not (np.diff(scaler.knots, axis=1) >= 0).all():
+            raise ValueError("knots are not two or more in rising order")
 
 
 def check_basis(basis: Basis, n_inputs: int) -> None:
@@ -192,6 +198,18 @@ def check_draw(draw: Draw, n_components: int) -> None:
 # -- state -----------------------------------------------------------------------------------
 
 
+def _check_weights(frozen: Frozen, outer: Outer, outputs: int) -> None:
+    """An error unless there are finite weights for each column and output."""
+    # Each draw has a column at least: the number of draws is checked before they are counted.
+    if frozen.n_components > max(1, len(outer.weights)):
+        raise ValueError(f"{len(outer.weights)} weights of {frozen.n_components} draws")
+    _check_array("weights", outer.weights, (frozen.n_columns, outputs))
+    _check_array("intercept", outer.intercept, (outputs,))
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.abs(outer.weights).sum()):
+            raise ValueError("weights are so large that their sum overflows")
+
+
 def check_state(state: State, classes: bool, n_features_in: int) -> None:
     """An error unless weights, targets, calibration and columns belong to each other."""
     frozen, outer, targets = state.law.features, state.outer, state.targets
@@ -201,14 +219,7 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
         raise ValueError("the targets are of another kind than the estimator")
     _check_targets(targets)
     outputs = targets.n_outputs
-    # Each draw has a column at least: the number of draws is checked before they are counted.
-    if frozen.n_components > max(1, len(outer.weights)):
-        raise ValueError(f"{len(outer.weights)} weights of {frozen.n_components} draws")
-    _check_array("weights", outer.weights, (frozen.n_columns, outputs))
-    _check_array("intercept", outer.intercept, (outputs,))
-    with np.errstate(over="ignore"):
-        if not np.isfinite(np.abs(outer.weights).sum()):
-            raise ValueError("weights are so large that their sum overflows")
+    _check_weights(frozen, outer, outputs)
     record, evidence = state.law.record, outer.evidence
     if record is not None and record.scales.shape != record.importances.shape:
         raise ValueError("scales and importances of the law are not of the same columns")
