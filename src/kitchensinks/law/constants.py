@@ -155,7 +155,7 @@ BIN_COST = 8.0
 # A product of two features costs this share of an entry.
 GRAM_COST = 1.0 / 300.0
 # Nominal seconds of the last fit.
-SECONDS = 1.0
+SECONDS = 1.5
 # More of them for each entry of the table.
 SECONDS_AN_ENTRY = 3e-7
 # Fewest and most grids of the last fit.

@@ -35,7 +35,7 @@ class Work(NamedTuple):
 
 EFFORTS = {
     "quick": Work(1, 10, 600, 4000, 1 / 3, maps=2, close=1, twice=False),
-    "default": Work(3, 14, 800, 8000, 1.0, maps=4, close=2, twice=True),
+    "default": Work(3, 14, 1000, 8000, 1.0, maps=4, close=2, twice=True),
     "thorough": Work(5, 30, 1400, 16_000, 3.0, maps=4, close=4, twice=True),
 }
 
@@ -59,9 +59,9 @@ class Learned(BaseEstimator):
     steps : steps of "ard", each on a batch of its own ("agop" has a seventh as many rounds of fit
         and gradient); None: by effort (14 by default).
     batch : most rows of a batch, which is a quarter of the table if that is smaller, and at least
-        300; smooth kernels and wide tables take half of it. None: by effort (800 by default).
+        300; smooth kernels and wide tables take half of it. None: by effort (1000 by default).
     seconds : nominal seconds of the last fit, at 10⁸ features a second: they limit the number of
-        components. None: by effort (by default 1, and 0.3 for each million entries).
+        components. None: by effort (by default 1.5, and 0.3 for each million entries).
     time_limit : wall-clock seconds that the whole fit may take, or None. Rounds that would come too
         late are left out, and the last fit has as many components as the time allows, so that the
         model depends on the speed of the machine. The work of the effort is still the most that is
