@@ -31,7 +31,7 @@ from tests.files.crafted import array_bytes, contents, empty_bytes, store
 # Seconds that one case may take.
 LONGEST = 20
 # A crafted file may say that the training rows were elsewhere, or had other columns.
-OTHER_ROWS = ("need finite numbers below", "has no column", "and was")
+OTHER_ROWS = ("need finite numbers below", "has no column", "and was", "knows no column names")
 # Bytes that the process may grow by.
 MOST_MEMORY = 2**30
 RNG = np.random.default_rng(0)
