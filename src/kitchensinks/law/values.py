@@ -50,6 +50,7 @@ class Request:
     classes : the targets are class codes: positive in the column of the row's class.
     stages : a fit in two stages may be chosen (squared loss with alpha="auto").
     alpha : the ridge strength of squared loss where it is given: trials have it too.
+    working : from targets to those whose squared error the law is learned by.
     progress : called with a line of text after each trial.
     started : when the fit began, by the monotonic clock.
     """
@@ -64,6 +65,7 @@ class Request:
     classes: bool = False
     stages: bool = False
     alpha: float | None = None
+    working: Callable[[Floats], Floats] | None = None
     progress: Callable[[str], None] = silent
     started: float = field(default_factory=time.monotonic)
 
