@@ -35,6 +35,8 @@ class Loss(ABC):
     link: ClassVar[str | None] = None
     #: the loss of targets and scores in units of s is s**degree times that in units of one
     degree: ClassVar[float] = 2
+    #: whether scores stand for a share of the targets below them
+    shares_below: ClassVar[bool] = False
     #: what targets must be, in words, or None where every number will do
     takes: ClassVar[str | None] = None
     #: the name of the loss that takes its place for three or more classes

@@ -261,6 +261,7 @@ class Quantile(Kinked):
 
     name = "quantile"
     degree = 1
+    shares_below = True
     tasks = ("regression",)
 
     def __post_init__(self) -> None:

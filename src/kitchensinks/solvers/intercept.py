@@ -21,14 +21,17 @@ def best_shift(problem: Problem, scores: Any) -> Array:
     if not problem.fit_intercept:
         return np.zeros(problem.targets.shape[1])
     if isinstance(problem.loss, Kinked):
-        return _shift_at_a_kink(problem.loss, problem.targets, scores, problem.row_weights)
+        return kink_shift(problem.loss, problem.targets, scores, problem.row_weights)
     if problem.loss.separable:
         return _shift_by_newton(problem, scores)
     return _shift_of_shares(problem, scores)
 
 
-def _shift_at_a_kink(loss: Kinked, targets: Array, scores: Array, row_weights: Array) -> Array:
-    """The slope of Σ w loss starts at Σ w low and rises by w·(high - low) at each kink."""
+def kink_shift(loss: Kinked, targets: Array, scores: Array, row_weights: Array) -> Array:
+    """The best shift of a kinked loss.
+
+    The slope of Σ w loss starts at Σ w low and rises by w·(high - low) at each kink.
+    """
     low, high = loss.slopes(targets)
     kinks = targets - scores
     shift = np.empty(scores.shape[1])

@@ -166,14 +166,17 @@ class Spec:
         """
         unit, alpha = self.encoding.unit, self.alpha
         second: float | None = None
+        near: float | None = None
         settled = 0.0
         if alpha != "auto":
             alpha = float(alpha) * alpha_unit(self.encoding, self.loss)
         elif self.constraint is not None:
             alpha = 0.0
-        elif counted is not None and self.loss.squared and not math.isnan(law.ridge):
-            alpha, settled = law.ridge / counted, SETTLED
-            second = None if math.isnan(law.second) else law.second / counted
+        elif counted is not None and not math.isnan(law.ridge):
+            near, settled = law.ridge / counted, SETTLED
+            if self.loss.squared:
+                alpha, near = near, None
+                second = None if math.isnan(law.second) else law.second / counted
         return Settings(
             loss=self.loss.in_units(unit),
             alpha=alpha,
@@ -184,6 +187,7 @@ class Spec:
             solver=self.solver.name,
             seed=law.features.seed,
             settled=settled,
+            near=near,
             second=second,
             progress=self.progress,
         )
