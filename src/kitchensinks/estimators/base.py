@@ -26,6 +26,7 @@ from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.run import fit_features
 from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, Learned, find_law
+from kitchensinks.law.splits import order_of
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
@@ -96,6 +97,7 @@ class KitchenSink(TakesSparse):
         spec, batch = self._first_rows(X, y, sample_weight)
         with resuming(spec, checkpoint, lambda: batch_identity(batch)) as spec:
             law, bins = find_law(spec.basis, batch, spec.request())
+            batch = law.left(batch)
             law, growth, moments = _grown(spec, law, batch, checkpoint)
             settings = spec.settings(law, batch.counted)
             blocks = FeatureBlocks(batch.rows, law.features, spec.memory, bins)
@@ -124,7 +126,7 @@ class KitchenSink(TakesSparse):
     ) -> tuple[Spec, Batch]:
         """Checked rows with encoded targets; what an earlier fit has left is forgotten."""
         spec = self._spec()
-        rows, y, weights, columns = training_inputs(self, spec, X, y, sample_weight, stream)
+        rows, y, weights, columns, known = training_inputs(self, spec, X, y, sample_weight, stream)
         self._forget()
         summary = spec.kind.summarise(y, weights)
         spec = spec.with_targets(summary, lambda: robust_spread(y, weights), classes)
@@ -133,7 +135,9 @@ class KitchenSink(TakesSparse):
             raise ValueError(
                 "class_weight leaves every row a weight of zero: need a positive weight."
             )
-        return replace(spec, columns=columns), batch
+        names = getattr(self, "feature_names_in_", None)
+        order = order_of(spec.basis, known, names)
+        return replace(spec, columns=columns, order=order), batch
 
     def _forget(self) -> None:
         """A failed fit leaves no state."""
@@ -288,7 +292,7 @@ class KitchenSink(TakesSparse):
         batch = more_rows(self, spec, X, y)
         growth = prefix_errors(
             FeatureBlocks(batch.rows, state.law.features, spec.memory),
-            batch.targets,
+            state.law.left(batch).targets,
             state.moments,
             self.alpha_,
             state.settings.fit_intercept,

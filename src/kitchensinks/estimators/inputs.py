@@ -54,12 +54,16 @@ def float_rows(
 
 
 class Inputs(NamedTuple):
-    """Rows (n, d), targets as they came, weights (n,) or None; the recipe of a table or None."""
+    """Rows (n, d), targets as they came, weights (n,) or None; the recipe of a table or None.
+
+    known: the rows with what a table says of them, which an array does not.
+    """
 
     rows: Any
     y: NDArray[Any]
     weights: Array | None
     columns: Columns | None
+    known: Any
 
 
 def training_inputs(
@@ -91,17 +95,17 @@ def training_inputs(
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows, positive=True)
     if not isinstance(rows, Rows):
-        return Inputs(rows, y, weights, None)
+        return Inputs(rows, y, weights, None, rows)
     if not stream:
         with threads(spec.n_jobs):
             rows = encode(rows, y, weights, spec.task)
-    columns = rows.columns
+    columns, known = rows.columns, rows
     estimator.n_features_in_ = rows.shape[1]
     if frame is not None:
         _check_feature_names(estimator, frame, reset=True)
         _check_n_features(estimator, frame, reset=True)
         rows = rows[:]
-    return Inputs(rows, y, weights, columns)
+    return Inputs(rows, y, weights, columns, known)
 
 
 def more_rows(

@@ -49,7 +49,7 @@ def fit_collections(
     with resuming(spec, checkpoint, partitions.identity, here=False) as spec:
         spec, job = _look(spec, _job(spec, partitions, checkpoint))
         law = _law(spec, job)
-        return _fit(spec, law, job.with_features(law.features))
+        return _fit(spec, law, job.with_features(law.features, law.trend))
 
 
 def score_collections(spec: Spec, state: State, X: Any, y: Any, sample_weight: Any = None) -> float:

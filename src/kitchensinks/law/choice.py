@@ -13,6 +13,7 @@ by side:
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import Found, allowed, settled, short_run, tried_maps
 from kitchensinks.law.task import Task
+from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import preferred
 from kitchensinks.law.values import Law, Record, Request
 from kitchensinks.problem.targets import Batch
@@ -60,13 +62,17 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     if not task.varies:
         return "Too few targets differ from the others to fit some of them and hold others out"
     mean = task.mean_error()
+    if task.split:
+        task.note("split", f"held out: {task.split}", len(task.data.fitted), mean)
     runs = task.together(short_run, _tried(task, basis))
     founds = _learned(task, basis, _best_maps(task, basis, runs))
+    trend = find_trend(task, founds[0])
+    left = task.without(trend)
     if basis is not None and not basis.open_bandwidth:
-        law = _with_basis(task, basis, founds[0])
+        law, bins = _with_basis(left, basis, founds[0])
     else:
-        law = _chosen(task, basis, _close(task, _candidates(task, basis, founds)))
-    return _chance(task, mean) or law
+        law, bins = _chosen(left, basis, _close(left, _candidates(left, basis, founds)))
+    return _chance(task, mean) or (replace(law, trend=trend), bins)
 
 
 def _tried(task: Task, basis: Basis | None) -> list[tuple[str, str]]:
@@ -267,7 +273,7 @@ def _chance(task: Task, mean: float) -> str | None:
     degree of freedom), and the best of N by about 2·log(N)/m; unequal weights w count as
     m = (Σw)²/Σw² rows.
     """
-    errors = [one.error for one in task.trials[1:] if one.stage != "map"]
+    errors = [one.error for one in task.trials[1:] if one.stage not in ("map", "trend")]
     if not errors:
         return None
     own, least = task.data.weights_of(task.data.held), min(errors)

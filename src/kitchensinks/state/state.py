@@ -156,7 +156,9 @@ class State:
     @cached_property
     def model(self) -> Model:
         """Scaler, draw and weights."""
-        return Model(self.law.features, self.fitted.weights, self.fitted.intercept)
+        trend = self.law.trend
+        in_units = None if trend is None else trend.times(self.targets.unit)
+        return Model(self.law.features, self.fitted.weights, self.fitted.intercept, in_units)
 
     @property
     def sup_norm(self) -> float:
