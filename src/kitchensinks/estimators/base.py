@@ -247,7 +247,8 @@ class KitchenSink(TakesSparse):
     def outside(self, X: Any) -> Outside:
         """The rows of X that are outside of the range of the fitted rows, and in which columns.
 
-        Values outside of the range count as its nearer edge in predictions. Nothing is outside
+        Values outside of the range count as its nearer edge in predictions, but for a line that
+        goes on there (``law_.trend``), where the law has one. Nothing is outside
         with ``standardize=False``, which takes the columns as they come.
         """
         state = self._state()
@@ -263,7 +264,7 @@ class KitchenSink(TakesSparse):
             return
         found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))
         self._told_outside = True
-        warnings.warn(in_words(found), stacklevel=4)
+        warnings.warn(in_words(found, self._state().law.trend is not None), stacklevel=4)
 
     def _score(self, local: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
         if is_dask(X):

@@ -156,8 +156,16 @@ def _plain_basis(spec: Spec) -> Basis:
 
 def _check_possible(spec: Spec) -> None:
     basis, solver = _plain_basis(spec), spec.solver.name
+    learned = spec.basis if isinstance(spec.basis, Learned) else Learned()
+    order = {name: getattr(learned, name) for name in ("split", "groups", "time")}
+    asked = [f"{name}={value!r}" for name, value in order.items() if value is not None]
     dense = "a basis with dense features that a seed draws, such as ks.Fourier()"
     refused = [
+        (
+            bool(asked),
+            ", ".join(asked),
+            "ks.Learned() without them: a law is learned from a sample",
+        ),
         (basis.learns_draw, f"basis={basis!r}", dense),
         (spec.n_components == "auto" and basis is spec.basis, "n_components='auto'", "a number"),
         (

@@ -102,7 +102,7 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
             return known.error, factor
         score, fits = _trial(task, data, candidate, factor, count, near)
         near = score.ridge
-        task.note(stage, _in_words(candidate, score), len(data.fitted), score.error)
+        task.note(stage, in_words(candidate, score), len(data.fitted), score.error)
         tried[factor] = score, fits
         return score.error, factor
 
@@ -169,7 +169,8 @@ def _first_factor(task: Task, found: Found, sparse: bool) -> float:
     return float(max(1.0, more**constants.FIRST_GROWTH))
 
 
-def _in_words(candidate: Candidate, score: Score) -> str:
+def in_words(candidate: Candidate, score: Score) -> str:
+    """What was tried."""
     what = "grids" if candidate.sparse else f"{candidate.found.kernel} features"
     return (
         f"{score.components} {what}, {candidate.found.map}, factor {score.factor:.3g}, "
@@ -272,7 +273,7 @@ def ridge_for(task: Task, candidate: Candidate, count: int) -> float:
     frozen = candidate.frozen(task, score.factor, count)
     fit = dense_fit(task.data, frozen, score.ridge, by_classes=task.classes)
     last = score._replace(ridge=fit.ridge, components=count)
-    task.note("ridge", _in_words(candidate, last), len(task.data.fitted), fit.error)
+    task.note("ridge", in_words(candidate, last), len(task.data.fitted), fit.error)
     return fit.ridge
 
 

@@ -36,6 +36,7 @@ from kitchensinks.law.candidates import (
     wider_look,
 )
 from kitchensinks.law.directions import by_gradients, turned
+from kitchensinks.law.later import note_runs
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import Found, allowed, settled, short_run, tried_maps
 from kitchensinks.law.task import Task
@@ -146,6 +147,7 @@ def _candidates(task: Task, basis: Basis | None, founds: list[Found]) -> list[Ca
     if _takes_bins(task, basis):
         jobs = [(found, True, basis) for found in founds if found.kernel == "laplacian"] + jobs
     looks = task.together(first_look, jobs)
+    note_runs(task, jobs, looks)
     least = min(look.score.error for look in looks)
     hopeful = [one for one in looks if one.score.error <= constants.HOPELESS_FIRST * least]
     return hopeful if task.late(constants.LATE_FACTORS) else task.together(wider_look, hopeful)
@@ -273,7 +275,7 @@ def _chance(task: Task, mean: float) -> str | None:
     degree of freedom), and the best of N by about 2·log(N)/m; unequal weights w count as
     m = (Σw)²/Σw² rows.
     """
-    errors = [one.error for one in task.trials[1:] if one.stage not in ("map", "trend")]
+    errors = [one.error for one in task.trials[1:] if one.stage not in ("map", "split", "trend")]
     if not errors:
         return None
     own, least = task.data.weights_of(task.data.held), min(errors)

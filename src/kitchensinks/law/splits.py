@@ -4,7 +4,6 @@ Rows that are to be predicted may be of other groups than the fitted ones, or co
 rows stand for them, so that they are chosen in the same way.
 """
 
-import itertools
 import math
 from typing import Any, NamedTuple
 
@@ -79,10 +78,10 @@ def _times(rows: Any, column: str | int, names: Any) -> NDArray[np.float64]:
 
 def _dates(rows: Rows) -> NDArray[np.float64] | None:
     """The days of the first date column in whose order the rows are, or None."""
-    starts = itertools.accumulate((one.width for one in rows.columns.encoders), initial=0)
-    for start, encoder in zip(starts, rows.columns.encoders, strict=False):
+    for encoder in rows.columns.encoders:
         if isinstance(encoder, Date) and encoder.parts[0] == "days":
-            found = _column(rows, start, rising=True)
+            days = Rows(rows.table, Columns((encoder,), np.dtype(np.float64)))
+            found = _column(days, 0, rising=True)
             if len(found) and found[0] < found[-1]:
                 return found
     return None
@@ -123,6 +122,20 @@ def _name(what: str, column: str | int, table: Table) -> str:
     return str(names[column])
 
 
+def held_rows(order: Order, counted: NDArray[np.bool_], share: float, seed: int) -> Any:
+    """Which rows (n,) stand for those to be predicted: whole groups, or the latest rows."""
+    places = np.flatnonzero(counted)
+    held = max(1, round(share * len(places)))
+    if order.groups is not None:
+        found = _by_groups(places, len(places), held, seed, order.groups)
+    else:
+        assert order.times is not None, "there is a column of groups or times"
+        found = _last(places, len(places), held, seed, order.times)
+    mask = np.zeros(len(counted), dtype=bool)
+    mask[found.places[: found.held]] = True
+    return mask
+
+
 class HeldOutRows(NamedTuple):
     """The rows of a pool, those to be held out first, how many those are, and which they are,
     in words; runs go without saying."""
@@ -139,32 +152,28 @@ def split_rows(
 
     labels (n,): what a splitter may stratify by.
     """
+    held = min(constants.MOST_HELD, math.ceil(constants.HELD_SHARE * size))
     if learned.split is not None:
         return _by_splitter(counted, size, seed, learned.split, order, labels)
     if order.groups is not None:
-        return _by_groups(counted, size, seed, order.groups)
+        return _by_groups(counted, size, held, seed, order.groups)
     if order.times is not None:
-        return _last(counted, size, seed, order.times)
-    return _in_runs(counted, size, seed)
-
-
-def _share(size: int) -> int:
-    return min(constants.MOST_HELD, math.ceil(constants.HELD_SHARE * size))
+        return _last(counted, size, held, seed, order.times)
+    return _in_runs(counted, size, held, seed)
 
 
 def _joined(first: Places, others: Places, size: int, words: Words) -> Places:
-    """Rows to be held out, then others in random order, `size` in all."""
+    """Rows to be held out, then others in random order, `size` in all or half as many others."""
     others = others[words.permutation(len(others))]
-    return np.concatenate([first, others])[: max(size, len(first) + 1)]
+    return np.concatenate([first, others])[: max(size, len(first) + size // 2)]
 
 
-def _in_runs(counted: Places, size: int, seed: int) -> HeldOutRows:
+def _in_runs(counted: Places, size: int, held: int, seed: int) -> HeldOutRows:
     """Rows are held out in runs of neighbours.
 
     Rows that were taken one after another are often alike, and a row whose neighbour is fitted says
     little about rows from elsewhere.
     """
-    held = _share(size)
     run = max(1, held // constants.RUNS)
     words = Words(seed, 0, Stream.LAW_HOLD_OUT)
     starts = words.permutation(len(counted) // run)[: held // run] * run
@@ -175,26 +184,28 @@ def _in_runs(counted: Places, size: int, seed: int) -> HeldOutRows:
     return HeldOutRows(counted[places], len(first), "")
 
 
-def _by_groups(counted: Places, size: int, seed: int, groups: NDArray[np.int64]) -> HeldOutRows:
+def _by_groups(
+    counted: Places, size: int, held: int, seed: int, groups: NDArray[np.int64]
+) -> HeldOutRows:
     """Whole groups, in random order, while they are no more rows than a part may have."""
     words = Words(seed, 0, Stream.LAW_HOLD_OUT)
-    own = groups[counted]
-    labels, own = np.unique(own, return_inverse=True)
+    labels, own = np.unique(groups[counted], return_inverse=True)
     if len(labels) < 2:
         raise ValueError("groups has one value in all rows: need two groups or more.")
     shuffled = words.permutation(len(labels))
     rows = np.cumsum(np.bincount(own)[shuffled])
-    count = max(1, int(np.searchsorted(rows, _share(size), side="right")))
-    chosen = np.isin(own, shuffled[: min(count, len(labels) - 1)])
-    first = np.flatnonzero(chosen)[: constants.MOST_HELD]
+    count = min(max(1, int(np.searchsorted(rows, held, side="right"))), len(labels) - 1)
+    chosen = np.isin(own, shuffled[:count])
+    first = np.flatnonzero(chosen)
     places = _joined(first, np.flatnonzero(~chosen), size, words)
     return HeldOutRows(counted[places], len(first), f"{len(first)} rows of {count} groups")
 
 
-def _last(counted: Places, size: int, seed: int, times: NDArray[np.float64]) -> HeldOutRows:
+def _last(
+    counted: Places, size: int, held: int, seed: int, times: NDArray[np.float64]
+) -> HeldOutRows:
     """The rows of the latest times."""
     order = np.argsort(times[counted], kind="stable")
-    held = _share(size)
     words = Words(seed, 0, Stream.LAW_HOLD_OUT)
     places = _joined(order[-held:], order[:-held], size, words)
     return HeldOutRows(counted[places], held, f"the last {held} rows in the order of time")

@@ -51,6 +51,7 @@ class Task:
         self.source, self.targets, self.weights = self.given
         self.seed, self.classes = self.request.seed, self.request.classes
         self.work = self.learned.work
+        self.trend: Trend | None = None
         count = self.request.n_components
         self.asked = None if count is None or count == "auto" else int(count)
         n_rows, self.n_inputs = self.source.shape
@@ -101,6 +102,7 @@ class Task:
         if trend is None:
             return self
         own = copy.copy(self)
+        own.trend = trend
         targets = self.data.targets - trend.values(self.pool) / self.sizes
         own.data, own.few = replace(self.data, targets=targets), replace(self.few, targets=targets)
         return own
