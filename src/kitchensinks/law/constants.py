@@ -107,6 +107,8 @@ TREND_BETTER = 0.9
 TREND_CHANCE = 3.0
 # and may raise the leave-one-out error within the range by no more than this factor.
 TREND_WITHIN = 1.0
+# The same where later rows are held out: rows to come are like them.
+TREND_LATER = 1.02
 
 # -- trials of bases, bandwidths and ridges ----------------------------------------------------
 

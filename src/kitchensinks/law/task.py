@@ -108,6 +108,11 @@ class Task:
         return own
 
     @property
+    def later(self) -> bool:
+        """Whether the rows held out are the latest."""
+        return self.request.order.times is not None and self.learned.split is None
+
+    @property
     def varies(self) -> bool:
         """Whether targets differ both among the fitted and among the held-out rows."""
         parts = (self.data.fitted, self.data.held)

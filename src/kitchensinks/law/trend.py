@@ -9,9 +9,10 @@ With the kernel k of the learned scales and T = (1, x_j, …), both are fitted t
 (universal kriging: Rasmussen and Williams, Gaussian Processes for Machine Learning, section 2.7),
 whose leave-one-out residuals are (Py)_i/P_ii with P = C − CT(T'CT)⁻¹T'C.
 
-A column is tried so: rows at both ends of its range are held out, and few of the others are fitted,
-with and without the line. The line is taken where it clearly lowers the error outside of the range
-and does not raise the leave-one-out error within it.
+A column is tried so: rows at both ends of its range are held out, or the later rows where the law
+holds those out, and few of the others are fitted, with and without the line. The line is taken
+where it clearly lowers the error of the rows held out and does not raise the leave-one-out error of
+the others.
 """
 
 import math
@@ -59,13 +60,18 @@ def find_trend(task: Task, found: Found) -> Trend | None:
     raw = task.pool[places]
     taken: list[int] = []
     for column in _promising(task, raw, places):
-        if _helps(task, found, raw, places, taken, column):
+        split = _later(task, places) if task.later else _ends(raw[:, column], places)
+        if _helps(task, found, raw, split, [*taken, column]):
             taken.append(column)
     if not taken:
         return None
     columns = np.array(sorted(taken))
     mean, deviation = _units(raw, columns)
-    part = _part(task, found.warp, found, places[: constants.TREND_LAST])
+    last = places[: constants.TREND_LAST]
+    if task.later:
+        # The rows that come last say most about what goes on.
+        last = np.concatenate([last, _some(task.data.held, constants.TREND_FITTED)])
+    part = _part(task, found.warp, found, last)
     lines = (part.raw[:, columns] - mean) / deviation
     (line,) = _fits(found, part, [lines])
     low, high = task.spread.low[columns], task.spread.high[columns]
@@ -85,8 +91,31 @@ def _promising(task: Task, raw: Floats, places: Places) -> list[int]:
     gram[np.diag_indices_from(gram)] += 1e-3
     slopes = np.linalg.solve(gram, standard.T @ task.data.targets[places] / len(raw))
     size = np.sqrt(np.sum(slopes**2, axis=1) / task.unit)
+    if task.later:
+        # What most of the later rows are outside of comes first.
+        held = task.pool[_some(task.data.held, constants.TREND_FITTED)][:, columns]
+        low, high = raw[:, columns].min(axis=0), raw[:, columns].max(axis=0)
+        outside = ((held < low) | (held > high)).mean(axis=0) > 0.5
+        size = np.where(outside, np.inf, size)
     order = np.argsort(-size, kind="stable")[: constants.TREND_TRIED]
     return [int(columns[k]) for k in order if size[k] > constants.TREND_LEAST]
+
+
+def _ends(values: Floats, places: Places) -> tuple[Places, Places]:
+    """Rows within the range of a column without its ends, and rows at its ends."""
+    low, high = np.quantile(values, [constants.TREND_ENDS, 1.0 - constants.TREND_ENDS])
+    inner = (values >= low) & (values <= high)
+    return places[inner][: constants.TREND_FITTED], places[~inner][: constants.TREND_FITTED]
+
+
+def _later(task: Task, places: Places) -> tuple[Places, Places]:
+    """Fitted rows, and the later ones that are held out."""
+    return places[: constants.TREND_FITTED], _some(task.data.held, constants.TREND_FITTED)
+
+
+def _some(places: Places, most: int) -> Places:
+    """At most so many of the places, evenly spread."""
+    return places[np.linspace(0, len(places) - 1, min(most, len(places))).astype(np.intp)]
 
 
 def _units(raw: Floats, columns: Places) -> tuple[Floats, Floats]:
@@ -96,21 +125,18 @@ def _units(raw: Floats, columns: Places) -> tuple[Floats, Floats]:
 
 
 def _helps(
-    task: Task, found: Found, raw: Floats, places: Places, taken: list[int], column: int
+    task: Task, found: Found, raw: Floats, split: tuple[Places, Places], tried: list[int]
 ) -> bool:
-    """Whether a line in one more column lowers the error outside of its range, and not within."""
-    values = raw[:, column]
-    low, high = np.quantile(values, [constants.TREND_ENDS, 1.0 - constants.TREND_ENDS])
-    inner = (values >= low) & (values <= high)
-    fitted = places[inner][: constants.TREND_FITTED]
-    held = places[~inner][: constants.TREND_FITTED]
+    """Whether a line in the last of the columns that are tried, beside lines in the others, lowers
+    the error of the rows held out, and not that of the fitted ones."""
+    fitted, held = split
     if len(fitted) < constants.TREND_FEWEST or len(held) < constants.TREND_FEWEST // 4:
         return False
     rows = task.pool[fitted]
     # The law is clipped to the range of the rows that are fitted here.
     warp = found.warp.within(rows.min(axis=0), rows.max(axis=0))
     part, outer = _part(task, warp, found, fitted), _part(task, warp, found, held)
-    columns = np.array([*taken, column])
+    columns = np.array(tried)
     mean, deviation = _units(raw, columns)
     lines, beyond = ((one.raw[:, columns] - mean) / deviation for one in (part, outer))
     both = [lines[:, :-1], lines]
@@ -120,12 +146,14 @@ def _helps(
         for one in (without, line)
     ]
     errors = [float(own.mean()) for own in losses]
-    for what, error in zip(("no line in it", "a line in it"), errors, strict=True):
-        task.note("trend", f"outside of column {column}, {what}", len(fitted), error)
+    where = "later rows" if task.later else f"rows outside of column {tried[-1]}"
+    for what, error in zip(("no line", "a line"), errors, strict=True):
+        task.note("trend", f"{where}, {what} in column {tried[-1]}", len(fitted), error)
     gain = losses[0] - losses[1]
     clear = gain.mean() > constants.TREND_CHANCE * gain.std() / math.sqrt(len(gain))
     better = errors[1] < constants.TREND_BETTER * errors[0]
-    return bool(clear and better and line.within <= constants.TREND_WITHIN * without.within)
+    most = constants.TREND_LATER if task.later else constants.TREND_WITHIN
+    return bool(clear and better and line.within <= most * without.within)
 
 
 def _part(task: Task, warp: Warp, found: Found, places: Places) -> Part:
