@@ -55,6 +55,7 @@ def fit_collections(
 def score_collections(spec: Spec, state: State, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Accuracy, or R², from sums over the partitions."""
     job = _job(spec, Partitions.of(X, y, sample_weight))
+    job = replace(job, recipe=replace(job.recipe, missing=True))
     tasks = tree(job.each(Recipe.hits, delayed(state)), Score.merge)
     (score,) = job.compute(f"scoring {len(job.partitions.parts)} partitions", tasks)
     return Score(*score).value

@@ -231,6 +231,8 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
     columns = state.columns
     if columns is not None and columns.width != given:
         raise ValueError(f"columns of {columns.width} numbers where {given} are needed")
+    if columns is not None and columns.n_given not in (0, n_features_in):
+        raise ValueError(f"n_features_in is {n_features_in} where {columns.n_given} is needed")
     if n_features_in < 1 or (columns is None and n_features_in != given):
         raise ValueError(f"n_features_in is {n_features_in} where {given} is needed")
     _check_answers(state, outputs)
