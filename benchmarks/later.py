@@ -5,8 +5,9 @@
     python -m benchmarks.later --report           # print the table alone
 
 Every table is in the order of its date, of another column or of its file. The first three quarters
-of the rows are fitted and the others tested. "time=" is told which column that is. Errors are root mean squares in percent of the
-deviation of the tested targets, or percentages of wrong classes. Trees get categories as such; for
+of the rows are fitted and the others tested. "time=" is told which column that is.
+Errors are root mean squares in percent of the deviation of the tested targets, or percentages of
+wrong classes. Trees get categories as such; for
 ridge they become indicators, and dates their parts. Every fit has one thread. Tables of the pool
 need KITCHENSINKS_DATA.
 """

@@ -34,6 +34,13 @@ class Order(NamedTuple):
     times: NDArray[np.float64] | None = None
     dated: bool = False
 
+    def part(self, places: Places) -> "Order":
+        """That of some of the rows."""
+        groups = None if self.groups is None else self.groups[places]
+        return self._replace(
+            groups=groups, times=None if self.times is None else self.times[places]
+        )
+
 
 NO_ORDER = Order()
 
@@ -136,6 +143,31 @@ def held_rows(order: Order, counted: NDArray[np.bool_], share: float, seed: int)
     return mask
 
 
+def folds_of(
+    learned: Learned, order: Order, labels: NDArray[Any], n_folds: int, seed: int
+) -> list[Places] | None:
+    """Places to hold out, fold by fold, of rows that are few; None where nothing is said of them.
+
+    Folds of a splitter, whole groups, or the latest rows as the one fold.
+    """
+    size = len(labels)
+    if learned.split is not None:
+        splits = _splits(learned.split, np.arange(size), order, labels)
+        whole = [held for fitted, held in splits if len(fitted) + len(held) == size]
+        return whole or [splits[-1][1]]
+    if order.groups is not None:
+        groups, own = np.unique(order.groups, return_inverse=True)
+        _check_groups(len(groups))
+        shuffled = Words(seed, 0, Stream.LAW_HOLD_OUT).permutation(len(groups))
+        fold = np.empty(len(groups), dtype=np.intp)
+        fold[shuffled] = np.arange(len(groups)) % n_folds
+        return [np.flatnonzero(fold[own] == k) for k in range(min(n_folds, len(groups)))]
+    if order.times is not None:
+        later = np.argsort(order.times, kind="stable")
+        return [np.sort(later[-math.ceil(constants.HELD_SHARE * size) :])]
+    return None
+
+
 class HeldOutRows(NamedTuple):
     """The rows of a pool, those to be held out first, how many those are, and which they are,
     in words; runs go without saying."""
@@ -190,8 +222,7 @@ def _by_groups(
     """Whole groups, in random order, while they are no more rows than a part may have."""
     words = Words(seed, 0, Stream.LAW_HOLD_OUT)
     labels, own = np.unique(groups[counted], return_inverse=True)
-    if len(labels) < 2:
-        raise ValueError("groups has one value in all rows: need two groups or more.")
+    _check_groups(len(labels))
     shuffled = words.permutation(len(labels))
     rows = np.cumsum(np.bincount(own)[shuffled])
     count = min(max(1, int(np.searchsorted(rows, held, side="right"))), len(labels) - 1)
@@ -199,6 +230,11 @@ def _by_groups(
     first = np.flatnonzero(chosen)
     places = _joined(first, np.flatnonzero(~chosen), size, words)
     return HeldOutRows(counted[places], len(first), f"{len(first)} rows of {count} groups")
+
+
+def _check_groups(count: int) -> None:
+    if count < 2:
+        raise ValueError("groups has one value in all rows: need two groups or more.")
 
 
 def _last(
@@ -219,15 +255,24 @@ def _by_splitter(
     pool = counted
     if len(counted) > size:
         pool = counted[np.sort(words.permutation(len(counted))[:size])]
+    fitted, held = _splits(splitter, pool, order, labels)[-1]
+    fitted = fitted[words.permutation(len(fitted))]
+    text = f"{len(held)} rows by {type(splitter).__name__}"
+    return HeldOutRows(np.concatenate([held, fitted]), len(held), text)
+
+
+def _splits(
+    splitter: Any, pool: Places, order: Order, labels: NDArray[Any]
+) -> list[tuple[Places, Places]]:
+    """The rows that each split fits and holds out, which gets the pool in the order of time."""
     if order.times is not None:
         pool = pool[np.argsort(order.times[pool], kind="stable")]
     groups = None if order.groups is None else order.groups[pool]
-    fitted, held = list(splitter.split(np.zeros((len(pool), 1)), labels[pool], groups))[-1]
-    if not len(fitted) or not len(held) or len(np.intersect1d(fitted, held)):
-        raise ValueError(
-            f"split={splitter!r} fits {len(fitted)} and holds out {len(held)} of {len(pool)} rows: "
-            "need some of each, and none in both."
-        )
-    fitted = fitted[words.permutation(len(fitted))]
-    text = f"{len(held)} rows by {type(splitter).__name__}"
-    return HeldOutRows(pool[np.concatenate([held, fitted])], len(held), text)
+    splits = list(splitter.split(np.zeros((len(pool), 1)), labels[pool], groups))
+    for fitted, held in splits:
+        if not len(fitted) or not len(held) or len(np.intersect1d(fitted, held)):
+            raise ValueError(
+                f"split={splitter!r} fits {len(fitted)} and holds out {len(held)} of {len(pool)} "
+                "rows: need some of each, and none in both."
+            )
+    return [(pool[fitted], pool[held]) for fitted, held in splits]

@@ -15,7 +15,7 @@ from kitchensinks.features.scaling import indicators
 from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.splits import split_rows
+from kitchensinks.law.splits import HeldOutRows, split_rows
 from kitchensinks.law.trials import HeldOut
 from kitchensinks.law.values import Request, Trial
 from kitchensinks.numerics.threads import in_order
@@ -37,6 +37,7 @@ _STEPS_A_MEMBER = 2**10
 class Task:
     """Rows, targets and weights to learn a law from, with a pool of them in memory.
 
+    hold says which rows of positive weight are held out, counted among those, where that is known.
     asked is the number of draws, or None where the law decides it. The targets of numbers count in
     units of each output's own deviation; those of classes are positive in the column of the row's
     class (one column for two classes: positive for the second).
@@ -46,6 +47,7 @@ class Task:
     request: Request
     learned: Learned
     trials: list[Trial] = field(default_factory=list)
+    hold: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
         self.source, self.targets, self.weights = self.given
@@ -59,9 +61,7 @@ class Task:
         self.counted = len(counted)
         widest = max(constants.FEWEST_POOLED, constants.POOL_ENTRIES // self.n_inputs)
         size = min(len(counted), constants.POOL, widest)
-        split = split_rows(
-            counted, size, self.seed, self.learned, self.request.order, self._labels_of()
-        )
+        split = self._split(counted, size)
         held, self.places, self.split = split.held, split.places, split.words
         size, self.held = len(self.places), self.places[:held]
         self.own = _shares(self.weights, self.places)
@@ -87,15 +87,21 @@ class Task:
             np.arange(held),
             self.unit,
             self.level,
-            self._labels_of()[self.places] if self.classes else None,
+            self.labels[self.places] if self.classes else None,
         )
         self.few = replace(self.data, fitted=self.data.fitted[: self.work.few])
 
     @classmethod
-    def of(cls, batch: Batch, request: Request, learned: Learned) -> "Task":
+    def of(
+        cls,
+        batch: Batch,
+        request: Request,
+        learned: Learned,
+        hold: NDArray[np.intp] | None = None,
+    ) -> "Task":
         """The task of rows whose targets may be all the same in the pool."""
         with np.errstate(invalid="ignore"):
-            return cls(batch, request, learned)
+            return cls(batch, request, learned, hold=hold)
 
     def without(self, trend: Trend | None) -> "Task":
         """The same with targets less a trend, and the same record."""
@@ -106,6 +112,15 @@ class Task:
         targets = self.data.targets - trend.values(self.pool) / self.sizes
         own.data, own.few = replace(self.data, targets=targets), replace(self.few, targets=targets)
         return own
+
+    def _split(self, counted: NDArray[np.intp], size: int) -> HeldOutRows:
+        """The rows of the pool; held out are those of `hold`, or as learned and order say."""
+        if self.hold is not None:
+            rest = np.delete(np.arange(len(counted)), self.hold)
+            places = counted[np.concatenate([self.hold, rest])[:size]]
+            return HeldOutRows(places, len(self.hold), "")
+        order, labels = self.request.order, self.labels
+        return split_rows(counted, size, self.seed, self.learned, order, labels)
 
     @property
     def later(self) -> bool:
@@ -118,6 +133,12 @@ class Task:
         parts = (self.data.fitted, self.data.held)
         return all(np.ptp(self.data.targets[part], axis=0).any() for part in parts)
 
+    @property
+    def linear(self) -> bool:
+        """Whether a linear model is among the candidates: with fewer draws than columns, some
+        columns would have no part in it."""
+        return self.asked is None or self.asked >= self.n_inputs
+
     def mean_error(self) -> float:
         """The held-out error of the mean target, which is put into the record first."""
         data = self.data
@@ -126,7 +147,8 @@ class Task:
         self.note("mean", "the targets' mean alone", len(data.fitted), mean)
         return mean
 
-    def _labels_of(self) -> NDArray[Any]:
+    @property
+    def labels(self) -> NDArray[Any]:
         """The class of each row, or its first target where that is a number."""
         if not self.classes:
             return self.targets[:, 0]

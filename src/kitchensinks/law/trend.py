@@ -56,7 +56,10 @@ def find_trend(task: Task, found: Found) -> Trend | None:
     """The columns whose line goes on, with its slopes in units of the encoded targets; or None."""
     if not task.request.trend or task.late(constants.LATE_SCALES):
         return None
-    places = task.data.fitted[: constants.TREND_SAMPLE]
+    fitted = task.data.fitted
+    if task.later:
+        fitted = np.setdiff1d(fitted, task.data.held)
+    places = _some(fitted, constants.TREND_SAMPLE)
     raw = task.pool[places]
     taken: list[int] = []
     for column in _promising(task, raw, places):
@@ -67,7 +70,7 @@ def find_trend(task: Task, found: Found) -> Trend | None:
         return None
     columns = np.array(sorted(taken))
     mean, deviation = _units(raw, columns)
-    last = places[: constants.TREND_LAST]
+    last = _some(places, constants.TREND_LAST)
     if task.later:
         # The rows that come last say most about what goes on.
         last = np.concatenate([last, _some(task.data.held, constants.TREND_FITTED)])
@@ -104,13 +107,15 @@ def _promising(task: Task, raw: Floats, places: Places) -> list[int]:
 def _ends(values: Floats, places: Places) -> tuple[Places, Places]:
     """Rows within the range of a column without its ends, and rows at its ends."""
     low, high = np.quantile(values, [constants.TREND_ENDS, 1.0 - constants.TREND_ENDS])
-    inner = (values >= low) & (values <= high)
-    return places[inner][: constants.TREND_FITTED], places[~inner][: constants.TREND_FITTED]
+    inside = (values >= low) & (values <= high)
+    inner, outer = places[inside], places[~inside]
+    return _some(inner, constants.TREND_FITTED), _some(outer, constants.TREND_FITTED)
 
 
 def _later(task: Task, places: Places) -> tuple[Places, Places]:
     """Fitted rows, and the later ones that are held out."""
-    return places[: constants.TREND_FITTED], _some(task.data.held, constants.TREND_FITTED)
+    held = task.data.held
+    return _some(places, constants.TREND_FITTED), _some(held, constants.TREND_FITTED)
 
 
 def _some(places: Places, most: int) -> Places:
@@ -208,5 +213,7 @@ def _inverse(matrix: Floats) -> Floats:
 
 def _kernel(found: Found, rows: Floats, others: Floats) -> Floats:
     """k of mapped and scaled rows."""
+    if found.kernel == "linear":
+        return np.asarray(rows @ others.T)
     metric = "cityblock" if found.kernel == "laplacian" else "sqeuclidean"
     return np.asarray(np.exp(-cdist(rows, others, metric)))
