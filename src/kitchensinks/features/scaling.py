@@ -157,7 +157,8 @@ class Warp(Scaler):
 
     kind (d,) says which map w a column has (`kitchensinks.numerics.warps`); knots (d, q) are the
     sorted quantiles that the maps by rank go through; factor (d,) is what the law has learned, and
-    rotation (d, r), where it is not empty, the directions that the scaled rows are turned to.
+    rotation (d, r), where it is not empty, the directions that the scaled rows are turned to. A
+    column whose factor is zero is left out of what comes out.
     """
 
     kind: NDArray[np.int8]
@@ -167,10 +168,28 @@ class Warp(Scaler):
 
     def apply(self, rows: Any, dtype: DTypeLike) -> NDArray[Any]:
         """Mapped and scaled rows of the given dtype."""
+        taken = self.taken
+        if taken is not None:
+            return self.of_columns(taken).apply(rows[:, taken], dtype)
         rows = self.clipped(rows)
         out = np.empty(rows.shape, dtype=dtype)
         warp_rows(rows, self.mean, self.scale, self.kind, self.knots, self.factor, out)
         return out @ self.rotation.astype(dtype) if self.rotation.size else out
+
+    @property
+    def taken(self) -> NDArray[np.intp] | None:
+        """The columns that are not left out, or None where none is."""
+        zero = self.factor == 0.0
+        return None if self.rotation.size or not zero.any() else np.flatnonzero(~zero)
+
+    def of_columns(self, places: NDArray[np.intp]) -> "Warp":
+        """The same map for rows that have these columns alone."""
+        own = {
+            field.name: getattr(self, field.name)[places]
+            for field in fields(self)
+            if field.name != "rotation"
+        }
+        return replace(self, **own)
 
     @property
     def middle(self) -> Floats:
@@ -182,7 +201,7 @@ class Warp(Scaler):
     @property
     def width(self) -> int:
         """Columns that come out."""
-        return self.rotation.shape[1] if self.rotation.size else len(self.mean)
+        return self.rotation.shape[1] if self.rotation.size else np.count_nonzero(self.factor)
 
     def turned(self, rotation: Floats) -> "Warp":
         """The same map, with rows turned to the directions (d, r) afterwards."""

@@ -185,6 +185,9 @@ def _numbers(graph: Graph, rows: str, state: State) -> str:
 
 def _scaled(graph: Graph, rows: str, scaler: Scaler | None, dtype: DTypeLike) -> str:
     """Rows standardised, or mapped by a learned law, in float64, as the draw takes them."""
+    if isinstance(scaler, Warp) and (taken := scaler.taken) is not None:
+        rows = graph.node("Gather", rows, taken.astype(np.int64), axis=1)
+        scaler = scaler.of_columns(taken)
     if scaler is not None:
         given = graph.cast(rows, np.float64)
         if not (np.isinf(scaler.low).all() and np.isinf(scaler.high).all()):
