@@ -239,7 +239,8 @@ class KitchenSink(TakesSparse):
             return lazy
         rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
-        with threads(self.n_jobs):
+        # One row has no work for more threads, and counting the cores takes as long as its answer.
+        with threads(1 if rows.shape[0] == 1 else self.n_jobs):
             answer = state.answer_rows(method, rows, watch)
         self._warn_outside(watch)
         return answer
