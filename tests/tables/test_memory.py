@@ -86,7 +86,8 @@ print(free_memory())
 # 100,000 × 800 features in float32 are 320 MB; the machine has room for them, the process has not.
 rng = np.random.default_rng(0)
 X, K = rng.normal(size=(100_000, 5)).astype(np.float32), 800
-model = ks.KitchenSinkRegressor(ks.Fourier(), K, loss="huber", alpha=1e-3, n_jobs=1, solver=ks.Solver(max_iter=2))
+options = dict(loss="huber", alpha=1e-3, n_jobs=1, solver=ks.Solver(max_iter=2))
+model = ks.KitchenSinkRegressor(ks.Fourier(), K, **options)
 print(np.isfinite(model.fit(X, X[:, 0]).predict(X[:9])).all())
 """
 

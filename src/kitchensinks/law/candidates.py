@@ -225,7 +225,7 @@ def in_time(task: Task, candidate: Candidate, share: float = 1.0) -> Limit:
     if whole is None or task.asked is not None:
         return limit
     left = whole - (time.monotonic() - task.request.started)
-    seconds = max(0.0, share * constants.LAST_SHARE * left / candidate.pace)
+    seconds = max(0.0, share * constants.LAST_SHARE * left / (candidate.pace * task.each))
     count = limit.components
     while count > _fewest(candidate.sparse):
         if _cost(task, candidate.sparse, task.counted, count) <= seconds:

@@ -13,6 +13,7 @@ by side:
 """
 
 import math
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,7 @@ from kitchensinks.law.task import Task
 from kitchensinks.law.trials import preferred
 from kitchensinks.law.values import Law, Record, Request
 from kitchensinks.problem.targets import Batch
+from kitchensinks.tables.keys import Copies
 
 Floats = NDArray[np.float64]
 # Bins (grids, n) of the rows of the last fit, or None: they are known where the law is learned.
@@ -57,6 +59,10 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     if refusal is not None:
         return refusal
     task, basis = Task.of(batch, request, learned), learned.basis
+    if task.copies is not None and task.copies.share >= constants.MANY_COPIES:
+        warnings.warn(_said(task.copies), stacklevel=4)
+        if task.counted < constants.FEWEST_ROWS:
+            return _too_few(task.counted, "different rows")
     if not task.varies:
         return "Too few targets differ from the others to fit some of them and hold others out"
     mean = task.mean_error()
@@ -239,15 +245,16 @@ def _law(
     dtype = np.dtype(task.request.dtype or np.float32)
     frozen = Frozen(scaler, basis, task.seed, scaler.width, count, dtype)
     features, bins = frozen.with_bins(task.source, task.weights)
-    return Law(features, ridge, second, record), bins
+    # The ridges count the rows, with their copies.
+    return Law(features, task.each * ridge, task.each * second, record), bins
 
 
 def _refusal(learned: Learned, batch: Batch) -> str | None:
     """Why the law cannot be learned, as far as that is known before any trial."""
     targets, n_inputs = batch.counted_targets, batch.rows.shape[1]
-    fewest, most = constants.FEWEST_ROWS, constants.MOST_COLUMNS
-    if len(targets) < fewest:
-        return f"There are {len(targets)} rows, and a law is learned from {fewest} or more"
+    most = constants.MOST_COLUMNS
+    if len(targets) < constants.FEWEST_ROWS:
+        return _too_few(len(targets), "rows")
     if n_inputs > most:
         return f"There are {n_inputs} columns, and scales are learned for at most {most}"
     if not np.ptp(targets, axis=0).any():
@@ -258,6 +265,19 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
             "ReLU, Sigmoid, Maxout, Custom and Union of these"
         )
     return None
+
+
+def _too_few(count: int, what: str) -> str:
+    return f"There are {count} {what}, and a law is learned from {constants.FEWEST_ROWS} or more"
+
+
+def _said(copies: Copies) -> str:
+    """What the user is told about copies."""
+    return (
+        f"{copies.share:.0%} of the rows are copies of others, equal in all columns and targets. "
+        "They are kept together where rows are held out, and count as weights. If they were made "
+        "on purpose, give sample_weight instead, which is as good and takes less time."
+    )
 
 
 def _chance(task: Task, mean: float) -> str | None:

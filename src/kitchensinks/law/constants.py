@@ -8,6 +8,9 @@ a time, and prints what happens to errors and times; benchmarks/results/constant
 
 # With fewer rows there are too few to hold out: the table of docs/law.md has the plain law ahead.
 FEWEST_ROWS = 400
+# From this share of the rows on, copies count as weights and the user is told of them: fewer change
+# no law, and trials without weights take less time.
+MANY_COPIES = 0.02
 # Every step of the descent multiplies batch × columns numbers.
 MOST_COLUMNS = 5000
 # Rows of the pool that all trials look at: the law hardly changes with more.
