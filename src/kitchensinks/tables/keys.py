@@ -181,9 +181,9 @@ def sample_size(n_inputs: int, most: int = SAMPLE_ROWS) -> int:
 class RowSample:
     """The rows of the lowest keys, at most `limit` different ones.
 
-    Copies of a row are one entry with their weights added, so the sample is the same whatever the
-    order of the rows, and samples of parts merge into the sample of the whole. `notes` (m, any)
-    go with the rows (m, d): rows that differ in them are different.
+    Copies of a row are one entry with their weights added and counted, so the sample is the same
+    whatever the order of the rows, and samples of parts merge into the sample of the whole.
+    `notes` (m, any) go with the rows (m, d): rows that differ in them are different.
     """
 
     limit: int
@@ -192,6 +192,7 @@ class RowSample:
     rows: NDArray[Any]
     notes: NDArray[Any]
     weights: Floats
+    counts: NDArray[np.int64]
 
     @classmethod
     def of(
@@ -216,9 +217,10 @@ class RowSample:
         if highest is not None:
             counted = counted[keys[counted] <= np.uint64(highest)]
         own = np.ones(len(counted)) if weights is None else weights[counted]
-        different, first, total = _distinct(keys[counted], own, limit)
+        ones = np.ones(len(counted), dtype=np.int64)
+        different, first, total, count = _distinct(keys[counted], own, ones, limit)
         first = counted[first]
-        return cls(limit, seed, different, densify(rows[first]), notes[first], total)
+        return cls(limit, seed, different, densify(rows[first]), notes[first], total, count)
 
     @property
     def shares(self) -> Floats:
@@ -233,17 +235,19 @@ class RowSample:
     def merge(self, *others: "RowSample") -> "RowSample":
         """The sample of all parts together."""
         parts = (self, *others)
-        keys, first, total = _distinct(
+        keys, first, total, count = _distinct(
             np.concatenate([part.keys for part in parts]),
             np.concatenate([part.weights for part in parts]),
+            np.concatenate([part.counts for part in parts]),
             self.limit,
         )
         rows = np.concatenate([part.rows for part in parts])[first]
         notes = np.concatenate([part.notes for part in parts])[first]
-        return RowSample(self.limit, self.seed, keys, rows, notes, total)
+        return RowSample(self.limit, self.seed, keys, rows, notes, total, count)
 
 
-def _distinct(keys: Any, weights: Any, limit: int) -> tuple[Any, Any, Any]:
-    """The lowest different keys, where each comes first, and the weights of all its copies."""
+def _distinct(keys: Any, weights: Any, counts: Any, limit: int) -> tuple[Any, Any, Any, Any]:
+    """The lowest different keys, where each comes first, weight and number of all its copies."""
     different, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    return different[:limit], first[:limit], np.bincount(inverse, weights)[:limit]
+    total, count = np.bincount(inverse, weights), np.bincount(inverse, counts).astype(np.int64)
+    return different[:limit], first[:limit], total[:limit], count[:limit]
