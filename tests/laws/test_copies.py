@@ -5,9 +5,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 import kitchensinks as ks
+from kitchensinks.law.copies import one_of_each
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.task import Task
 from kitchensinks.law.values import Request
@@ -89,16 +91,22 @@ def test_an_oversampled_class_is_ranked_as_well_as_before(kind):
     assert scores[1] > scores[0] - 0.02, scores
 
 
-@pytest.mark.parametrize("source", ["dense", "larger than the pool"])
+def pool(rows, targets, weights=None):
+    """The task that a law is learned by, and the copies that were found."""
+    batch, copies = one_of_each(Batch(rows, targets[:, None], weights), 0)
+    return Task.of(batch, Request(seed=0), QUICK), copies
+
+
+@pytest.mark.parametrize("source", ["dense", "sparse", "larger than the pool"])
 def test_no_copy_of_a_held_out_row_is_fitted_and_no_batch_has_two(monkeypatch, source):
-    if source != "dense":
+    if source == "larger than the pool":
         monkeypatch.setattr("kitchensinks.law.constants.POOL", 900)
     rows, targets = numbers(800, 0)
-    batch = Batch(rows[SHUFFLED], targets[SHUFFLED, None])
-    task = Task.of(batch, Request(seed=0), QUICK)
+    given = sparse.csr_array(rows[SHUFFLED]) if source == "sparse" else rows[SHUFFLED]
+    task, copies = pool(given, targets[SHUFFLED])
     keys = row_keys(task.pool, 0)
     assert len(np.unique(keys)) == len(keys) == task.counted == 800
-    assert task.each == 5.0
+    assert copies.each == 5.0
     assert task.own is None
     for step in range(3):
         chosen, _ = task.batches(task.pool[len(task.held) :].astype(np.float32), 0)(step, 200)
@@ -108,7 +116,7 @@ def test_no_copy_of_a_held_out_row_is_fitted_and_no_batch_has_two(monkeypatch, s
 def test_few_copies_are_dropped_and_not_spoken_of():
     rows, targets = numbers(800, 0)
     places = np.append(np.arange(800), [3, 5])
-    task = Task.of(Batch(rows[places], targets[places, None]), Request(seed=0), QUICK)
+    task, _ = pool(rows[places], targets[places])
     assert task.counted == 800
     assert task.own is None
     with warnings.catch_warnings():
@@ -122,21 +130,29 @@ def test_observations_of_equal_rows_are_no_copies():
     rows = rng.integers(0, 4, size=(2000, 3)).astype(float)
     targets = rows[:, 0] + rng.normal(size=2000)
     assert find_copies(row_keys(rows, 0), targets[:, None]) is None
-    task = Task.of(Batch(rows, targets[:, None]), Request(seed=0), QUICK)
-    assert task.counted == 2000
+    assert pool(rows, targets)[0].counted == 2000
     # Without noise too: 64 different rows are a matter of the columns.
-    assert Task.of(Batch(rows, rows[:, :1] + 1.0), Request(seed=0), QUICK).copies is None
+    assert pool(rows, rows[:, 0] + 1.0)[1] is None
 
 
 def test_a_weight_is_as_many_copies():
     rows, targets = numbers(800, 0)
     times = np.random.default_rng(3).integers(1, 4, 800)
     places = np.repeat(np.arange(800), times)
-    request = Request(seed=0)
-    copied = Task.of(Batch(rows[places], targets[places, None]), request, QUICK)
-    weighted = Task.of(Batch(rows, targets[:, None], times.astype(float)), request, QUICK)
+    copied, _ = pool(rows[places], targets[places])
+    weighted, _ = pool(rows, targets, times.astype(float))
     np.testing.assert_array_equal(copied.pool, weighted.pool)
     np.testing.assert_array_equal(copied.own, weighted.own)
+
+
+@pytest.mark.parametrize("count", [100, 300])
+def test_few_rows_that_are_there_four_times(count):
+    rows, targets = numbers(count, 0)
+    places = np.random.default_rng(3).permutation(np.repeat(np.arange(count), 4))
+    plain = rmse(fitted(ks.KitchenSinkRegressor, rows, targets))
+    with pytest.warns(UserWarning, match="75% of the rows are copies"):
+        model = fitted(ks.KitchenSinkRegressor, rows[places], targets[places])
+    assert rmse(model) < 1.1 * plain
 
 
 def test_a_few_odd_targets_do_not_hide_the_copies():

@@ -185,7 +185,7 @@ class KitchenSink(TakesSparse):
         else:
             state = self.state_
             spec = state.complete(self._spec())
-            batch = more_rows(self, spec, X, y, sample_weight)
+            batch = more_rows(self, spec, state, X, y, sample_weight)
         with threads(spec.n_jobs):
             self.state_ = with_rows(state, spec, batch)
         return self
@@ -233,7 +233,7 @@ class KitchenSink(TakesSparse):
             check_columns(self, X, reset=False)
             lazy: NDArray[Any] = answer_collection(state.small(), method, X)
             return lazy
-        rows = known_rows(self, state.columns, X)
+        rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
         with threads(self.n_jobs):
             answer = state.answer_rows(method, rows, watch)
@@ -247,7 +247,7 @@ class KitchenSink(TakesSparse):
         with ``standardize=False``, which takes the columns as they come.
         """
         state = self._state()
-        rows = known_rows(self, state.columns, X)
+        rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
         for part in block_slices(rows.shape[0], 2**14):
             watch.look(part, rows[part])
@@ -285,7 +285,7 @@ class KitchenSink(TakesSparse):
                 f"as many rows as features; this fit was by {self.solver_}."
             )
         spec = state.complete(self._spec())
-        batch = more_rows(self, spec, X, y)
+        batch = more_rows(self, spec, state, X, y)
         growth = prefix_errors(
             FeatureBlocks(batch.rows, state.law.features, spec.memory),
             batch.targets,
@@ -296,13 +296,18 @@ class KitchenSink(TakesSparse):
         )
         return growth.in_units(state.targets.unit)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     # -- what a fit reports --------------------------------------------------------------
 
     law_ = reported(lambda s: s.law, "The law: scaler, basis, seed, K, ridge, how it was found.")
     plan_ = reported(lambda s: s.plan, "Which solver ran, in which space, and why.")
     model_ = reported(lambda s: s.model, "Scaler, draw and weights; scores(rows) predicts.")
     loss_ = reported(lambda s: s.loss, "The loss that was fitted.")
-    columns_ = reported(lambda s: s.columns, "The recipe of a table's columns, None for arrays.")
+    columns_ = reported(lambda s: s.columns, "The recipe of the columns, None for complete arrays.")
     basis_ = reported(lambda s: s.law.features.basis, "The resolved basis.")
     scaler_ = reported(lambda s: s.law.features.scaler, "The scaler of the columns, or None.")
     seed_ = reported(lambda s: s.law.features.seed, "The seed that names the draw.")

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.bases import Basis, Binning, Union
-from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.frozen import Frozen, spread_of
 from kitchensinks.features.scaling import Warp
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import (
@@ -35,14 +35,16 @@ from kitchensinks.law.candidates import (
     try_stages,
     wider_look,
 )
+from kitchensinks.law.copies import counting, in_words, many, one_of_each
 from kitchensinks.law.directions import by_gradients, turned
+from kitchensinks.law.few import Kept, best_of_few
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.maps import Found, allowed, settled, short_run, tried_maps
+from kitchensinks.law.maps import Found, allowed, even, settled, short_run, tried_maps
 from kitchensinks.law.task import Task
 from kitchensinks.law.trials import preferred
 from kitchensinks.law.values import Law, Record, Request
 from kitchensinks.problem.targets import Batch
-from kitchensinks.tables.keys import Copies
+from kitchensinks.tables import densify
 
 Floats = NDArray[np.float64]
 # Bins (grids, n) of the rows of the last fit, or None: they are known where the law is learned.
@@ -58,11 +60,19 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     refusal = _refusal(learned, batch)
     if refusal is not None:
         return refusal
+    batch, copies = one_of_each(batch, request.seed)
+    if copies is not None and many(copies):
+        warnings.warn(in_words(copies), stacklevel=4)
+    found = _refusal(learned, batch) or _learn(learned, batch, request)
+    return found if isinstance(found, str) else (counting(found[0], copies), found[1])
+
+
+def _learn(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins] | str:
+    """The same for rows without copies."""
+    if _is_small(learned, batch):
+        few = best_of_few(learned, batch, request)
+        return few if isinstance(few, str) else _of_few(few, batch)
     task, basis = Task.of(batch, request, learned), learned.basis
-    if task.copies is not None and task.copies.share >= constants.MANY_COPIES:
-        warnings.warn(_said(task.copies), stacklevel=4)
-        if task.counted < constants.FEWEST_ROWS:
-            return _too_few(task.counted, "different rows")
     if not task.varies:
         return "Too few targets differ from the others to fit some of them and hold others out"
     mean = task.mean_error()
@@ -73,6 +83,34 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     else:
         law = _chosen(task, basis, _close(task, _candidates(task, basis, founds)))
     return _chance(task, mean) or law
+
+
+def _compared(learned: Learned) -> bool:
+    """Whether the law is one that is compared with others: it has a bandwidth to be learned."""
+    basis = learned.basis
+    return learned.law == "ard" and (basis is None or basis.open_bandwidth)
+
+
+def _is_small(learned: Learned, batch: Batch) -> bool:
+    """Whether laws are compared by cross-validation with exact kernels."""
+    few = batch.counted < constants.FEW_ROWS or batch.rows.shape[1] > constants.MOST_COLUMNS
+    return few and _compared(learned)
+
+
+def _of_few(kept: Kept, batch: Batch) -> tuple[Law, Bins]:
+    """The law that cross-validation has kept, for all rows."""
+    task, found = kept.task, kept.found
+    basis = task.learned.basis
+    sparse = basis is not None and basis.sparse
+    scaler, own = found.features(sparse, kept.factor, basis)
+    task.source, task.weights = batch.rows, batch.weights
+    draws = kept.limit.components
+    if task.asked is None:
+        draws = max(1, draws // own.features_per_draw)
+    if batch.counted > len(task.places):
+        spread = spread_of(batch.rows, batch.weights)
+        scaler = scaler.covering(spread.low, spread.high)
+    return _law(task, found, scaler, own, draws, kept.factor, kept.ridge, kept.limit.reason)
 
 
 def _tried(task: Task, basis: Basis | None) -> list[tuple[str, str]]:
@@ -145,10 +183,22 @@ def _candidates(task: Task, basis: Basis | None, founds: list[Found]) -> list[Ca
     jobs = [(found, False, basis) for found in founds if basis is None or not basis.sparse]
     if _takes_bins(task, basis):
         jobs = [(found, True, basis) for found in founds if found.kernel == "laplacian"] + jobs
+    jobs += [(found, basis is not None and basis.sparse, basis) for found in _plain(task, basis)]
     looks = task.together(first_look, jobs)
     least = min(look.score.error for look in looks)
     hopeful = [one for one in looks if one.score.error <= constants.HOPELESS_FIRST * least]
     return hopeful if task.late(constants.LATE_FACTORS) else task.together(wider_look, hopeful)
+
+
+def _plain(task: Task, basis: Basis | None) -> list[Found]:
+    """The laws that nothing is learned for: equal scales, and the linear model."""
+    if basis is not None:
+        return [even(task, basis.metric, *allowed(task, "standard"))]
+    names = allowed(task, "standard", *(["common"] if task.wide else []))
+    founds = [even(task, "gaussian", name) for name in names]
+    if task.linear:
+        founds.append(even(task, "linear", names[0]))
+    return founds
 
 
 def _close(task: Task, candidates: list[Candidate]) -> list[Candidate]:
@@ -241,20 +291,23 @@ def _law(
         importances(task, found),
         tuple(task.trials),
         reason,
+        found.scaling,
     )
     dtype = np.dtype(task.request.dtype or np.float32)
     frozen = Frozen(scaler, basis, task.seed, scaler.width, count, dtype)
     features, bins = frozen.with_bins(task.source, task.weights)
-    # The ridges count the rows, with their copies.
-    return Law(features, task.each * ridge, task.each * second, record), bins
+    return Law(features, ridge, second, record), bins
 
 
 def _refusal(learned: Learned, batch: Batch) -> str | None:
     """Why the law cannot be learned, as far as that is known before any trial."""
     targets, n_inputs = batch.counted_targets, batch.rows.shape[1]
-    most = constants.MOST_COLUMNS
-    if len(targets) < constants.FEWEST_ROWS:
-        return _too_few(len(targets), "rows")
+    fewest, most = constants.FEWEST_FOR_SCALES, constants.MOST_COLUMNS
+    if _compared(learned):
+        fewest, most = constants.FEWEST_ROWS, n_inputs
+    count = _distinct(batch, fewest)
+    if count < fewest:
+        return f"There are {count} rows, and a law is learned from {fewest} or more"
     if n_inputs > most:
         return f"There are {n_inputs} columns, and scales are learned for at most {most}"
     if not np.ptp(targets, axis=0).any():
@@ -267,17 +320,12 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
     return None
 
 
-def _too_few(count: int, what: str) -> str:
-    return f"There are {count} {what}, and a law is learned from {constants.FEWEST_ROWS} or more"
-
-
-def _said(copies: Copies) -> str:
-    """What the user is told about copies."""
-    return (
-        f"{copies.share:.0%} of the rows are copies of others, equal in all columns and targets. "
-        "They are kept together where rows are held out, and count as weights. If they were made "
-        "on purpose, give sample_weight instead, which is as good and takes less time."
-    )
+def _distinct(batch: Batch, fewest: int) -> int:
+    """Rows of positive weight; where about so few, copies of a row count once."""
+    places = batch.counted_places
+    if len(places) >= 10 * fewest:
+        return len(places)
+    return len(np.unique(densify(batch.rows[places]), axis=0))
 
 
 def _chance(task: Task, mean: float) -> str | None:
@@ -305,8 +353,9 @@ def importances(task: Task, found: Found) -> Floats:
     plain = found.warp.turned(np.empty((0, 0)))
     gap = np.diff(plain.apply(task.sample, np.float64), axis=0, append=0.0)[:-1]
     rotation, shares = found.warp.rotation, []
+    taken = plain.factor != 0.0
     for scales in found.scales:
-        own = gap * scales
+        own = gap * scales[taken]
         if rotation.size:
             # ‖R'Δ‖² = Σ_j Δ_j·(RR'Δ)_j; a column that others outweigh may have less than nothing.
             share = np.maximum(np.mean(own * (own @ rotation @ rotation.T), axis=0), 0.0)
@@ -314,4 +363,6 @@ def importances(task: Task, found: Found) -> Floats:
             share = (np.abs(own) if found.kernel == "laplacian" else own**2).mean(axis=0)
         total = float(share.sum())
         shares.append(share / total if total > 0 else np.full(len(share), 1.0 / len(share)))
-    return np.asarray(np.mean(shares, axis=0))
+    out = np.zeros(len(taken))
+    out[taken] = np.mean(shares, axis=0)
+    return out

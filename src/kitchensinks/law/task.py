@@ -21,7 +21,6 @@ from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables import densify
-from kitchensinks.tables.keys import Copies, Keys, find_copies, row_keys
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -36,15 +35,17 @@ _STEPS_A_MEMBER = 2**10
 class Task:
     """Rows, targets and weights to learn a law from, with a pool of them in memory.
 
+    hold says which rows of positive weight are held out, counted among those, where that is known.
     asked is the number of draws, or None where the law decides it. The targets of numbers count in
     units of each output's own deviation; those of classes are positive in the column of the row's
-    class (one column for two classes: positive for the second). Of copies of a row one is taken.
+    class (one column for two classes: positive for the second).
     """
 
     given: Batch
     request: Request
     learned: Learned
     trials: list[Trial] = field(default_factory=list)
+    hold: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
         self.source, self.targets, self.weights = self.given
@@ -54,18 +55,18 @@ class Task:
         self.asked = None if count is None or count == "auto" else int(count)
         n_rows, self.n_inputs = self.source.shape
         counted = np.arange(n_rows) if self.weights is None else np.flatnonzero(self.weights > 0)
+        self.counted = len(counted)
         widest = max(constants.FEWEST_POOLED, constants.POOL_ENTRIES // self.n_inputs)
-        most = min(constants.POOL, widest)
-        held = self._take(counted, most, self.weights)
-        self.copies = self._copies(counted)
-        if self.copies is not None:
-            # A copy says what its row does: one of each is taken, with the weight of all.
-            first, total = self.copies.first, np.zeros(n_rows)
-            total[counted[first]] = self.copies.total
-            many = self.copies.share >= constants.MANY_COPIES
-            held = self._take(counted[first], most, total if many else self.weights)
-        size = len(self.places)
+        size = min(len(counted), constants.POOL, widest)
+        if self.hold is None:
+            order, held = _in_runs(counted, size, self.seed)
+        else:
+            rest = np.delete(np.arange(len(counted)), self.hold)
+            order, held = counted[np.concatenate([self.hold, rest])], len(self.hold)
+        self.held, self.places = order[:held], order[:size]
+        self.own = _shares(self.weights, self.places)
         self.spread = spread_of(self.source, self.weights)
+        self.pool = densify(self.source[self.places]).astype(np.float64, copy=False)
         self.level = np.average(self.targets[self.places], axis=0, weights=self.own)
         centred = self.targets[self.places] - self.level
         if not self.classes:
@@ -88,51 +89,29 @@ class Task:
         )
         self.few = replace(self.data, fitted=self.data.fitted[: self.work.few])
 
-    def _take(self, counted: NDArray[np.intp], most: int, weights: Array | None) -> int:
-        """Fill the pool with at most so many of the rows; returns how many are held out."""
-        self.counted = len(counted)
-        size = min(len(counted), most)
-        order, held = _in_runs(counted, size, self.seed)
-        self.held, self.places = order[:held], order[:size]
-        self.own = _shares(weights, self.places)
-        self.pool = densify(self.source[self.places]).astype(np.float64, copy=False)
-        return held
-
-    def _copies(self, counted: NDArray[np.intp]) -> Copies | None:
-        """The copies among the rows, which are looked for in the pool first.
-
-        A copy of a row of the pool is there too with a chance of `part`. All rows are read where
-        the pool says that many of them are copies.
-        """
-        part = len(self.places) / len(counted)
-        if part == 1.0:
-            return self._copies_of(row_keys(self.source, self.seed)[counted], counted)
-        found = self._copies_of(row_keys(self.pool, self.seed), self.places)
-        if found is None or found.share < part * constants.MANY_COPIES:
-            return None
-        return self._copies_of(row_keys(self.source, self.seed)[counted], counted)
-
-    def _copies_of(self, keys: Keys, places: NDArray[np.intp]) -> Copies | None:
-        weights = None if self.weights is None else self.weights[places]
-        found = find_copies(keys, self.targets[places], weights)
-        return found if found is not None and found.made else None
-
-    @property
-    def each(self) -> float:
-        """How many times a row is there on average, with its copies."""
-        return 1.0 if self.copies is None else self.copies.each
-
     @classmethod
-    def of(cls, batch: Batch, request: Request, learned: Learned) -> "Task":
+    def of(
+        cls,
+        batch: Batch,
+        request: Request,
+        learned: Learned,
+        hold: NDArray[np.intp] | None = None,
+    ) -> "Task":
         """The task of rows whose targets may be all the same in the pool."""
         with np.errstate(invalid="ignore"):
-            return cls(batch, request, learned)
+            return cls(batch, request, learned, hold=hold)
 
     @property
     def varies(self) -> bool:
         """Whether targets differ both among the fitted and among the held-out rows."""
         parts = (self.data.fitted, self.data.held)
         return all(np.ptp(self.data.targets[part], axis=0).any() for part in parts)
+
+    @property
+    def linear(self) -> bool:
+        """Whether a linear model is among the candidates: with fewer draws than columns, some
+        columns would have no part in it."""
+        return self.asked is None or self.asked >= self.n_inputs
 
     def mean_error(self) -> float:
         """The held-out error of the mean target, which is put into the record first."""

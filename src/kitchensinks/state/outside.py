@@ -71,6 +71,8 @@ class Watch:
             pairs = itertools.pairwise(edges)
             counts = [int(self.counts[low:high].max(initial=0)) for low, high in pairs]
             names = columns.inputs
+            if columns.n_given:
+                names = [int(name[1:]) for name in names]
         else:
             counts = self.counts.tolist()
             names = range(len(counts)) if names is None else names

@@ -30,7 +30,7 @@ _FEWEST_SAMPLED = 100
 # variance of all; else content repeats by itself, as it does where columns have few values.
 _SAME_TARGETS = 0.1
 # Where fewer rows differ, or each is there more often on average, columns have few values.
-_FEWEST_DIFFERENT = 100
+_FEWEST_DIFFERENT = 30
 _MOST_EACH = 10.0
 
 
