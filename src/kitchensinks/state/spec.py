@@ -107,8 +107,8 @@ class Spec:
 
     @property
     def calibrates(self) -> bool:
-        """Whether probabilities are a calibrated function of the scores."""
-        return self.task == "classification" and self.loss.link is None
+        """Whether scores of rows that the weights have not seen are wanted (`calibrate`)."""
+        return self.loss.link is None
 
     def with_targets(self, summary: Any, spread: Callable[[], float], given: Any = None) -> "Spec":
         """With the loss for these targets, and how they are encoded.
