@@ -208,14 +208,29 @@ def _is_plain(series: Any) -> bool:
     )
 
 
-def importances_of(
-    found: Array, columns: Columns | None, n_inputs: int, names: NDArray[Any] | None
-) -> Array:
-    """Each column's share of the learned distance; of a frame, whose columns became several."""
-    if columns is None or len(found) == n_inputs:
-        return found
-    edges = np.cumsum([0] + [encoder.width for encoder in columns.encoders])
-    totals = np.diff(np.append(0.0, np.cumsum(found))[edges])
-    shares = dict(zip(columns.inputs, totals, strict=True))
-    known = columns.inputs if names is None else names
-    return np.array([shares.get(name, 0.0) for name in known])
+class Groups(NamedTuple):
+    """The columns that rows came with, and where the numbers of each stand among those fitted.
+
+    A column of text, dates or categories has become several numbers; one without any value, none.
+    """
+
+    names: list[Any]
+    places: list[slice]
+
+    @classmethod
+    def of(cls, estimator: BaseEstimator, columns: Columns | None) -> "Groups":
+        """By the columns of arrays, frames and tables."""
+        names = getattr(estimator, "feature_names_in_", None)
+        if columns is None:
+            own = range(estimator.n_features_in_) if names is None else names
+            return cls(list(own), [slice(j, j + 1) for j in range(len(own))])
+        known = dict(zip(columns.inputs, columns.groups, strict=True))
+        own = columns.inputs if names is None else names
+        return cls(list(own), [known.get(name, slice(0, 0)) for name in own])
+
+    def counted(self, estimator: BaseEstimator) -> list[slice]:
+        """The places of what `n_features_in_` counts: of a table that is all of its numbers."""
+        count = estimator.n_features_in_
+        if len(self.names) == count:
+            return self.places
+        return [slice(j, j + 1) for j in range(count)]
