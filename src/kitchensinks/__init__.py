@@ -12,6 +12,7 @@ _HOMES = {
         "Binning",
         "Custom",
         "Fourier",
+        "Linear",
         "Maxout",
         "Orthonormal",
         "ReLU",

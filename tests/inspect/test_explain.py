@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.pipeline import make_pipeline
 
 import kitchensinks as ks
 import kitchensinks.inspect.explain as module
@@ -177,8 +178,6 @@ def test_shap_gets_the_same_values():
 def test_what_cannot_be_explained():
     model, X = regressor()
     with pytest.raises(TypeError, match="not Pipeline"):
-        from sklearn.pipeline import make_pipeline
-
         ks.explain(make_pipeline(model), X, X)
     with pytest.raises(ValueError, match="method='predict_proba': need 'predict'"):
         ks.explain(model, X, X, method="predict_proba")

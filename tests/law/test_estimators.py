@@ -300,21 +300,21 @@ def test_a_basis_without_scales_is_fitted_plainly():
 
 
 def test_without_a_learned_law_the_model_says_why_and_has_importances(tmp_path):
-    few = ks.KitchenSinkRegressor(QUICK, random_state=0)
+    other = ks.KitchenSinkRegressor(ks.Learned(ks.Stumps()), 30, random_state=0)
     with pytest.raises(AttributeError, match="not fitted yet"):
-        _ = few.feature_importances_
-    with pytest.warns(UserWarning, match="There are 100 rows"):
-        few.fit(X[:100], Y[:100])
-    assert "There are 100 rows, and a law is learned from 400 or more" in few.law_.note
+        _ = other.feature_importances_
+    with pytest.warns(UserWarning, match="cannot be learned"):
+        other.fit(X, Y)
+    assert "cannot be learned" in other.law_.note
     chosen = ks.KitchenSinkRegressor(ks.Fourier(), n_components=20, random_state=0).fit(X, Y)
-    for model in (few, chosen):
+    for model in (other, chosen):
         assert model.law_.record is None
         ks.save(model, tmp_path / "model.sinks")
         for copy in (pickle.loads(pickle.dumps(model)), ks.load(tmp_path / "model.sinks")):
             np.testing.assert_array_equal(copy.feature_importances_, model.feature_importances_)
-    few.fit(X, Y)
-    assert few.law_.note == ""
-    assert few.feature_importances_.shape == (5,)
+    other.set_params(basis=QUICK).fit(X, Y)
+    assert other.law_.note == ""
+    assert other.feature_importances_.shape == (5,)
 
 
 def test_a_basis_with_a_bandwidth_of_its_own_shows_no_ridge():

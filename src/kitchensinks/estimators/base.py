@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kitchensinks.estimators.inputs import (
-    Groups,
     TakesSparse,
     check_columns,
     known_rows,
@@ -33,7 +32,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.state import Spec, State
-from kitchensinks.state.importance import variance_along
+from kitchensinks.state.importance import Groups, variance_along
 from kitchensinks.state.outside import Outside, Watch, in_words
 from kitchensinks.state.resume import batch_identity, resuming
 from kitchensinks.state.streams import frozen_state, merged, with_rows
@@ -187,7 +186,7 @@ class KitchenSink(TakesSparse):
         else:
             state = self.state_
             spec = state.complete(self._spec())
-            batch = more_rows(self, spec, X, y, sample_weight)
+            batch = more_rows(self, spec, state, X, y, sample_weight)
         with threads(spec.n_jobs):
             self.state_ = with_rows(state, spec, batch)
         return self
@@ -235,7 +234,7 @@ class KitchenSink(TakesSparse):
             check_columns(self, X, reset=False)
             lazy: NDArray[Any] = answer_collection(state.small(), method, X)
             return lazy
-        rows = known_rows(self, state.columns, X)
+        rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
         with threads(self.n_jobs):
             answer = state.answer_rows(method, rows, watch)
@@ -249,7 +248,7 @@ class KitchenSink(TakesSparse):
         with ``standardize=False``, which takes the columns as they come.
         """
         state = self._state()
-        rows = known_rows(self, state.columns, X)
+        rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
         for part in block_slices(rows.shape[0], 2**14):
             watch.look(part, rows[part])
@@ -287,7 +286,7 @@ class KitchenSink(TakesSparse):
                 f"as many rows as features; this fit was by {self.solver_}."
             )
         spec = state.complete(self._spec())
-        batch = more_rows(self, spec, X, y)
+        batch = more_rows(self, spec, state, X, y)
         growth = prefix_errors(
             FeatureBlocks(batch.rows, state.law.features, spec.memory),
             batch.targets,
@@ -298,13 +297,18 @@ class KitchenSink(TakesSparse):
         )
         return growth.in_units(state.targets.unit)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     # -- what a fit reports --------------------------------------------------------------
 
     law_ = reported(lambda s: s.law, "The law: scaler, basis, seed, K, ridge, how it was found.")
     plan_ = reported(lambda s: s.plan, "Which solver ran, in which space, and why.")
     model_ = reported(lambda s: s.model, "Scaler, draw and weights; scores(rows) predicts.")
     loss_ = reported(lambda s: s.loss, "The loss that was fitted.")
-    columns_ = reported(lambda s: s.columns, "The recipe of a table's columns, None for arrays.")
+    columns_ = reported(lambda s: s.columns, "The recipe of the columns, None for complete arrays.")
     basis_ = reported(lambda s: s.law.features.basis, "The resolved basis.")
     scaler_ = reported(lambda s: s.law.features.scaler, "The scaler of the columns, or None.")
     seed_ = reported(lambda s: s.law.features.seed, "The seed that names the draw.")

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import (
@@ -17,7 +18,7 @@ from kitchensinks.law.encodings import encode
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
-from kitchensinks.state import Spec
+from kitchensinks.state import Spec, State
 from kitchensinks.tables import advice, check_size, describe
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.columns import Columns
@@ -91,7 +92,7 @@ def training_inputs(
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows, positive=True)
     if not isinstance(rows, Rows):
-        return Inputs(rows, y, weights, None)
+        return Inputs(*_without_missing(rows, y, weights))
     if not stream:
         with threads(spec.n_jobs):
             rows = encode(rows, y, weights, spec.task)
@@ -104,21 +105,35 @@ def training_inputs(
     return Inputs(rows, y, weights, columns)
 
 
+def _without_missing(
+    rows: Any, y: NDArray[Any], weights: Array | None
+) -> tuple[Any, NDArray[Any], Array | None, Columns | None]:
+    """The rows of an array; where NaN is among them, as numbers by a recipe that is learned."""
+    if sparse.issparse(rows) or not np.isnan(rows.min()):
+        return rows, y, weights, None
+    counted = rows if weights is None else rows[weights > 0]
+    columns = Columns.of_array(counted)
+    return columns.of_rows(rows), y, weights, columns
+
+
 def more_rows(
-    estimator: BaseEstimator, spec: Spec, X: Any, y: Any, sample_weight: Any = None
+    estimator: BaseEstimator, spec: Spec, state: State, X: Any, y: Any, sample_weight: Any = None
 ) -> Batch:
     """Encoded rows for a fit that has been made: a later batch, or rows to measure it with."""
     if isinstance(X, Table):
         X, y, sample_weight = table_targets(X, y, sample_weight, spec.columns)
-    rows = known_rows(estimator, spec.columns, X)
+    rows = known_rows(estimator, state, X)
     y = spec.kind.check(y)
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows)
     return spec.encode(rows, y, weights)
 
 
-def known_rows(estimator: BaseEstimator, columns: Columns | None, X: Any) -> Any:
+def known_rows(estimator: BaseEstimator, state: State, X: Any) -> Any:
     """Rows such as the fit had: arrays with its columns, or tables by its recipe."""
+    columns = state.columns
+    if columns is not None and columns.n_given:
+        columns = None
     table = isinstance(X, Table | Rows)
     if not table and columns is not None and hasattr(X, "columns"):
         # Columns that the recipe does not ask for are left out.
@@ -143,12 +158,16 @@ def known_rows(estimator: BaseEstimator, columns: Columns | None, X: Any) -> Any
         raise ValueError(
             f"X is {describe(X)}, and fit had a table: give a table with the same columns."
         )
-    return _checked_array(estimator, X, reset=False, scaled=True)
+    return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
 
 
 def _checked_array(estimator: BaseEstimator, X: Any, reset: bool, scaled: bool) -> Any:
+    # A recipe for missing values takes dense rows.
+    finite = True if reset and sparse.issparse(X) else "allow-nan"
     with advice(tables=not hasattr(X, "columns")):
-        X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=FLOATS)
+        X = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=finite
+        )
     if scaled and X.dtype == np.float64:
         check_size(X, np.float64)
     return X
@@ -206,31 +225,3 @@ def _is_plain(series: Any) -> bool:
     return all(
         isinstance(value, int | float | np.number) and value == value for value in series.to_list()
     )
-
-
-class Groups(NamedTuple):
-    """The columns that rows came with, and where the numbers of each stand among those fitted.
-
-    A column of text, dates or categories has become several numbers; one without any value, none.
-    """
-
-    names: list[Any]
-    places: list[slice]
-
-    @classmethod
-    def of(cls, estimator: BaseEstimator, columns: Columns | None) -> "Groups":
-        """By the columns of arrays, frames and tables."""
-        names = getattr(estimator, "feature_names_in_", None)
-        if columns is None:
-            own = range(estimator.n_features_in_) if names is None else names
-            return cls(list(own), [slice(j, j + 1) for j in range(len(own))])
-        known = dict(zip(columns.inputs, columns.groups, strict=True))
-        own = columns.inputs if names is None else names
-        return cls(list(own), [known.get(name, slice(0, 0)) for name in own])
-
-    def counted(self, estimator: BaseEstimator) -> list[slice]:
-        """The places of what `n_features_in_` counts: of a table that is all of its numbers."""
-        count = estimator.n_features_in_
-        if len(self.names) == count:
-            return self.places
-        return [slice(j, j + 1) for j in range(count)]

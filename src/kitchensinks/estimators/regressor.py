@@ -99,7 +99,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
             )
         state = self._state()
         assert isinstance(state.targets, Numbers)
-        mean, rows = self._answer("predict", X), known_rows(self, state.columns, X)
+        mean, rows = self._answer("predict", X), known_rows(self, state, X)
         with threads(self.n_jobs):
             return mean, state.targets.shaped(state.deviation(rows))
 

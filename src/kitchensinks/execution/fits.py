@@ -55,6 +55,7 @@ def fit_collections(
 def score_collections(spec: Spec, state: State, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Accuracy, or R², from sums over the partitions."""
     job = _job(spec, Partitions.of(X, y, sample_weight))
+    job = replace(job, recipe=replace(job.recipe, missing=True))
     tasks = tree(job.each(Recipe.hits, delayed(state)), Score.merge)
     (score,) = job.compute(f"scoring {len(job.partitions.parts)} partitions", tasks)
     return Score(*score).value
@@ -113,7 +114,8 @@ def _law(spec: Spec, job: Job) -> Law:
     request, schema = spec.request(), job.partitions.schema
     # Nothing but the shape and the dtype of the rows is looked at.
     rows = np.broadcast_to(np.zeros((), schema.dtype), (job.seen.n_rows, schema.n_inputs))
-    kind, count = working_dtype(rows, request), components(request)
+    kind = working_dtype(basis, rows, request)
+    count = components(basis, schema.n_inputs, request)
     sizes = spec.seed, schema.n_inputs, count, kind
     return Law(Frozen.of_look(job.seen.look, basis, *sizes, request.unscaled), note=note)
 

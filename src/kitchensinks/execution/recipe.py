@@ -127,7 +127,8 @@ class Recipe:
 
     dtype: that rows are read in, None for their own; spec: what their targets are and, once that
     is known, how these are encoded, None for rows alone; frozen: how features are made, once that
-    is known; pilot: a few rows that say where the mean of the features is.
+    is known; pilot: a few rows that say where the mean of the features is; missing: NaN may be
+    there.
     """
 
     schema: Schema
@@ -138,6 +139,7 @@ class Recipe:
     spec: Spec | None = None
     frozen: Frozen | None = None
     pilot: NDArray[Any] | None = None
+    missing: bool = False
     versions: dict[str, str] = field(default_factory=versions)
 
     @property
@@ -156,7 +158,7 @@ class Recipe:
         y = np.zeros((rows.shape[0], 0)) if self.spec is None else _plain(np.asarray(part.targets))
         if rows.shape[0] == 0 and len(y) == 0:
             return None
-        rows = checked_rows(rows, self.dtype, self.standardize)
+        rows = checked_rows(rows, self.dtype, self.standardize, self.missing)
         if self.spec is not None:
             y = self.spec.kind.check(y)
             check_consistent_length(rows, y)
@@ -259,7 +261,8 @@ class Recipe:
             read = self.read(part)
             if read is None:
                 return Score(0.0, np.zeros(1))
-            y, own, found = read.targets, _weights_of(read), state.answer_rows("predict", read.rows)
+            rows = state.numbers(read.rows)
+            y, own, found = read.targets, _weights_of(read), state.answer_rows("predict", rows)
             if isinstance(state.targets, Classes):
                 return Score(float(own.sum()), np.array([own @ (found == y)]))
             columns = y.reshape(len(y), -1)

@@ -107,12 +107,13 @@ def _block_entries(basis: Basis, n_inputs: int) -> int:
 def check_scaler(scaler: Scaler | None, n_inputs: int) -> int:
     """The number of columns that a scaler takes, if its arrays belong together.
 
-    Each array has one entry, or one row, for each column; a rotation may be empty.
+    Each array has one entry, or one row, for each column; a rotation may be empty. A map may leave
+    columns out.
     """
     if scaler is None:
         return n_inputs
     rotation = scaler.rotation if isinstance(scaler, Warp) else np.empty((0, 0))
-    given = len(rotation) if rotation.size else n_inputs
+    given = np.size(scaler.mean) if isinstance(scaler, Warp) else n_inputs
     if rotation.size and rotation.shape != (given, n_inputs):
         raise ValueError(f"a rotation of shape {rotation.shape} to {n_inputs} inputs")
     for field in fields(scaler):
@@ -232,6 +233,8 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
     columns = state.columns
     if columns is not None and columns.width != given:
         raise ValueError(f"columns of {columns.width} numbers where {given} are needed")
+    if columns is not None and columns.n_given not in (0, n_features_in):
+        raise ValueError(f"n_features_in is {n_features_in} where {columns.n_given} is needed")
     if n_features_in < 1 or (columns is None and n_features_in != given):
         raise ValueError(f"n_features_in is {n_features_in} where {given} is needed")
     _check_answers(state, outputs)

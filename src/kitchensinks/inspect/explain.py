@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.estimators.base import KitchenSink
-from kitchensinks.estimators.inputs import Groups, known_rows
+from kitchensinks.estimators.inputs import known_rows
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.numerics.threads import threads
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State, seed_of
+from kitchensinks.state.importance import Groups
 from kitchensinks.tables import densify
 from kitchensinks.tables.keys import lowest_keys, row_keys
 
@@ -135,7 +136,7 @@ def explain(
     with threads(model.n_jobs):
         chosen = _background(model, state, background)
         value = _Value(state, method, chosen, groups)
-        rows = densify(known_rows(model, state.columns, X)[:])
+        rows = densify(known_rows(model, state, X)[:])
         ends = value.at(rows)
         if len(groups.names) <= _EXACT_COLUMNS:
             found = [value.exactly(row, end) for row, end in zip(rows, ends, strict=True)]
@@ -174,7 +175,7 @@ def _outputs(state: State, count: int) -> list[Any] | None:
 
 def _background(model: KitchenSink, state: State, given: Any) -> NDArray[Any]:
     """At most a hundred of the background rows, as numbers."""
-    rows = known_rows(model, state.columns, given)
+    rows = known_rows(model, state, given)
     keys = row_keys(rows[:], state.law.features.seed)
     return densify(rows[np.flatnonzero(lowest_keys(keys, None, _BACKGROUND_ROWS))])
 

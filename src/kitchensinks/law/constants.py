@@ -6,9 +6,12 @@ a time, and prints what happens to errors and times; benchmarks/results/constant
 
 # -- the rows that a law is learned from -------------------------------------------------------
 
-# With fewer rows there are too few to hold out: the table of docs/law.md has the plain law ahead.
-FEWEST_ROWS = 400
-# Every step of the descent multiplies batch × columns numbers.
+# With fewer rows there are too few to hold out.
+FEWEST_ROWS = 30
+# Below this many rows, a single hold-out is too small: laws are compared by cross-validation.
+FEW_ROWS = 800
+# Every step of the descent multiplies batch × columns numbers: of more columns, those are screened
+# that go with the targets best, and laws of all columns are compared as those of few rows are.
 MOST_COLUMNS = 5000
 # Rows of the pool that all trials look at: the law hardly changes with more.
 POOL = 45_000
@@ -48,6 +51,23 @@ RATE = 0.5
 AVERAGED = 0.25
 # No column's scale falls below this share of an even one, so that it can come back.
 LEAST_SCALE = 1e-6
+
+# -- few rows, or very many columns -------------------------------------------------------------
+
+# Folds of the cross-validation.
+FOLDS = 5
+# With fewer rows there are twice as many, dealt in two ways.
+TWICE = 100
+# Columns that scales are learned for.
+SCREENED = 512
+# Most rows that laws of very many columns are compared on.
+FEW_SAMPLED = 2000
+# Entries of those rows when they are dense (256 MB in float64).
+FEW_ENTRIES = 2**25
+# Features of the last fit: their kernel is exact to a fiftieth.
+FEW_FEATURES = 2000
+# A basis with a bandwidth of its own, or law="agop", has no such comparison: it needs more rows.
+FEWEST_FOR_SCALES = 400
 
 # -- maps of the columns -----------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ _STEPS_A_MEMBER = 2**10
 class Task:
     """Rows, targets and weights to learn a law from, with a pool of them in memory.
 
+    hold says which rows of positive weight are held out, counted among those, where that is known.
     asked is the number of draws, or None where the law decides it. The targets of numbers count in
     units of each output's own deviation; those of classes are positive in the column of the row's
     class (one column for two classes: positive for the second).
@@ -44,6 +45,7 @@ class Task:
     request: Request
     learned: Learned
     trials: list[Trial] = field(default_factory=list)
+    hold: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
         self.source, self.targets, self.weights = self.given
@@ -56,7 +58,11 @@ class Task:
         self.counted = len(counted)
         widest = max(constants.FEWEST_POOLED, constants.POOL_ENTRIES // self.n_inputs)
         size = min(len(counted), constants.POOL, widest)
-        order, held = _in_runs(counted, size, self.seed)
+        if self.hold is None:
+            order, held = _in_runs(counted, size, self.seed)
+        else:
+            rest = np.delete(np.arange(len(counted)), self.hold)
+            order, held = counted[np.concatenate([self.hold, rest])], len(self.hold)
         self.held, self.places = order[:held], order[:size]
         self.own = _shares(self.weights, self.places)
         self.spread = spread_of(self.source, self.weights)
@@ -84,16 +90,28 @@ class Task:
         self.few = replace(self.data, fitted=self.data.fitted[: self.work.few])
 
     @classmethod
-    def of(cls, batch: Batch, request: Request, learned: Learned) -> "Task":
+    def of(
+        cls,
+        batch: Batch,
+        request: Request,
+        learned: Learned,
+        hold: NDArray[np.intp] | None = None,
+    ) -> "Task":
         """The task of rows whose targets may be all the same in the pool."""
         with np.errstate(invalid="ignore"):
-            return cls(batch, request, learned)
+            return cls(batch, request, learned, hold=hold)
 
     @property
     def varies(self) -> bool:
         """Whether targets differ both among the fitted and among the held-out rows."""
         parts = (self.data.fitted, self.data.held)
         return all(np.ptp(self.data.targets[part], axis=0).any() for part in parts)
+
+    @property
+    def linear(self) -> bool:
+        """Whether a linear model is among the candidates: with fewer draws than columns, some
+        columns would have no part in it."""
+        return self.asked is None or self.asked >= self.n_inputs
 
     def mean_error(self) -> float:
         """The held-out error of the mean target, which is put into the record first."""

@@ -87,7 +87,7 @@ class Record:
     """How a law was learned.
 
     map : of the columns ("squash", …).
-    kernel : whose scales were learned, "laplacian" or "gaussian".
+    kernel : whose scales were learned, "laplacian" or "gaussian"; "linear" for a linear model.
     members : how many times, each time from other batches.
     factor : what the learned scales are multiplied with.
     scales : (d,) learned by descent, the geometric mean of the members'; equal where rows are
@@ -95,6 +95,8 @@ class Record:
     importances : (d,) each column's share of the distance between rows.
     trials : all trials, in order.
     reason : why there are not more components.
+    scaling : "learned" scales, "equal" ones for all columns (the plain law, or a linear model), or
+        "half learned": the geometric mean of both.
     """
 
     map: str
@@ -105,6 +107,7 @@ class Record:
     importances: Floats
     trials: tuple[Trial, ...]
     reason: str
+    scaling: str = "learned"
 
     @property
     def map_in_words(self) -> str:
@@ -175,8 +178,8 @@ class Law:
             second = "" if math.isnan(self.second) else f", then {self.second:.3g}"
             members = f" of {record.members} members" if record.members > 1 else ""
             lines.append(
-                f"learned scales{members} times {record.factor:.3g}, ridge {self.ridge:.3g}"
-                f"{second} (alpha times rows, for squared loss)"
+                f"{record.scaling} scales{members} times {record.factor:.3g}, "
+                f"ridge {self.ridge:.3g}{second} (alpha times rows, for squared loss)"
             )
         lines += [
             "error: squared, in units of the targets' variance; leave-one-out where maps are",
@@ -200,6 +203,10 @@ class Law:
             return maps
         name = "grids" if self.features.basis.sparse else f"{record.kernel} features"
         name = f" {name}, {record.map},"
+        if record.scaling != "learned":
+            name += f" {record.scaling} scales,"
+        else:
+            name += " factor"
         for stage in ("ridge", "again", "basis"):
             last = [one for one in record.trials if one.stage == stage and name in one.what]
             if last:

@@ -1,15 +1,50 @@
 """How much a fitted function changes along each of its columns, from the model alone."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.state.model import Model
+from kitchensinks.tables.columns import Columns
 
 # Pairs of points for each column: an importance of 0.5 is then known to about 0.03.
 _POINTS = 512
 # Entries of all points for one column, at most: wide tables get fewer points.
 _ENTRIES = 2**21
+
+
+class Groups(NamedTuple):
+    """The columns that rows came with, and where the numbers of each stand among those fitted.
+
+    A column of text, dates or categories has become several numbers; one without any value, none.
+    """
+
+    names: list[Any]
+    places: list[slice]
+
+    @classmethod
+    def of(cls, estimator: Any, columns: Columns | None) -> "Groups":
+        """By the columns of arrays, frames and tables; columns: the recipe of the fit."""
+        names = getattr(estimator, "feature_names_in_", None)
+        if columns is None:
+            own = range(estimator.n_features_in_) if names is None else names
+            return cls(list(own), [slice(j, j + 1) for j in range(len(own))])
+        known = dict(zip(columns.inputs, columns.groups, strict=True))
+        nothing = slice(0, 0)
+        if columns.n_given:
+            own = range(columns.n_given) if names is None else names
+            return cls(list(own), [known.get(f"x{j}", nothing) for j in range(len(own))])
+        own = columns.inputs if names is None else names
+        return cls(list(own), [known.get(name, nothing) for name in own])
+
+    def counted(self, estimator: Any) -> list[slice]:
+        """The places of what `n_features_in_` counts: of a table that is all of its numbers."""
+        count = estimator.n_features_in_
+        if len(self.names) == count:
+            return self.places
+        return [slice(j, j + 1) for j in range(count)]
 
 
 def variance_along(model: Model, groups: list[slice]) -> Array:

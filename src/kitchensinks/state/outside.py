@@ -68,6 +68,8 @@ class Watch:
         if columns is not None:
             counts = [int(self.counts[own].max(initial=0)) for own in columns.groups]
             names = columns.inputs
+            if columns.n_given:
+                names = [int(name[1:]) for name in names]
         else:
             counts = self.counts.tolist()
             names = range(len(counts)) if names is None else names

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.exceptions import NotFittedError
 
@@ -29,7 +30,7 @@ from kitchensinks.state.model import Model
 from kitchensinks.state.outer import Outer, warn_unconverged
 from kitchensinks.state.outside import Watch
 from kitchensinks.state.spec import Spec, alpha_unit
-from kitchensinks.tables import block_slices
+from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import RowSample, row_keys
 
@@ -206,6 +207,25 @@ class State:
         if method == "predict":
             return np.asarray(self.targets.labels[self.targets.winners(scores)])
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def numbers(self, rows: Any) -> Any:
+        """Checked rows of arrays as the law takes them, in which NaN is a missing value.
+
+        By the recipe where there were missing values in the fit; else as the middle of the column.
+        """
+        if self.columns is not None and self.columns.n_given:
+            return self.columns.of_rows(densify(rows))
+        scaler = self.law.features.scaler
+        if scaler is not None:
+            return scaler.filled(rows)
+        values = rows.data if sparse.issparse(rows) else rows
+        if values.size and np.isnan(values.min()):
+            raise ValueError(
+                "X contains NaN, and the fit had neither missing values nor standardize=True, so "
+                "that nothing is known to stand for them. Fill them in first "
+                "(sklearn.impute.SimpleImputer), or fit again with standardize=True."
+            )
+        return rows
 
     def answer_rows(self, method: str, rows: Any, watch: Watch | None = None) -> NDArray[Any]:
         """What a method of the estimator gives for checked rows; watch: shown every block."""

@@ -78,9 +78,7 @@ def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> NDArray[np.bo
     return np.asarray(keys <= different[count - 1])
 
 
-def hold_out(
-    keys: Keys, weights: Floats | None, share: float, fold: int = 0
-) -> NDArray[np.bool_]:
+def hold_out(keys: Keys, weights: Floats | None, share: float, fold: int = 0) -> NDArray[np.bool_]:
     """Which rows to hold out: a share of the distinct rows, at least one and never all.
 
     fold: which of several such shares, that have no row in common.
