@@ -257,18 +257,3 @@ def _is_plain(series: Any) -> bool:
     return all(
         isinstance(value, int | float | np.number) and value == value for value in series.to_list()
     )
-
-
-def importances_of(
-    found: Array, columns: Columns | None, n_inputs: int, names: NDArray[Any] | None
-) -> Array:
-    """Each column's share of the learned distance; of a frame, whose columns became several."""
-    if columns is None or (len(found) == n_inputs and not columns.n_given):
-        return found
-    edges = np.cumsum([0] + [encoder.width for encoder in columns.encoders])
-    totals = np.diff(np.append(0.0, np.cumsum(found))[edges])
-    shares = dict(zip(columns.inputs, totals, strict=True))
-    known = columns.inputs if names is None else names
-    if columns.n_given:
-        known = [f"x{k}" for k in range(columns.n_given)]
-    return np.array([shares.get(name, 0.0) for name in known])
