@@ -13,8 +13,8 @@ by side:
 """
 
 import math
-from dataclasses import replace
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray

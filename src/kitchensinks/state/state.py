@@ -48,8 +48,8 @@ class Limits(NamedTuple):
     entries: int
 
 
-# Rows that are remembered to calibrate probabilities and to choose the ridge of a stream.
-# Rows that are remembered to calibrate probabilities and intervals.
+# Rows that are remembered to calibrate probabilities and intervals, and to choose the ridge of a
+# stream.
 REMEMBERED = Limits(2000, 2**21)
 # Products of rows that come in batches, whatever the dtype of the features.
 SUMMED: np.dtype[Any] = np.dtype(np.float64)
@@ -80,12 +80,9 @@ class State:
 
     columns: the recipe from the columns of a table to numbers, None for arrays; targets: how y
     was encoded; loss, settings: what was minimised; outer: the weights, None where they are to be
-    solved from the sums; calibrated: from scores to probabilities, where that was found with the
-    weights; sums: what more rows are added to; sample: rows remembered, to calibrate
-    probabilities and to choose the ridge with.
     solved from the sums; calibrated: from scores to probabilities or intervals, where that was
-    found with the weights; sums: what more rows are added to; sample: rows remembered to calibrate
-    with.
+    found with the weights; sums: what more rows are added to; sample: rows remembered, to calibrate
+    and to choose the ridge with.
     """
 
     columns: Columns | None
