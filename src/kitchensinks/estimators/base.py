@@ -376,7 +376,8 @@ def _grown(
         )
     blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
     run = spec.settings(law, batch.counted).of_run(batch, checkpoint)
-    growth, moments = grow(blocks, batch, run, spec.encoding.winners(batch.targets))
+    own = batch._replace(targets=spec.loss.working(batch.targets))
+    growth, moments = grow(blocks, own, run, spec.encoding.winners(batch.targets))
     features = replace(law.features, n_components=growth.n_components)
     return replace(law, features=features), growth, moments
 

@@ -55,6 +55,7 @@ class Request:
     alpha : the ridge strength of squared loss where it is given: trials have it too.
     trend : a line may go on outside of the range of the rows (numbers, and a loss of y − u alone).
     order : what is known of the groups and times of the rows.
+    working : from targets to those whose squared error the law is learned by.
     progress : called with a line of text after each trial.
     started : when the fit began, by the monotonic clock.
     """
@@ -71,6 +72,7 @@ class Request:
     alpha: float | None = None
     trend: bool = False
     order: Order = NO_ORDER
+    working: Callable[[Floats], Floats] | None = None
     progress: Callable[[str], None] = silent
     started: float = field(default_factory=time.monotonic)
 

@@ -194,7 +194,7 @@ class State:
         evidence, known = self.fitted.evidence, self._equations
         if not math.isnan(evidence.freedom) or known is None:
             return evidence.freedom
-        alpha = evidence.alpha * alpha_unit(self.targets.unit, self.loss)
+        alpha = evidence.alpha * alpha_unit(self.targets, self.loss)
         return effective_dimension(known[0].gram, alpha)
 
     @cached_property
@@ -224,7 +224,7 @@ class State:
             with np.errstate(divide="ignore"):
                 return np.asarray(np.log(self.probabilities(scores)))
         if not isinstance(self.targets, Classes):
-            return self.targets.shaped(scores)
+            return self.targets.predictions(scores)
         if method == "predict":
             return np.asarray(self.targets.labels[self.targets.winners(scores)])
         return scores[:, 0] if scores.shape[1] == 1 else scores
