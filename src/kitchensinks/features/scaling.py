@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
 
 from kitchensinks.features.bases.draw import Floats
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, warp_rows
@@ -88,6 +89,23 @@ class Scaler:
         scale = np.where(kept, 1.0, np.sqrt(variance))
         return cls(spread.mean, scale, spread.low, spread.high)
 
+    @property
+    def middle(self) -> Floats:
+        """What stands for a missing value of a column that had none in the fit: its mean."""
+        return self.mean
+
+    def filled(self, rows: Any) -> Any:
+        """Rows (n, d), dense or CSR, without missing values: NaN is the middle of its column."""
+        values = rows.data if sparse.issparse(rows) else rows
+        if not values.size or not np.isnan(values.min()):
+            return rows
+        middle = self.middle.astype(rows.dtype)
+        if not sparse.issparse(rows):
+            return np.where(np.isnan(rows), middle, rows)
+        rows = rows.copy()
+        rows.data = np.where(np.isnan(values), middle[rows.indices], values)
+        return rows
+
     def covering(self, low: Floats, high: Floats) -> Self:
         """The same with a range that holds these values too; itself where it does already."""
         if (low >= self.low).all() and (high <= self.high).all():
@@ -139,7 +157,8 @@ class Warp(Scaler):
 
     kind (d,) says which map w a column has (`kitchensinks.numerics.warps`); knots (d, q) are the
     sorted quantiles that the maps by rank go through; factor (d,) is what the law has learned, and
-    rotation (d, r), where it is not empty, the directions that the scaled rows are turned to.
+    rotation (d, r), where it is not empty, the directions that the scaled rows are turned to. A
+    column whose factor is zero is left out of what comes out.
     """
 
     kind: NDArray[np.int8]
@@ -149,19 +168,48 @@ class Warp(Scaler):
 
     def apply(self, rows: Any, dtype: DTypeLike) -> NDArray[Any]:
         """Mapped and scaled rows of the given dtype."""
+        taken = self.taken
+        if taken is not None:
+            return self.of_columns(taken).apply(rows[:, taken], dtype)
         rows = self.clipped(rows)
         out = np.empty(rows.shape, dtype=dtype)
         warp_rows(rows, self.mean, self.scale, self.kind, self.knots, self.factor, out)
         return out @ self.rotation.astype(dtype) if self.rotation.size else out
 
     @property
+    def taken(self) -> NDArray[np.intp] | None:
+        """The columns that are not left out, or None where none is."""
+        zero = self.factor == 0.0
+        return None if self.rotation.size or not zero.any() else np.flatnonzero(~zero)
+
+    def of_columns(self, places: NDArray[np.intp]) -> "Warp":
+        """The same map for rows that have these columns alone."""
+        own = {
+            field.name: getattr(self, field.name)[places]
+            for field in fields(self)
+            if field.name != "rotation"
+        }
+        return replace(self, **own)
+
+    @property
+    def middle(self) -> Floats:
+        """The mean of a column; halfway of one of zeros and ones, which is not centred."""
+        plain = (self.kind == LINEAR) & (self.mean == 0.0) & (self.scale == 1.0)
+        hot = plain & (self.low == 0.0) & (self.high == 1.0)
+        return np.where(hot, 0.5, self.mean)
+
+    @property
     def width(self) -> int:
         """Columns that come out."""
-        return self.rotation.shape[1] if self.rotation.size else len(self.mean)
+        return self.rotation.shape[1] if self.rotation.size else np.count_nonzero(self.factor)
 
     def turned(self, rotation: Floats) -> "Warp":
         """The same map, with rows turned to the directions (d, r) afterwards."""
         return replace(self, rotation=rotation)
+
+    def within(self, low: Floats, high: Floats) -> "Warp":
+        """The same map of rows that are clipped to another range."""
+        return replace(self, low=low, high=high)
 
     def times(self, factor: Floats | float) -> "Warp":
         """The same map with every column's factor multiplied."""

@@ -57,7 +57,9 @@ def first_look(job: tuple[Task, tuple[Found, bool, Basis | None]]) -> Candidate:
     """A law as a candidate, sparse or not, of the basis given or not: one factor, few rows."""
     task, (found, sparse, given) = job
     limit = affordable(task, sparse)
-    if task.asked is not None and not sparse:
+    if task.asked is None and found.kernel == "linear":
+        limit = Limit(task.n_inputs, "one component for each column")
+    elif task.asked is not None and not sparse:
         basis = found.features(False, 1.0, given)[1]
         limit = limit._replace(components=task.asked * basis.features_per_draw)
     start = Score(math.inf, math.inf, None, 1.0, math.nan, 1)
@@ -69,6 +71,8 @@ def wider_look(job: tuple[Task, Candidate]) -> Candidate:
     """The candidate with the factor of the least held-out error on few rows."""
     task, candidate = job
     tries = constants.SPARSE_TRIES if candidate.sparse else constants.DENSE_TRIES
+    # A linear model has no bandwidth.
+    tries = 1 if candidate.found.kernel == "linear" else tries
     return search(task, "basis", candidate, candidate.score.factor, tries)
 
 
@@ -102,7 +106,7 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
             return known.error, factor
         score, fits = _trial(task, data, candidate, factor, count, near)
         near = score.ridge
-        task.note(stage, _in_words(candidate, score), len(data.fitted), score.error)
+        task.note(stage, in_words(candidate, score), len(data.fitted), score.error)
         tried[factor] = score, fits
         return score.error, factor
 
@@ -137,12 +141,16 @@ def _trial(
         half = fits.first(max(1, count // 2)).error(ridge)
         return Score(error, half, losses, factor, ridge, count), fits
     fit = dense_fit(data, candidate.frozen(task, factor, count), near, fixed=fixed)
-    return Score(fit.error, fit.half, fit.losses, factor, fit.ridge, count), fit
+    # Half of the columns say nothing of what more components would do: there are no more.
+    half = fit.error if candidate.found.kernel == "linear" else fit.half
+    return Score(fit.error, half, fit.losses, factor, fit.ridge, count), fit
 
 
 def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
     """Components of a trial: no more than the last fit may have."""
     share, outputs = task.work.share, task.targets.shape[1]
+    if candidate.found.kernel == "linear":
+        return candidate.limit.components
     if candidate.sparse and stage == "basis":
         grids = share * constants.TRIAL_BINS / (rows * outputs)
         count = int(np.clip(grids, 8, constants.TRIAL_GRIDS))
@@ -163,16 +171,19 @@ def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
 
 def _first_factor(task: Task, found: Found, sparse: bool) -> float:
     """The factor to begin with: bins of more rows than a batch has are finer."""
+    if found.scaling == "equal":
+        return 1.0
     if not sparse:
         return constants.FIRST_DENSE
     more = len(task.few.fitted) / task.batch_size(found.kernel)
     return float(max(1.0, more**constants.FIRST_GROWTH))
 
 
-def _in_words(candidate: Candidate, score: Score) -> str:
+def in_words(candidate: Candidate, score: Score) -> str:
+    """What was tried."""
     what = "grids" if candidate.sparse else f"{candidate.found.kernel} features"
     return (
-        f"{score.components} {what}, {candidate.found.map}, factor {score.factor:.3g}, "
+        f"{score.components} {what}, {candidate.found.title}, factor {score.factor:.3g}, "
         f"ridge {score.ridge:.2g}"
     )
 
@@ -228,7 +239,8 @@ def in_time(task: Task, candidate: Candidate, share: float = 1.0) -> Limit:
     seconds = max(0.0, share * constants.LAST_SHARE * left / candidate.pace)
     count = limit.components
     while count > _fewest(candidate.sparse):
-        if _cost(task, candidate.sparse, task.counted, count) <= seconds:
+        # Copies and rows without weight take their time too.
+        if _cost(task, candidate.sparse, task.source.shape[0], count) <= seconds:
             break
         count = max(_fewest(candidate.sparse), int(0.9 * count))
     if count == limit.components:
@@ -272,7 +284,7 @@ def ridge_for(task: Task, candidate: Candidate, count: int) -> float:
     frozen = candidate.frozen(task, score.factor, count)
     fit = dense_fit(task.data, frozen, score.ridge, by_classes=task.classes)
     last = score._replace(ridge=fit.ridge, components=count)
-    task.note("ridge", _in_words(candidate, last), len(task.data.fitted), fit.error)
+    task.note("ridge", in_words(candidate, last), len(task.data.fitted), fit.error)
     return fit.ridge
 
 

@@ -13,12 +13,14 @@ by side:
 """
 
 import math
+import warnings
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.bases import Basis, Binning, Union
-from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.frozen import Frozen, spread_of
 from kitchensinks.features.scaling import Warp
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import (
@@ -34,13 +36,18 @@ from kitchensinks.law.candidates import (
     try_stages,
     wider_look,
 )
+from kitchensinks.law.copies import counting, in_words, many, one_of_each
 from kitchensinks.law.directions import by_gradients, turned
+from kitchensinks.law.few import Kept, best_of_few
+from kitchensinks.law.later import note_runs
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.maps import Found, allowed, settled, short_run, tried_maps
+from kitchensinks.law.maps import Found, allowed, even, settled, short_run, tried_maps
 from kitchensinks.law.task import Task
+from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import preferred
 from kitchensinks.law.values import Law, Record, Request
 from kitchensinks.problem.targets import Batch
+from kitchensinks.tables import densify
 
 Floats = NDArray[np.float64]
 # Bins (grids, n) of the rows of the last fit, or None: they are known where the law is learned.
@@ -56,17 +63,62 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     refusal = _refusal(learned, batch)
     if refusal is not None:
         return refusal
+    batch, copies = one_of_each(batch, request.seed)
+    if copies is not None and many(copies):
+        warnings.warn(in_words(copies), stacklevel=4)
+    found = _refusal(learned, batch) or _learn(learned, batch, request)
+    return found if isinstance(found, str) else (counting(found[0], copies), found[1])
+
+
+def _learn(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins] | str:
+    """The same for rows without copies."""
+    if _is_small(learned, batch):
+        few = best_of_few(learned, batch, request)
+        return few if isinstance(few, str) else _of_few(few, batch)
     task, basis = Task.of(batch, request, learned), learned.basis
     if not task.varies:
         return "Too few targets differ from the others to fit some of them and hold others out"
     mean = task.mean_error()
+    if task.split:
+        task.note("split", f"held out: {task.split}", len(task.data.fitted), mean)
     runs = task.together(short_run, _tried(task, basis))
     founds = _learned(task, basis, _best_maps(task, basis, runs))
+    trend = find_trend(task, founds[0])
+    left = task.without(trend)
     if basis is not None and not basis.open_bandwidth:
-        law = _with_basis(task, basis, founds[0])
+        law, bins = _with_basis(left, basis, founds[0])
     else:
-        law = _chosen(task, basis, _close(task, _candidates(task, basis, founds)))
-    return _chance(task, mean) or law
+        law, bins = _chosen(left, basis, _close(left, _candidates(left, basis, founds)))
+    return _chance(task, mean) or (replace(law, trend=trend), bins)
+
+
+def _compared(learned: Learned) -> bool:
+    """Whether the law is one that is compared with others: it has a bandwidth to be learned."""
+    basis = learned.basis
+    return learned.law == "ard" and (basis is None or basis.open_bandwidth)
+
+
+def _is_small(learned: Learned, batch: Batch) -> bool:
+    """Whether laws are compared by cross-validation with exact kernels."""
+    few = batch.counted < constants.FEW_ROWS or batch.rows.shape[1] > constants.MOST_COLUMNS
+    return few and _compared(learned)
+
+
+def _of_few(kept: Kept, batch: Batch) -> tuple[Law, Bins]:
+    """The law that cross-validation has kept, for all rows."""
+    task, found = kept.task, kept.found
+    basis = task.learned.basis
+    sparse = basis is not None and basis.sparse
+    scaler, own = found.features(sparse, kept.factor, basis)
+    task.source, task.weights = batch.rows, batch.weights
+    draws = kept.limit.components
+    if task.asked is None:
+        draws = max(1, draws // own.features_per_draw)
+    if batch.counted > len(task.places):
+        spread = spread_of(batch.rows, batch.weights)
+        scaler = scaler.covering(spread.low, spread.high)
+    law, bins = _law(task, found, scaler, own, draws, kept.factor, kept.ridge, kept.limit.reason)
+    return replace(law, trend=kept.trend), bins
 
 
 def _tried(task: Task, basis: Basis | None) -> list[tuple[str, str]]:
@@ -139,10 +191,23 @@ def _candidates(task: Task, basis: Basis | None, founds: list[Found]) -> list[Ca
     jobs = [(found, False, basis) for found in founds if basis is None or not basis.sparse]
     if _takes_bins(task, basis):
         jobs = [(found, True, basis) for found in founds if found.kernel == "laplacian"] + jobs
+    jobs += [(found, basis is not None and basis.sparse, basis) for found in _plain(task, basis)]
     looks = task.together(first_look, jobs)
+    note_runs(task, jobs, looks)
     least = min(look.score.error for look in looks)
     hopeful = [one for one in looks if one.score.error <= constants.HOPELESS_FIRST * least]
     return hopeful if task.late(constants.LATE_FACTORS) else task.together(wider_look, hopeful)
+
+
+def _plain(task: Task, basis: Basis | None) -> list[Found]:
+    """The laws that nothing is learned for: equal scales, and the linear model."""
+    if basis is not None:
+        return [even(task, basis.metric, *allowed(task, "standard"))]
+    names = allowed(task, "standard", *(["common"] if task.wide else []))
+    founds = [even(task, "gaussian", name) for name in names]
+    if task.linear:
+        founds.append(even(task, "linear", names[0]))
+    return founds
 
 
 def _close(task: Task, candidates: list[Candidate]) -> list[Candidate]:
@@ -235,6 +300,7 @@ def _law(
         importances(task, found),
         tuple(task.trials),
         reason,
+        found.scaling,
     )
     dtype = np.dtype(task.request.dtype or np.float32)
     frozen = Frozen(scaler, basis, task.seed, scaler.width, count, dtype)
@@ -245,9 +311,12 @@ def _law(
 def _refusal(learned: Learned, batch: Batch) -> str | None:
     """Why the law cannot be learned, as far as that is known before any trial."""
     targets, n_inputs = batch.counted_targets, batch.rows.shape[1]
-    fewest, most = constants.FEWEST_ROWS, constants.MOST_COLUMNS
-    if len(targets) < fewest:
-        return f"There are {len(targets)} rows, and a law is learned from {fewest} or more"
+    fewest, most = constants.FEWEST_FOR_SCALES, constants.MOST_COLUMNS
+    if _compared(learned):
+        fewest, most = constants.FEWEST_ROWS, n_inputs
+    count = _distinct(batch, fewest)
+    if count < fewest:
+        return f"There are {count} rows, and a law is learned from {fewest} or more"
     if n_inputs > most:
         return f"There are {n_inputs} columns, and scales are learned for at most {most}"
     if not np.ptp(targets, axis=0).any():
@@ -260,6 +329,14 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
     return None
 
 
+def _distinct(batch: Batch, fewest: int) -> int:
+    """Rows of positive weight; where about so few, copies of a row count once."""
+    places = batch.counted_places
+    if len(places) >= 10 * fewest:
+        return len(places)
+    return len(np.unique(densify(batch.rows[places]), axis=0))
+
+
 def _chance(task: Task, mean: float) -> str | None:
     """Whether the best trial is ahead of the mean by no more than chance, in words.
 
@@ -267,7 +344,7 @@ def _chance(task: Task, mean: float) -> str | None:
     degree of freedom), and the best of N by about 2·log(N)/m; unequal weights w count as
     m = (Σw)²/Σw² rows.
     """
-    errors = [one.error for one in task.trials[1:] if one.stage != "map"]
+    errors = [one.error for one in task.trials[1:] if one.stage not in ("map", "split", "trend")]
     if not errors:
         return None
     own, least = task.data.weights_of(task.data.held), min(errors)
@@ -285,8 +362,9 @@ def importances(task: Task, found: Found) -> Floats:
     plain = found.warp.turned(np.empty((0, 0)))
     gap = np.diff(plain.apply(task.sample, np.float64), axis=0, append=0.0)[:-1]
     rotation, shares = found.warp.rotation, []
+    taken = plain.factor != 0.0
     for scales in found.scales:
-        own = gap * scales
+        own = gap * scales[taken]
         if rotation.size:
             # ‖R'Δ‖² = Σ_j Δ_j·(RR'Δ)_j; a column that others outweigh may have less than nothing.
             share = np.maximum(np.mean(own * (own @ rotation @ rotation.T), axis=0), 0.0)
@@ -294,4 +372,6 @@ def importances(task: Task, found: Found) -> Floats:
             share = (np.abs(own) if found.kernel == "laplacian" else own**2).mean(axis=0)
         total = float(share.sum())
         shares.append(share / total if total > 0 else np.full(len(share), 1.0 / len(share)))
-    return np.asarray(np.mean(shares, axis=0))
+    out = np.zeros(len(taken))
+    out[taken] = np.mean(shares, axis=0)
+    return out

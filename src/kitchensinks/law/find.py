@@ -61,14 +61,16 @@ def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tu
     return replace(_given(own, batch, request), note=found), None
 
 
-def components(request: Request) -> int:
+def components(basis: Basis, n_inputs: int, request: Request) -> int:
     """K of a given basis: "auto" begins with the K that `grow` begins with."""
     if request.n_components == "auto":
         return FIRST_COMPONENTS
-    return PLAIN_COMPONENTS if request.n_components is None else int(request.n_components)
+    if request.n_components is None:
+        return basis.whole(n_inputs) or PLAIN_COMPONENTS
+    return int(request.n_components)
 
 
-def working_dtype(rows: Any, request: Request) -> np.dtype[Any]:
+def working_dtype(basis: Basis, rows: Any, request: Request) -> np.dtype[Any]:
     """Dtype of a given basis's features: float64 where the fit is small, else float32.
 
     rows: anything with the shape and dtype of the rows.
@@ -76,7 +78,8 @@ def working_dtype(rows: Any, request: Request) -> np.dtype[Any]:
     if request.dtype is not None:
         given: np.dtype[Any] = np.dtype(request.dtype)
         return given
-    count = PLAIN_COMPONENTS if request.n_components == "auto" else components(request)
+    auto = request.n_components == "auto"
+    count = PLAIN_COMPONENTS if auto else components(basis, rows.shape[1], request)
     small = rows.shape[0] * count <= SMALL_FIT and not request.stream
     return np.dtype(np.float64 if small and rows.dtype == np.float64 else np.float32)
 
@@ -88,8 +91,8 @@ def _given(basis: Basis, batch: Batch, request: Request) -> Law:
         batch.weights,
         basis,
         request.seed,
-        components(request),
-        working_dtype(batch.rows, request),
+        components(basis, batch.rows.shape[1], request),
+        working_dtype(basis, batch.rows, request),
         request.standardize,
         unscaled=request.unscaled,
     )

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
-from kitchensinks.features.bases import Basis, Binning, Fourier
+from kitchensinks.features.bases import Basis, Binning, Fourier, Linear
 from kitchensinks.features.scaling import Warp, identity, warp
 from kitchensinks.law import constants
 from kitchensinks.law.scales import Batches, Descent
@@ -38,7 +38,10 @@ _AS_IS = "as is"
 class Found:
     """A map of the columns, and the scales (members, d) that its members have learned on it.
 
+    A column that no member has a scale for (zero) is left out by the warp, too.
+
     errors : leave-one-out error of every step, or held-out error of every round.
+    scaling : "learned", "equal" for all columns, or "half learned": half-way between.
     """
 
     kernel: str
@@ -46,6 +49,7 @@ class Found:
     warp: Warp
     scales: Floats
     errors: Floats
+    scaling: str = "learned"
 
     def features(
         self, sparse: bool, factor: float, given: Basis | None = None
@@ -63,6 +67,8 @@ class Found:
             scaler = self.warp.times(factor * self.mean_scales)
         if given is not None:
             return scaler, clone(given).set_params(gamma=gamma)
+        if self.kernel == "linear":
+            return self.warp, Linear()
         if sparse:
             return scaler, Binning(gamma=gamma)
         if self.kernel == "gaussian" and self.warp.width <= constants.MOST_TURNED:
@@ -71,7 +77,7 @@ class Found:
 
     def gammas(self, factor: float) -> list[list[float]]:
         """γ of each member and column: a Gaussian kernel multiplies squared distances."""
-        scales = factor * self.scales
+        scales = factor * self.scales[:, self.scales.any(axis=0)]
         gammas: list[list[float]] = (scales**2 if self.kernel == "gaussian" else scales).tolist()
         return gammas
 
@@ -80,7 +86,13 @@ class Found:
         """The geometric mean of the members' scales, (d,)."""
         if len(self.scales) == 1:
             return np.asarray(self.scales[0])
-        return np.asarray(np.exp(np.log(self.scales).mean(axis=0)))
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.exp(np.log(self.scales).mean(axis=0)))
+
+    @property
+    def title(self) -> str:
+        """Map and scales, as trials name them."""
+        return self.map if self.scaling == "learned" else f"{self.map}, {self.scaling} scales"
 
 
 def tried_maps(task: Task, kernel: str) -> tuple[str, ...]:
@@ -106,6 +118,14 @@ def _batches(task: Task, plain: Warp, rows: int, member: int = 0) -> Batches:
     """Batches of mapped rows; `rows`: as many as they can use."""
     end = len(task.held) + max(2000, rows)
     return task.batches(plain.apply(task.pool[len(task.held) : end], np.float32), member)
+
+
+def even(task: Task, kernel: str, name: str) -> Found:
+    """The plain law of a kernel: equal scales, one over the median distance; "linear": ones."""
+    plain = mapped(task, name)
+    ones = np.ones(task.n_inputs)
+    scales = ones if kernel == "linear" else _even_scales(task, kernel, plain)
+    return Found(kernel, name, plain, scales[None, :], np.empty(0), "equal")
 
 
 def _even_scales(task: Task, kernel: str, plain: Warp) -> Floats:

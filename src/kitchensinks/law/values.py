@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.trend import Trend
+from kitchensinks.law.splits import NO_ORDER, Order
+from kitchensinks.problem.targets import Batch
 
 Floats = NDArray[np.float64]
 
@@ -50,6 +53,8 @@ class Request:
     classes : the targets are class codes: positive in the column of the row's class.
     stages : a fit in two stages may be chosen (squared loss with alpha="auto").
     alpha : the ridge strength of squared loss where it is given: trials have it too.
+    trend : a line may go on outside of the range of the rows (numbers, and a loss of y − u alone).
+    order : what is known of the groups and times of the rows.
     working : from targets to those whose squared error the law is learned by.
     progress : called with a line of text after each trial.
     started : when the fit began, by the monotonic clock.
@@ -65,6 +70,8 @@ class Request:
     classes: bool = False
     stages: bool = False
     alpha: float | None = None
+    trend: bool = False
+    order: Order = NO_ORDER
     working: Callable[[Floats], Floats] | None = None
     progress: Callable[[str], None] = silent
     started: float = field(default_factory=time.monotonic)
@@ -89,7 +96,7 @@ class Record:
     """How a law was learned.
 
     map : of the columns ("squash", …).
-    kernel : whose scales were learned, "laplacian" or "gaussian".
+    kernel : whose scales were learned, "laplacian" or "gaussian"; "linear" for a linear model.
     members : how many times, each time from other batches.
     factor : what the learned scales are multiplied with.
     scales : (d,) learned by descent, the geometric mean of the members'; equal where rows are
@@ -97,6 +104,8 @@ class Record:
     importances : (d,) each column's share of the distance between rows.
     trials : all trials, in order.
     reason : why there are not more components.
+    scaling : "learned" scales, "equal" ones for all columns (the plain law, or a linear model), or
+        "half learned": the geometric mean of both.
     """
 
     map: str
@@ -107,6 +116,7 @@ class Record:
     importances: Floats
     trials: tuple[Trial, ...]
     reason: str
+    scaling: str = "learned"
 
     @property
     def map_in_words(self) -> str:
@@ -124,6 +134,7 @@ class Law:
     second : λ of the second stage of a fit in two stages, or NaN.
     record : how the law was learned, or None for a given one.
     note : why the basis was used with its own law although one was to be learned, or "".
+    trend : the line that goes on outside of the range; the features fit what it leaves. Or None.
 
     Examples
     --------
@@ -138,6 +149,11 @@ class Law:
     second: float = math.nan
     record: Record | None = None
     note: str = ""
+    trend: Trend | None = None
+
+    def left(self, batch: Batch) -> Batch:
+        """The rows with targets less the trend, which is what the features are fitted to."""
+        return batch if self.trend is None else batch.less(self.trend.values)
 
     def alphas(self, n_rows: int) -> tuple[float | None, float | None]:
         """α of the fit and of its second stage for so many rows of positive weight, or None.
@@ -177,8 +193,8 @@ class Law:
             second = "" if math.isnan(self.second) else f", then {self.second:.3g}"
             members = f" of {record.members} members" if record.members > 1 else ""
             lines.append(
-                f"learned scales{members} times {record.factor:.3g}, ridge {self.ridge:.3g}"
-                f"{second} (alpha times rows, for squared loss)"
+                f"{record.scaling} scales{members} times {record.factor:.3g}, "
+                f"ridge {self.ridge:.3g}{second} (alpha times rows, for squared loss)"
             )
         lines += [
             "error: squared, in units of the targets' variance; leave-one-out where maps are",
@@ -186,6 +202,9 @@ class Law:
             "with all the components it may have, or with a clearly lower log loss.",
             f"  {'stage':6}  {'tried':{width}}  {'rows':>7}  error",
         ]
+        if self.trend is not None:
+            columns = ", ".join(map(str, self.trend.places.tolist()))
+            lines.insert(1, f"trend: a line goes on outside of the range of column {columns}")
         return [*lines, *table, record.reason]
 
     def _kept(self, record: Record) -> list[Trial]:
@@ -202,6 +221,10 @@ class Law:
             return maps
         name = "grids" if self.features.basis.sparse else f"{record.kernel} features"
         name = f" {name}, {record.map},"
+        if record.scaling != "learned":
+            name += f" {record.scaling} scales,"
+        else:
+            name += " factor"
         for stage in ("ridge", "again", "basis"):
             last = [one for one in record.trials if one.stage == stage and name in one.what]
             if last:

@@ -30,6 +30,8 @@ class Loss(ABC):
     curvature_bound: ClassVar[float] = math.inf
     #: whether the fit is a linear system, for which sums over the rows suffice
     squared: ClassVar[bool] = False
+    #: whether it depends on y − u alone, so that a known part of the targets can be taken off
+    shifts: ClassVar[bool] = False
     #: probabilities as a function of the scores ("logit", "softmax"), None: to be calibrated;
     #: "log": predictions are exp(score)
     link: ClassVar[str | None] = None

@@ -46,6 +46,7 @@ class Squared(Loss):
 
     name = "squared"
     squared = True
+    shifts = True
     tasks = ("classification", "regression")
     curvature_bound = 2.0
 
@@ -72,6 +73,7 @@ class Huber(Loss):
     delta: float = 1.35
 
     name = "huber"
+    shifts = True
     tasks = ("regression",)
     curvature_bound = 2.0
 
@@ -260,6 +262,7 @@ class Quantile(Kinked):
     tau: float = 0.5
 
     name = "quantile"
+    shifts = True
     degree = 1
     shares_below = True
     tasks = ("regression",)

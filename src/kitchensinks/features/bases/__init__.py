@@ -9,6 +9,7 @@ from kitchensinks.features.bases.binning import Binning as Binning
 from kitchensinks.features.bases.custom import Custom as Custom
 from kitchensinks.features.bases.draw import Draw as Draw
 from kitchensinks.features.bases.fourier import Fourier as Fourier
+from kitchensinks.features.bases.linear import Linear as Linear
 from kitchensinks.features.bases.maxout import Maxout as Maxout
 from kitchensinks.features.bases.orthonormal import Orthonormal as Orthonormal
 from kitchensinks.features.bases.parameters import from_json as from_json

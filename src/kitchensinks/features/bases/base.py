@@ -113,6 +113,11 @@ class Basis(BaseEstimator):
     def block_size(self, n_inputs: int) -> int:
         return BLOCK
 
+    def whole(self, n_inputs: int) -> int | None:
+        """How many draws meet the kernel exactly, so that more change nothing; None where no number
+        does. An estimator has so many where none is asked for."""
+        return None
+
     def sample(self, words: Words, n_inputs: int) -> Theta:
         raise NotImplementedError
 
