@@ -8,9 +8,10 @@ The contenders are
 - learned laws: in every fold, scales are learned from the rows that are fitted there, for those
   columns that go with the targets of these rows best; also half-way between equal and learned.
 
-They are compared with exact kernels, which few rows allow: fitted rows with the kernel matrix K about
-its mean have the scores k(x)'·(K + λI)⁻¹·(y − ȳ) + ȳ. Factor and ridge are those of the least error
-over all folds. The scales that the folds have learned are the members of the law that is kept.
+They are compared with exact kernels, which few rows allow: fitted rows with the kernel matrix K
+about its mean have the scores k(x)'·(K + λI)⁻¹·(y − ȳ) + ȳ. Factor and ridge are those of the least
+error over all folds. The scales that the folds have learned are the members of the law that is
+kept.
 """
 
 from collections.abc import Sequence
@@ -128,29 +129,38 @@ def _learned(task: Task, folds: list[Places], basis: Basis | None) -> list[Found
     kernels = ("laplacian", "gaussian") if basis is None else (basis.metric,)
     standard = mapped(task, *allowed(task, "standard")).apply(task.pool, np.float32)
     own = [_fold(task, standard, fold) for fold in folds]
-    founds = []
-    for kernel in kernels:
-        names = tried_maps(task, kernel)
-        jobs = [(part, name) for name in names for part, _ in own]
-        runs = task.together(lambda job: short_run((job[1][0], (kernel, job[1][1]))), jobs)
-        errors = np.reshape([error for error, _ in runs], (len(names), len(own))).mean(axis=1)
-        for name, error in zip(names, errors.tolist(), strict=True):
-            task.note("map", f"{kernel}, {name}", len(task.places), error)
-        best = int(np.argmin(errors))
-        starts = [run[1] for run in runs[best * len(own) : (best + 1) * len(own)]]
-        jobs_of = [(part, start) for (part, _), start in zip(own, starts, strict=True)]
-        ends = task.together(lambda job: settled(job[1][0], [job[1][1]])[0], jobs_of)
-        equal = [even(part, kernel, names[best]) for part, _ in own]
-        scales, half = np.zeros((2, len(own), task.n_inputs))
-        for k, (_, columns) in enumerate(own):
-            scales[k, columns] = ends[k].scales[0]
-            half[k, columns] = np.sqrt(ends[k].scales[0] * equal[k].scales[0])
-        warp = mapped(task, names[best])
-        founds += [
-            Found(kernel, names[best], warp, scales, errors),
-            Found(kernel, names[best], warp, half, errors, "half learned"),
-        ]
-    return founds
+    return [found for kernel in kernels for found in _of_kernel(task, own, kernel)]
+
+
+def _of_kernel(task: Task, own: list[tuple[Task, Places]], kernel: str) -> list[Found]:
+    """The learned law of one kernel, and that half-way between equal and learned scales."""
+
+    def short(job: tuple[Task, tuple[Task, str]]) -> tuple[float, Found]:
+        _, (part, name) = job
+        return short_run((part, (kernel, name)))
+
+    def long(job: tuple[Task, tuple[Task, Found]]) -> Found:
+        _, (part, start) = job
+        return settled(part, [start])[0]
+
+    names = tried_maps(task, kernel)
+    runs = task.together(short, [(part, name) for name in names for part, _ in own])
+    errors = np.reshape([error for error, _ in runs], (len(names), len(own))).mean(axis=1)
+    for name, error in zip(names, errors.tolist(), strict=True):
+        task.note("map", f"{kernel}, {name}", len(task.places), error)
+    best = int(np.argmin(errors))
+    starts = [found for _, found in runs[best * len(own) : (best + 1) * len(own)]]
+    ends = task.together(long, [(own[k][0], start) for k, start in enumerate(starts)])
+    scales, half = np.zeros((2, len(own), task.n_inputs))
+    for k, (part, columns) in enumerate(own):
+        equal = even(part, kernel, names[best])
+        scales[k, columns] = ends[k].scales[0]
+        half[k, columns] = np.sqrt(ends[k].scales[0] * equal.scales[0])
+    warp = mapped(task, names[best])
+    return [
+        Found(kernel, names[best], warp, scales, errors),
+        Found(kernel, names[best], warp, half, errors, "half learned"),
+    ]
 
 
 def _fold(task: Task, standard: NDArray[np.float32], fold: Places) -> tuple[Task, Places]:
