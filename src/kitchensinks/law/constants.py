@@ -58,6 +58,11 @@ LEAST_SCALE = 1e-6
 FOLDS = 5
 # With fewer rows there are twice as many, dealt in two ways.
 TWICE = 100
+# Most factors that are tried.
+FEW_TRIES = 4
+# A law takes the place of the plain one, or of the linear model, where its error is lower by so
+# many standard errors: with fewer rows the least error of many is chance.
+CLEARLY = 1.5
 # Columns that scales are learned for.
 SCREENED = 512
 # Most rows that laws of very many columns are compared on.
