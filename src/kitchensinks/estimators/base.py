@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kitchensinks.estimators.inputs import (
     TakesSparse,
     check_columns,
-    importances_of,
     known_rows,
     more_rows,
     table_targets,
@@ -26,12 +26,14 @@ from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.run import fit_features
 from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, Learned, find_law
+from kitchensinks.law.splits import order_of
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.state import Spec, State
+from kitchensinks.state.importance import Groups, variance_along
 from kitchensinks.state.outside import Outside, Watch, in_words
 from kitchensinks.state.resume import batch_identity, resuming
 from kitchensinks.state.streams import frozen_state, merged, with_rows
@@ -96,6 +98,7 @@ class KitchenSink(TakesSparse):
         spec, batch = self._first_rows(X, y, sample_weight)
         with resuming(spec, checkpoint, lambda: batch_identity(batch)) as spec:
             law, bins = find_law(spec.basis, batch, spec.request())
+            batch = law.left(batch)
             law, growth, moments = _grown(spec, law, batch, checkpoint)
             settings = spec.settings(law, batch.counted)
             blocks = FeatureBlocks(batch.rows, law.features, spec.memory, bins)
@@ -124,7 +127,7 @@ class KitchenSink(TakesSparse):
     ) -> tuple[Spec, Batch]:
         """Checked rows with encoded targets; what an earlier fit has left is forgotten."""
         spec = self._spec()
-        rows, y, weights, columns = training_inputs(self, spec, X, y, sample_weight, stream)
+        rows, y, weights, columns, known = training_inputs(self, spec, X, y, sample_weight, stream)
         self._forget()
         summary = spec.kind.summarise(y, weights)
         spec = spec.with_targets(summary, lambda: robust_spread(y, weights), classes)
@@ -133,7 +136,9 @@ class KitchenSink(TakesSparse):
             raise ValueError(
                 "class_weight leaves every row a weight of zero: need a positive weight."
             )
-        return replace(spec, columns=columns), batch
+        names = getattr(self, "feature_names_in_", None)
+        order = order_of(spec.basis, known, names)
+        return replace(spec, columns=columns, order=order), batch
 
     def _forget(self) -> None:
         """A failed fit leaves no state."""
@@ -185,7 +190,7 @@ class KitchenSink(TakesSparse):
         else:
             state = self.state_
             spec = state.complete(self._spec())
-            batch = more_rows(self, spec, X, y, sample_weight)
+            batch = more_rows(self, spec, state, X, y, sample_weight)
         with threads(spec.n_jobs):
             self.state_ = with_rows(state, spec, batch)
         return self
@@ -233,9 +238,10 @@ class KitchenSink(TakesSparse):
             check_columns(self, X, reset=False)
             lazy: NDArray[Any] = answer_collection(state.small(), method, X)
             return lazy
-        rows = known_rows(self, state.columns, X)
+        rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
-        with threads(self.n_jobs):
+        # One row has no work for more threads, and counting the cores takes as long as its answer.
+        with threads(1 if rows.shape[0] == 1 else self.n_jobs):
             answer = state.answer_rows(method, rows, watch)
         self._warn_outside(watch)
         return answer
@@ -243,11 +249,12 @@ class KitchenSink(TakesSparse):
     def outside(self, X: Any) -> Outside:
         """The rows of X that are outside of the range of the fitted rows, and in which columns.
 
-        Values outside of the range count as its nearer edge in predictions. Nothing is outside
+        Values outside of the range count as its nearer edge in predictions, but for a line that
+        goes on there (``law_.trend``), where the law has one. Nothing is outside
         with ``standardize=False``, which takes the columns as they come.
         """
         state = self._state()
-        rows = known_rows(self, state.columns, X)
+        rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
         for part in block_slices(rows.shape[0], 2**14):
             watch.look(part, rows[part])
@@ -259,7 +266,7 @@ class KitchenSink(TakesSparse):
             return
         found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))
         self._told_outside = True
-        warnings.warn(in_words(found), stacklevel=4)
+        warnings.warn(in_words(found, self._state().law.trend is not None), stacklevel=4)
 
     def _score(self, local: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
         if is_dask(X):
@@ -285,10 +292,10 @@ class KitchenSink(TakesSparse):
                 f"as many rows as features; this fit was by {self.solver_}."
             )
         spec = state.complete(self._spec())
-        batch = more_rows(self, spec, X, y)
+        batch = more_rows(self, spec, state, X, y)
         growth = prefix_errors(
             FeatureBlocks(batch.rows, state.law.features, spec.memory),
-            batch.targets,
+            state.law.left(batch).targets,
             state.moments,
             self.alpha_,
             state.settings.fit_intercept,
@@ -296,13 +303,18 @@ class KitchenSink(TakesSparse):
         )
         return growth.in_units(state.targets.unit)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
     # -- what a fit reports --------------------------------------------------------------
 
     law_ = reported(lambda s: s.law, "The law: scaler, basis, seed, K, ridge, how it was found.")
     plan_ = reported(lambda s: s.plan, "Which solver ran, in which space, and why.")
     model_ = reported(lambda s: s.model, "Scaler, draw and weights; scores(rows) predicts.")
     loss_ = reported(lambda s: s.loss, "The loss that was fitted.")
-    columns_ = reported(lambda s: s.columns, "The recipe of a table's columns, None for arrays.")
+    columns_ = reported(lambda s: s.columns, "The recipe of the columns, None for complete arrays.")
     basis_ = reported(lambda s: s.law.features.basis, "The resolved basis.")
     scaler_ = reported(lambda s: s.law.features.scaler, "The scaler of the columns, or None.")
     seed_ = reported(lambda s: s.law.features.seed, "The seed that names the draw.")
@@ -326,20 +338,26 @@ class KitchenSink(TakesSparse):
 
     @property
     def feature_importances_(self) -> Array:
-        """Each column's share of the learned distance between rows.
+        """How much the function changes along each column, in shares that sum to one.
 
-        That is how fast the function changes along a column, not how much it would miss it.
+        Of a learned law: each column's share of the learned distance between rows. Of a given one:
+        each column's share of the variance of f where the other columns are kept
+        (`kitchensinks.state.importance`). Neither says how much a column would be missed, which
+        `sklearn.inspection.permutation_importance` measures.
         """
         state = self._state()
-        if state.law.record is None:
+        own = Groups.of(self, state.columns).counted(self)
+        record = state.law.record
+        if record is not None:
+            return np.array([record.importances[part].sum() for part in own])
+        if state.law.features.scaler is None:
             raise AttributeError(
-                f"This {type(self).__name__} has no feature_importances_: its law was not learned. "
-                f"{state.law.note or 'A basis was given; ks.Learned(basis) learns its law.'} "
+                f"This {type(self).__name__} has no feature_importances_: with standardize=False "
+                "it does not know the spread of its columns. "
                 "sklearn.inspection.permutation_importance works with any model."
             )
-        names = getattr(self, "feature_names_in_", None)
-        found = state.law.record.importances
-        return importances_of(found, state.columns, self.n_features_in_, names)
+        with threads(self.n_jobs):
+            return variance_along(state.model, own)
 
 
 def _grown(

@@ -1,9 +1,11 @@
 """What comes in at the door of an estimator: arrays, frames and tables, checked."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import (
@@ -17,14 +19,20 @@ from kitchensinks.law.encodings import encode
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
-from kitchensinks.state import Spec
+from kitchensinks.state import Spec, State
 from kitchensinks.tables import advice, check_size, describe
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.single import one_row
 from kitchensinks.tables.table import Table, check_schema, open_table
 from kitchensinks.tables.view import Rows, known_targets
 
 FLOATS = [np.float64, np.float32]
+# Arrays of at most so many entries are checked without the general checks, which take longer than
+# the prediction of one row.
+_FEW_ENTRIES = 2**12
+# Entries have finite squares, as `check_size` asks of float64 rows; float32 ones are finite.
+_LARGEST = {"d": math.sqrt(float(np.finfo(np.float64).max)), "f": np.inf}
 
 
 class TakesSparse(BaseEstimator):
@@ -54,12 +62,16 @@ def float_rows(
 
 
 class Inputs(NamedTuple):
-    """Rows (n, d), targets as they came, weights (n,) or None; the recipe of a table or None."""
+    """Rows (n, d), targets as they came, weights (n,) or None; the recipe of a table or None.
+
+    known: the rows with what a table says of them, which an array does not.
+    """
 
     rows: Any
     y: NDArray[Any]
     weights: Array | None
     columns: Columns | None
+    known: Any
 
 
 def training_inputs(
@@ -91,34 +103,55 @@ def training_inputs(
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows, positive=True)
     if not isinstance(rows, Rows):
-        return Inputs(rows, y, weights, None)
+        return Inputs(*_without_missing(rows, y, weights), known=rows)
     if not stream:
         with threads(spec.n_jobs):
             rows = encode(rows, y, weights, spec.task)
-    columns = rows.columns
+    columns, known = rows.columns, rows
     estimator.n_features_in_ = rows.shape[1]
     if frame is not None:
         _check_feature_names(estimator, frame, reset=True)
         _check_n_features(estimator, frame, reset=True)
         rows = rows[:]
-    return Inputs(rows, y, weights, columns)
+    return Inputs(rows, y, weights, columns, known)
+
+
+def _without_missing(
+    rows: Any, y: NDArray[Any], weights: Array | None
+) -> tuple[Any, NDArray[Any], Array | None, Columns | None]:
+    """The rows of an array; where NaN is among them, as numbers by a recipe that is learned."""
+    if sparse.issparse(rows) or not np.isnan(rows.min()):
+        return rows, y, weights, None
+    counted = rows if weights is None else rows[weights > 0]
+    columns = Columns.of_array(counted)
+    return columns.of_rows(rows), y, weights, columns
 
 
 def more_rows(
-    estimator: BaseEstimator, spec: Spec, X: Any, y: Any, sample_weight: Any = None
+    estimator: BaseEstimator, spec: Spec, state: State, X: Any, y: Any, sample_weight: Any = None
 ) -> Batch:
     """Encoded rows for a fit that has been made: a later batch, or rows to measure it with."""
     if isinstance(X, Table):
         X, y, sample_weight = table_targets(X, y, sample_weight, spec.columns)
-    rows = known_rows(estimator, spec.columns, X)
+    rows = known_rows(estimator, state, X)
     y = spec.kind.check(y)
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows)
     return spec.encode(rows, y, weights)
 
 
-def known_rows(estimator: BaseEstimator, columns: Columns | None, X: Any) -> Any:
+def known_rows(estimator: BaseEstimator, state: State, X: Any) -> Any:
     """Rows such as the fit had: arrays with its columns, or tables by its recipe."""
+    columns = state.columns
+    if columns is not None and columns.n_given:
+        columns = None
+    if isinstance(X, np.ndarray):
+        if columns is None and _is_checked(estimator, X):
+            return state.numbers(X)
+    elif columns is not None and getattr(X, "shape", ())[:1] == (1,):
+        one = one_row(columns, X)
+        if one is not None:
+            return one
     table = isinstance(X, Table | Rows)
     if not table and columns is not None and hasattr(X, "columns"):
         # Columns that the recipe does not ask for are left out.
@@ -143,12 +176,30 @@ def known_rows(estimator: BaseEstimator, columns: Columns | None, X: Any) -> Any
         raise ValueError(
             f"X is {describe(X)}, and fit had a table: give a table with the same columns."
         )
-    return _checked_array(estimator, X, reset=False, scaled=True)
+    return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
+
+
+def _is_checked(estimator: BaseEstimator, X: NDArray[Any]) -> bool:
+    """Whether scikit-learn's checks would change nothing of a few rows, and warn of nothing."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in FLOATS
+        and X.ndim == 2
+        and 0 < X.size <= _FEW_ENTRIES
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+        # A comparison with NaN, which is a missing value, is false.
+        and not (np.abs(X) >= _LARGEST[X.dtype.char]).any()
+    )
 
 
 def _checked_array(estimator: BaseEstimator, X: Any, reset: bool, scaled: bool) -> Any:
+    # A recipe for missing values takes dense rows.
+    finite = True if reset and sparse.issparse(X) else "allow-nan"
     with advice(tables=not hasattr(X, "columns")):
-        X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=FLOATS)
+        X = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=finite
+        )
     if scaled and X.dtype == np.float64:
         check_size(X, np.float64)
     return X
@@ -206,16 +257,3 @@ def _is_plain(series: Any) -> bool:
     return all(
         isinstance(value, int | float | np.number) and value == value for value in series.to_list()
     )
-
-
-def importances_of(
-    found: Array, columns: Columns | None, n_inputs: int, names: NDArray[Any] | None
-) -> Array:
-    """Each column's share of the learned distance; of a frame, whose columns became several."""
-    if columns is None or len(found) == n_inputs:
-        return found
-    edges = np.cumsum([0] + [encoder.width for encoder in columns.encoders])
-    totals = np.diff(np.append(0.0, np.cumsum(found))[edges])
-    shares = dict(zip(columns.inputs, totals, strict=True))
-    known = columns.inputs if names is None else names
-    return np.array([shares.get(name, 0.0) for name in known])

@@ -19,7 +19,12 @@ Answer = Callable[[Any], NDArray[Any]]
 def answer_collection(state: State, method: str, X: Any) -> Any:
     """The lazy Dask array of what a method of a fitted model gives for the rows of X."""
     shown = state.answer(method, np.zeros((1, state.targets.n_outputs)))
-    return _lazily(X, partial(state.answer_rows, method), shown)
+    return _lazily(X, partial(_answered, state, method), shown, missing=True)
+
+
+def _answered(state: State, method: str, rows: Any) -> NDArray[Any]:
+    """What a method gives for the rows of a partition, in which NaN is a missing value."""
+    return state.answer_rows(method, state.numbers(rows))
 
 
 def score_rows(model: Model, X: Any) -> Any:
@@ -38,10 +43,13 @@ def feature_rows(frozen: Frozen, X: Any, dtype: Any = None) -> Any:
     return _lazily(X, features, np.zeros((1, frozen.n_columns), dtype), dtype)
 
 
-def _lazily(X: Any, answer: Answer, shown: NDArray[Any], dtype: Any = None) -> Any:
+def _lazily(
+    X: Any, answer: Answer, shown: NDArray[Any], dtype: Any = None, missing: bool = False
+) -> Any:
     """The Dask array of answer(rows) over all partitions of X; shown: such an answer of one row.
 
-    The function is sent once to each process; dtype: that of the rows, or None for their own.
+    The function is sent once to each process; dtype: that of the rows, or None for their own;
+    missing: the function takes rows with NaN.
     """
     rows = whole_rows(X)
     Schema.of(rows)
@@ -52,6 +60,7 @@ def _lazily(X: Any, answer: Answer, shown: NDArray[Any], dtype: Any = None) -> A
         shape = {"chunks": (rows.chunks[0], (shown.shape[1],))}
     nothing = shown[:0]
     given = {"answer": delayed(answer), "nothing": nothing, "rows_dtype": dtype}
+    given["missing"] = missing
     return rows.map_blocks(_apply, **given, dtype=shown.dtype, meta=nothing, **shape)
 
 
@@ -60,11 +69,12 @@ def _apply(
     answer: Answer,
     nothing: NDArray[Any],
     rows_dtype: Any,
+    missing: bool,
     block_id: tuple[int, ...] = (0,),
 ) -> NDArray[Any]:
     """What runs on the workers."""
     if rows.shape[0] == 0:
         return nothing
     with in_partition(block_id[0]):
-        found = answer(checked_rows(rows, rows_dtype))
+        found = answer(checked_rows(rows, rows_dtype, missing=missing))
         return np.asarray(found).astype(nothing.dtype, copy=False)

@@ -147,14 +147,17 @@ class Partitions:
         return error
 
 
-def checked_rows(rows: Any, dtype: Any = None, limited: bool = True) -> Any:
+def checked_rows(rows: Any, dtype: Any = None, limited: bool = True, missing: bool = False) -> Any:
     """Finite numbers, dense or CSR, in the dtype given, or in their own float32 or float64.
 
-    limited: float64 rows must be so small that their squares are finite.
+    limited: float64 rows must be so small that their squares are finite; missing: NaN may be there.
     """
     floats = [np.float64, np.float32] if dtype is None else dtype
+    finite = "allow-nan" if missing else True
     with np.errstate(over="ignore"), advice():
-        rows = check_array(rows, accept_sparse="csr", dtype=floats, input_name="X")
+        rows = check_array(
+            rows, accept_sparse="csr", dtype=floats, input_name="X", ensure_all_finite=finite
+        )
     if dtype is None and not (limited and rows.dtype == np.float64):
         return rows
     return check_size(rows, rows.dtype)

@@ -18,6 +18,7 @@ from kitchensinks.execution.partitions import Part, Schema, checked_rows, in_par
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen, Look
 from kitchensinks.features.scaling import Spread
+from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.held import HeldRows
 from kitchensinks.fitting.squared import LookedPath
 from kitchensinks.problem.losses import Array
@@ -127,7 +128,8 @@ class Recipe:
 
     dtype: that rows are read in, None for their own; spec: what their targets are and, once that
     is known, how these are encoded, None for rows alone; frozen: how features are made, once that
-    is known; pilot: a few rows that say where the mean of the features is.
+    is known; pilot: a few rows that say where the mean of the features is; trend: what is taken off
+    the targets before features are fitted; missing: NaN may be there.
     """
 
     schema: Schema
@@ -138,6 +140,8 @@ class Recipe:
     spec: Spec | None = None
     frozen: Frozen | None = None
     pilot: NDArray[Any] | None = None
+    trend: Trend | None = None
+    missing: bool = False
     versions: dict[str, str] = field(default_factory=versions)
 
     @property
@@ -156,7 +160,7 @@ class Recipe:
         y = np.zeros((rows.shape[0], 0)) if self.spec is None else _plain(np.asarray(part.targets))
         if rows.shape[0] == 0 and len(y) == 0:
             return None
-        rows = checked_rows(rows, self.dtype, self.standardize)
+        rows = checked_rows(rows, self.dtype, self.standardize, self.missing)
         if self.spec is not None:
             y = self.spec.kind.check(y)
             check_consistent_length(rows, y)
@@ -164,8 +168,11 @@ class Recipe:
         return Batch(rows, y, weights)
 
     def encoded(self, read: Batch) -> Batch:
-        """Rows with encoded targets, or with none."""
-        return read if self.spec is None else self.spec.encode(*read[:3])
+        """Rows with encoded targets, less the trend where one is known; or with none."""
+        if self.spec is None:
+            return read
+        batch = self.spec.encode(*read[:3])
+        return batch if self.trend is None else batch.less(self.trend.values)
 
     def batches(self, parts: Sequence[Part]) -> Iterator[Batch]:
         """The encoded rows of each partition that has any."""
@@ -259,7 +266,8 @@ class Recipe:
             read = self.read(part)
             if read is None:
                 return Score(0.0, np.zeros(1))
-            y, own, found = read.targets, _weights_of(read), state.answer_rows("predict", read.rows)
+            rows = state.numbers(read.rows)
+            y, own, found = read.targets, _weights_of(read), state.answer_rows("predict", rows)
             if isinstance(state.targets, Classes):
                 return Score(float(own.sum()), np.array([own @ (found == y)]))
             columns = y.reshape(len(y), -1)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
 
 from kitchensinks.features.bases.draw import Floats
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, warp_rows
@@ -87,6 +88,23 @@ class Scaler:
             kept |= unscaled
         scale = np.where(kept, 1.0, np.sqrt(variance))
         return cls(spread.mean, scale, spread.low, spread.high)
+
+    @property
+    def middle(self) -> Floats:
+        """What stands for a missing value of a column that had none in the fit: its mean."""
+        return self.mean
+
+    def filled(self, rows: Any) -> Any:
+        """Rows (n, d), dense or CSR, without missing values: NaN is the middle of its column."""
+        values = rows.data if sparse.issparse(rows) else rows
+        if not values.size or not np.isnan(values.min()):
+            return rows
+        middle = self.middle.astype(rows.dtype)
+        if not sparse.issparse(rows):
+            return np.where(np.isnan(rows), middle, rows)
+        rows = rows.copy()
+        rows.data = np.where(np.isnan(values), middle[rows.indices], values)
+        return rows
 
     def covering(self, low: Floats, high: Floats) -> Self:
         """The same with a range that holds these values too; itself where it does already."""
@@ -174,6 +192,13 @@ class Warp(Scaler):
         return replace(self, **own)
 
     @property
+    def middle(self) -> Floats:
+        """The mean of a column; halfway of one of zeros and ones, which is not centred."""
+        plain = (self.kind == LINEAR) & (self.mean == 0.0) & (self.scale == 1.0)
+        hot = plain & (self.low == 0.0) & (self.high == 1.0)
+        return np.where(hot, 0.5, self.mean)
+
+    @property
     def width(self) -> int:
         """Columns that come out."""
         return self.rotation.shape[1] if self.rotation.size else np.count_nonzero(self.factor)
@@ -181,6 +206,10 @@ class Warp(Scaler):
     def turned(self, rotation: Floats) -> "Warp":
         """The same map, with rows turned to the directions (d, r) afterwards."""
         return replace(self, rotation=rotation)
+
+    def within(self, low: Floats, high: Floats) -> "Warp":
+        """The same map of rows that are clipped to another range."""
+        return replace(self, low=low, high=high)
 
     def times(self, factor: Floats | float) -> "Warp":
         """The same map with every column's factor multiplied."""

@@ -32,14 +32,18 @@ class Split:
         weights: Array | None,
         most: int | None = None,
         share: float = HELD_OUT,
+        fold: int = 0,
     ) -> "Split | None":
-        """A share of the different rows (of at most `most`), by content; None if too few."""
+        """A share of the different rows (of at most `most`), by content; None if too few.
+
+        fold: which of several shares without a row in common.
+        """
         keys = settings.row_keys()
         places = np.arange(len(keys))
         if most is not None and len(keys) > most:
             places = np.flatnonzero(lowest_keys(keys, weights, most))
         own = np.ones(len(places)) if weights is None else weights[places]
-        held = hold_out(keys[places], own, share)
+        held = hold_out(keys[places], own, share, fold)
         fitted = np.where(held, 0.0, own)
         if not (own[held].any() and fitted.any()):
             return None

@@ -46,21 +46,24 @@ def sparse_design(blocks: FeatureBlocks) -> SparseFeatures | Bins:
     return Bins(columns, draw.offsets, draw.scale)
 
 
-def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrate: bool) -> Fit:
+def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrate: int) -> Fit:
     """Ridge regression by conjugate gradients; other smooth losses, and balls, by quasi-Newton or
     projected-gradient steps in the metric of the Gram's diagonal; kinked losses by ADMM whose
     ridge steps are conjugate gradients. All are certified as their dense counterparts are.
 
     The ridge is chosen on a held-out fifth of the rows, and probabilities are calibrated there, or
-    on 10,000 rows where the ridge is given. The final fit starts from the weights found
-    without them; where they are less than a twentieth of all rows, those weights are final.
+    on 10,000 rows where the ridge is given: in `calibrate` folds, each held out of a fit to all
+    others. The final fit starts from the weights found without them; where they are less than a
+    twentieth of all rows, those weights are final.
     """
     design, targets, weights = sparse_design(blocks), batch.targets, batch.weights
     chosen = settings.alpha == "auto"
-    split = None
+    split, folds = None, 1
     if chosen or calibrate:
         # To calibrate takes fewer rows than to choose.
         share = HELD_OUT if chosen else min(HELD_OUT, CALIBRATED / blocks.n_rows)
+        if not chosen and share > _NEGLIGIBLE:
+            share, folds = share / calibrate, calibrate
         split = Split.of(settings, weights, share=share)
         if split is None and chosen:
             raise too_few(settings, blocks.n_rows)
@@ -73,7 +76,7 @@ def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     rough = settings if final else replace(settings, tol=max(_ROUGH, settings.tol))
     last: Solution | None = None
 
-    def scores_of(alpha: float) -> Array:
+    def scores_of(alpha: float, split: Split = split) -> Array:
         nonlocal last
         start = None if last is None else last.weights
         last = solve_sparse(design, targets, split.fitted, rough, alpha, start)
@@ -81,6 +84,11 @@ def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
 
     candidates = _ALPHAS if chosen else [float(settings.alpha)]
     alpha, tried, errors, held_out = least_held_out(candidates, scores_of, targets, split, settings)
+    for fold in range(1, folds):
+        further = Split.of(settings, weights, share=share, fold=fold)
+        if further is not None:
+            places, scores = further.places[further.held], scores_of(alpha, further)
+            held_out = np.append(held_out[0], places), np.concatenate([held_out[1], scores])
     assert last is not None, "at least one ridge is tried"
     if not final:
         last = solve_sparse(design, targets, weights, settings, alpha, last.weights)

@@ -25,11 +25,14 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis
+from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import Limit, affordable
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import Found, allowed, even, mapped, settled, short_run, tried_maps
+from kitchensinks.law.splits import folds_of
 from kitchensinks.law.task import Task
+from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import HeldOut, climb
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
@@ -42,13 +45,17 @@ Places = NDArray[np.intp]
 
 
 class Kept(NamedTuple):
-    """What won: its law, factor and ridge λ = α·n, the components of a fit, and all trials."""
+    """What won: its law, factor and ridge λ = α·n, the components of a fit, and all trials.
+
+    trend: the line that goes on outside of the range, or None.
+    """
 
     task: Task
     found: Found
     factor: float
     ridge: float
     limit: Limit
+    trend: Trend | None
 
 
 class _Score(NamedTuple):
@@ -63,24 +70,38 @@ class _Score(NamedTuple):
 
 def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
     """The contender that cross-validation prefers, or why nothing can be compared."""
-    task = Task.of(_sampled(batch, request.seed), request, learned, hold=np.empty(0, dtype=np.intp))
-    folds = _folds(len(task.places), request.seed)
+    sampled = _sampled(batch, request.seed)
+    request = replace(request, order=request.order.part(sampled))
+    nothing = np.empty(0, dtype=np.intp)
+    task = Task.of(batch.part(sampled), request, learned, hold=nothing)
+    folds = folds_of(learned, request.order, task.labels, constants.FOLDS, request.seed)
+    folds = folds or _folds(len(task.places), request.seed)
     places = np.arange(len(task.places))
     if not all(np.ptp(np.delete(task.targets[task.places], fold, axis=0)) > 0 for fold in folds):
         return "Too few targets differ from the others to fit some of them and hold others out"
     task.data = replace(task.data, fitted=places, held=np.concatenate(folds))
     task.mean_error()
     founds = _plain(task, learned.basis) + _learned(task, folds, learned.basis)
+    found, score = _best(task, folds, founds)
+    # Lines of very many columns would be fitted to fewer rows than there are columns.
+    trend = find_trend(task, found) if task.n_inputs <= constants.SCREENED else None
+    if trend is not None:
+        found, score = _best(task.without(trend), folds, founds)
+    limit = _limit(task, found)
+    return Kept(task, _members(found, learned), score.factor, score.ridge, limit, trend)
+
+
+def _best(task: Task, folds: list[Places], founds: list[Found]) -> tuple[Found, _Score]:
+    """The plain law or the linear model, or what is clearly better."""
     first = task.together(_first, [(found, folds) for found in founds])
     least = constants.CLOSE * min(score.error for score in first)
     close = [k for k, score in enumerate(first) if score.error <= least]
     wider = task.together(_wider, [(founds[k], folds, first[k]) for k in close])
-    plain = [k for k, found in enumerate(founds) if _simple(found, learned.basis)]
+    plain = [k for k, found in enumerate(founds) if _simple(found, task.learned.basis)]
     base = min(plain, key=lambda k: first[k].shares.sum())
     kept = _clearly(first[base], wider)
     place, score = (base, first[base]) if kept is None else (close[kept], wider[kept])
-    found = founds[place]
-    return Kept(task, _members(found, learned), score.factor, score.ridge, _limit(task, found))
+    return founds[place], score
 
 
 def _simple(found: Found, basis: Basis | None) -> bool:
@@ -107,7 +128,7 @@ def _first_factor(found: Found) -> float:
     return 1.0 if found.scaling == "equal" else constants.FIRST_DENSE
 
 
-def _sampled(batch: Batch, seed: int) -> Batch:
+def _sampled(batch: Batch, seed: int) -> Places:
     """The rows that count, or as many of them as fit into memory when they are dense."""
     places = batch.counted_places
     most = max(constants.FEWEST_ROWS, constants.FEW_ENTRIES // batch.rows.shape[1])
@@ -115,7 +136,7 @@ def _sampled(batch: Batch, seed: int) -> Batch:
     if len(places) > most:
         words = Words(seed, 0, Stream.LAW_HOLD_OUT)
         places = np.sort(places[words.permutation(len(places))[:most]])
-    return batch.part(places)
+    return places
 
 
 def _folds(n_rows: int, seed: int) -> list[Places]:
@@ -338,7 +359,7 @@ def _shares(data: HeldOut, scores: Array) -> Array:
         losses = np.sum((data.targets[data.held] - scores) ** 2, axis=1)
         own = data.weights_of(data.held)
         losses *= 1.0 / len(losses) if own is None else own / own.sum()
-    return np.bincount(data.held, weights=losses, minlength=len(data.targets))
+    return np.bincount(data.held, weights=losses)[np.unique(data.held)]
 
 
 def _members(found: Found, learned: Learned) -> Found:

@@ -58,7 +58,7 @@ def advice(tables: bool = False) -> Iterator[None]:
 
 
 def check_size(rows: Any, dtype: Any) -> Any:
-    """Rows in the working dtype, all finite and so small that their squares are finite too.
+    """Rows in the working dtype, so small that their squares are finite; NaN passes.
 
     Products with the longest directions of a heavy-tailed law stay finite with them.
     """
@@ -66,12 +66,15 @@ def check_size(rows: Any, dtype: Any) -> Any:
         cast = rows.astype(dtype, copy=False)
     values = cast.data if sparse.issparse(cast) else cast
     limit = math.sqrt(float(np.finfo(dtype).max))
-    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
-    if largest < limit:
+    # The least of numbers is NaN where one of them is: then it is looked for among the others.
+    least, most = (values.min(), values.max()) if values.size else (0.0, 0.0)
+    if np.isnan(least):
+        least, most = np.fmin.reduce(values, None), np.fmax.reduce(values, None)
+    if not max(-least, most) >= limit:
         return cast
     given = rows.data if sparse.issparse(rows) else rows
     raise ValueError(
-        f"rows hold an entry of size {np.abs(given).max():.0e}: need finite numbers below "
+        f"rows hold an entry of size {np.nanmax(np.abs(given)):.0e}: need finite numbers below "
         f"{limit:.0e} in {np.dtype(dtype)}. Fill in missing values, standardise large columns, "
         "or give float64 rows."
     )

@@ -5,9 +5,12 @@ categories, free text); the recipe that applies the decision is our own, made of
 lists and arrays, so that a model file can hold it without any code.
 """
 
+import itertools
+import sys
 import typing
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,10 +43,36 @@ class Columns:
     >>> columns.apply(next(table.batches(columns.inputs)))
     array([[30.,  0.,  1.],
            [30.,  1.,  0.]])
+
+    n_given: columns of the arrays that the recipe is for, named x0, x1, … by their places; 0 where
+    it is for tables.
     """
 
     encoders: tuple[Encoder, ...]
     dtype: np.dtype[Any]
+    n_given: int = 0
+
+    @classmethod
+    def of_array(cls, rows: np.ndarray) -> "Columns":
+        """A recipe for arrays (n, d) like this one, in which NaN is a missing value.
+
+        As `learn` has it for numbers: the median stands for missing ones, and a further column
+        says where they are. Columns without any value are left out.
+
+        >>> rows = np.array([[1.0, np.nan, 5.0], [2.0, np.nan, np.nan]])
+        >>> recipe = Columns.of_array(rows)
+        >>> recipe.inputs, recipe.of_rows(rows).tolist()
+        (['x0', 'x2'], [[1.0, 5.0, 0.0], [2.0, 5.0, 1.0]])
+        """
+        encoders = []
+        for k, column in enumerate(rows.T):
+            seen = column[~np.isnan(column)]
+            if len(seen):
+                fill = float(np.median(seen[:: -(-len(seen) // _MOST_ROWS)]))
+                encoders.append(Number(f"x{k}", len(seen) < len(column), fill))
+        if not encoders:
+            raise ValueError("X has no value that is not missing: need numbers to learn from.")
+        return cls(tuple(encoders), rows.dtype, rows.shape[1])
 
     @classmethod
     def learn(cls, table: Table, exclude: Iterable[str] = (), seed: int = 0) -> "Columns":
@@ -85,6 +114,12 @@ class Columns:
         return np.array([mark for encoder in self.encoders for mark in encoder.unscaled()])
 
     @property
+    def groups(self) -> list[slice]:
+        """Where the numbers of each column of the table stand."""
+        edges = np.cumsum([0] + [encoder.width for encoder in self.encoders])
+        return [slice(low, high) for low, high in itertools.pairwise(edges.tolist())]
+
+    @property
     def width(self) -> int:
         return sum(encoder.width for encoder in self.encoders)
 
@@ -102,6 +137,26 @@ class Columns:
             stop = done + encoder.width
             encoder.write(batch.column(encoder.name), out[:, done:stop])
             done = stop
+        return out
+
+    @cached_property
+    def places(self) -> tuple[np.ndarray, ...]:
+        """Of an array: places of the columns used and which are flagged, their fills, and the
+        places of the numbers and of the flags."""
+        places = np.array([_place(name) for name in self.inputs])
+        flagged = np.array([encoder.flagged for encoder in self.encoders])
+        fills = np.array([encoder.fill for encoder in self.encoders if isinstance(encoder, Number)])
+        ends = np.cumsum(1 + flagged)
+        return places, flagged, fills, ends - 1 - flagged, ends[flagged] - 1
+
+    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+        """An array (n, n_given) as numbers (n, width)."""
+        places, flagged, fills, own, flags = self.places
+        given = rows[:, places]
+        missing = np.isnan(given)
+        out = np.empty((len(rows), self.width), dtype=self.dtype)
+        out[:, own] = np.where(missing, fills, given)
+        out[:, flags] = missing[:, flagged]
         return out
 
     def fingerprint(self) -> str:
@@ -123,7 +178,8 @@ class Columns:
                     value = {"array": place}
                 item[entry.name] = list(value) if isinstance(value, tuple) else value
             items.append(item)
-        return {"dtype": self.dtype.name, "columns": items}, arrays
+        held = {"dtype": self.dtype.name, "columns": items}
+        return (held | {"n_given": self.n_given} if self.n_given else held), arrays
 
     @classmethod
     def restore(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Columns":
@@ -150,7 +206,15 @@ class Columns:
         dtype = np.dtype(description["dtype"])
         if dtype not in (np.float32, np.float64) or not encoders:
             raise ValueError(f"{len(encoders)} columns as {dtype}")
-        return cls(tuple(encoders), dtype)
+        given = declared(description.get("n_given", 0), int, "n_given")
+        if given and not all(type(e) is Number and _place(e.name) < given for e in encoders):
+            raise ValueError(f"columns of an array with {given} columns")
+        return cls(tuple(encoders), dtype, given)
+
+
+def _place(name: str) -> int:
+    """The place of a column of an array by its name, x0 for the first; far off for other names."""
+    return int(name[1:]) if name[:1] == "x" and name[1:].isdecimal() else sys.maxsize
 
 
 def _sample(table: Table, names: list[str], seed: int) -> Any:

@@ -13,10 +13,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.transform import RandomFeatures
-from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
+from kitchensinks.features.trend import Trend
 from kitchensinks.files.onnx.graph import Graph
 from kitchensinks.numerics.warps import BEND, LINEAR, MIX, QUANTILE
+from kitchensinks.state import State
 from kitchensinks.tables.disk import atomic
 
 Model = KitchenSinkClassifier | KitchenSinkRegressor
@@ -25,6 +26,8 @@ Model = KitchenSinkClassifier | KitchenSinkRegressor
 _OPSET = 18
 # Rows that a file is tried on.
 _PROBES = 64
+# Share of their entries that are missing.
+_MISSING = 0.05
 # The largest difference between the answers of a file and ours.
 _TOLERANCE = 1e-4
 
@@ -104,8 +107,7 @@ def _skl2onnx() -> Any:
 def _convert(estimator: Model, notes: dict[str, str]) -> bytes:
     skl2onnx = _skl2onnx()
     register_converters()
-    frozen = estimator.model_.frozen
-    rows = skl2onnx.common.data_types.DoubleTensorType([None, _given(frozen)])
+    rows = skl2onnx.common.data_types.DoubleTensorType([None, _given(estimator)])
     classifier = isinstance(estimator, KitchenSinkClassifier)
     model = skl2onnx.convert_sklearn(
         estimator,
@@ -120,8 +122,11 @@ def _convert(estimator: Model, notes: dict[str, str]) -> bytes:
     return bytes(model.SerializeToString())
 
 
-def _given(frozen: Frozen) -> int:
+def _given(estimator: Model) -> int:
     """Columns that a row comes with: a learned law may turn them to fewer directions."""
+    frozen, columns = estimator.model_.frozen, estimator.state_.columns
+    if columns is not None and columns.n_given:
+        return columns.n_given
     return frozen.n_inputs if frozen.scaler is None else len(frozen.scaler.mean)
 
 
@@ -131,13 +136,20 @@ def _verify(estimator: Model, data: bytes) -> None:
 
     rng = np.random.default_rng(0)
     frozen = estimator.model_.frozen
-    rows = rng.normal(size=(_PROBES, _given(frozen)))
-    if frozen.scaler is not None:
-        rows = frozen.scaler.mean + frozen.scaler.scale * rows
+    columns, scaler = estimator.state_.columns, frozen.scaler
+    rows = rng.normal(size=(_PROBES, _given(estimator)))
+    if columns is not None and columns.n_given:
+        places, _, _, own, _ = columns.places
+        if scaler is not None:
+            rows[:, places] = scaler.mean[own] + scaler.scale[own] * rows[:, places]
+    elif scaler is not None:
+        rows = scaler.mean + scaler.scale * rows
+    if scaler is not None:
+        rows[rng.random(rows.shape) < _MISSING] = np.nan
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    scores = estimator.model_.scores(rows)
+    scores = estimator.model_.scores(estimator.state_.numbers(rows))
     answers = session.run(None, {"rows": rows})
     if isinstance(estimator, KitchenSinkClassifier):
         ours, theirs, size = estimator.state_.probabilities(scores), answers[1], 1.0
@@ -151,6 +163,25 @@ def _verify(estimator: Model, data: bytes) -> None:
             f"{_TOLERANCE:g} is the most that is accepted: nothing was written. Fit with "
             "dtype='float64' and export again."
         )
+
+
+def _numbers(graph: Graph, rows: str, state: State) -> str:
+    """Rows without missing values: `State.numbers` in ONNX."""
+    columns, scaler = state.columns, state.law.features.scaler
+    if columns is not None and columns.n_given:
+        given = graph.cast(rows, np.float64)
+        places, flags, fills, own, _ = columns.places
+        given = graph.node("Gather", given, places, axis=1)
+        missing = graph.node("IsNaN", given)
+        # Numbers first and flags after them, then each flag beside its number.
+        flagged = graph.node("Gather", missing, np.flatnonzero(flags), axis=1)
+        both = graph.node("Where", missing, fills, given), graph.cast(flagged, np.float64)
+        order = np.argsort(np.concatenate([own, own[flags] + 0.5]))
+        return graph.node("Gather", graph.node("Concat", *both, axis=1), order, axis=1)
+    if scaler is None:
+        return rows
+    given = graph.cast(rows, np.float64)
+    return graph.node("Where", graph.node("IsNaN", given), scaler.middle, given)
 
 
 def _scaled(graph: Graph, rows: str, scaler: Scaler | None, dtype: DTypeLike) -> str:
@@ -205,13 +236,23 @@ def _scores(graph: Graph, estimator: Model, rows: str) -> str:
     """f(x) of every output in float64, (n, outputs)."""
     model = estimator.model_
     frozen = model.frozen
+    rows = _numbers(graph, rows, estimator.state_)
     features = frozen.draw.onnx(graph, _scaled(graph, rows, frozen.scaler, frozen.dtype))
     # Weights of any size pass through float32: only their ratio matters there.
     unit = np.abs(model.weights).max(axis=0, initial=0.0)
     unit = np.where(unit > 0.0, unit, 1.0)
     weights = (model.weights / unit).astype(frozen.dtype)
     scores = graph.cast(graph.node("MatMul", features, weights), np.float64)
-    return graph.node("Add", graph.node("Mul", scores, unit * frozen.scale), model.intercept)
+    scores = graph.node("Add", graph.node("Mul", scores, unit * frozen.scale), model.intercept)
+    return scores if model.trend is None else _with_trend(graph, rows, model.trend, scores)
+
+
+def _with_trend(graph: Graph, rows: str, trend: Trend, scores: str) -> str:
+    """`Trend.values` of the rows as they come, added to the scores."""
+    own = graph.node("Gather", graph.cast(rows, np.float64), trend.places, axis=1)
+    own = graph.node("Min", graph.node("Max", own, trend.low), trend.high)
+    line = graph.node("MatMul", graph.node("Sub", own, trend.mean), trend.slopes)
+    return graph.node("Add", scores, line)
 
 
 def _probabilities(graph: Graph, estimator: KitchenSinkClassifier, scores: str) -> str:
