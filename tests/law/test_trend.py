@@ -152,6 +152,15 @@ def test_a_stream_and_a_law_that_is_fitted_again_keep_the_trend():
     assert again.law_.trend is frozen.law_.trend
 
 
+def test_a_law_is_fitted_again_to_targets_of_any_size(model):
+    """Targets are encoded in units of their largest: the trend is in their own."""
+    X, y = line(1500, seed=1)
+    low = X[:, 0] < 0.2
+    again = ks.KitchenSinkRegressor(model.law_).fit(X[low], y[low])
+    assert again.state_.targets.unit < model.state_.targets.unit
+    assert again.predict([[2.0, 0.5]])[0] == pytest.approx(10.0, abs=0.5)
+
+
 def test_dask_has_the_same_trend():
     pytest.importorskip("distributed")
     import dask.array as da
