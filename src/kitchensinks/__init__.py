@@ -34,6 +34,7 @@ _HOMES = {
     "kitchensinks.estimators.principal": ("KitchenSinkPCA",),
     "kitchensinks.estimators.hashing": ("MaxoutHash",),
     "kitchensinks.inspect": ("distance_profile",),
+    "kitchensinks.inspect.explain": ("explain",),
     "kitchensinks.papers.depth": ("ReLUNetwork", "StackedSinksClassifier", "StackedSinksRegressor"),
     "kitchensinks.estimators.streaming": ("StreamingRidgeCV",),
     "kitchensinks.estimators.streaming_classes": ("StreamingRidgeClassifierCV",),

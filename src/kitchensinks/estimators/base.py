@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kitchensinks.estimators.inputs import (
     TakesSparse,
     check_columns,
-    importances_of,
     known_rows,
     more_rows,
     table_targets,
@@ -33,6 +33,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.state import Spec, State
+from kitchensinks.state.importance import Groups, variance_along
 from kitchensinks.state.outside import Outside, Watch, in_words
 from kitchensinks.state.resume import batch_identity, resuming
 from kitchensinks.state.streams import frozen_state, merged, with_rows
@@ -239,7 +240,8 @@ class KitchenSink(TakesSparse):
             return lazy
         rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
-        with threads(self.n_jobs):
+        # One row has no work for more threads, and counting the cores takes as long as its answer.
+        with threads(1 if rows.shape[0] == 1 else self.n_jobs):
             answer = state.answer_rows(method, rows, watch)
         self._warn_outside(watch)
         return answer
@@ -336,20 +338,26 @@ class KitchenSink(TakesSparse):
 
     @property
     def feature_importances_(self) -> Array:
-        """Each column's share of the learned distance between rows.
+        """How much the function changes along each column, in shares that sum to one.
 
-        That is how fast the function changes along a column, not how much it would miss it.
+        Of a learned law: each column's share of the learned distance between rows. Of a given one:
+        each column's share of the variance of f where the other columns are kept
+        (`kitchensinks.state.importance`). Neither says how much a column would be missed, which
+        `sklearn.inspection.permutation_importance` measures.
         """
         state = self._state()
-        if state.law.record is None:
+        own = Groups.of(self, state.columns).counted(self)
+        record = state.law.record
+        if record is not None:
+            return np.array([record.importances[part].sum() for part in own])
+        if state.law.features.scaler is None:
             raise AttributeError(
-                f"This {type(self).__name__} has no feature_importances_: its law was not learned. "
-                f"{state.law.note or 'A basis was given; ks.Learned(basis) learns its law.'} "
+                f"This {type(self).__name__} has no feature_importances_: with standardize=False "
+                "it does not know the spread of its columns. "
                 "sklearn.inspection.permutation_importance works with any model."
             )
-        names = getattr(self, "feature_names_in_", None)
-        found = state.law.record.importances
-        return importances_of(found, state.columns, self.n_features_in_, names)
+        with threads(self.n_jobs):
+            return variance_along(state.model, own)
 
 
 def _grown(
@@ -368,7 +376,8 @@ def _grown(
         )
     blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
     run = spec.settings(law, batch.counted).of_run(batch, checkpoint)
-    growth, moments = grow(blocks, batch, run, spec.encoding.winners(batch.targets))
+    own = batch._replace(targets=spec.loss.working(batch.targets))
+    growth, moments = grow(blocks, own, run, spec.encoding.winners(batch.targets))
     features = replace(law.features, n_components=growth.n_components)
     return replace(law, features=features), growth, moments
 

@@ -141,7 +141,7 @@ def _fit(spec: Spec, law: Law, job: Job) -> State:
     state = State.of(spec, law, plan, settings, fit, n_rows)
     if sample is None or spec.loss.squared:
         return replace(state, sample=sample)
-    found = calibration_of(job, settings, fit.alpha, sample, spec.memory)
+    found = calibration_of(job, spec, settings, fit.alpha, sample)
     return replace(state, calibrated=found)
 
 

@@ -199,5 +199,5 @@ def _unpacked(arrays: dict[str, Any]) -> RowSample | None:
     if "sample_keys" not in arrays:
         return None
     limit, seed = int(arrays["sample_limit"]), int(arrays["sample_seed"])
-    names = ("keys", "rows", "notes", "weights")
+    names = ("keys", "rows", "notes", "weights", "counts")
     return RowSample(limit, seed, *(arrays[f"sample_{name}"] for name in names))

@@ -16,6 +16,8 @@ from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
+from kitchensinks.fitting.calibration import Calibration
+from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.numerics.warps import LINEAR, MIX
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.state import State
@@ -283,14 +285,29 @@ def _check_answers(state: State, outputs: int) -> None:
     scores = np.zeros((2, outputs))
     if len(state.answer("predict", scores)) != 2:
         raise ValueError("a prediction is not one for each row")
-    if not isinstance(state.targets, Classes):
-        return
     found = state.calibrated
+    if not isinstance(state.targets, Classes):
+        if found is not None:
+            _check_residuals(found, outputs)
+        return
     if found is not None and not (
-        0 < found.unit < math.inf and 0 <= found.slope < math.inf and 0 <= found.bend < math.inf
+        isinstance(found, Calibration)
+        and 0 < found.unit < math.inf
+        and 0 <= found.slope < math.inf
+        and 0 <= found.bend < math.inf
     ):
         raise ValueError("the calibration is not of positive numbers")
     if state.loss.link is not None or found is not None:
         chances = state.probabilities(scores)
         if chances.shape != (2, len(state.targets.labels)) or not np.isfinite(chances).all():
             raise ValueError("there is not a probability of each class")
+
+
+def _check_residuals(found: Calibration | Residuals, outputs: int) -> None:
+    """An error unless there are residuals of each output, with positive weights."""
+    if not isinstance(found, Residuals):
+        raise ValueError("the intervals are not made of residuals")
+    _check_array("residuals", found.values, (len(found.values), outputs))
+    _check_array("weights of residuals", found.weights, (len(found.values),))
+    if not ((found.weights > 0).all() and 1 <= found.count <= len(found.values) * (1 + 1e-9)):
+        raise ValueError("the residuals are not those of rows with positive weights")

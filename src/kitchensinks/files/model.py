@@ -32,6 +32,7 @@ from kitchensinks.files.checks import (
 )
 from kitchensinks.fitting.calibration import Calibration
 from kitchensinks.fitting.plan import Plan
+from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings, Solver, check_dtype
 from kitchensinks.law import Law, Learned, Record, Trial
 from kitchensinks.problem.constraints import L2Ball, SupBall
@@ -59,6 +60,7 @@ _TYPES: dict[str, type] = {
         Outer,
         Evidence,
         Calibration,
+        Residuals,
         Classes,
         Numbers,
         Scaler,

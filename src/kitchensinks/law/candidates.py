@@ -239,7 +239,8 @@ def in_time(task: Task, candidate: Candidate, share: float = 1.0) -> Limit:
     seconds = max(0.0, share * constants.LAST_SHARE * left / candidate.pace)
     count = limit.components
     while count > _fewest(candidate.sparse):
-        if _cost(task, candidate.sparse, task.counted, count) <= seconds:
+        # Copies and rows without weight take their time too.
+        if _cost(task, candidate.sparse, task.source.shape[0], count) <= seconds:
             break
         count = max(_fewest(candidate.sparse), int(0.9 * count))
     if count == limit.components:

@@ -13,6 +13,7 @@ by side:
 """
 
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -35,6 +36,7 @@ from kitchensinks.law.candidates import (
     try_stages,
     wider_look,
 )
+from kitchensinks.law.copies import counting, in_words, many, one_of_each
 from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.few import Kept, best_of_few
 from kitchensinks.law.later import note_runs
@@ -61,6 +63,15 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     refusal = _refusal(learned, batch)
     if refusal is not None:
         return refusal
+    batch, copies = one_of_each(batch, request.seed)
+    if copies is not None and many(copies):
+        warnings.warn(in_words(copies), stacklevel=4)
+    found = _refusal(learned, batch) or _learn(learned, batch, request)
+    return found if isinstance(found, str) else (counting(found[0], copies), found[1])
+
+
+def _learn(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins] | str:
+    """The same for rows without copies."""
     if _is_small(learned, batch):
         few = best_of_few(learned, batch, request)
         return few if isinstance(few, str) else _of_few(few, batch)

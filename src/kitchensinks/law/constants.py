@@ -10,6 +10,8 @@ a time, and prints what happens to errors and times; benchmarks/results/constant
 FEWEST_ROWS = 30
 # Below this many rows, a single hold-out is too small: laws are compared by cross-validation.
 FEW_ROWS = 800
+# From this share of the rows on, copies count as weights, and the user is told of them.
+MANY_COPIES = 0.02
 # Every step of the descent multiplies batch × columns numbers: of more columns, those are screened
 # that go with the targets best, and laws of all columns are compared as those of few rows are.
 MOST_COLUMNS = 5000

@@ -56,6 +56,7 @@ class Request:
     trend : a line may go on outside of the range of the rows (numbers, and a loss of y − u alone).
     unit : that of the encoded targets, in units of the targets as they came.
     order : what is known of the groups and times of the rows.
+    working : from targets to those whose squared error the law is learned by.
     progress : called with a line of text after each trial.
     started : when the fit began, by the monotonic clock.
     """
@@ -73,6 +74,7 @@ class Request:
     trend: bool = False
     unit: float = 1.0
     order: Order = NO_ORDER
+    working: Callable[[Floats], Floats] | None = None
     progress: Callable[[str], None] = silent
     started: float = field(default_factory=time.monotonic)
 

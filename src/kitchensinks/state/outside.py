@@ -1,6 +1,5 @@
 """Rows outside of the range of the fitted ones: how many, and in which columns."""
 
-import itertools
 import threading
 from typing import Any, NamedTuple
 
@@ -67,9 +66,7 @@ class Watch:
     def found(self, columns: Columns | None, names: Any) -> Outside:
         """By the columns that the rows came with: the names of a frame, or places."""
         if columns is not None:
-            edges = np.cumsum([0] + [encoder.width for encoder in columns.encoders])
-            pairs = itertools.pairwise(edges)
-            counts = [int(self.counts[low:high].max(initial=0)) for low, high in pairs]
+            counts = [int(self.counts[own].max(initial=0)) for own in columns.groups]
             names = columns.inputs
             if columns.n_given:
                 names = [int(name[1:]) for name in names]
