@@ -178,9 +178,8 @@ class State:
     @cached_property
     def model(self) -> Model:
         """Scaler, draw and weights."""
-        trend = self.law.trend
-        in_units = None if trend is None else trend.times(self.targets.unit)
-        return Model(self.law.features, self.fitted.weights, self.fitted.intercept, in_units)
+        law, outer = self.law, self.fitted
+        return Model(law.features, outer.weights, outer.intercept, law.trend)
 
     @property
     def sup_norm(self) -> float:
