@@ -17,6 +17,8 @@ MANY_COPIES = 0.02
 MOST_COLUMNS = 5000
 # Rows of the pool that all trials look at: the law hardly changes with more.
 POOL = 45_000
+# Bytes of a fit on bins for each row and grid: measured as 21 to 24 from 60,000 to 120,000 rows.
+BIN_BYTES = 24.0
 # Entries of the pool, so that wide tables fit into memory (128 MB in float64).
 POOL_ENTRIES = 2**24
 # Rows of the pool however wide the table is.
