@@ -88,6 +88,15 @@ class Fit(Training):
     validation: Annotated[float, _option("Share of the rows held out for the score; 0: none.")] = (
         0.2
     )
+    time: Annotated[
+        str | None,
+        _option(
+            "A column of dates or numbers: the latest rows are held out, to learn and to score."
+        ),
+    ] = None
+    groups: Annotated[
+        str | None, _option("A column: whole groups are held out, to learn and to score.")
+    ] = None
     memory: Annotated[
         str | None, _option("Such as 2GB. [default: a quarter of the free memory]")
     ] = None

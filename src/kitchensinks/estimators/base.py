@@ -26,6 +26,7 @@ from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.run import fit_features
 from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, Learned, find_law
+from kitchensinks.law.splits import order_of
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
@@ -98,6 +99,7 @@ class KitchenSink(TakesSparse):
         spec, batch = self._first_rows(X, y, sample_weight)
         with resuming(spec, checkpoint, lambda: batch_identity(batch)) as spec:
             law, bins = find_law(spec.basis, batch, spec.request())
+            batch = law.left(batch)
             law, growth, moments = _grown(spec, law, batch, checkpoint)
             settings = spec.settings(law, batch.counted)
             blocks = FeatureBlocks(batch.rows, law.features, spec.memory, bins)
@@ -126,7 +128,7 @@ class KitchenSink(TakesSparse):
     ) -> tuple[Spec, Batch]:
         """Checked rows with encoded targets; what an earlier fit has left is forgotten."""
         spec = self._spec()
-        rows, y, weights, columns = training_inputs(self, spec, X, y, sample_weight, stream)
+        rows, y, weights, columns, known = training_inputs(self, spec, X, y, sample_weight, stream)
         self._forget()
         summary = spec.kind.summarise(y, weights)
         spec = spec.with_targets(summary, lambda: robust_spread(y, weights), classes)
@@ -135,7 +137,9 @@ class KitchenSink(TakesSparse):
             raise ValueError(
                 "class_weight leaves every row a weight of zero: need a positive weight."
             )
-        return replace(spec, columns=columns), batch
+        names = getattr(self, "feature_names_in_", None)
+        order = order_of(spec.basis, known, names)
+        return replace(spec, columns=columns, order=order), batch
 
     def _forget(self) -> None:
         """A failed fit leaves no state."""
@@ -237,7 +241,8 @@ class KitchenSink(TakesSparse):
             return lazy
         rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
-        with threads(self.n_jobs):
+        # One row has no work for more threads, and counting the cores takes as long as its answer.
+        with threads(1 if rows.shape[0] == 1 else self.n_jobs):
             answer = state.answer_rows(method, rows, watch)
         self._warn_outside(watch)
         return answer
@@ -245,7 +250,8 @@ class KitchenSink(TakesSparse):
     def outside(self, X: Any) -> Outside:
         """The rows of X that are outside of the range of the fitted rows, and in which columns.
 
-        Values outside of the range count as its nearer edge in predictions. Nothing is outside
+        Values outside of the range count as its nearer edge in predictions, but for a line that
+        goes on there (``law_.trend``), where the law has one. Nothing is outside
         with ``standardize=False``, which takes the columns as they come.
         """
         state = self._state()
@@ -261,7 +267,7 @@ class KitchenSink(TakesSparse):
             return
         found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))
         self._told_outside = True
-        warnings.warn(in_words(found), stacklevel=4)
+        warnings.warn(in_words(found, self._state().law.trend is not None), stacklevel=4)
 
     def _score(self, local: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
         if is_dask(X):
@@ -320,7 +326,7 @@ class KitchenSink(TakesSparse):
         batch = more_rows(self, spec, state, X, y)
         growth = prefix_errors(
             FeatureBlocks(batch.rows, state.law.features, spec.memory),
-            batch.targets,
+            state.law.left(batch).targets,
             state.moments,
             self.alpha_,
             state.settings.fit_intercept,

@@ -207,6 +207,10 @@ class Warp(Scaler):
         """The same map, with rows turned to the directions (d, r) afterwards."""
         return replace(self, rotation=rotation)
 
+    def within(self, low: Floats, high: Floats) -> "Warp":
+        """The same map of rows that are clipped to another range."""
+        return replace(self, low=low, high=high)
+
     def times(self, factor: Floats | float) -> "Warp":
         """The same map with every column's factor multiplied."""
         return replace(self, factor=self.factor * factor)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
+from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.calibration import Calibration
 from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.numerics.warps import LINEAR, MIX
@@ -230,6 +231,8 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
     if len({len(one) for one in path}) > 1:
         raise ValueError("the ridge path has other errors than ridges")
     given = check_scaler(frozen.scaler, frozen.n_inputs)
+    if state.law.trend is not None:
+        _check_trend(state.law.trend, given, outputs)
     columns = state.columns
     if columns is not None and columns.width != given:
         raise ValueError(f"columns of {columns.width} numbers where {given} are needed")
@@ -238,6 +241,19 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
     if n_features_in < 1 or (columns is None and n_features_in != given):
         raise ValueError(f"n_features_in is {n_features_in} where {given} is needed")
     _check_answers(state, outputs)
+
+
+def _check_trend(trend: Trend, n_inputs: int, outputs: int) -> None:
+    """An error unless a trend has slopes of some columns in a range."""
+    places, size = trend.places, len(trend.places)
+    for name in ("mean", "low", "high"):
+        _check_array(f"trend {name}", getattr(trend, name), (size,))
+    _check_array("trend slopes", trend.slopes, (size, outputs))
+    whole = places.ndim == 1 and places.dtype.kind in "iu"
+    if not (whole and size and (places >= 0).all() and (places < n_inputs).all()):
+        raise ValueError("the trend is not of columns of the rows")
+    if not (trend.low <= trend.high).all():
+        raise ValueError("the trend has a range that ends before it begins")
 
 
 def _check_array(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:

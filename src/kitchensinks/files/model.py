@@ -20,6 +20,7 @@ from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.features.bases import from_json, to_json
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
+from kitchensinks.features.trend import Trend
 from kitchensinks.files.archive import ModelFileError, digest, read_archive, write_archive
 from kitchensinks.files.checks import (
     check_basis,
@@ -54,6 +55,7 @@ _TYPES: dict[str, type] = {
         Law,
         Record,
         Trial,
+        Trend,
         Plan,
         Outer,
         Evidence,

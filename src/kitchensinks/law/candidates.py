@@ -106,7 +106,7 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
             return known.error, factor
         score, fits = _trial(task, data, candidate, factor, count, near)
         near = score.ridge
-        task.note(stage, _in_words(candidate, score), len(data.fitted), score.error)
+        task.note(stage, in_words(candidate, score), len(data.fitted), score.error)
         tried[factor] = score, fits
         return score.error, factor
 
@@ -179,7 +179,8 @@ def _first_factor(task: Task, found: Found, sparse: bool) -> float:
     return float(max(1.0, more**constants.FIRST_GROWTH))
 
 
-def _in_words(candidate: Candidate, score: Score) -> str:
+def in_words(candidate: Candidate, score: Score) -> str:
+    """What was tried."""
     what = "grids" if candidate.sparse else f"{candidate.found.kernel} features"
     return (
         f"{score.components} {what}, {candidate.found.title}, factor {score.factor:.3g}, "
@@ -238,7 +239,8 @@ def in_time(task: Task, candidate: Candidate, share: float = 1.0) -> Limit:
     seconds = max(0.0, share * constants.LAST_SHARE * left / candidate.pace)
     count = limit.components
     while count > _fewest(candidate.sparse):
-        if _cost(task, candidate.sparse, task.counted, count) <= seconds:
+        # Copies and rows without weight take their time too.
+        if _cost(task, candidate.sparse, task.source.shape[0], count) <= seconds:
             break
         count = max(_fewest(candidate.sparse), int(0.9 * count))
     if count == limit.components:
@@ -282,7 +284,7 @@ def ridge_for(task: Task, candidate: Candidate, count: int) -> float:
     frozen = candidate.frozen(task, score.factor, count)
     fit = dense_fit(task.data, frozen, score.ridge, by_classes=task.classes)
     last = score._replace(ridge=fit.ridge, components=count)
-    task.note("ridge", _in_words(candidate, last), len(task.data.fitted), fit.error)
+    task.note("ridge", in_words(candidate, last), len(task.data.fitted), fit.error)
     return fit.ridge
 
 

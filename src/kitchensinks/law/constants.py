@@ -10,6 +10,8 @@ a time, and prints what happens to errors and times; benchmarks/results/constant
 FEWEST_ROWS = 30
 # Below this many rows, a single hold-out is too small: laws are compared by cross-validation.
 FEW_ROWS = 800
+# From this share of the rows on, copies count as weights, and the user is told of them.
+MANY_COPIES = 0.02
 # Every step of the descent multiplies batch × columns numbers: of more columns, those are screened
 # that go with the targets best, and laws of all columns are compared as those of few rows are.
 MOST_COLUMNS = 5000
@@ -100,6 +102,35 @@ FALLING = 0.97
 LEAST_SLOPE = 1e-4
 # Directions that together have less than this share of the trace are left out.
 LEFT_OUT = 1e-4
+
+# -- a line that goes on outside of the range ---------------------------------------------------
+
+# Rows that columns are looked at with.
+TREND_SAMPLE = 2000
+# Columns that are tried, those that matter most in a linear fit.
+TREND_TRIED = 3
+# Fewest values of a column that may have a line.
+TREND_VALUES = 5
+# The least slope of a column that is tried: deviations of the targets for one of its own.
+TREND_LEAST = 0.05
+# The share of the rows at each end of a column that is held out.
+TREND_ENDS = 1.0 / 6.0
+# Most rows that are fitted within the range, and as many are predicted outside of it.
+TREND_FITTED = 300
+# With fewer rows within the range no line is tried.
+TREND_FEWEST = 100
+# Rows that the slopes of the lines are fitted to.
+TREND_LAST = 600
+# Ridges of these fits, in units of k(x, x) = 1.
+TREND_RIDGES = (0.01, 0.1, 1.0)
+# A line has to lower the squared error outside to less than this share,
+TREND_BETTER = 0.9
+# by so many standard errors,
+TREND_CHANCE = 3.0
+# and may raise the leave-one-out error within the range by no more than this factor.
+TREND_WITHIN = 1.002
+# The same where later rows are held out: rows to come are like them.
+TREND_LATER = 1.02
 
 # -- trials of bases, bandwidths and ridges ----------------------------------------------------
 

@@ -23,11 +23,14 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis
+from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import Limit, affordable
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import Found, allowed, even, mapped, settled, short_run, tried_maps
+from kitchensinks.law.splits import folds_of
 from kitchensinks.law.task import Task
+from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import HeldOut, climb, preferred
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
@@ -40,13 +43,17 @@ Places = NDArray[np.intp]
 
 
 class Kept(NamedTuple):
-    """What won: its law, factor and ridge λ = α·n, the components of a fit, and all trials."""
+    """What won: its law, factor and ridge λ = α·n, the components of a fit, and all trials.
+
+    trend: the line that goes on outside of the range, or None.
+    """
 
     task: Task
     found: Found
     factor: float
     ridge: float
     limit: Limit
+    trend: Trend | None
 
 
 class _Score(NamedTuple):
@@ -60,8 +67,12 @@ class _Score(NamedTuple):
 
 def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
     """The contender of the least error over all folds, or why nothing can be compared."""
-    task = Task.of(_sampled(batch, request.seed), request, learned, hold=np.empty(0, dtype=np.intp))
-    folds = _folds(len(task.places), request.seed)
+    sampled = _sampled(batch, request.seed)
+    request = replace(request, order=request.order.part(sampled))
+    nothing = np.empty(0, dtype=np.intp)
+    task = Task.of(batch.part(sampled), request, learned, hold=nothing)
+    folds = folds_of(learned, request.order, task.labels, constants.FOLDS, request.seed)
+    folds = folds or _folds(len(task.places), request.seed)
     places = np.arange(len(task.places))
     if not all(np.ptp(np.delete(task.targets[task.places], fold, axis=0)) > 0 for fold in folds):
         return "Too few targets differ from the others to fit some of them and hold others out"
@@ -78,15 +89,19 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
     ]
     scores = task.together(_score, near)
     best = preferred([score.error for score in scores], [score.losses for score in scores])
-    found, score = near[best][0], scores[best]
-    return Kept(task, _members(found, learned), score.factor, score.ridge, _limit(task, found))
+    trend = find_trend(task, near[best][0])
+    if trend is not None:
+        scores = task.without(trend).together(_score, near)
+        best = int(np.argmin([score.error for score in scores]))
+    found, score, limit = near[best][0], scores[best], _limit(task, near[best][0])
+    return Kept(task, _members(found, learned), score.factor, score.ridge, limit, trend)
 
 
 def _first_factor(found: Found) -> float:
     return 1.0 if found.scaling == "equal" else constants.FIRST_DENSE
 
 
-def _sampled(batch: Batch, seed: int) -> Batch:
+def _sampled(batch: Batch, seed: int) -> Places:
     """The rows that count, or as many of them as fit into memory when they are dense."""
     places = batch.counted_places
     most = max(constants.FEWEST_ROWS, constants.FEW_ENTRIES // batch.rows.shape[1])
@@ -94,7 +109,7 @@ def _sampled(batch: Batch, seed: int) -> Batch:
     if len(places) > most:
         words = Words(seed, 0, Stream.LAW_HOLD_OUT)
         places = np.sort(places[words.permutation(len(places))[:most]])
-    return batch.part(places)
+    return places
 
 
 def _folds(n_rows: int, seed: int) -> list[Places]:

@@ -42,6 +42,8 @@ class Loss(ABC):
     curvature_bound: ClassVar[float] = math.inf
     #: whether the fit is a linear system, for which sums over the rows suffice
     squared: ClassVar[bool] = False
+    #: whether it depends on y − u alone, so that a known part of the targets can be taken off
+    shifts: ClassVar[bool] = False
     #: probabilities as a function of the scores ("logit", "softmax"), None: to be calibrated
     link: ClassVar[str | None] = None
     #: the loss of targets and scores in units of s is s**degree times that in units of one
@@ -78,6 +80,7 @@ class Squared(Loss):
 
     name = "squared"
     squared = True
+    shifts = True
     tasks = ("classification", "regression")
     curvature_bound = 2.0
 
@@ -104,6 +107,7 @@ class Huber(Loss):
     delta: float = 1.35
 
     name = "huber"
+    shifts = True
     tasks = ("regression",)
     curvature_bound = 2.0
 
@@ -292,6 +296,7 @@ class Quantile(Kinked):
     tau: float = 0.5
 
     name = "quantile"
+    shifts = True
     degree = 1
     tasks = ("regression",)
 

@@ -5,7 +5,7 @@ this value encodes targets and reads scores, wherever the rows are.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,6 +39,10 @@ class Batch(NamedTuple):
         """Some of the rows: a slice, a mask or places."""
         weights = None if self.weights is None else self.weights[rows]
         return Batch(self.rows[rows], self.targets[rows], weights)
+
+    def less(self, known: Callable[[Any], Array]) -> "Batch":
+        """With targets less what is known of them from the rows."""
+        return self._replace(targets=self.targets - known(self.rows))
 
     @property
     def counted(self) -> int:

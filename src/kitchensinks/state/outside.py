@@ -77,13 +77,14 @@ class Watch:
         return Outside(self.rows, dict(sorted(found.items(), key=lambda item: -item[1])))
 
 
-def in_words(outside: Outside) -> str:
-    """What a warning says of rows outside of the range."""
+def in_words(outside: Outside, trend: bool) -> str:
+    """What a warning says of rows outside of the range; trend: a line goes on there."""
     first = list(outside.columns.items())[:3]
     named = ", ".join(f"{name!r} ({count} rows)" for name, count in first)
     more = len(outside.columns) - len(first)
     return (
         f"{outside.share:.0%} of {len(outside.rows)} rows are outside of the range of the fitted "
         f"rows, in {named}{f' and {more} more columns' if more else ''}. They are predicted as at "
-        "the edge of the range; model.outside(X) names them."
+        f"the edge of the range{', but for the trend of the law' if trend else ''}; "
+        "model.outside(X) names them."
     )

@@ -16,6 +16,7 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import Progress, Settings, Solver, check_dtype, silent
 from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.law import Law, Learned, Request
+from kitchensinks.law.splits import NO_ORDER, Order
 from kitchensinks.numerics.threads import check_jobs
 from kitchensinks.problem.constraints import Constraint, SupBall
 from kitchensinks.problem.losses import LOSSES, Array, Loss, get_loss
@@ -38,8 +39,8 @@ class Spec:
 
     task: "classification" or "regression"; huber: the loss turns linear where the spread of the
     targets says; columns: the recipe from the columns of a table to numbers, None for arrays;
-    targets: how y is encoded, None until it has been looked at. Seed and memory are those of this
-    run.
+    targets: how y is encoded, None until it has been looked at; order: groups and times of the
+    rows. Seed and memory are those of this run.
     """
 
     task: str
@@ -60,6 +61,7 @@ class Spec:
     progress: Progress = silent
     columns: Columns | None = None
     targets: Targets | None = None
+    order: Order = NO_ORDER
 
     @classmethod
     def of(cls, task: str, progress: Progress = silent, **given: Any) -> "Spec":
@@ -158,6 +160,8 @@ class Spec:
             and self.solver.name == "auto"
             and not stream,
             alpha=None if self.alpha == "auto" or not self.loss.squared else float(self.alpha),
+            trend=self.task == "regression" and self.loss.shifts and self.fit_intercept,
+            order=self.order,
             progress=self.progress,
         )
 

@@ -19,7 +19,13 @@ from kitchensinks.fitting.posterior import Posterior
 from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut
-from kitchensinks.fitting.squared import effective_dimension, left_out_of, solve_moments
+from kitchensinks.fitting.squared import (
+    Look,
+    LookedPath,
+    effective_dimension,
+    left_out_of,
+    solve_moments,
+)
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.law import Law
 from kitchensinks.problem.losses import Array, Loss
@@ -32,7 +38,7 @@ from kitchensinks.state.outside import Watch
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.keys import RowSample, row_keys
+from kitchensinks.tables.keys import RowSample, find_copies, row_keys
 
 
 class Limits(NamedTuple):
@@ -42,8 +48,11 @@ class Limits(NamedTuple):
     entries: int
 
 
-# Rows that are remembered to calibrate probabilities and intervals.
+# Rows that are remembered to calibrate probabilities and intervals, and to choose the ridge of a
+# stream.
 REMEMBERED = Limits(2000, 2**21)
+# Products of rows that come in batches, whatever the dtype of the features.
+SUMMED: np.dtype[Any] = np.dtype(np.float64)
 # Rows whose standard deviations are computed at a time.
 _DEVIATION_ROWS = 2048
 
@@ -72,8 +81,8 @@ class State:
     columns: the recipe from the columns of a table to numbers, None for arrays; targets: how y
     was encoded; loss, settings: what was minimised; outer: the weights, None where they are to be
     solved from the sums; calibrated: from scores to probabilities or intervals, where that was
-    found with the weights; sums: what more rows are added to; sample: rows remembered to calibrate
-    with.
+    found with the weights; sums: what more rows are added to; sample: rows remembered, to calibrate
+    and to choose the ridge with.
     """
 
     columns: Columns | None
@@ -151,15 +160,27 @@ class State:
                 "This estimator is frozen, and has no rows of positive weight yet: call "
                 "partial_fit."
             )
-        fit = solve_moments(self.sums, self.settings, self.law.features.dtype)
+        look = None if self.sample is None else Look(self._errors_on_sample)
+        fit = solve_moments(self.sums, self.settings, self.law.features.dtype, look, SUMMED)
         outer = Outer.of(fit, self.targets, self.loss)
         warn_unconverged(outer.evidence, self.settings.tol)
         return outer
 
+    def _errors_on_sample(self, looked: LookedPath) -> Array:
+        """Leave-one-out errors of a ridge path, as a fit has them, on the rows remembered."""
+        assert self.sample is not None, "rows were remembered"
+        rows, targets, weights = batch_of(self.sample)
+        features = densify(self.law.features.features(rows))
+        leaving = self._leaving(self.sample)
+        squares = looked.path.left_out_squares(features, targets, weights, leaving, looked.alphas)
+        return np.asarray(squares / weights.sum())
+
     @cached_property
     def model(self) -> Model:
         """Scaler, draw and weights."""
-        return Model(self.law.features, self.fitted.weights, self.fitted.intercept)
+        trend = self.law.trend
+        in_units = None if trend is None else trend.times(self.targets.unit)
+        return Model(self.law.features, self.fitted.weights, self.fitted.intercept, in_units)
 
     @property
     def sup_norm(self) -> float:
@@ -357,23 +378,20 @@ class State:
     def _leaving(self, sample: RowSample) -> Array:
         """The weight that leaves with each remembered row, as `leaving_weights` of all rows.
 
-        An entry of the sample has the weight of all copies. Where content repeats with different
-        targets each row leaves alone, and the mean weight of a row stands for its own.
+        An entry of the sample has the weight of all copies. Where content repeats by itself, each
+        row leaves alone.
         """
-        different = len(np.unique(row_keys(sample.rows, sample.seed)))
-        if different == len(sample.rows):
-            return sample.weights
-        known = self._equations
-        if known is not None:
-            mean = known[0].weight / known[0].count
-        else:
-            own = self.sums.batch.weights if isinstance(self.sums, FewRows) else None
-            mean = 1.0 if own is None else float(own[own > 0].mean())
-        return np.asarray(np.minimum(sample.weights, mean))
+        keys = np.repeat(row_keys(sample.rows, sample.seed), sample.counts)
+        together = find_copies(keys, np.repeat(sample.notes, sample.counts, axis=0))
+        alone = together is None and len(np.unique(keys)) < len(keys)
+        return np.asarray(sample.weights / sample.counts) if alone else sample.weights
 
     def remembering(self, batch: Batch) -> "State":
-        """With some rows of a batch in the sample, whichever batches they come in."""
-        if not (self.calibrates and self.loss.squared):
+        """With some rows of a batch in the sample, whichever batches they come in.
+
+        They calibrate probabilities, and choose the ridge of rows that come in batches.
+        """
+        if not self.loss.squared or not (self.calibrates or self.settings.alpha == "auto"):
             return self
         sample = sample_of(batch, self.law.features.seed, self.sample)
         return replace(self, sample=sample)
