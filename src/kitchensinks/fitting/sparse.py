@@ -108,6 +108,8 @@ def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     for fold in range(1, folds):
         further = Split.of(settings, weights, share=share, fold=fold)
         if further is not None:
+            # Weights of the fold before have seen these rows, and few steps do not forget them.
+            last = None
             places, scores = further.places[further.held], scores_of(alpha, further)
             held_out = np.append(held_out[0], places), np.concatenate([held_out[1], scores])
     assert last is not None, "at least one ridge is tried"
