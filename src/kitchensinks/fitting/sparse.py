@@ -67,8 +67,8 @@ def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
 
     The ridge is chosen on a held-out fifth of the rows, and probabilities are calibrated there, or
     on 10,000 rows where the ridge is given: in `calibrate` folds, each held out of a fit to all
-    others, or in one of them where that has many rows. The final fit starts from the weights found without them; where they are less than a
-    twentieth of all rows, those weights are final.
+    others, or in one of them where that has many rows. The final fit starts from the weights found
+    without them; where they are less than a twentieth of all rows, those weights are final.
     """
     design, targets, weights = sparse_design(blocks), batch.targets, batch.weights
     chosen = settings.alpha == "auto"
