@@ -38,6 +38,9 @@ _ROUGH_VISITS = 30
 SETTLED = 2e-3
 # Rows that calibrate probabilities where the ridge is given.
 CALIBRATED = 10_000
+# With so many rows in one fold, quantiles of residuals are known to a point of coverage: no further
+# fold is fitted.
+_ENOUGH_RESIDUALS = 1000
 # Held-out rows below this share of all rows are left out of the final fit too.
 _NEGLIGIBLE = 0.05
 
@@ -64,8 +67,8 @@ def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
 
     The ridge is chosen on a held-out fifth of the rows, and probabilities are calibrated there, or
     on 10,000 rows where the ridge is given: in `calibrate` folds, each held out of a fit to all
-    others. The final fit starts from the weights found without them; where they are less than a
-    twentieth of all rows, those weights are final.
+    others, or in one of them where that has many rows. The final fit starts from the weights found
+    without them; where they are less than a twentieth of all rows, those weights are final.
     """
     design, targets, weights = sparse_design(blocks), batch.targets, batch.weights
     chosen = settings.alpha == "auto"
@@ -74,7 +77,8 @@ def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
         # To calibrate takes fewer rows than to choose.
         share = HELD_OUT if chosen else min(HELD_OUT, CALIBRATED / blocks.n_rows)
         if not chosen and share > _NEGLIGIBLE:
-            share, folds = share / calibrate, calibrate
+            share /= calibrate
+            folds = calibrate if share * blocks.n_rows < _ENOUGH_RESIDUALS else 1
         split = Split.of(settings, weights, share=share)
         if split is None and chosen:
             raise too_few(settings, blocks.n_rows)
@@ -104,6 +108,8 @@ def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     for fold in range(1, folds):
         further = Split.of(settings, weights, share=share, fold=fold)
         if further is not None:
+            # Weights of the fold before have seen these rows, and few steps do not forget them.
+            last = None
             places, scores = further.places[further.held], scores_of(alpha, further)
             held_out = np.append(held_out[0], places), np.concatenate([held_out[1], scores])
     assert last is not None, "at least one ridge is tried"

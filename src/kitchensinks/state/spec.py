@@ -163,6 +163,7 @@ class Spec:
             and not stream,
             alpha=None if self.alpha == "auto" or not self.loss.squared else float(self.alpha),
             trend=self.task == "regression" and self.loss.shifts and self.fit_intercept,
+            unit=1.0 if self.targets is None else self.targets.unit,
             order=self.order,
             working=self.loss.working,
             progress=self.progress,
