@@ -19,7 +19,7 @@ class Calibration:
 
     Temperature scaling (Guo et al. 2017) with more terms: g is rising, so the most probable class
     is always the one with the largest score, and for squared loss, whose score is 2p − 1, the first
-    two terms are those of logit p = 2s + ⅔s³ + …. The last, t(s) = log(log(1 + exp(15·(1 + s)))/30),
+    two terms are those of logit p = 2s + ⅔s³ + …. The last, t(s) = log(log(1 + exp(15(1 + s)))/30),
     is log p = log((1 + s)/2) down to s = −1, and a line below: it tells classes apart that are
     unlikely and very unlikely, and is there for three or more classes. Fitted by likelihood to
     scores of rows that the weights had not seen. A single output means two classes,

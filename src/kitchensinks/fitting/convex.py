@@ -212,8 +212,8 @@ def _choose_alpha(task: Task) -> tuple[float, bool, Array, Array, HeldOut]:
         return np.asarray(scores + found.intercept)
 
     alphas = candidates(trace, noise)
-    alpha, *path = least_held_out(alphas, scores_of, task.targets, split, settings)
-    return alpha, coordinates, *path
+    found = least_held_out(alphas, scores_of, task.targets, split, settings)
+    return found[0], coordinates, *found[1:]
 
 
 def _trace(task: Task) -> float:
