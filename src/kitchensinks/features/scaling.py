@@ -254,6 +254,13 @@ def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> War
     )
 
 
+def every(spread: Spread, unscaled: NDArray[np.bool_] | None) -> Warp:
+    """All columns standardised, those of zeros and ones too, as `Scaler.over` has them."""
+    plain = Scaler.over(spread, unscaled)
+    own = identity(len(plain.mean))
+    return replace(own, mean=plain.mean, scale=plain.scale, low=plain.low, high=plain.high)
+
+
 def identity(n_inputs: int) -> Warp:
     """The map that leaves every column as it is.
 

@@ -42,7 +42,7 @@ from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.few import Kept, best_of_few
 from kitchensinks.law.later import note_runs
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.maps import Found, allowed, even, settled, short_run, tried_maps
+from kitchensinks.law.maps import Found, allowed, even, plain_map, settled, short_run, tried_maps
 from kitchensinks.law.task import Task
 from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import preferred
@@ -203,11 +203,11 @@ def _candidates(task: Task, basis: Basis | None, founds: list[Found]) -> list[Ca
 def _plain(task: Task, basis: Basis | None) -> list[Found]:
     """The laws that nothing is learned for: equal scales, and the linear model."""
     if basis is not None:
-        return [even(task, basis.metric, *allowed(task, "standard"))]
-    names = allowed(task, "standard", *(["common"] if task.wide else []))
+        return [even(task, basis.metric, plain_map(task))]
+    names = allowed(task, plain_map(task), *(["common"] if task.wide else []))
     founds = [even(task, "gaussian", name) for name in names]
     if task.linear:
-        founds.append(even(task, "linear", names[0]))
+        founds.append(even(task, "linear", plain_map(task)))
     return founds
 
 
