@@ -224,7 +224,7 @@ WIDE_SECONDS_AN_ENTRY = 3e-6
 FEWEST_GRIDS, MOST_GRIDS = 16, 1000
 # Fewest and most dense features of it.
 FEWEST_FEATURES, MOST_FEATURES = 256, 8000
-# Most features that the ridge is searched again with: with more, it is as much weaker (MNIST: 1.2e-4
+# Most features that the ridge is searched again with: with more, it is as much weaker (MNIST: 1e-4
 # with 3000 features, 4e-5 with 8000).
 RIDGE_FEATURES = 3000
 # Components are enough where more would lower the held-out error by less than this share.
