@@ -9,7 +9,7 @@ a time, and prints what happens to errors and times; benchmarks/results/constant
 # With fewer rows there are too few to hold out.
 FEWEST_ROWS = 30
 # Below this many rows, a single hold-out is too small: laws are compared by cross-validation.
-FEW_ROWS = 800
+FEW_ROWS = 600
 # From this share of the rows on, copies count as weights, and the user is told of them.
 MANY_COPIES = 0.02
 # Every step of the descent multiplies batch × columns numbers: of more columns, those are screened
