@@ -208,7 +208,7 @@ class Warp(Scaler):
     @property
     def width(self) -> int:
         """Columns that come out."""
-        return self.rotation.shape[1] if self.rotation.size else np.count_nonzero(self.factor)
+        return self.rotation.shape[1] if self.rotation.size else int(np.count_nonzero(self.factor))
 
     def turned(self, rotation: Floats) -> "Warp":
         """The same map, with rows turned to the directions (d, r) afterwards."""

@@ -63,7 +63,7 @@ TWICE = 100
 # Most factors that are tried.
 FEW_TRIES = 4
 # A law takes the place of the plain one, or of the linear model, where its error is lower by so
-# many standard errors: with fewer rows the least error of many is chance.
+# many standard errors, times √(100/n) below 100 rows: the least error of many is chance there.
 CLEARLY = 1.5
 # Columns that scales are learned for.
 SCREENED = 512

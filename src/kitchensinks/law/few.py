@@ -124,11 +124,12 @@ def _clearly(base: _Score, others: list[_Score]) -> int | None:
     """Which of the others has the least error of those whose error is below that of the base by so
     many standard errors of the difference that chance is not the reason; None where none has."""
     best, least = None, math.inf
+    needed = constants.CLEARLY * math.sqrt(max(1.0, constants.TWICE / len(base.shares)))
     for k, other in enumerate(others):
         gaps = base.shares - other.shares
         noise = math.sqrt(len(gaps)) * float(gaps.std())
         total = float(other.shares.sum())
-        if gaps.sum() > constants.CLEARLY * noise and total < least:
+        if gaps.sum() > needed * noise and total < least:
             best, least = k, total
     return best
 
