@@ -86,7 +86,7 @@ def again(job: tuple[Task, Candidate]) -> Candidate:
     few, many = len(task.few.fitted), len(task.data.fitted)
     if candidate.sparse:
         factor, _ = grown(candidate.score, few, many)
-        tries = 3 if many > constants.MORE * few else 1
+        tries = 3 if many > constants.MANY_MORE * few else 1
     return search(task, "again", candidate, factor, tries)
 
 
@@ -214,7 +214,7 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
     entries = seconds * constants.SPEED
     if sparse:
         grids = seconds / _cost(task, sparse, task.counted, 1)
-        count, most = int(grids), constants.MOST_GRIDS
+        count, most = int(grids), min(constants.MOST_GRIDS, _most_grids_by_memory(task))
     else:
         # n·K entries and n·K²/300 for their Gram.
         half = 1.0 / (2.0 * constants.GRAM_COST)
@@ -261,6 +261,12 @@ def in_time(task: Task, candidate: Candidate, share: float = 1.0) -> Limit:
 def _most_by_memory(task: Task) -> int:
     """Features whose Gram fits: a fit holds about six arrays of its size."""
     return int(math.sqrt(task.request.memory / 50.0))
+
+
+def _most_grids_by_memory(task: Task) -> int:
+    """Grids whose bins fit, of all rows."""
+    most = task.request.memory / (constants.BIN_BYTES * task.source.shape[0])
+    return max(constants.FEWEST_GRIDS, int(most))
 
 
 def enough(limit: Limit, score: Score, sparse: bool) -> Limit:

@@ -53,7 +53,7 @@ class Line(NamedTuple):
 
 
 def find_trend(task: Task, found: Found) -> Trend | None:
-    """The columns whose line goes on, with its slopes in units of the encoded targets; or None."""
+    """The columns whose line goes on, with its slopes; or None."""
     if not task.request.trend or task.late(constants.LATE_SCALES):
         return None
     fitted = task.data.fitted
@@ -78,7 +78,7 @@ def find_trend(task: Task, found: Found) -> Trend | None:
     lines = (part.raw[:, columns] - mean) / deviation
     (line,) = _fits(found, part, [lines])
     low, high = task.spread.low[columns], task.spread.high[columns]
-    slopes = line.slopes * task.sizes / deviation[:, None]
+    slopes = task.request.unit * line.slopes * task.sizes / deviation[:, None]
     return Trend.over(columns.astype(np.int64), mean, low, high, slopes)
 
 

@@ -154,7 +154,8 @@ def _verify(estimator: Model, data: bytes) -> None:
     if isinstance(estimator, KitchenSinkClassifier):
         ours, theirs, size = estimator.state_.probabilities(scores), answers[1], 1.0
     else:
-        ours, theirs = scores, answers[0]
+        theirs = answers[0]
+        ours = estimator.state_.answer("predict", scores).reshape(theirs.shape)
         size = float(np.ptp(ours)) or float(np.abs(ours).max()) or 1.0
     distance = float(np.abs(ours - theirs).max()) / size
     if not distance <= _TOLERANCE:
@@ -293,6 +294,8 @@ def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
 def _convert_regressor(scope: Any, operator: Any, container: Any) -> None:
     graph = Graph(scope, container)
     scores = _scores(graph, operator.raw_operator, operator.inputs[0].full_name)
+    if operator.raw_operator.state_.targets.log:
+        scores = graph.node("Exp", scores)
     graph.cast(scores, _float_of(operator), operator.outputs[0].full_name)
 
 
