@@ -44,6 +44,7 @@ _MODULES = {
     "datasets": "kitchensinks.papers.datasets",
     "inspect": "kitchensinks.inspect",
     "losses": "kitchensinks.problem.losses",
+    "plot": "kitchensinks.inspect.displays",
     "theory": "kitchensinks.papers.theory",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -145,6 +145,29 @@ class Score(Verb):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Report(Verb):
+    """A page on a model and a file of rows it has not seen: scores, columns, single rows."""
+
+    module = "report"
+    example = "sinks report model.sinks test.csv --out report.html"
+
+    model: Model
+    data: Data
+    out: Annotated[
+        Path, _option("What to write: .html, or .json for the facts alone.", "--out", "-o")
+    ]
+    target: Annotated[
+        str | None, _option("The column of true values, if not that of the fit.", "--target", "-t")
+    ] = None
+    compare: Annotated[
+        bool, _option("Fit a linear model and boosted trees beside it.", "--compare/--no-compare")
+    ] = True
+    threads: Threads = None
+    skip_bad_rows: SkipBad = False
+    force: Force = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Info(Verb):
     """What a model file holds, without loading its weights."""
 
@@ -214,4 +237,4 @@ class Reproduce(Verb):
     ] = None
 
 
-VERBS = (Fit, Predict, Score, Info, Export, Compare, Datasets, Reproduce)
+VERBS = (Fit, Predict, Score, Report, Info, Export, Compare, Datasets, Reproduce)

@@ -32,6 +32,7 @@ from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, robust_spread
+from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
 from kitchensinks.state.importance import Groups, variance_along
 from kitchensinks.state.outside import Outside, Watch, in_words
@@ -277,6 +278,36 @@ class KitchenSink(TakesSparse):
         if isinstance(X, Table) and isinstance(y, str):
             X, y, sample_weight = table_targets(X, y, sample_weight, self._state().columns)
         return float(local(X, y, sample_weight))
+
+    def report(self, X: Any, y: Any, compare: bool = True) -> Report:
+        """What is known of this model and rows with known targets, best those it has not seen.
+
+        Facts as a typed value, which is a page in notebooks: what was fitted and how the law was
+        found, scores with standard errors beside a linear model and boosted trees, calibration or
+        residuals, importances and partial dependence of the columns, the surest and least sure
+        rows, rows outside of the fitted range, and the certificate. ``save("report.html")`` writes
+        one file that needs nothing else, ``to_dict()`` gives the facts. X may be a frame, an array
+        or a table, with the name of its target column as y; of more than 20,000 rows a sample is
+        looked at. compare: whether the two other models are fitted, to three quarters of the rows.
+
+        Examples
+        --------
+        >>> import kitchensinks as ks
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=100, random_state=0)
+        >>> found = model.fit(X[::2], y[::2]).report(X[1::2], y[1::2], compare=False)
+        >>> found.score[0].name, [one.column for one in found.importances[:2]]
+        ('R²', ['s5', 'bmi'])
+        """
+        state = self._state()
+        if is_dask(X):
+            raise ValueError(
+                "report is not supported for Dask collections: give some computed rows."
+            )
+        if not state.has_rows or (state.targets.n_outputs != 1 and self._task == "regression"):
+            raise ValueError("report is about one target: fit and report the outputs one by one.")
+        return report(self, X, y, compare)
 
     def k_path(self, X: Any, y: Any) -> Growth:
         """Error on the rows given for every prefix of the features, from one pass over them.

@@ -44,11 +44,18 @@ _POWERS = range(-1, -8, -1)
 _ROUGH = 1e-2
 # The same for kinked losses, whose last digits take many iterations.
 _ROUGH_KINKED = 3e-2
+# Relative gap at which kinked losses stop where the law was learned: pinball losses on rows that
+# were not fitted no longer change by a thousandth (measured on bank8FM and kin8nm).
+_SETTLED = 1e-2
 
 
 def fit_convex(task: Task, calibrate: bool, moments: Moments | None = None) -> Fit:
     """Choose the ridge on held-out rows where that is asked for, then fit all rows."""
     evidence: dict[str, Any] = {}
+    settings = task.settings
+    settles = settings.settled > 0.0 and not settings.loss.smooth
+    if settles:
+        task = replace(task, settings=replace(settings, tol=max(settings.tol, _SETTLED)))
     solver = "gram" if moments is not None else _solver(task)
     if task.settings.alpha == "auto":
         alpha, coordinates, *path = _choose_alpha(task)
@@ -71,6 +78,9 @@ def fit_convex(task: Task, calibrate: bool, moments: Moments | None = None) -> F
         found = _solve(problem, factored, task.settings)
         evidence |= spectrum_facts(factored.values, alpha, factored.rounding) | {"noise": noise}
     warn_noise(alpha, evidence.get("noise", 0.0))
+    if settles:
+        exact = found.gap <= settings.tol * found.objective
+        found = found._replace(settled=True, converged=exact)
     if "alphas" in evidence:
         rows = task.space.design(), task.targets, task.shares
         found = with_level(found, evidence["held_out"], *rows, task.settings.loss)

@@ -28,6 +28,7 @@ from kitchensinks.law.candidates import (
     Stages,
     affordable,
     again,
+    at_last,
     enough,
     first_look,
     grown,
@@ -214,9 +215,32 @@ def _close(task: Task, candidates: list[Candidate]) -> list[Candidate]:
     """Those near the least error, with more rows and components."""
     least = min(candidate.error for candidate in candidates)
     close = [one for one in candidates if one.error < constants.CLOSE * least]
+    if task.wide and not any(map(_even, close)):
+        # Equal scales gain from features more than directions do, of which few features show most.
+        plain = [one for one in candidates if _even(one) and one.error < constants.PLAIN * least]
+        close += sorted(plain, key=lambda one: one.error)[:1]
     many = len(task.data.fitted) > constants.MORE * len(task.few.fitted)
     more = many or (task.work.twice and len(close) > 1)
-    return task.together(again, close) if more and not task.late(constants.LATE_AGAIN) else close
+    if not more or task.late(constants.LATE_AGAIN):
+        return close
+    return _duel(task, task.together(again, close))
+
+
+def _even(candidate: Candidate) -> bool:
+    """Whether all columns have the same scale, in a kernel."""
+    return candidate.found.scaling == "equal" and candidate.found.kernel != "linear"
+
+
+def _duel(task: Task, close: list[Candidate]) -> list[Candidate]:
+    """The best law with equal scales and the best of the others with nearly as many features as the
+    last fit has, where those are many more than were tried and both are close; else all."""
+    least = min(candidate.error for candidate in close)
+    near = sorted((one for one in close if not one.sparse), key=lambda one: one.error)
+    pair = [one for one in near if _even(one)][:1] + [one for one in near if not _even(one)][:1]
+    far = any(one.limit.components > constants.MORE**2 * one.score.components for one in pair)
+    if len(pair) < 2 or not far or max(one.error for one in pair) > constants.CLOSE * least:
+        return close
+    return task.together(at_last, pair)
 
 
 def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:

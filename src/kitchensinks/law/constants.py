@@ -17,6 +17,8 @@ MANY_COPIES = 0.02
 MOST_COLUMNS = 5000
 # Rows of the pool that all trials look at: the law hardly changes with more.
 POOL = 45_000
+# Bytes of a fit on bins for each row and grid: measured as 21 to 24 from 60,000 to 120,000 rows.
+BIN_BYTES = 24.0
 # Entries of the pool, so that wide tables fit into memory (128 MB in float64).
 POOL_ENTRIES = 2**24
 # Rows of the pool however wide the table is.
@@ -60,6 +62,11 @@ LEAST_SCALE = 1e-6
 FOLDS = 5
 # With fewer rows there are twice as many, dealt in two ways.
 TWICE = 100
+# Most factors that are tried.
+FEW_TRIES = 4
+# A law takes the place of the plain one, or of the linear model, where its error is lower by so
+# many standard errors: with fewer rows the least error of many is chance.
+CLEARLY = 1.5
 # Columns that scales are learned for.
 SCREENED = 512
 # Most rows that laws of very many columns are compared on.
@@ -188,6 +195,10 @@ AGAIN_GRIDS = 250
 AGAIN_PRODUCTS = 2e9
 # The same on wide tables.
 WIDE_PRODUCTS = 6e10
+# The same where the best law is tried beside that of equal scales with many more features.
+LAST_PRODUCTS = 4e11
+# Equal scales are tried again on wide tables where their error is below so many times the least.
+PLAIN = 1.5
 # The factor of bins grows with this power of the number of rows.
 FACTOR_GROWTH = 0.2
 # The ridge of bins grows with this power of it.
@@ -209,10 +220,14 @@ GRAM_COST = 1.0 / 300.0
 SECONDS = 1.5
 # More of them for each entry of the table.
 SECONDS_AN_ENTRY = 3e-7
+# The same on wide tables, which dense features of many inputs are for.
+WIDE_SECONDS_AN_ENTRY = 3e-6
 # Fewest and most grids of the last fit.
 FEWEST_GRIDS, MOST_GRIDS = 16, 1000
 # Fewest and most dense features of it.
-FEWEST_FEATURES, MOST_FEATURES = 256, 6000
+FEWEST_FEATURES, MOST_FEATURES = 256, 8000
+# Most features that the ridge is searched again with: with more it hardly changes.
+RIDGE_FEATURES = 3000
 # Components are enough where more would lower the held-out error by less than this share.
 ENOUGH = 0.002
 

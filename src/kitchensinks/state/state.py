@@ -296,10 +296,13 @@ class State:
         if self.posterior_of_few is not None:
             return self.posterior_of_few
         if self.moments is None:
+            given = (
+                "ks.Learned(ks.Fourier())" if self.law.record else "a basis such as ks.Fourier()"
+            )
             raise ValueError(
-                "return_std needs the Gram matrix, which solver "
-                f"{self.fitted.evidence.solver!r} does not form (use solver='direct') and model "
-                "files do not hold (fit again)."
+                "return_std needs the Gram matrix, which model files do not hold (fit again) and a "
+                f"fit by {self.fitted.evidence.solver} does not form. {given} with "
+                "solver='direct' forms it; the model is another one, so compare its score too."
             )
         intercept = self.settings.fit_intercept
         equations = self.moments.normal_equations(intercept)
