@@ -86,7 +86,7 @@ def again(job: tuple[Task, Candidate]) -> Candidate:
     few, many = len(task.few.fitted), len(task.data.fitted)
     if candidate.sparse:
         factor, _ = grown(candidate.score, few, many)
-        tries = 3 if many > constants.MORE * few else 1
+        tries = 3 if many > constants.MANY_MORE * few else 1
     return search(task, "again", candidate, factor, tries)
 
 

@@ -207,8 +207,11 @@ PLAIN = 1.5
 FACTOR_GROWTH = 0.2
 # The ridge of bins grows with this power of it.
 RIDGE_GROWTH = 0.28
-# With this many times more rows, or features, factor or ridge are searched again.
+# With this many times more rows, or features, what came close is tried again, or its ridge.
 MORE = 1.5
+# With this many times more rows the factor of bins is searched again: forest cover has 1.99 % wrong
+# with the search and 2.06 % without; with three times more rows (kin40k, krkopt) nothing changes.
+MANY_MORE = 4.0
 # Two stages are kept where their error is below this share of that of either.
 BETTER = 0.985
 
