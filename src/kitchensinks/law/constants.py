@@ -116,6 +116,10 @@ LEFT_OUT = 1e-4
 TREND_SAMPLE = 2000
 # Columns that are tried, those that matter most in a linear fit.
 TREND_TRIED = 3
+# Columns of a wide table whose slopes are looked at, those that go with the targets best.
+TREND_SCREENED = 100
+# Added to the diagonal of their correlations: columns may be copies of others.
+TREND_SOLVED = 1e-3
 # Fewest values of a column that may have a line.
 TREND_VALUES = 5
 # The least slope of a column that is tried: deviations of the targets for one of its own.
