@@ -4,8 +4,8 @@
     python -m benchmarks.small --rows 200 400 --sets diabetes --seeds 2 --quiet
 
 Of every set so many rows are drawn by seed and fitted; R² or accuracy is that of the other rows (at
-most 3000). "plain" is basis=ks.Fourier(), equal scales and the median bandwidth; "linear" is a ridge
-regression of scikit-learn on standardised columns, its strength by leave-one-out.
+most 3000). "plain" is basis=ks.Fourier(), equal scales and the median bandwidth; "linear" is a
+ridge regression of scikit-learn on standardised columns, its strength by leave-one-out.
 """
 
 import argparse

@@ -64,12 +64,16 @@ def float_rows(
 
 
 class Inputs(NamedTuple):
-    """Rows (n, d), targets as they came, weights (n,) or None; the recipe of a table or None."""
+    """Rows (n, d), targets as they came, weights (n,) or None; the recipe of a table or None.
+
+    known: the rows with what a table says of them, which an array does not.
+    """
 
     rows: Any
     y: NDArray[Any]
     weights: Array | None
     columns: Columns | None
+    known: Any
 
 
 def training_inputs(
@@ -101,17 +105,17 @@ def training_inputs(
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows, positive=True)
     if not isinstance(rows, Rows):
-        return Inputs(*_without_missing(rows, y, weights))
+        return Inputs(*_without_missing(rows, y, weights), known=rows)
     if not stream:
         with threads(spec.n_jobs):
             rows = encode(rows, y, weights, spec.task)
-    columns = rows.columns
+    columns, known = rows.columns, rows
     estimator.n_features_in_ = rows.shape[1]
     if frame is not None:
         _check_feature_names(estimator, frame, reset=True)
         _check_n_features(estimator, frame, reset=True)
         rows = rows[:]
-    return Inputs(rows, y, weights, columns)
+    return Inputs(rows, y, weights, columns, known)
 
 
 def _without_missing(
@@ -268,18 +272,3 @@ def _is_plain(series: Any) -> bool:
     return all(
         isinstance(value, int | float | np.number) and value == value for value in series.to_list()
     )
-
-
-def importances_of(
-    found: Array, columns: Columns | None, n_inputs: int, names: NDArray[Any] | None
-) -> Array:
-    """Each column's share of the learned distance; of a frame, whose columns became several."""
-    if columns is None or (len(found) == n_inputs and not columns.n_given):
-        return found
-    edges = np.cumsum([0] + [encoder.width for encoder in columns.encoders])
-    totals = np.diff(np.append(0.0, np.cumsum(found))[edges])
-    shares = dict(zip(columns.inputs, totals, strict=True))
-    known = columns.inputs if names is None else names
-    if columns.n_given:
-        known = [f"x{k}" for k in range(columns.n_given)]
-    return np.array([shares.get(name, 0.0) for name in known])

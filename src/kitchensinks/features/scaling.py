@@ -180,6 +180,13 @@ class Warp(Scaler):
         warp_rows(rows, self.mean, self.scale, self.kind, self.knots, self.factor, out)
         return out @ self.rotation.astype(dtype) if self.rotation.size else out
 
+    def outside(self, rows: Any, margin: float = 0.0) -> NDArray[np.bool_]:
+        """As `Scaler.outside`; columns that are left out have no range to leave."""
+        outside, taken = super().outside(rows, margin), self.taken
+        if taken is not None:
+            outside[:, np.delete(np.arange(outside.shape[1]), taken)] = False
+        return outside
+
     @property
     def taken(self) -> NDArray[np.intp] | None:
         """The columns that are not left out, or None where none is."""
@@ -210,6 +217,10 @@ class Warp(Scaler):
     def turned(self, rotation: Floats) -> "Warp":
         """The same map, with rows turned to the directions (d, r) afterwards."""
         return replace(self, rotation=rotation)
+
+    def within(self, low: Floats, high: Floats) -> "Warp":
+        """The same map of rows that are clipped to another range."""
+        return replace(self, low=low, high=high)
 
     def times(self, factor: Floats | float) -> "Warp":
         """The same map with every column's factor multiplied."""

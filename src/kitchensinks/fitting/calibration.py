@@ -1,4 +1,4 @@
-"""From scores to probabilities."""
+"""From scores to probabilities, or to intervals of numbers."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp, softmax
+
+from kitchensinks.fitting.residuals import Residuals
+from kitchensinks.problem.targets import Classes, Targets
 
 Array = NDArray[np.float64]
 
@@ -74,3 +77,20 @@ class Calibration:
             chance = expit(logits[:, 0])
             return np.column_stack([1.0 - chance, chance])
         return np.asarray(softmax(logits, axis=1))
+
+
+def calibrate(
+    targets: Targets,
+    scores: Array,
+    coded: Array,
+    weights: Array | None,
+    leaving: Array | None = None,
+) -> Calibration | Residuals:
+    """What scores of rows that the weights had not seen say of those to come.
+
+    scores and coded targets (n, outputs); weights (n,) and leaving (n,) as `Calibration.fit` has
+    them. Classes get probabilities, and numbers the residuals that intervals are made of.
+    """
+    if isinstance(targets, Classes):
+        return Calibration.fit(scores, coded > 0, weights, leaving)
+    return Residuals.of((coded - scores) * targets.unit, weights, leaving)

@@ -1,9 +1,10 @@
 """Squared loss: the ridge path with leave-one-out, one Cholesky for a given ridge, or a ball."""
 
 import math
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, eigvalsh, solve_triangular
@@ -40,7 +41,8 @@ def fit_squared(task: Task, moments: Moments | None = None) -> Fit:
     would cost all the memory that the sums save.
     """
     moments = task.sums() if moments is None else moments
-    fit = solve_moments(moments, task.settings, task.space.dtype, task)
+    look = Look(lambda looked: _leave_one_out(task, looked), task.space.span)
+    fit = solve_moments(moments, task.settings, task.space.dtype, look)
     if task.space.span is None:
         fit.moments = moments
         return fit
@@ -61,22 +63,34 @@ def solve_task(task: Task) -> Solution:
     return solve_moments(task.sums(), task.settings, task.space.dtype).solution
 
 
-def solve_moments(
-    moments: Moments, settings: Settings, dtype: np.dtype[Any], task: Task | None = None
-) -> Fit:
-    """Squared loss from sums. With the rows at hand α="auto" is leave-one-out, else generalised.
+class Look(NamedTuple):
+    """A look at rows: the error of each strength and output of a path (alphas, outputs), and the
+    span of the rows where the path is in that."""
 
-    The dtype is that of the features.
+    errors: Callable[["LookedPath"], Array]
+    span: Span | None = None
+
+
+def solve_moments(
+    moments: Moments,
+    settings: Settings,
+    dtype: np.dtype[Any],
+    look: Look | None = None,
+    summed: np.dtype[Any] | None = None,
+) -> Fit:
+    """Squared loss from sums. With rows at hand α="auto" is leave-one-out, else generalised.
+
+    The dtype is that of the features; `summed` is that of their products, where it is another.
     """
     if settings.alpha == "auto":
-        looked = LookedPath.of(moments, settings, dtype, None if task is None else task.space.span)
-        if task is not None:
-            errors = _leave_one_out(task, looked)
+        looked = LookedPath.of(moments, settings, dtype, look and look.span, summed)
+        if look is not None:
+            errors = look.errors(looked)
         else:
             errors = looked.path.generalised_error(looked.alphas)
         return looked.best(errors, settings)
     equations = moments.normal_equations(settings.fit_intercept)
-    noise = gram_noise(dtype, float(np.trace(equations.gram)), moments.count)
+    noise = gram_noise(summed or dtype, float(np.trace(equations.gram)), moments.count)
     alpha = float(settings.alpha)
     warn_noise(alpha, noise)
     solved = None
@@ -111,13 +125,18 @@ class LookedPath:
         settings: Settings,
         dtype: np.dtype[Any],
         span: Span | None = None,
+        summed: np.dtype[Any] | None = None,
     ) -> "LookedPath":
-        """The path of sums over features of a dtype, or over coordinates in a span."""
+        """The path of sums over features of a dtype, or over coordinates in a span.
+
+        summed: the dtype of the products, where it is another.
+        """
         equations = moments.normal_equations(settings.fit_intercept)
         trace = float(np.trace(equations.gram))
         path = RidgePath(equations, settings.fit_intercept)
         # A negative eigenvalue is rounding, and shows how large it is.
-        noise = max(gram_noise(dtype, trace, moments.count), -2.0 * path.factored.lowest)
+        noise = gram_noise(summed or dtype, trace, moments.count)
+        noise = max(noise, -2.0 * path.factored.lowest)
         length = trace + float(equations.mean @ equations.mean)
         if settings.fit_intercept:
             # Products about a shift far from the mean are rounded before the mean is taken off.

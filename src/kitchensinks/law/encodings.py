@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.law import constants
+from kitchensinks.law.copies import one_of_each
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import short_run
 from kitchensinks.law.task import Task
@@ -77,7 +78,7 @@ def _best(batches: Iterable[Batch], request: Request) -> int:
     first where it is as good."""
     errors = []
     for batch in batches:
-        task = Task(batch, request, Learned())
+        task = Task(one_of_each(batch, request.seed)[0], request, Learned())
         errors.append(short_run((task, ("laplacian", "squash")))[0])
     return 0 if errors[0] <= constants.EQUAL_ENCODINGS * min(errors) else int(np.argmin(errors))
 

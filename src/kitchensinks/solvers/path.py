@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.solvers.quadratic import FactoredGram
+from kitchensinks.tables.keys import find_copies, joined, row_keys
 
 # A freedom 1 − h of fewer rounding units than this is not known to a percent (measured: h is off by
 # up to 20 units in float64, and by 200 in float32, whose rotation is rounded too).
@@ -153,9 +154,8 @@ def leaving_weights(
 ) -> Array | None:
     """The weight that leaves with each row, (n,): that of all its copies; None for its own.
 
-    keys (n,): equal for rows of equal content. Rows of equal content and equal targets are copies.
-    Where rows of equal content have different targets, content repeats in the data by itself: then
-    no row is a copy of another, and each leaves alone.
+    keys (n,): equal for rows of equal content. Rows of equal content and equal targets are copies,
+    unless `find_copies` says that content repeats in the data by itself.
 
     >>> keys, targets = np.array([7, 8, 7], dtype=np.uint64), np.array([[1.0], [2.0], [1.0]])
     >>> leaving_weights(keys, targets, None)
@@ -165,11 +165,10 @@ def leaving_weights(
     """
     own = np.ones(len(keys)) if weights is None else weights
     counted = np.flatnonzero(own > 0.0)
-    found, first, places = np.unique(keys[counted], return_index=True, return_inverse=True)
-    if len(found) == len(counted):
+    if find_copies(keys[counted], targets[counted]) is None:
         return None
-    if not np.array_equal(targets[counted], targets[counted][first][places]):
-        return None
+    with_targets = joined(keys[counted], row_keys(targets[counted], 0))
+    _, places = np.unique(with_targets, return_inverse=True)
     leaving = np.zeros(len(keys))
     leaving[counted] = np.bincount(places, own[counted])[places]
     return leaving

@@ -11,14 +11,21 @@ from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.exceptions import NotFittedError
 
-from kitchensinks.fitting.calibration import Calibration
+from kitchensinks.fitting.calibration import Calibration, calibrate
 from kitchensinks.fitting.condense import Groups
 from kitchensinks.fitting.growth import Growth
 from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.posterior import Posterior
+from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut
-from kitchensinks.fitting.squared import effective_dimension, left_out_of, solve_moments
+from kitchensinks.fitting.squared import (
+    Look,
+    LookedPath,
+    effective_dimension,
+    left_out_of,
+    solve_moments,
+)
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.law import Law
 from kitchensinks.problem.losses import Array, Loss
@@ -31,7 +38,7 @@ from kitchensinks.state.outside import Watch
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.keys import RowSample, row_keys
+from kitchensinks.tables.keys import RowSample, find_copies, row_keys
 
 
 class Limits(NamedTuple):
@@ -41,8 +48,11 @@ class Limits(NamedTuple):
     entries: int
 
 
-# Rows that are remembered to calibrate probabilities.
+# Rows that are remembered to calibrate probabilities and intervals, and to choose the ridge of a
+# stream.
 REMEMBERED = Limits(2000, 2**21)
+# Products of rows that come in batches, whatever the dtype of the features.
+SUMMED: np.dtype[Any] = np.dtype(np.float64)
 # Rows whose standard deviations are computed at a time.
 _DEVIATION_ROWS = 2048
 
@@ -70,8 +80,9 @@ class State:
 
     columns: the recipe from the columns of a table to numbers, None for arrays; targets: how y
     was encoded; loss, settings: what was minimised; outer: the weights, None where they are to be
-    solved from the sums; calibrated: from scores to probabilities, where that was found with the
-    weights; sums: what more rows are added to; sample: rows remembered to calibrate with.
+    solved from the sums; calibrated: from scores to probabilities or intervals, where that was
+    found with the weights; sums: what more rows are added to; sample: rows remembered, to calibrate
+    and to choose the ridge with.
     """
 
     columns: Columns | None
@@ -83,7 +94,7 @@ class State:
     outer: Outer | None = None
     sums: Sums = None
     sample: RowSample | None = None
-    calibrated: Calibration | None = None
+    calibrated: Calibration | Residuals | None = None
     posterior_of_few: Posterior | None = None
     growth: Growth | None = None
     n_rows: int = 0
@@ -149,15 +160,26 @@ class State:
                 "This estimator is frozen, and has no rows of positive weight yet: call "
                 "partial_fit."
             )
-        fit = solve_moments(self.sums, self.settings, self.law.features.dtype)
+        look = None if self.sample is None else Look(self._errors_on_sample)
+        fit = solve_moments(self.sums, self.settings, self.law.features.dtype, look, SUMMED)
         outer = Outer.of(fit, self.targets, self.loss)
         warn_unconverged(outer.evidence, self.settings.tol)
         return outer
 
+    def _errors_on_sample(self, looked: LookedPath) -> Array:
+        """Leave-one-out errors of a ridge path, as a fit has them, on the rows remembered."""
+        assert self.sample is not None, "rows were remembered"
+        rows, targets, weights = batch_of(self.sample)
+        features = densify(self.law.features.features(rows))
+        leaving = self._leaving(self.sample)
+        squares = looked.path.left_out_squares(features, targets, weights, leaving, looked.alphas)
+        return np.asarray(squares / weights.sum())
+
     @cached_property
     def model(self) -> Model:
         """Scaler, draw and weights."""
-        return Model(self.law.features, self.fitted.weights, self.fitted.intercept)
+        law, outer = self.law, self.fitted
+        return Model(law.features, outer.weights, outer.intercept, law.trend)
 
     @property
     def sup_norm(self) -> float:
@@ -171,7 +193,7 @@ class State:
         evidence, known = self.fitted.evidence, self._equations
         if not math.isnan(evidence.freedom) or known is None:
             return evidence.freedom
-        alpha = evidence.alpha * alpha_unit(self.targets.unit, self.loss)
+        alpha = evidence.alpha * alpha_unit(self.targets, self.loss)
         return effective_dimension(known[0].gram, alpha)
 
     @cached_property
@@ -201,7 +223,7 @@ class State:
             with np.errstate(divide="ignore"):
                 return np.asarray(np.log(self.probabilities(scores)))
         if not isinstance(self.targets, Classes):
-            return self.targets.shaped(scores)
+            return self.targets.predictions(scores)
         if method == "predict":
             return np.asarray(self.targets.labels[self.targets.winners(scores)])
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -236,7 +258,7 @@ class State:
         if self.loss.link == "logit":
             chance = expit(scores[:, 0])
             return np.column_stack([1.0 - chance, chance])
-        if self.calibration is None:
+        if not isinstance(self.calibration, Calibration):
             raise ValueError(
                 "There were too few rows to calibrate probabilities: use decision_function, or "
                 "loss='logistic'."
@@ -250,6 +272,19 @@ class State:
         found = [posterior.deviation(features(rows[part])) for part in parts]
         return np.concatenate(found) * self.targets.unit
 
+    @property
+    def residuals(self) -> Residuals:
+        """Residuals of rows that the weights had not seen, which intervals are made of."""
+        found = self.calibration
+        if not isinstance(found, Residuals):
+            raise ValueError(
+                "predict_interval needs residuals of rows that the weights have not seen, and a "
+                f"fit by {self.fitted.evidence.solver} (constraint={self.settings.constraint!r}) "
+                "has none: use solver='auto' or 'direct' without a constraint and without "
+                "partial_fit, and at least two different rows."
+            )
+        return found
+
     @cached_property
     def posterior(self) -> Posterior:
         """The Bayesian reading of a squared-loss fit."""
@@ -261,10 +296,13 @@ class State:
         if self.posterior_of_few is not None:
             return self.posterior_of_few
         if self.moments is None:
+            given = (
+                "ks.Learned(ks.Fourier())" if self.law.record else "a basis such as ks.Fourier()"
+            )
             raise ValueError(
-                "return_std needs the Gram matrix, which solver "
-                f"{self.fitted.evidence.solver!r} does not form (use solver='direct') and model "
-                "files do not hold (fit again)."
+                "return_std needs the Gram matrix, which model files do not hold (fit again) and a "
+                f"fit by {self.fitted.evidence.solver} does not form. {given} with "
+                "solver='direct' forms it; the model is another one, so compare its score too."
             )
         intercept = self.settings.fit_intercept
         equations = self.moments.normal_equations(intercept)
@@ -275,12 +313,12 @@ class State:
 
     @property
     def calibrates(self) -> bool:
-        """Whether probabilities are a calibrated function of the scores."""
-        return isinstance(self.targets, Classes) and self.loss.link is None
+        """Whether probabilities or intervals follow from scores of rows not seen before."""
+        return self.loss.link is None
 
     @cached_property
-    def calibration(self) -> Calibration | None:
-        """From scores to probabilities; from sums it is computed lazily, on first access."""
+    def calibration(self) -> Calibration | Residuals | None:
+        """From scores to probabilities or intervals; from sums it is computed on first access."""
         if self.calibrated is not None or not self.calibrates:
             return self.calibrated
         if isinstance(self.sums, Stochastic):
@@ -288,7 +326,7 @@ class State:
                 return None
             # Scores that the last rows had before the steps that used them.
             scores, targets, weights = self.sums.seen_before()
-            return Calibration.fit(scores, targets > 0, weights)
+            return calibrate(self.targets, scores, targets, weights)
         return self._calibrated_on_sample(self._left_out())
 
     def _left_out(self) -> LeftOut | None:
@@ -297,7 +335,9 @@ class State:
         if known is None or self.settings.constraint is not None:
             return None
         equations, groups = known
-        fitted = self.fitted.weights if isinstance(self.sums, NormalEquations) else None
+        fitted: Array | None = None
+        if isinstance(self.sums, NormalEquations):
+            fitted, _ = self.fitted.in_own_units(self.targets)
         left_out = left_out_of(equations, self.fitted.evidence.alpha, self.settings, fitted)
         if groups is not None and left_out is not None:
             left_out = groups.expand_left_out(left_out)
@@ -312,16 +352,22 @@ class State:
             held = batch.part(places)
             keys = row_keys(held.rows, self.law.features.seed)
             leaving = leaving_weights(keys, held.targets, held.weights)
-            found = Calibration.fit(scores, held.targets > 0, held.weights, leaving)
+            found = calibrate(self.targets, scores, held.targets, held.weights, leaving)
             return replace(self, calibrated=found)
         if self._equations is None:
             return replace(self, calibrated=self._calibrated_on_sample(fit.left_out))
         return self
 
-    def _calibrated_on_sample(self, left_out: LeftOut | None) -> Calibration | None:
-        """By leave-one-out scores of the rows remembered; in a ball, which has none, by scores."""
+    def _calibrated_on_sample(self, left_out: LeftOut | None) -> Calibration | Residuals | None:
+        """By leave-one-out scores of the rows remembered.
+
+        In a ball, which has none, probabilities are by scores of fitted rows; their residuals are
+        too small to make intervals of.
+        """
         sample = self.sample
         if sample is None or not len(sample.rows):
+            return None
+        if left_out is None and not isinstance(self.targets, Classes):
             return None
         rows, targets, weights = batch_of(sample)
         leaving = self._leaving(sample)
@@ -329,28 +375,25 @@ class State:
             scores = self.model.scores(rows)
         else:
             scores = left_out(self.law.features.features(rows), targets, leaving)
-        return Calibration.fit(scores, targets > 0, weights, leaving)
+        return calibrate(self.targets, scores, targets, weights, leaving)
 
     def _leaving(self, sample: RowSample) -> Array:
         """The weight that leaves with each remembered row, as `leaving_weights` of all rows.
 
-        An entry of the sample has the weight of all copies. Where content repeats with different
-        targets each row leaves alone, and the mean weight of a row stands for its own.
+        An entry of the sample has the weight of all copies. Where content repeats by itself, each
+        row leaves alone.
         """
-        different = len(np.unique(row_keys(sample.rows, sample.seed)))
-        if different == len(sample.rows):
-            return sample.weights
-        known = self._equations
-        if known is not None:
-            mean = known[0].weight / known[0].count
-        else:
-            own = self.sums.batch.weights if isinstance(self.sums, FewRows) else None
-            mean = 1.0 if own is None else float(own[own > 0].mean())
-        return np.asarray(np.minimum(sample.weights, mean))
+        keys = np.repeat(row_keys(sample.rows, sample.seed), sample.counts)
+        together = find_copies(keys, np.repeat(sample.notes, sample.counts, axis=0))
+        alone = together is None and len(np.unique(keys)) < len(keys)
+        return np.asarray(sample.weights / sample.counts) if alone else sample.weights
 
     def remembering(self, batch: Batch) -> "State":
-        """With some rows of a batch in the sample, whichever batches they come in."""
-        if not (self.calibrates and self.loss.squared):
+        """With some rows of a batch in the sample, whichever batches they come in.
+
+        They calibrate probabilities, and choose the ridge of rows that come in batches.
+        """
+        if not self.loss.squared or not (self.calibrates or self.settings.alpha == "auto"):
             return self
         sample = sample_of(batch, self.law.features.seed, self.sample)
         return replace(self, sample=sample)

@@ -14,7 +14,7 @@ from kitchensinks.law import Law
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state.spec import Spec
-from kitchensinks.state.state import FewRows, State
+from kitchensinks.state.state import SUMMED, FewRows, State
 from kitchensinks.tables import block_slices, densify
 
 
@@ -38,7 +38,7 @@ def _nothing_summed(
 
 def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     """The state with the rows of one more batch: exact sums, or a stochastic step for each 512."""
-    state = _covering(state, batch)
+    state, batch = _covering(state, batch), state.law.left(batch, state.targets.unit)
     blocks = FeatureBlocks(batch.rows, state.law.features, spec.memory)
     settings = spec.settings(state.law)
     state = replace(state, settings=settings.bare())
@@ -52,7 +52,9 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
         return state.with_sums(steps, batch)
     # Sums of their own: where a batch breaks off, none of its rows count.
     own = Moments.zeros(known.shift, state.targets.n_outputs)
-    add_rows(own, blocks, batch)
+    # In float64, whatever the dtype of the features: products of batches that were cut in another
+    # way are rounded in another way, and weak ridges and balls magnify that.
+    add_rows(own, blocks, batch, SUMMED)
     return state.with_sums(known.merge(own), batch)
 
 
@@ -74,7 +76,7 @@ def _from_fit(state: State, nothing: Moments | Stochastic) -> Moments | Stochast
     if isinstance(few, FewRows) and isinstance(nothing, Moments):
         for part in block_slices(len(few.batch.targets), BLOCK_ROWS):
             own = few.batch.part(part)
-            nothing.add(densify(own.rows).copy(), own.targets, own.weights)
+            nothing.add(densify(own.rows).astype(SUMMED), own.targets, own.weights)
         nothing.close()
         return nothing
     if state.loss.squared and not isinstance(few, FewRows):
@@ -86,12 +88,17 @@ def _from_fit(state: State, nothing: Moments | Stochastic) -> Moments | Stochast
     return Stochastic.after(state.law.features, weights, intercept, state.n_rows)
 
 
-def add_rows(moments: Moments, blocks: FeatureBlocks, batch: Batch) -> None:
-    """Add the rows of a batch, whose features come in blocks, to sums."""
+def add_rows(
+    moments: Moments, blocks: FeatureBlocks, batch: Batch, dtype: np.dtype[Any] | None = None
+) -> None:
+    """Add the rows of a batch, whose features come in blocks, to sums.
+
+    dtype: of the products, where it is not that of the features.
+    """
 
     def sums(rows: slice, features: Any) -> BlockSums:
         return moments.sums_of(
-            densify(features),
+            densify(features).astype(dtype or features.dtype, copy=False),
             batch.targets[rows],
             None if batch.weights is None else batch.weights[rows],
         )

@@ -5,6 +5,7 @@ categories, free text); the recipe that applies the decision is our own, made of
 lists and arrays, so that a model file can hold it without any code.
 """
 
+import itertools
 import sys
 import typing
 import warnings
@@ -127,6 +128,12 @@ class Columns:
     def unscaled(self) -> np.ndarray:
         """True for each column of numbers that must not be standardised (indicators, text)."""
         return np.array([mark for encoder in self.encoders for mark in encoder.unscaled()])
+
+    @property
+    def groups(self) -> list[slice]:
+        """Where the numbers of each column of the table stand."""
+        edges = np.cumsum([0] + [encoder.width for encoder in self.encoders])
+        return [slice(low, high) for low, high in itertools.pairwise(edges.tolist())]
 
     @property
     def width(self) -> int:

@@ -127,6 +127,10 @@ class Number(Encoder):
     def _takes(self, kind: Any) -> bool:
         return super()._takes(kind) or (self.written and family(kind) == "text")
 
+    def numbers(self, values: Any) -> np.ndarray:
+        """The numbers of an Arrow array, NaN where one is missing."""
+        return _numbers(_plain(values))
+
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
         numbers = _numbers(values)
         missing = np.isnan(numbers)

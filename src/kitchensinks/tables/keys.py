@@ -6,7 +6,7 @@ rows of weight zero change nothing.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,12 @@ SAMPLE_ROWS = 2000
 _SAMPLE_ENTRIES = 2**24
 # A sample has at least this many rows, however wide they are.
 _FEWEST_SAMPLED = 100
+# Rows of equal content are copies where their targets differ by less than this share of the
+# variance of all; else content repeats by itself, as it does where columns have few values.
+_SAME_TARGETS = 0.1
+# Where fewer rows differ, or each is there more often on average, columns have few values.
+_FEWEST_DIFFERENT = 30
+_MOST_EACH = 10.0
 
 
 def row_keys(rows: Any, seed: int) -> Keys:
@@ -40,7 +46,7 @@ def row_keys(rows: Any, seed: int) -> Keys:
         return _sparse_keys(rows.tocsr(), multiplier)
     keys = np.empty(n_rows, dtype=np.uint64)
     for part in block_slices(n_rows, max(1, _BLOCK_ENTRIES // n_inputs)):
-        keys[part] = _finished(_mixed(np.asarray(rows[part])) @ multiplier)
+        keys[part] = mixed(_bits(np.asarray(rows[part])) @ multiplier)
     return keys
 
 
@@ -49,11 +55,11 @@ def _sparse_keys(rows: Any, multiplier: Keys) -> Keys:
         rows = rows.copy()
         rows.sum_duplicates()
     ends = np.zeros(rows.nnz + 1, dtype=np.uint64)
-    np.cumsum(_mixed(rows.data) * multiplier[rows.indices], out=ends[1:])
-    return _finished(ends[rows.indptr[1:]] - ends[rows.indptr[:-1]])
+    np.cumsum(_bits(rows.data) * multiplier[rows.indices], out=ends[1:])
+    return mixed(ends[rows.indptr[1:]] - ends[rows.indptr[:-1]])
 
 
-def _mixed(values: NDArray[Any]) -> Keys:
+def _bits(values: NDArray[Any]) -> Keys:
     """The bits of each number, mixed: 0 for zero, of either sign."""
     bits = (values.astype(np.float64) + 0.0).view(np.uint64)
     bits ^= bits >> np.uint64(32)
@@ -62,12 +68,82 @@ def _mixed(values: NDArray[Any]) -> Keys:
     return bits
 
 
-def _finished(total: Keys) -> Keys:
-    """Every bit of a key depends on every bit of the sum."""
+def joined(keys: Keys, others: Keys) -> Keys:
+    """One key of two.
+
+    Mixed and not only moved: where rows have been held out by their keys, the gap that they leave
+    would otherwise fall on the lowest keys of some others alone.
+    """
+    return mixed(keys + np.uint64(0x9E3779B97F4A7C15) * others)
+
+
+def mixed(total: Keys) -> Keys:
+    """In place: every bit of a key depends on every bit of the sum."""
     total ^= total >> np.uint64(31)
     total *= np.uint64(0xBF58476D1CE4E5B9)
     total ^= total >> np.uint64(32)
     return total
+
+
+class Copies(NamedTuple):
+    """Rows with their copies: of each different row the first place (m,), in rising order, and the
+    weight of all its copies (m,); and which of the different rows each row is, (n,)."""
+
+    first: NDArray[np.intp]
+    total: Floats
+    group: NDArray[np.intp]
+
+    @property
+    def each(self) -> float:
+        """How many times a row is there on average."""
+        return len(self.group) / len(self.first)
+
+    @property
+    def made(self) -> bool:
+        """Whether the copies are a surprise: few values in few columns give equal rows as well.
+
+        To keep all rows of a category in one fold would leave none to take its mean from.
+        """
+        return len(self.first) >= _FEWEST_DIFFERENT and self.each <= _MOST_EACH
+
+    @property
+    def share(self) -> float:
+        """The share of the rows that are copies of earlier ones."""
+        return 1.0 - len(self.first) / len(self.group)
+
+
+def find_copies(keys: Keys, targets: Floats, weights: Floats | None = None) -> Copies | None:
+    """Which rows are copies of others, or None where none is.
+
+    keys (n,): equal for rows of equal content; targets (n, outputs); weights (n,), all positive. A
+    copy gives the target of its row away. Where the targets of rows of equal content differ, each
+    row is an observation of its own.
+
+    >>> keys, targets = np.array([7, 8, 7], dtype=np.uint64), np.array([[1.0], [2.0], [1.0]])
+    >>> find_copies(keys, targets).total
+    array([2., 1.])
+    >>> find_copies(keys, np.array([[1.0], [2.0], [3.0]])) is None
+    True
+    """
+    found, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    if len(found) == len(keys):
+        return None
+    count = np.bincount(group)
+    shared = count[group] > 1
+    inside, variance = 0.0, 0.0
+    for column in targets.T:
+        centred = column - column.mean()
+        mean = np.bincount(group, centred) / count
+        inside += float(np.sum((centred - mean[group])[shared] ** 2))
+        variance += float(np.mean(centred**2))
+    if inside / float(np.sum(count - 1)) > _SAME_TARGETS * variance:
+        return None
+    # Numbered by their first rows: without a copy, each row is its own number.
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    group = rank[group]
+    return Copies(first[order], np.bincount(group, weights).astype(np.float64), group)
 
 
 def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> NDArray[np.bool_]:
@@ -78,13 +154,19 @@ def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> NDArray[np.bo
     return np.asarray(keys <= different[count - 1])
 
 
-def hold_out(keys: Keys, weights: Floats | None, share: float) -> NDArray[np.bool_]:
-    """Which rows to hold out: a share of the distinct rows, at least one and never all."""
+def hold_out(keys: Keys, weights: Floats | None, share: float, fold: int = 0) -> NDArray[np.bool_]:
+    """Which rows to hold out: a share of the distinct rows, at least one and never all.
+
+    fold: which of several such shares, that have no row in common.
+    """
     different = _counted(keys, weights)
     if len(different) < 2:
         return np.zeros(len(keys), dtype=bool)
     count = min(max(1, round(share * len(different))), len(different) - 1)
-    return np.asarray(keys <= different[count - 1])
+    own = different[fold * count : (fold + 1) * count]
+    if not len(own):
+        return np.zeros(len(keys), dtype=bool)
+    return np.asarray((keys >= own[0]) & (keys <= own[-1]))
 
 
 def _counted(keys: Keys, weights: Floats | None) -> Keys:
@@ -105,9 +187,9 @@ def sample_size(n_inputs: int, most: int = SAMPLE_ROWS) -> int:
 class RowSample:
     """The rows of the lowest keys, at most `limit` different ones.
 
-    Copies of a row are one entry with their weights added, so the sample is the same whatever the
-    order of the rows, and samples of parts merge into the sample of the whole. `notes` (m, any)
-    go with the rows (m, d): rows that differ in them are different.
+    Copies of a row are one entry with their weights added and counted, so the sample is the same
+    whatever the order of the rows, and samples of parts merge into the sample of the whole.
+    `notes` (m, any) go with the rows (m, d): rows that differ in them are different.
     """
 
     limit: int
@@ -116,6 +198,7 @@ class RowSample:
     rows: NDArray[Any]
     notes: NDArray[Any]
     weights: Floats
+    counts: NDArray[np.int64]
 
     @classmethod
     def of(
@@ -135,17 +218,15 @@ class RowSample:
         if notes is None:
             notes = np.zeros((len(keys), 0))
         else:
-            # Mixed and not only moved: where rows have been held out by their keys, the gap that
-            # they leave would otherwise fall on the lowest keys of some notes alone.
-            keys += np.uint64(0x9E3779B97F4A7C15) * row_keys(notes, seed)
-            keys = _finished(keys)
+            keys = joined(keys, row_keys(notes, seed))
         counted = np.arange(len(keys)) if weights is None else np.flatnonzero(weights > 0)
         if highest is not None:
             counted = counted[keys[counted] <= np.uint64(highest)]
         own = np.ones(len(counted)) if weights is None else weights[counted]
-        different, first, total = _distinct(keys[counted], own, limit)
+        ones = np.ones(len(counted), dtype=np.int64)
+        different, first, total, count = _distinct(keys[counted], own, ones, limit)
         first = counted[first]
-        return cls(limit, seed, different, densify(rows[first]), notes[first], total)
+        return cls(limit, seed, different, densify(rows[first]), notes[first], total, count)
 
     @property
     def shares(self) -> Floats:
@@ -160,17 +241,19 @@ class RowSample:
     def merge(self, *others: "RowSample") -> "RowSample":
         """The sample of all parts together."""
         parts = (self, *others)
-        keys, first, total = _distinct(
+        keys, first, total, count = _distinct(
             np.concatenate([part.keys for part in parts]),
             np.concatenate([part.weights for part in parts]),
+            np.concatenate([part.counts for part in parts]),
             self.limit,
         )
         rows = np.concatenate([part.rows for part in parts])[first]
         notes = np.concatenate([part.notes for part in parts])[first]
-        return RowSample(self.limit, self.seed, keys, rows, notes, total)
+        return RowSample(self.limit, self.seed, keys, rows, notes, total, count)
 
 
-def _distinct(keys: Any, weights: Any, limit: int) -> tuple[Any, Any, Any]:
-    """The lowest different keys, where each comes first, and the weights of all its copies."""
+def _distinct(keys: Any, weights: Any, counts: Any, limit: int) -> tuple[Any, Any, Any, Any]:
+    """The lowest different keys, where each comes first, weight and number of all its copies."""
     different, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    return different[:limit], first[:limit], np.bincount(inverse, weights)[:limit]
+    total, count = np.bincount(inverse, weights), np.bincount(inverse, counts).astype(np.int64)
+    return different[:limit], first[:limit], total[:limit], count[:limit]

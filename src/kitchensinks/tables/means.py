@@ -4,7 +4,8 @@ A row that is fitted must not see its own target, so it gets the means of the ro
 fold; every other row gets those of all rows. A mean of few rows is shrunk towards that of all, by
 the empirical-Bayes rule of scikit-learn's TargetEncoder: with n rows of variance v in a category,
 and variance V of all targets, its own mean counts λ = V·n / (V·n + v). Weights count as copies of
-rows, the least of them as one row (and no less than a hundredth of their mean).
+rows, the least of them as one row (and no less than a hundredth of their mean). Copies of a row
+are in its fold, and count as its weight.
 """
 
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.content import table_keys
 from kitchensinks.tables.encoders import Category, Encoder, Means, Text, words_of
+from kitchensinks.tables.keys import find_copies
 from kitchensinks.tables.table import Table
 
 Floats = NDArray[np.float64]
@@ -127,12 +130,16 @@ def learn_means(
     if weights is None:
         weights = np.ones(len(targets))
     counted = np.flatnonzero(weights > 0)
-    copies = weights / max(weights[counted].min(), 0.01 * weights[counted].mean())
+    group, total_of = np.arange(len(counted)), weights[counted]
+    found = find_copies(table_keys(table, columns, 0)[counted], targets[counted], total_of)
+    if found is not None and found.made:
+        group, total_of = found.group, found.total
+    copies = weights / max(total_of.min(), 0.01 * total_of.mean())
     centre = np.average(targets, axis=0, weights=copies)
     n_sums = 1 + 2 * len(centre)
     tallies = {name: Tally.empty(n_sums) for name in names}
     own_fold = np.zeros(len(targets), dtype=np.int8)
-    own_fold[counted] = fold_of(np.arange(len(counted)))
+    own_fold[counted] = fold_of(group)
     total, done = np.zeros((FOLDS, n_sums)), 0
     for batch in table.batches(names):
         kept = np.flatnonzero(weights[done : done + batch.num_rows] > 0)
@@ -145,7 +152,7 @@ def learn_means(
         for name, tally in tallies.items():
             tally.add(words_of(batch.column(name).take(kept)), fold, terms)
     if free is None:
-        free = {n for n, one in tallies.items() if repeated * len(one.known) > len(counted)}
+        free = {n for n, one in tallies.items() if repeated * len(one.known) > len(total_of)}
     recipes = []
     for out in (None, *range(FOLDS)):
         rest = [k for k in range(FOLDS) if k != out]

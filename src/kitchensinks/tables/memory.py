@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 # Without a budget a fit takes at most this share of the memory that is free.
@@ -31,13 +33,66 @@ def memory_budget(value: Any = None) -> float:
     return size
 
 
-def free_memory() -> float:
-    """Bytes of memory that are free or can be freed at once."""
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return float(line.split()[1]) * 1024
-    except OSError:
-        pass
+def free_memory(root: Path = Path("/")) -> float:
+    """Bytes that this process can still take: of the machine, its control groups and its limits.
+
+    root : where `proc` and `sys` are.
+    """
+    rooms = [_of_machine(root), *_of_groups(root), *_of_limits(root)]
+    # A limit that is reached already leaves one megabyte, for which there is a clear error.
+    return max(min(rooms), 1e6)
+
+
+def _of_machine(root: Path) -> float:
+    """Bytes of the machine's memory that are free or can be freed at once."""
+    for line in _text(root / "proc/meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            return float(line.split()[1]) * 1024
     return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) / 2
+
+
+def _of_groups(root: Path) -> Iterator[float]:
+    """limit − use of the process's control group and of every group that holds it.
+
+    File pages that were not used lately are given back before a group is at its limit. A container
+    may see its own group as the root of the tree and still know its path outside: folders that do
+    not exist are left out.
+    """
+    base = root / "sys/fs/cgroup"
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            tree, names = base, ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            tree = base / "memory"
+        else:
+            continue
+        own = Path(path.lstrip("/"))
+        for folder in (own, *own.parents):
+            limit, used = (_text(tree / folder / name).strip() for name in names[:2])
+            if limit.isdigit() and used.isdigit():
+                stat = dict(
+                    line.split()[:2] for line in _text(tree / folder / "memory.stat").splitlines()
+                )
+                yield float(limit) - float(used) + float(stat.get(names[2], 0))
+
+
+def _of_limits(root: Path) -> Iterator[float]:
+    """RLIMIT_AS − the address space in use, where the system has such limits."""
+    try:
+        import resource
+    except ImportError:
+        return
+    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+    pages = _text(root / "proc/self/statm").split()
+    if soft != resource.RLIM_INFINITY and pages:
+        yield float(soft) - float(pages[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _text(path: Path) -> str:
+    """The text of a file, or none where it cannot be read."""
+    try:
+        return path.read_text()
+    except (OSError, ValueError):
+        return ""

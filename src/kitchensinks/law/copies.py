@@ -1,0 +1,69 @@
+"""Copies of rows: a copy that is held out while its row is fitted gives the target away.
+
+Oversampling, joins and bootstraps make copies. A law is learned from one of each row, with the
+weight of all its copies; the last fit has all rows.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.law import constants
+from kitchensinks.law.values import Law
+from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.problem.targets import Batch
+from kitchensinks.tables.keys import Copies, find_copies, row_keys
+
+
+def one_of_each(batch: Batch, seed: int) -> tuple[Batch, Copies | None]:
+    """The batch with weight on one of each row alone, and the copies; or as it is, and None.
+
+    Of very many rows some are looked at first: a copy of one of them is among them with a chance
+    of `part`. All are read where these say that many are copies.
+    """
+    counted = batch.counted_places
+    part = constants.POOL / len(counted)
+    if part < 1.0:
+        order = Words(seed, 2**32, Stream.LAW_HOLD_OUT).permutation(len(counted))
+        some = np.sort(counted[order[: constants.POOL]])
+        few = _copies(batch, some, row_keys(batch.rows[some], seed))
+        if few is None or few.share < part * constants.MANY_COPIES:
+            return batch, None
+    copies = _copies(batch, counted, row_keys(batch.rows, seed)[counted])
+    if copies is None:
+        return batch, None
+    first, weights = counted[copies.first], np.zeros(len(batch.targets))
+    if many(copies):
+        weights[first] = copies.total
+    else:
+        # Their weight changes no law, and trials without weights take less time.
+        weights[first] = 1.0 if batch.weights is None else batch.weights[first]
+    return batch._replace(weights=weights), copies
+
+
+def _copies(batch: Batch, places: NDArray[np.intp], keys: NDArray[np.uint64]) -> Copies | None:
+    weights = None if batch.weights is None else batch.weights[places]
+    found = find_copies(keys, batch.targets[places], weights)
+    return found if found is not None and found.made else None
+
+
+def many(copies: Copies | None) -> bool:
+    """Whether so many rows are copies that they count as weights, and the user is told."""
+    return copies is not None and copies.share >= constants.MANY_COPIES
+
+
+def counting(law: Law, copies: Copies | None) -> Law:
+    """The law whose ridges λ = α·n count all rows, where they were chosen with one of each."""
+    if copies is None:
+        return law
+    return replace(law, ridge=copies.each * law.ridge, second=copies.each * law.second)
+
+
+def in_words(copies: Copies) -> str:
+    """What the user is told about copies."""
+    return (
+        f"{copies.share:.0%} of the rows are copies of others, equal in all columns and targets. "
+        "They are kept together where rows are held out, and count as weights. If they were made "
+        "on purpose, give sample_weight instead, which is as good and takes less time."
+    )
