@@ -43,6 +43,9 @@ ADMM_ITERATIONS = 100
 DAMPING = 1e-5
 # The multipliers move once a Newton step promises less than this part of the gap.
 INNER_TOL = 0.1
+# Newton stops, unconverged, where so many steps have not lowered the gap to this part of it: a
+# tolerance below the rounding of the features is never met.
+STALLED, FALLING = 40, 0.9
 
 NEEDS = Needs("ADMM", smooth=False)
 
@@ -97,10 +100,13 @@ def solve_nonsmooth(
 def _refine(state: "_Admm", output: int, tol: float, max_iter: int) -> bool:
     """Newton steps on one output from where ADMM left it; whether it then is close enough."""
     newton, best = _Multipliers(state, output), state.best
-    while not newton.close_enough(tol) and best.iteration < max_iter:
+    least, stalled = np.inf, 0
+    while not newton.close_enough(tol) and best.iteration < max_iter and stalled < STALLED:
         best.iteration += 1
         newton.step(tol)
         best.report()
+        stalled = 0 if newton.gap < FALLING * least else stalled + 1
+        least = min(least, newton.gap)
     return newton.close_enough(tol)
 
 
@@ -302,8 +308,13 @@ class _Multipliers:
         self.last_gap = np.inf
         self.nearly_dual_gap = np.inf
 
+    @property
+    def gap(self) -> float:
+        """The gap, or what it would be with the multipliers where it cannot be small."""
+        return self.best.gap if self.problem.bounded else min(self.best.gap, self.nearly_dual_gap)
+
     def close_enough(self, tol: float) -> bool:
-        return self.best.close_enough(tol, np.inf if self.problem.bounded else self.nearly_dual_gap)
+        return self.best.close_enough(tol, self.gap)
 
     def step(self, tol: float) -> None:
         """One Newton step with its exact length; multipliers move where it promises little."""
