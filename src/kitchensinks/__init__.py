@@ -34,6 +34,7 @@ _HOMES = {
     "kitchensinks.estimators.principal": ("KitchenSinkPCA",),
     "kitchensinks.estimators.hashing": ("MaxoutHash",),
     "kitchensinks.inspect": ("distance_profile",),
+    "kitchensinks.inspect.explain": ("explain",),
     "kitchensinks.papers.depth": ("ReLUNetwork", "StackedSinksClassifier", "StackedSinksRegressor"),
     "kitchensinks.estimators.streaming": ("StreamingRidgeCV",),
     "kitchensinks.estimators.streaming_classes": ("StreamingRidgeClassifierCV",),
@@ -43,6 +44,7 @@ _MODULES = {
     "datasets": "kitchensinks.papers.datasets",
     "inspect": "kitchensinks.inspect",
     "losses": "kitchensinks.problem.losses",
+    "plot": "kitchensinks.inspect.displays",
     "theory": "kitchensinks.papers.theory",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

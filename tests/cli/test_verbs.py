@@ -22,6 +22,7 @@ def arguments_of(verb, workshop, folder):
         "predict": ["predict", model, test, "--out", folder / "answers.csv", "--id", "id"],
         "score": ["score", model, test],
         "info": ["info", model],
+        "report": ["report", model, test, "--out", folder / "report.html"],
         "export": ["export", model, "--onnx", folder / "model.onnx"],
         "compare": [
             *("compare", train, "-t", "kind", "--drop", "price", "--rows", "120"),
@@ -36,6 +37,7 @@ WORDS = {
     "predict": ["150 rows", "rows/s"],
     "score": ["error", "log loss", "150 rows"],
     "info": ["KitchenSinkClassifier", "colour", "Fourier(", "kind"],
+    "report": ["accuracy", "log loss", "150 rows", "report.html"],
     "export": ["float64 rows"],
     "compare": [
         "learned",
@@ -50,6 +52,7 @@ WORDS = {
 WRITES = {
     "fit": "new.sinks",
     "predict": "answers.csv",
+    "report": "report.html",
     "export": "model.onnx",
     "compare": "a.png",
 }

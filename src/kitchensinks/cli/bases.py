@@ -1,6 +1,7 @@
 """The bases that options name."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from kitchensinks.features.bases import Basis, Binning, Fourier, Maxout, ReLU, Sigmoid, Stumps
 from kitchensinks.law import Learned
@@ -24,13 +25,13 @@ COMPONENTS = 2000
 _DENSE_FOR_A_GRID = 8
 
 
-def basis_named(name: str, effort: str = "default") -> Basis | Learned:
-    """A new basis of this name; the effort is that of learning.
+def basis_named(name: str, effort: str = "default", **held_out: Any) -> Basis | Learned:
+    """A new basis of this name; effort, and the rows held out, are those of learning.
 
     >>> basis_named("laplacian"), basis_named("learned", "quick")
     (Fourier(kernel='laplacian'), Learned(effort='quick'))
     """
-    return Learned(effort=effort) if name == LEARNED else BASES[name]()
+    return Learned(effort=effort, **held_out) if name == LEARNED else BASES[name]()
 
 
 def components_of(basis: Basis, n_components: int = COMPONENTS) -> int:

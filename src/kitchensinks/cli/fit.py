@@ -23,7 +23,8 @@ from kitchensinks.features.bases import Basis
 from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.files.model import save
 from kitchensinks.fitting.settings import Solver
-from kitchensinks.law import Law, encode
+from kitchensinks.law import Law, Learned, encode
+from kitchensinks.law.splits import held_rows, order_of
 from kitchensinks.law.values import short_name
 from kitchensinks.numerics.threads import threads
 from kitchensinks.state import Spec
@@ -115,9 +116,19 @@ def _parameters(options: Fit) -> dict[str, Any]:
             f"--effort {options.effort!r} is for --basis {LEARNED}: nothing is learned for "
             f"--basis {options.basis}. Leave out one of them."
         )
+    ordered = options.time is not None or options.groups is not None
+    if ordered and options.basis != LEARNED:
+        raise ValueError(
+            f"--time and --groups are for --basis {LEARNED}: no rows are held out to learn "
+            f"--basis {options.basis}. Leave them out."
+        )
+    if options.time is not None and options.groups is not None:
+        raise ValueError("--time and --groups name two ways to hold rows out: give one of them.")
     if not 0 <= options.validation < 1:
         raise ValueError(f"--validation {options.validation}: need a share from 0 to below 1.")
-    basis, count = basis_named(options.basis, options.effort), options.components
+    order = {"time": options.time, "groups": options.groups}
+    basis = basis_named(options.basis, options.effort, **order)
+    count = options.components
     if count is None and isinstance(basis, Basis):
         count = str(components_of(basis))
     return {
@@ -272,10 +283,14 @@ class FileSource(Source):
 
     @cached_property
     def held(self) -> NDArray[np.bool_]:
-        """Which rows are held out, by their content; no class is held out as a whole."""
+        """Which rows are held out, by their content, time or group; no class as a whole."""
         counted = np.ones(self.n_rows, bool) if self.weights is None else self.weights > 0
-        keys = row_keys(self.rows, self.options.seed)
-        held = hold_out(keys, self.weights, self.options.validation) & counted
+        share, seed = self.options.validation, self.options.seed
+        if self.options.time is not None or self.options.groups is not None:
+            learned = Learned(time=self.options.time, groups=self.options.groups)
+            held = held_rows(order_of(learned, self.rows), counted, share, seed)
+        else:
+            held = hold_out(row_keys(self.rows, seed), self.weights, share) & counted
         if self.task == "classification":
             gone = np.setdiff1d(self.targets[held], self.targets[counted & ~held])
             held &= ~np.isin(self.targets, gone)

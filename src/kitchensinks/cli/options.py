@@ -16,6 +16,8 @@ _OPTIONS = {
     "n_jobs": "--threads",
     "random_state": "--seed",
     "effort": "--effort",
+    "groups": "--groups",
+    "time": "--time",
     "loss": "--loss",
     "alpha": "--alpha",
     "constraint": "--constraint",

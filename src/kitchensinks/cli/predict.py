@@ -33,7 +33,7 @@ def predict(options: Predict, terminal: Terminal) -> Facts:
     """Predictions of every row into a file, in the order of the rows; returns the facts."""
     out = writable(options.out, ENDINGS)
     keeps_inputs(out, options.data, options.model, options.force)
-    state = _table_model(options.model).estimator.state_
+    state = table_model(options.model).estimator.state_
     table = open_table(options.data, options.skip_bad_rows)
     if options.id_column is not None:
         table.check_names([options.id_column])
@@ -65,7 +65,7 @@ def predict(options: Predict, terminal: Terminal) -> Facts:
 
 def score(options: Score, terminal: Terminal) -> Facts:
     """How well a model predicts the rows of a table; returns the facts."""
-    saved = _table_model(options.model)
+    saved = table_model(options.model)
     state, name = saved.estimator.state_, options.target or saved.notes["target"]
     table = open_table(options.data, options.skip_bad_rows)
     table.check_names([name])
@@ -87,7 +87,7 @@ def score(options: Score, terminal: Terminal) -> Facts:
     return {"model": str(options.model), "data": options.data, "target": name, **facts}
 
 
-def _table_model(path: Path) -> Saved:
+def table_model(path: Path) -> Saved:
     """A model that knows the columns of its table."""
     saved = open_model(path)
     if saved.estimator.columns_ is None or not isinstance(saved.notes, dict):

@@ -79,8 +79,8 @@ class Fit(Training):
     loss: Annotated[
         str,
         _option(
-            "squared, hinge, squared_hinge, logistic or exponential; for numbers squared, huber or "
-            "quantile."
+            "squared, hinge, squared_hinge, logistic or exponential; for numbers squared, huber, "
+            "quantile, poisson, gamma or tweedie."
         ),
     ] = "squared"
     alpha: Annotated[str, _option("Ridge strength, or auto.")] = "auto"
@@ -88,6 +88,15 @@ class Fit(Training):
     validation: Annotated[float, _option("Share of the rows held out for the score; 0: none.")] = (
         0.2
     )
+    time: Annotated[
+        str | None,
+        _option(
+            "A column of dates or numbers: the latest rows are held out, to learn and to score."
+        ),
+    ] = None
+    groups: Annotated[
+        str | None, _option("A column: whole groups are held out, to learn and to score.")
+    ] = None
     memory: Annotated[
         str | None, _option("Such as 2GB. [default: a quarter of the free memory]")
     ] = None
@@ -133,6 +142,29 @@ class Score(Verb):
     ] = None
     threads: Threads = None
     skip_bad_rows: SkipBad = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(Verb):
+    """A page on a model and a file of rows it has not seen: scores, columns, single rows."""
+
+    module = "report"
+    example = "sinks report model.sinks test.csv --out report.html"
+
+    model: Model
+    data: Data
+    out: Annotated[
+        Path, _option("What to write: .html, or .json for the facts alone.", "--out", "-o")
+    ]
+    target: Annotated[
+        str | None, _option("The column of true values, if not that of the fit.", "--target", "-t")
+    ] = None
+    compare: Annotated[
+        bool, _option("Fit a linear model and boosted trees beside it.", "--compare/--no-compare")
+    ] = True
+    threads: Threads = None
+    skip_bad_rows: SkipBad = False
+    force: Force = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,4 +237,4 @@ class Reproduce(Verb):
     ] = None
 
 
-VERBS = (Fit, Predict, Score, Info, Export, Compare, Datasets, Reproduce)
+VERBS = (Fit, Predict, Score, Report, Info, Export, Compare, Datasets, Reproduce)

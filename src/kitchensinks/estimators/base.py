@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from kitchensinks.estimators.inputs import (
     TakesSparse,
     check_columns,
-    importances_of,
     known_rows,
     more_rows,
     table_targets,
@@ -26,12 +26,15 @@ from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.run import fit_features
 from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, Learned, find_law
+from kitchensinks.law.splits import order_of
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, robust_spread
+from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
+from kitchensinks.state.importance import Groups, variance_along
 from kitchensinks.state.outside import Outside, Watch, in_words
 from kitchensinks.state.resume import batch_identity, resuming
 from kitchensinks.state.streams import frozen_state, merged, with_rows
@@ -96,6 +99,7 @@ class KitchenSink(TakesSparse):
         spec, batch = self._first_rows(X, y, sample_weight)
         with resuming(spec, checkpoint, lambda: batch_identity(batch)) as spec:
             law, bins = find_law(spec.basis, batch, spec.request())
+            batch = law.left(batch, spec.encoding.unit)
             law, growth, moments = _grown(spec, law, batch, checkpoint)
             settings = spec.settings(law, batch.counted)
             blocks = FeatureBlocks(batch.rows, law.features, spec.memory, bins)
@@ -124,7 +128,7 @@ class KitchenSink(TakesSparse):
     ) -> tuple[Spec, Batch]:
         """Checked rows with encoded targets; what an earlier fit has left is forgotten."""
         spec = self._spec()
-        rows, y, weights, columns = training_inputs(self, spec, X, y, sample_weight, stream)
+        rows, y, weights, columns, known = training_inputs(self, spec, X, y, sample_weight, stream)
         self._forget()
         summary = spec.kind.summarise(y, weights)
         spec = spec.with_targets(summary, lambda: robust_spread(y, weights), classes)
@@ -133,7 +137,9 @@ class KitchenSink(TakesSparse):
             raise ValueError(
                 "class_weight leaves every row a weight of zero: need a positive weight."
             )
-        return replace(spec, columns=columns), batch
+        names = getattr(self, "feature_names_in_", None)
+        order = order_of(spec.basis, known, names)
+        return replace(spec, columns=columns, order=order), batch
 
     def _forget(self) -> None:
         """A failed fit leaves no state."""
@@ -235,7 +241,8 @@ class KitchenSink(TakesSparse):
             return lazy
         rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
-        with threads(self.n_jobs):
+        # One row has no work for more threads, and counting the cores takes as long as its answer.
+        with threads(1 if rows.shape[0] == 1 else self.n_jobs):
             answer = state.answer_rows(method, rows, watch)
         self._warn_outside(watch)
         return answer
@@ -243,7 +250,8 @@ class KitchenSink(TakesSparse):
     def outside(self, X: Any) -> Outside:
         """The rows of X that are outside of the range of the fitted rows, and in which columns.
 
-        Values outside of the range count as its nearer edge in predictions. Nothing is outside
+        Values outside of the range count as its nearer edge in predictions, but for a line that
+        goes on there (``law_.trend``), where the law has one. Nothing is outside
         with ``standardize=False``, which takes the columns as they come.
         """
         state = self._state()
@@ -259,7 +267,7 @@ class KitchenSink(TakesSparse):
             return
         found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))
         self._told_outside = True
-        warnings.warn(in_words(found), stacklevel=4)
+        warnings.warn(in_words(found, self._state().law.trend is not None), stacklevel=4)
 
     def _score(self, local: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
         if is_dask(X):
@@ -270,6 +278,36 @@ class KitchenSink(TakesSparse):
         if isinstance(X, Table) and isinstance(y, str):
             X, y, sample_weight = table_targets(X, y, sample_weight, self._state().columns)
         return float(local(X, y, sample_weight))
+
+    def report(self, X: Any, y: Any, compare: bool = True) -> Report:
+        """What is known of this model and rows with known targets, best those it has not seen.
+
+        Facts as a typed value, which is a page in notebooks: what was fitted and how the law was
+        found, scores with standard errors beside a linear model and boosted trees, calibration or
+        residuals, importances and partial dependence of the columns, the surest and least sure
+        rows, rows outside of the fitted range, and the certificate. ``save("report.html")`` writes
+        one file that needs nothing else, ``to_dict()`` gives the facts. X may be a frame, an array
+        or a table, with the name of its target column as y; of more than 20,000 rows a sample is
+        looked at. compare: whether the two other models are fitted, to three quarters of the rows.
+
+        Examples
+        --------
+        >>> import kitchensinks as ks
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=100, random_state=0)
+        >>> found = model.fit(X[::2], y[::2]).report(X[1::2], y[1::2], compare=False)
+        >>> found.score[0].name, [one.column for one in found.importances[:2]]
+        ('R²', ['s5', 'bmi'])
+        """
+        state = self._state()
+        if is_dask(X):
+            raise ValueError(
+                "report is not supported for Dask collections: give some computed rows."
+            )
+        if not state.has_rows or (state.targets.n_outputs != 1 and self._task == "regression"):
+            raise ValueError("report is about one target: fit and report the outputs one by one.")
+        return report(self, X, y, compare)
 
     def k_path(self, X: Any, y: Any) -> Growth:
         """Error on the rows given for every prefix of the features, from one pass over them.
@@ -288,7 +326,7 @@ class KitchenSink(TakesSparse):
         batch = more_rows(self, spec, state, X, y)
         growth = prefix_errors(
             FeatureBlocks(batch.rows, state.law.features, spec.memory),
-            batch.targets,
+            state.law.left(batch, state.targets.unit).targets,
             state.moments,
             self.alpha_,
             state.settings.fit_intercept,
@@ -331,20 +369,26 @@ class KitchenSink(TakesSparse):
 
     @property
     def feature_importances_(self) -> Array:
-        """Each column's share of the learned distance between rows.
+        """How much the function changes along each column, in shares that sum to one.
 
-        That is how fast the function changes along a column, not how much it would miss it.
+        Of a learned law: each column's share of the learned distance between rows. Of a given one:
+        each column's share of the variance of f where the other columns are kept
+        (`kitchensinks.state.importance`). Neither says how much a column would be missed, which
+        `sklearn.inspection.permutation_importance` measures.
         """
         state = self._state()
-        if state.law.record is None:
+        own = Groups.of(self, state.columns).counted(self)
+        record = state.law.record
+        if record is not None:
+            return np.array([record.importances[part].sum() for part in own])
+        if state.law.features.scaler is None:
             raise AttributeError(
-                f"This {type(self).__name__} has no feature_importances_: its law was not learned. "
-                f"{state.law.note or 'A basis was given; ks.Learned(basis) learns its law.'} "
+                f"This {type(self).__name__} has no feature_importances_: with standardize=False "
+                "it does not know the spread of its columns. "
                 "sklearn.inspection.permutation_importance works with any model."
             )
-        names = getattr(self, "feature_names_in_", None)
-        found = state.law.record.importances
-        return importances_of(found, state.columns, self.n_features_in_, names)
+        with threads(self.n_jobs):
+            return variance_along(state.model, own)
 
 
 def _grown(
@@ -363,7 +407,8 @@ def _grown(
         )
     blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
     run = spec.settings(law, batch.counted).of_run(batch, checkpoint)
-    growth, moments = grow(blocks, batch, run, spec.encoding.winners(batch.targets))
+    own = batch._replace(targets=spec.loss.working(batch.targets))
+    growth, moments = grow(blocks, own, run, spec.encoding.winners(batch.targets))
     features = replace(law.features, n_components=growth.n_components)
     return replace(law, features=features), growth, moments
 

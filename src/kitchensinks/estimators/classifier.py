@@ -65,8 +65,8 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         the solver did without one.
     k_path_ : held-out error for every prefix of K, for n_components="auto": squared_errors,
         class_errors, the K tried and the one chosen, with the reason.
-    feature_importances_ : where the law was learned, each column's share of the distance between
-        rows: how fast the function changes along a column, not how much it would miss it.
+    feature_importances_ : how much the function changes along each column: its share of the
+        distance between rows where the law was learned, of the function's variance where not.
     calibration_ : from scores to probabilities (None for logistic loss).
 
     Examples

@@ -1,5 +1,7 @@
 """What comes in at the door of an estimator: arrays, frames and tables, checked."""
 
+import math
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +24,17 @@ from kitchensinks.state import Spec, State
 from kitchensinks.tables import advice, check_size, describe
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.noticed import counts_rows
+from kitchensinks.tables.single import one_row
 from kitchensinks.tables.table import Table, check_schema, open_table
 from kitchensinks.tables.view import Rows, known_targets
 
 FLOATS = [np.float64, np.float32]
+# Arrays of at most so many entries are checked without the general checks, which take longer than
+# the prediction of one row.
+_FEW_ENTRIES = 2**12
+# Entries have finite squares, as `check_size` asks of float64 rows; float32 ones are finite.
+_LARGEST = {"d": math.sqrt(float(np.finfo(np.float64).max)), "f": np.inf}
 
 
 class TakesSparse(BaseEstimator):
@@ -55,12 +64,16 @@ def float_rows(
 
 
 class Inputs(NamedTuple):
-    """Rows (n, d), targets as they came, weights (n,) or None; the recipe of a table or None."""
+    """Rows (n, d), targets as they came, weights (n,) or None; the recipe of a table or None.
+
+    known: the rows with what a table says of them, which an array does not.
+    """
 
     rows: Any
     y: NDArray[Any]
     weights: Array | None
     columns: Columns | None
+    known: Any
 
 
 def training_inputs(
@@ -92,17 +105,17 @@ def training_inputs(
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows, positive=True)
     if not isinstance(rows, Rows):
-        return Inputs(*_without_missing(rows, y, weights))
+        return Inputs(*_without_missing(rows, y, weights), known=rows)
     if not stream:
         with threads(spec.n_jobs):
             rows = encode(rows, y, weights, spec.task)
-    columns = rows.columns
+    columns, known = rows.columns, rows
     estimator.n_features_in_ = rows.shape[1]
     if frame is not None:
         _check_feature_names(estimator, frame, reset=True)
         _check_n_features(estimator, frame, reset=True)
         rows = rows[:]
-    return Inputs(rows, y, weights, columns)
+    return Inputs(rows, y, weights, columns, known)
 
 
 def _without_missing(
@@ -134,6 +147,13 @@ def known_rows(estimator: BaseEstimator, state: State, X: Any) -> Any:
     columns = state.columns
     if columns is not None and columns.n_given:
         columns = None
+    if isinstance(X, np.ndarray):
+        if columns is None and _is_checked(estimator, X):
+            return state.numbers(X)
+    elif columns is not None and getattr(X, "shape", ())[:1] == (1,):
+        one = one_row(columns, X)
+        if one is not None:
+            return one
     table = isinstance(X, Table | Rows)
     if not table and columns is not None and hasattr(X, "columns"):
         # Columns that the recipe does not ask for are left out.
@@ -159,6 +179,20 @@ def known_rows(estimator: BaseEstimator, state: State, X: Any) -> Any:
             f"X is {describe(X)}, and fit had a table: give a table with the same columns."
         )
     return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
+
+
+def _is_checked(estimator: BaseEstimator, X: NDArray[Any]) -> bool:
+    """Whether scikit-learn's checks would change nothing of a few rows, and warn of nothing."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in FLOATS
+        and X.ndim == 2
+        and 0 < X.size <= _FEW_ENTRIES
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+        # A comparison with NaN, which is a missing value, is false.
+        and not (np.abs(X) >= _LARGEST[X.dtype.char]).any()
+    )
 
 
 def _checked_array(estimator: BaseEstimator, X: Any, reset: bool, scaled: bool) -> Any:
@@ -201,13 +235,26 @@ def table_targets(
 
 
 def is_mixed(rows: Any) -> bool:
-    """Whether rows are a frame (pandas, polars) with text, categories or missing values."""
+    """Whether rows are a frame (pandas, polars) of which a recipe has to make numbers.
+
+    That is one with text, categories, missing values or names of rows.
+    """
     if isinstance(rows, Table | Rows):
         return False
     if not (hasattr(rows, "columns") and hasattr(rows, "__getitem__") and hasattr(rows, "shape")):
         return False
     check_schema("X", [str(name) for name in rows.columns])
-    return any(not _is_plain(rows[name]) for name in list(rows.columns))
+    names = list(rows.columns)
+    if any(not _is_plain(rows[name]) for name in names):
+        return True
+    # Whole numbers that name rows are left out by the recipe, where there are other columns.
+    named = [name for name in names if _names_rows(rows[name])]
+    return 0 < len(named) < len(names) and find_spec("pyarrow") is not None
+
+
+def _names_rows(series: Any) -> bool:
+    values = np.asarray(series)
+    return values.dtype.kind in "iu" and len(values) > 0 and counts_rows(values)
 
 
 def _is_plain(series: Any) -> bool:
@@ -225,18 +272,3 @@ def _is_plain(series: Any) -> bool:
     return all(
         isinstance(value, int | float | np.number) and value == value for value in series.to_list()
     )
-
-
-def importances_of(
-    found: Array, columns: Columns | None, n_inputs: int, names: NDArray[Any] | None
-) -> Array:
-    """Each column's share of the learned distance; of a frame, whose columns became several."""
-    if columns is None or (len(found) == n_inputs and not columns.n_given):
-        return found
-    edges = np.cumsum([0] + [encoder.width for encoder in columns.encoders])
-    totals = np.diff(np.append(0.0, np.cumsum(found))[edges])
-    shares = dict(zip(columns.inputs, totals, strict=True))
-    known = columns.inputs if names is None else names
-    if columns.n_given:
-        known = [f"x{k}" for k in range(columns.n_given)]
-    return np.array([shares.get(name, 0.0) for name in known])

@@ -19,9 +19,10 @@ from kitchensinks.execution.order import order_statistic
 from kitchensinks.execution.recipe import Keys, Recipe, Split, Sums
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.blockwise import Descent
-from kitchensinks.fitting.calibration import Calibration
+from kitchensinks.fitting.calibration import Calibration, calibrate
 from kitchensinks.fitting.convex import calibrated, candidates, problem_of, roughly
 from kitchensinks.fitting.held_out import least_error, too_few
+from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import (
     HELD_OUT,
@@ -35,6 +36,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.solvers import FactoredGram, Problem, Solution, solve_smooth
 from kitchensinks.solvers.intercept import moved_scores
 from kitchensinks.solvers.smoothed import solve_smoothed
+from kitchensinks.state import Spec
 from kitchensinks.state.state import Limits, batch_of
 from kitchensinks.tables.keys import RowSample
 
@@ -128,18 +130,18 @@ def fit_convex(job: Job, settings: Settings, limits: Limits | None) -> tuple[Fit
 
 
 def calibration_of(
-    job: Job, settings: Settings, alpha: float, sample: RowSample, memory: float
-) -> Calibration | None:
+    job: Job, spec: Spec, settings: Settings, alpha: float, sample: RowSample
+) -> Calibration | Residuals | None:
     """From scores of rows of the sample that were held out of a fit on the rest of it."""
     batch = batch_of(sample)
     run = settings.of_run(batch)
-    task = Task.of(FeatureBlocks(batch.rows, job.frozen, memory), batch, run)
+    task = Task.of(FeatureBlocks(batch.rows, job.frozen, spec.memory), batch, run)
     found = calibrated(task, alpha)
     if found is None:
         return None
     places, scores = found
     own = batch.part(places)
-    return Calibration.fit(scores, own.targets > 0, own.weights)
+    return calibrate(spec.encoding, scores, own.targets, own.weights)
 
 
 def _choose_alpha(

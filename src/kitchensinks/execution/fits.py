@@ -49,7 +49,7 @@ def fit_collections(
     with resuming(spec, checkpoint, partitions.identity, here=False) as spec:
         spec, job = _look(spec, _job(spec, partitions, checkpoint))
         law = _law(spec, job)
-        return _fit(spec, law, job.with_features(law.features))
+        return _fit(spec, law, job.with_features(law.features, law.trend))
 
 
 def score_collections(spec: Spec, state: State, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -141,7 +141,7 @@ def _fit(spec: Spec, law: Law, job: Job) -> State:
     state = State.of(spec, law, plan, settings, fit, n_rows)
     if sample is None or spec.loss.squared:
         return replace(state, sample=sample)
-    found = calibration_of(job, settings, fit.alpha, sample, spec.memory)
+    found = calibration_of(job, spec, settings, fit.alpha, sample)
     return replace(state, calibrated=found)
 
 
@@ -158,8 +158,16 @@ def _plain_basis(spec: Spec) -> Basis:
 
 def _check_possible(spec: Spec) -> None:
     basis, solver = _plain_basis(spec), spec.solver.name
+    learned = spec.basis if isinstance(spec.basis, Learned) else Learned()
+    order = {name: getattr(learned, name) for name in ("split", "groups", "time")}
+    asked = [f"{name}={value!r}" for name, value in order.items() if value is not None]
     dense = "a basis with dense features that a seed draws, such as ks.Fourier()"
     refused = [
+        (
+            bool(asked),
+            ", ".join(asked),
+            "ks.Learned() without them: a law is learned from a sample",
+        ),
         (basis.learns_draw, f"basis={basis!r}", dense),
         (spec.n_components == "auto" and basis is spec.basis, "n_components='auto'", "a number"),
         (

@@ -14,6 +14,7 @@ from kitchensinks.execution.partitions import Part, Partitions
 from kitchensinks.execution.recipe import NOTHING, Recipe, Seen, Split, Sums, both
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.fitting.settings import Progress, silent
 from kitchensinks.problem.moments import Moments
@@ -67,11 +68,12 @@ class Job:
         (seen,) = self.compute(text, tree(self.each(Recipe.look), Seen.merge))
         return replace(self, seen=seen)
 
-    def with_features(self, frozen: Frozen) -> "Job":
+    def with_features(self, frozen: Frozen, trend: Trend | None = None) -> "Job":
         """With the law of the features; a few rows of the sample say where their mean is."""
         rows = self.sample.rows
         count = min(_PILOT_ROWS, max(1, _PILOT_BYTES // rows[0].nbytes))
         recipe = replace(self.recipe, seed=frozen.seed, frozen=frozen, pilot=rows[:count])
+        recipe = replace(recipe, trend=trend)
         return replace(self, recipe=recipe)
 
     @property

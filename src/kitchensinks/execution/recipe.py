@@ -18,6 +18,7 @@ from kitchensinks.execution.partitions import Part, Schema, checked_rows, in_par
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen, Look
 from kitchensinks.features.scaling import Spread
+from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.held import HeldRows
 from kitchensinks.fitting.squared import LookedPath
 from kitchensinks.problem.losses import Array
@@ -127,8 +128,8 @@ class Recipe:
 
     dtype: that rows are read in, None for their own; spec: what their targets are and, once that
     is known, how these are encoded, None for rows alone; frozen: how features are made, once that
-    is known; pilot: a few rows that say where the mean of the features is; missing: NaN may be
-    there.
+    is known; pilot: a few rows that say where the mean of the features is; trend: what is taken off
+    the targets before features are fitted; missing: NaN may be there.
     """
 
     schema: Schema
@@ -139,6 +140,7 @@ class Recipe:
     spec: Spec | None = None
     frozen: Frozen | None = None
     pilot: NDArray[Any] | None = None
+    trend: Trend | None = None
     missing: bool = False
     versions: dict[str, str] = field(default_factory=versions)
 
@@ -166,8 +168,13 @@ class Recipe:
         return Batch(rows, y, weights)
 
     def encoded(self, read: Batch) -> Batch:
-        """Rows with encoded targets, or with none."""
-        return read if self.spec is None else self.spec.encode(*read[:3])
+        """Rows with encoded targets, less the trend where one is known; or with none."""
+        if self.spec is None:
+            return read
+        batch = self.spec.encode(*read[:3])
+        if self.trend is None:
+            return batch
+        return batch.less(self.trend.in_units(self.spec.encoding.unit).values)
 
     def batches(self, parts: Sequence[Part]) -> Iterator[Batch]:
         """The encoded rows of each partition that has any."""

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
+from kitchensinks.features.trend import Trend
+from kitchensinks.fitting.calibration import Calibration
+from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.numerics.warps import LINEAR, MIX
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.state import State
@@ -228,6 +231,8 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
     if len({len(one) for one in path}) > 1:
         raise ValueError("the ridge path has other errors than ridges")
     given = check_scaler(frozen.scaler, frozen.n_inputs)
+    if state.law.trend is not None:
+        _check_trend(state.law.trend, given, outputs)
     columns = state.columns
     if columns is not None and columns.width != given:
         raise ValueError(f"columns of {columns.width} numbers where {given} are needed")
@@ -236,6 +241,19 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
     if n_features_in < 1 or (columns is None and n_features_in != given):
         raise ValueError(f"n_features_in is {n_features_in} where {given} is needed")
     _check_answers(state, outputs)
+
+
+def _check_trend(trend: Trend, n_inputs: int, outputs: int) -> None:
+    """An error unless a trend has slopes of some columns in a range."""
+    places, size = trend.places, len(trend.places)
+    for name in ("mean", "low", "high"):
+        _check_array(f"trend {name}", getattr(trend, name), (size,))
+    _check_array("trend slopes", trend.slopes, (size, outputs))
+    whole = places.ndim == 1 and places.dtype.kind in "iu"
+    if not (whole and size and (places >= 0).all() and (places < n_inputs).all()):
+        raise ValueError("the trend is not of columns of the rows")
+    if not (trend.low <= trend.high).all():
+        raise ValueError("the trend has a range that ends before it begins")
 
 
 def _check_array(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
@@ -267,14 +285,30 @@ def _check_answers(state: State, outputs: int) -> None:
     scores = np.zeros((2, outputs))
     if len(state.answer("predict", scores)) != 2:
         raise ValueError("a prediction is not one for each row")
-    if not isinstance(state.targets, Classes):
-        return
     found = state.calibrated
+    if not isinstance(state.targets, Classes):
+        if found is not None:
+            _check_residuals(found, outputs)
+        return
     if found is not None and not (
-        0 < found.unit < math.inf and 0 <= found.slope < math.inf and 0 <= found.bend < math.inf
+        isinstance(found, Calibration)
+        and 0 < found.unit < math.inf
+        and 0 <= found.slope < math.inf
+        and 0 <= found.bend < math.inf
+        and 0 <= found.tail < math.inf
     ):
         raise ValueError("the calibration is not of positive numbers")
     if state.loss.link is not None or found is not None:
         chances = state.probabilities(scores)
         if chances.shape != (2, len(state.targets.labels)) or not np.isfinite(chances).all():
             raise ValueError("there is not a probability of each class")
+
+
+def _check_residuals(found: Calibration | Residuals, outputs: int) -> None:
+    """An error unless there are residuals of each output, with positive weights."""
+    if not isinstance(found, Residuals):
+        raise ValueError("the intervals are not made of residuals")
+    _check_array("residuals", found.values, (len(found.values), outputs))
+    _check_array("weights of residuals", found.weights, (len(found.values),))
+    if not ((found.weights > 0).all() and 1 <= found.count <= len(found.values) * (1 + 1e-9)):
+        raise ValueError("the residuals are not those of rows with positive weights")

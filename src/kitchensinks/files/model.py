@@ -20,6 +20,7 @@ from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.features.bases import from_json, to_json
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
+from kitchensinks.features.trend import Trend
 from kitchensinks.files.archive import ModelFileError, digest, read_archive, write_archive
 from kitchensinks.files.checks import (
     check_basis,
@@ -31,6 +32,7 @@ from kitchensinks.files.checks import (
 )
 from kitchensinks.fitting.calibration import Calibration
 from kitchensinks.fitting.plan import Plan
+from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings, Solver, check_dtype
 from kitchensinks.law import Law, Learned, Record, Trial
 from kitchensinks.problem.constraints import L2Ball, SupBall
@@ -53,10 +55,12 @@ _TYPES: dict[str, type] = {
         Law,
         Record,
         Trial,
+        Trend,
         Plan,
         Outer,
         Evidence,
         Calibration,
+        Residuals,
         Classes,
         Numbers,
         Scaler,
@@ -196,6 +200,11 @@ def _parameters(estimator: KitchenSink, seed: int, arrays: Arrays) -> dict[str, 
     values = estimator.get_params(deep=False)
     if not isinstance(values["random_state"], int | np.integer | None):
         values["random_state"] = seed
+    if getattr(values["basis"], "split", None) is not None:
+        raise ValueError(
+            f"basis={values['basis']!r} cannot be stored in a model file: it has a splitter. Call "
+            "set_params(basis__split=None) before saving, or use pickle."
+        )
     if callable(values["verbose"]):
         values["verbose"] = False
     return {name: _encode(value, f"parameter-{name}", arrays) for name, value in values.items()}

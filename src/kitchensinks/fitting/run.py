@@ -23,13 +23,14 @@ def fit_features(
     blocks: FeatureBlocks,
     batch: Batch,
     settings: Settings,
-    calibrate: bool = False,
+    calibrate: int = 0,
     moments: Moments | None = None,
 ) -> tuple[Plan, Fit]:
     """Plan and fit: minimise Σw·loss(y, u)/Σw + α‖β‖² over the ball, u = Zβ + b.
 
     Features that coincide on all rows are fitted once, with their multiplicity. calibrate: scores
-    of rows that the weights have not seen are wanted; moments: the sums, if they are known already.
+    of rows that the weights have not seen are wanted, held out in so many folds where that takes
+    fits of their own; moments: the sums, if they are known already.
     """
     fewer = condense(blocks, settings) if moments is None else None
     blocks, groups = (blocks, None) if fewer is None else fewer
@@ -38,7 +39,7 @@ def fit_features(
     if plan.solver == "stochastic":
         fit = fit_stochastic(blocks.frozen, batch, settings)
     elif plan.solver == "stages":
-        fit = fit_stages(*given, calibrate)
+        fit = fit_stages(*given, calibrate > 0)
     elif plan.solver == "blocks":
         fit = fit_blocks(*given)
     elif plan.solver == "sparse":
@@ -49,7 +50,7 @@ def fit_features(
         task = Task.of(*given, span=plan.space == "span")
         known = moments if task.space.span is None else None
         if plan.solver != "direct":
-            fit = fit_convex(task, calibrate, known)
+            fit = fit_convex(task, calibrate > 0, known)
         else:
             fit = fit_squared(task, known)
             if calibrate and fit.left_out is None:

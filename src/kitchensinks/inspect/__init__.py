@@ -14,6 +14,7 @@ from kitchensinks.features.spectrum import (
     spectrum,
     suggested_components,
 )
+from kitchensinks.inspect.explain import Explanation, explain
 from kitchensinks.inspect.plots import (
     plot_components,
     plot_dimension,
@@ -25,10 +26,12 @@ from kitchensinks.inspect.profile import DistanceProfile, distance_profile
 __all__ = [
     "Decay",
     "DistanceProfile",
+    "Explanation",
     "Suggestion",
     "decay_rates",
     "distance_profile",
     "effective_dimension",
+    "explain",
     "leverage_scores",
     "leverages",
     "maximal_leverage",

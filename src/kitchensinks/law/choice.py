@@ -14,6 +14,7 @@ by side:
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from kitchensinks.law.candidates import (
     Stages,
     affordable,
     again,
+    at_last,
     enough,
     first_look,
     grown,
@@ -38,13 +40,14 @@ from kitchensinks.law.candidates import (
 from kitchensinks.law.copies import counting, in_words, many, one_of_each
 from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.few import Kept, best_of_few
+from kitchensinks.law.later import note_runs
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.maps import Found, allowed, even, settled, short_run, tried_maps
+from kitchensinks.law.maps import Found, allowed, even, plain_map, settled, short_run, tried_maps
 from kitchensinks.law.task import Task
+from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import preferred
 from kitchensinks.law.values import Law, Record, Request
 from kitchensinks.problem.targets import Batch
-from kitchensinks.tables import densify
 
 Floats = NDArray[np.float64]
 # Bins (grids, n) of the rows of the last fit, or None: they are known where the law is learned.
@@ -76,13 +79,17 @@ def _learn(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins]
     if not task.varies:
         return "Too few targets differ from the others to fit some of them and hold others out"
     mean = task.mean_error()
+    if task.split:
+        task.note("split", f"held out: {task.split}", len(task.data.fitted), mean)
     runs = task.together(short_run, _tried(task, basis))
     founds = _learned(task, basis, _best_maps(task, basis, runs))
+    trend = find_trend(task, founds[0])
+    left = task.without(trend)
     if basis is not None and not basis.open_bandwidth:
-        law = _with_basis(task, basis, founds[0])
+        law, bins = _with_basis(left, basis, founds[0])
     else:
-        law = _chosen(task, basis, _close(task, _candidates(task, basis, founds)))
-    return _chance(task, mean) or law
+        law, bins = _chosen(left, basis, _close(left, _candidates(left, basis, founds)))
+    return _chance(task, mean) or (replace(law, trend=trend), bins)
 
 
 def _compared(learned: Learned) -> bool:
@@ -110,7 +117,8 @@ def _of_few(kept: Kept, batch: Batch) -> tuple[Law, Bins]:
     if batch.counted > len(task.places):
         spread = spread_of(batch.rows, batch.weights)
         scaler = scaler.covering(spread.low, spread.high)
-    return _law(task, found, scaler, own, draws, kept.factor, kept.ridge, kept.limit.reason)
+    law, bins = _law(task, found, scaler, own, draws, kept.factor, kept.ridge, kept.limit.reason)
+    return replace(law, trend=kept.trend), bins
 
 
 def _tried(task: Task, basis: Basis | None) -> list[tuple[str, str]]:
@@ -185,6 +193,7 @@ def _candidates(task: Task, basis: Basis | None, founds: list[Found]) -> list[Ca
         jobs = [(found, True, basis) for found in founds if found.kernel == "laplacian"] + jobs
     jobs += [(found, basis is not None and basis.sparse, basis) for found in _plain(task, basis)]
     looks = task.together(first_look, jobs)
+    note_runs(task, jobs, looks)
     least = min(look.score.error for look in looks)
     hopeful = [one for one in looks if one.score.error <= constants.HOPELESS_FIRST * least]
     return hopeful if task.late(constants.LATE_FACTORS) else task.together(wider_look, hopeful)
@@ -193,11 +202,11 @@ def _candidates(task: Task, basis: Basis | None, founds: list[Found]) -> list[Ca
 def _plain(task: Task, basis: Basis | None) -> list[Found]:
     """The laws that nothing is learned for: equal scales, and the linear model."""
     if basis is not None:
-        return [even(task, basis.metric, *allowed(task, "standard"))]
-    names = allowed(task, "standard", *(["common"] if task.wide else []))
+        return [even(task, basis.metric, plain_map(task))]
+    names = allowed(task, plain_map(task), *(["common"] if task.wide else []))
     founds = [even(task, "gaussian", name) for name in names]
     if task.linear:
-        founds.append(even(task, "linear", names[0]))
+        founds.append(even(task, "linear", plain_map(task)))
     return founds
 
 
@@ -205,9 +214,32 @@ def _close(task: Task, candidates: list[Candidate]) -> list[Candidate]:
     """Those near the least error, with more rows and components."""
     least = min(candidate.error for candidate in candidates)
     close = [one for one in candidates if one.error < constants.CLOSE * least]
+    if task.wide and not any(map(_even, close)):
+        # Equal scales gain from features more than directions do, of which few features show most.
+        plain = [one for one in candidates if _even(one) and one.error < constants.PLAIN * least]
+        close += sorted(plain, key=lambda one: one.error)[:1]
     many = len(task.data.fitted) > constants.MORE * len(task.few.fitted)
     more = many or (task.work.twice and len(close) > 1)
-    return task.together(again, close) if more and not task.late(constants.LATE_AGAIN) else close
+    if not more or task.late(constants.LATE_AGAIN):
+        return close
+    return _duel(task, task.together(again, close))
+
+
+def _even(candidate: Candidate) -> bool:
+    """Whether all columns have the same scale, in a kernel."""
+    return candidate.found.scaling == "equal" and candidate.found.kernel != "linear"
+
+
+def _duel(task: Task, close: list[Candidate]) -> list[Candidate]:
+    """The best law with equal scales and the best of the others with nearly as many features as the
+    last fit has, where those are many more than were tried and both are close; else all."""
+    least = min(candidate.error for candidate in close)
+    near = sorted((one for one in close if not one.sparse), key=lambda one: one.error)
+    pair = [one for one in near if _even(one)][:1] + [one for one in near if not _even(one)][:1]
+    far = any(one.limit.components > constants.MORE**2 * one.score.components for one in pair)
+    if len(pair) < 2 or not far or max(one.error for one in pair) > constants.CLOSE * least:
+        return close
+    return task.together(at_last, pair)
 
 
 def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
@@ -305,9 +337,8 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
     fewest, most = constants.FEWEST_FOR_SCALES, constants.MOST_COLUMNS
     if _compared(learned):
         fewest, most = constants.FEWEST_ROWS, n_inputs
-    count = _distinct(batch, fewest)
-    if count < fewest:
-        return f"There are {count} rows, and a law is learned from {fewest} or more"
+    if len(targets) < fewest:
+        return f"There are {len(targets)} rows, and a law is learned from {fewest} or more"
     if n_inputs > most:
         return f"There are {n_inputs} columns, and scales are learned for at most {most}"
     if not np.ptp(targets, axis=0).any():
@@ -315,17 +346,9 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
     if learned.basis is not None and not learned.basis.rescales:
         return (
             f"The law of {learned.basis!r} cannot be learned, only those of Binning, Fourier, "
-            "ReLU, Sigmoid, Maxout, Custom and Union of these"
+            "Linear, ReLU, Sigmoid, Maxout, Custom and Union of these"
         )
     return None
-
-
-def _distinct(batch: Batch, fewest: int) -> int:
-    """Rows of positive weight; where about so few, copies of a row count once."""
-    places = batch.counted_places
-    if len(places) >= 10 * fewest:
-        return len(places)
-    return len(np.unique(densify(batch.rows[places]), axis=0))
 
 
 def _chance(task: Task, mean: float) -> str | None:
@@ -335,7 +358,7 @@ def _chance(task: Task, mean: float) -> str | None:
     degree of freedom), and the best of N by about 2·log(N)/m; unequal weights w count as
     m = (Σw)²/Σw² rows.
     """
-    errors = [one.error for one in task.trials[1:] if one.stage != "map"]
+    errors = [one.error for one in task.trials[1:] if one.stage not in ("map", "split", "trend")]
     if not errors:
         return None
     own, least = task.data.weights_of(task.data.held), min(errors)

@@ -47,6 +47,8 @@ def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tu
             f"basis={basis!r}: need a basis such as ks.Fourier(), ks.Learned(...), or the law_ of "
             "a fitted model."
         )
+    if request.working is not None:
+        batch = batch._replace(targets=request.working(batch.targets))
     found = learn_law(basis, batch, request)
     if not isinstance(found, str):
         return found

@@ -1,7 +1,8 @@
 """``ks.Learned``: what an estimator is given in place of a basis to have its law learned."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases import Basis
@@ -61,13 +62,22 @@ class Learned(BaseEstimator):
     batch : most rows of a batch, which is a quarter of the table if that is smaller, and at least
         300; smooth kernels and wide tables take half of it. None: by effort (1000 by default).
     seconds : nominal seconds of the last fit, at 10⁸ features a second: they limit the number of
-        components. None: by effort (by default 1.5, and 0.3 for each million entries).
+        components. None: by effort (by default 1.5, and 0.3 for each million entries, 3 in wide
+        tables).
     time_limit : wall-clock seconds that the whole fit may take, or None. Rounds that would come too
         late are left out, and the last fit has as many components as the time allows, so that the
         model depends on the speed of the machine. The work of the effort is still the most that is
         done.
     rank : for "agop": the number of learned directions that the rows are turned to (fewer where
         the others do not matter). None scales the columns.
+    split : a splitter of scikit-learn, such as ``TimeSeriesSplit()``: the last of its splits says
+        which rows are held out while the law is learned. None: runs of neighbours, a fifth of the
+        rows, or as `groups` and `time` say.
+    groups : a column by name, or by place for arrays: whole groups are held out, because rows to be
+        predicted are of other groups. With a splitter, it is told the groups.
+    time : a column of dates or numbers by name or place: the latest rows are held out, because rows
+        to be predicted come later. With a splitter, it gets the rows in this order. Where the rows
+        of a table are in the order of a date column, this is done without being asked.
 
     Examples
     --------
@@ -87,6 +97,9 @@ class Learned(BaseEstimator):
         seconds: float | None = None,
         time_limit: float | None = None,
         rank: int | None = None,
+        split: Any = None,
+        groups: str | int | None = None,
+        time: str | int | None = None,
     ) -> None:
         self.basis = basis
         self.effort = effort
@@ -97,6 +110,9 @@ class Learned(BaseEstimator):
         self.seconds = seconds
         self.time_limit = time_limit
         self.rank = rank
+        self.split = split
+        self.groups = groups
+        self.time = time
 
     def check(self) -> None:
         """Raise an error that names the parameter where one makes no sense."""
@@ -111,6 +127,21 @@ class Learned(BaseEstimator):
             check_count("rank", self.rank)
             if self.law != "agop":
                 raise ValueError(f"rank={self.rank} is for law='agop': need that, or no rank.")
+        self._check_split()
+
+    def _check_split(self) -> None:
+        if self.split is not None and not callable(getattr(self.split, "split", None)):
+            raise TypeError(
+                f"split={self.split!r}: need a splitter of scikit-learn such as TimeSeriesSplit(), "
+                "or None."
+            )
+        for name in ("groups", "time"):
+            column = getattr(self, name)
+            whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
+            if not (column is None or isinstance(column, str) or whole):
+                raise TypeError(
+                    f"{name}={column!r}: need a column of X, by its name or its place, or None."
+                )
 
     def _check_basis(self) -> None:
         if self.basis is None:

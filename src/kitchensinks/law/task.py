@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import spread_of
 from kitchensinks.features.scaling import indicators
+from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
 from kitchensinks.law.learned import Learned
+from kitchensinks.law.splits import HeldOutRows, split_rows
 from kitchensinks.law.trials import HeldOut
 from kitchensinks.law.values import Request, Trial
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.numerics.words import Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables import densify
@@ -51,6 +53,7 @@ class Task:
         self.source, self.targets, self.weights = self.given
         self.seed, self.classes = self.request.seed, self.request.classes
         self.work = self.learned.work
+        self.trend: Trend | None = None
         count = self.request.n_components
         self.asked = None if count is None or count == "auto" else int(count)
         n_rows, self.n_inputs = self.source.shape
@@ -58,20 +61,19 @@ class Task:
         self.counted = len(counted)
         widest = max(constants.FEWEST_POOLED, constants.POOL_ENTRIES // self.n_inputs)
         size = min(len(counted), constants.POOL, widest)
-        if self.hold is None:
-            order, held = _in_runs(counted, size, self.seed)
-        else:
-            rest = np.delete(np.arange(len(counted)), self.hold)
-            order, held = counted[np.concatenate([self.hold, rest])], len(self.hold)
-        self.held, self.places = order[:held], order[:size]
+        split = self._split(counted, size)
+        held, self.places, self.split = split.held, split.places, split.words
+        size, self.held = len(self.places), self.places[:held]
         self.own = _shares(self.weights, self.places)
         self.spread = spread_of(self.source, self.weights)
         self.pool = densify(self.source[self.places]).astype(np.float64, copy=False)
         self.level = np.average(self.targets[self.places], axis=0, weights=self.own)
         centred = self.targets[self.places] - self.level
+        self.sizes = np.ones(centred.shape[1])
         if not self.classes:
             spread = np.sqrt(np.average(centred**2, axis=0, weights=self.own))
-            centred /= np.where(spread > 0.0, spread, 1.0)
+            self.sizes = np.where(spread > 0.0, spread, 1.0)
+            centred /= self.sizes
         self.unit = float(np.average(np.sum(centred**2, axis=1), weights=self.own))
         self.descended = (centred[held:] / math.sqrt(self.unit)).astype(np.float32)
         self.sample = self.pool[self._sample(held)]
@@ -85,7 +87,7 @@ class Task:
             np.arange(held),
             self.unit,
             self.level,
-            self._labels(),
+            self.labels[self.places] if self.classes else None,
         )
         self.few = replace(self.data, fitted=self.data.fitted[: self.work.few])
 
@@ -100,6 +102,31 @@ class Task:
         """The task of rows whose targets may be all the same in the pool."""
         with np.errstate(invalid="ignore"):
             return cls(batch, request, learned, hold=hold)
+
+    def without(self, trend: Trend | None) -> "Task":
+        """The same with targets less a trend, and the same record."""
+        if trend is None:
+            return self
+        own = copy.copy(self)
+        own.trend = trend
+        known = trend.in_units(self.request.unit).values(self.pool)
+        targets = self.data.targets - known / self.sizes
+        own.data, own.few = replace(self.data, targets=targets), replace(self.few, targets=targets)
+        return own
+
+    def _split(self, counted: NDArray[np.intp], size: int) -> HeldOutRows:
+        """The rows of the pool; held out are those of `hold`, or as learned and order say."""
+        if self.hold is not None:
+            rest = np.delete(np.arange(len(counted)), self.hold)
+            places = counted[np.concatenate([self.hold, rest])[:size]]
+            return HeldOutRows(places, len(self.hold), "")
+        order, labels = self.request.order, self.labels
+        return split_rows(counted, size, self.seed, self.learned, order, labels)
+
+    @property
+    def later(self) -> bool:
+        """Whether the rows held out are the latest."""
+        return self.request.order.times is not None and self.learned.split is None
 
     @property
     def varies(self) -> bool:
@@ -121,14 +148,14 @@ class Task:
         self.note("mean", "the targets' mean alone", len(data.fitted), mean)
         return mean
 
-    def _labels(self) -> NDArray[np.int64] | None:
-        """The class of each row of the pool, or None."""
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The class of each row, or its first target where that is a number."""
         if not self.classes:
-            return None
-        targets = self.targets[self.places]
-        if targets.shape[1] == 1:
-            return (targets[:, 0] > 0).astype(np.int64)
-        return np.asarray(targets.argmax(axis=1))
+            return self.targets[:, 0]
+        if self.targets.shape[1] == 1:
+            return (self.targets[:, 0] > 0).astype(np.int64)
+        return np.asarray(self.targets.argmax(axis=1))
 
     def _sample(self, held: int) -> NDArray[np.intp]:
         """Places in the pool of rows to learn from, as often as their weights say."""
@@ -219,21 +246,3 @@ def _shares(weights: Array | None, places: NDArray[np.intp]) -> Array | None:
     if weights is None or not np.ptp(weights[places]):
         return None
     return np.asarray(weights[places] / weights[places].max())
-
-
-def _in_runs(counted: NDArray[np.intp], size: int, seed: int) -> tuple[NDArray[np.intp], int]:
-    """The rows in random order, those to be held out first, and how many those are.
-
-    They are held out in runs of neighbours: rows that were taken one after another are often alike,
-    and a row whose neighbour is fitted says little about rows from elsewhere.
-    """
-    held = min(constants.MOST_HELD, math.ceil(constants.HELD_SHARE * size))
-    run = max(1, held // constants.RUNS)
-    words = Words(seed, 0, Stream.LAW_HOLD_OUT)
-    starts = words.permutation(len(counted) // run)[: held // run] * run
-    first = (starts[:, None] + np.arange(run)).ravel()
-    rest = np.ones(len(counted), dtype=bool)
-    rest[first] = False
-    others = np.flatnonzero(rest)
-    others = others[words.permutation(len(others))]
-    return counted[np.concatenate([first, others])], len(first)

@@ -49,6 +49,10 @@ class Stream(enum.IntEnum):
     STACKED_LAYERS = 11
     #: Runs of rows that the recipe of a table's columns is learned from.
     COLUMN_SAMPLE = 12
+    #: Orders in which columns become known, for explanations of predictions.
+    EXPLANATION = 13
+    #: Points between which a function is compared, for the importance of its columns.
+    IMPORTANCE = 14
     #: Rows and candidates that a reweighted basis takes.
     REWEIGHTED = 2**32
     #: Shared planes of maxout units, for the further places of the pool.

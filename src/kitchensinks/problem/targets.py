@@ -5,7 +5,7 @@ this value encodes targets and reads scores, wherever the rows are.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,6 +39,10 @@ class Batch(NamedTuple):
         """Some of the rows: a slice, a mask or places."""
         weights = None if self.weights is None else self.weights[rows]
         return Batch(self.rows[rows], self.targets[rows], weights)
+
+    def less(self, known: Callable[[Any], Array]) -> "Batch":
+        """With targets less what is known of them from the rows."""
+        return self._replace(targets=self.targets - known(self.rows))
 
     @property
     def counted(self) -> int:
@@ -156,6 +160,7 @@ class Classes:
 
     # Scores of classes have no unit of their own.
     unit = 1.0
+    score_unit = 1.0
     centre = 0.0
 
     @classmethod
@@ -259,14 +264,23 @@ class Numbers:
 
     unit: a power of two near their size; centre (outputs,): their mean, zero without an intercept,
     so that float32 products do not lose targets with a large mean; one_output: y had one axis.
+    log: predictions are exp(score). The unit is then their mean (the largest of several outputs),
+    nothing is taken off, and scores are off by the centre, log(unit); without an intercept the unit
+    is one.
     """
 
     unit: float
     centre: Array
     one_output: bool
+    log: bool = False
 
     @classmethod
-    def learn(cls, sizes: TargetSizes, fit_intercept: bool) -> "Numbers":
+    def learn(cls, sizes: TargetSizes, fit_intercept: bool, loss: Loss) -> "Numbers":
+        if loss.link == "log":
+            largest = float(sizes.mean.max())
+            unit = largest if fit_intercept and largest > 0.0 else 1.0
+            centre = np.full(len(sizes.mean), math.log(unit))
+            return cls(unit, centre, sizes.one_output, log=True)
         centre = sizes.mean if fit_intercept else np.zeros(len(sizes.mean))
         return cls(sizes.unit(), centre, sizes.one_output)
 
@@ -295,6 +309,11 @@ class Numbers:
     def n_outputs(self) -> int:
         return len(self.centre)
 
+    @property
+    def score_unit(self) -> float:
+        """What scores are multiplied with; their centre is added."""
+        return 1.0 if self.log else self.unit
+
     def encode(self, y: NDArray[Any]) -> Array:
         """Targets as the losses take them, (n, outputs)."""
         columns = y.reshape(len(y), -1)
@@ -302,7 +321,9 @@ class Numbers:
             raise ValueError(
                 f"y has {columns.shape[1]} outputs; the first rows had {self.n_outputs}."
             )
-        coded = columns / self.unit - self.centre / self.unit
+        coded = columns / self.unit
+        if not self.log:
+            coded = coded - self.centre / self.unit
         largest = float(np.abs(coded).max(initial=0.0))
         if not largest < 1.0 / FARTHEST:
             raise ValueError(
@@ -321,9 +342,14 @@ class Numbers:
         """Answers (n, outputs) in the shape that the targets had."""
         return scores[:, 0] if self.one_output else scores
 
+    def predictions(self, scores: Array) -> Array:
+        """What scores (n, outputs) predict, in the shape that the targets had."""
+        return self.shaped(np.exp(scores) if self.log else scores)
+
     def difference(self, other: "Numbers") -> str | None:
         """What keeps sums of the targets of both apart, or None."""
-        same = self.unit == other.unit and np.array_equal(self.centre, other.centre)
+        same = (self.unit, self.log) == (other.unit, other.log)
+        same = same and np.array_equal(self.centre, other.centre)
         return None if same else "unit, centre or number of the targets"
 
 

@@ -57,8 +57,11 @@ def solve_nonsmooth(
     tol: float = 1e-3,
     max_iter: int = 1000,
     callback: Callback | None = None,
+    newton: bool = True,
 ) -> Solution:
     """Minimise a kinked loss, as it is, to a relative gap of `tol`; all outputs at once.
+
+    `newton`: whether Newton steps follow where ADMM slows down, after ADMM_ITERATIONS.
 
     With neither penalty nor ball the gap cannot be small; `converged` then says that both
     relative residuals of ADMM are below `tol`, or that the multipliers of the Newton phase, whose
@@ -70,8 +73,11 @@ def solve_nonsmooth(
     best = _Best(problem, callback)
     state = _Admm(problem, kinked(problem.loss), factored, best)
     # Newton needs a Gram: without one ADMM goes on alone.
-    newton_follows = isinstance(factored, FactoredGram)
-    last = min(-(-max_iter // 2), ADMM_ITERATIONS * n_outputs) if newton_follows else max_iter
+    has_gram = isinstance(factored, FactoredGram)
+    newton_follows = has_gram and newton
+    last = max_iter
+    if has_gram:
+        last = min(-(-max_iter // 2) if newton else max_iter, ADMM_ITERATIONS * n_outputs)
     converged = state.alternate(tol, last)
     solver = "admm"
     if newton_follows and not converged and best.iteration < max_iter:

@@ -11,6 +11,7 @@ from kitchensinks.features.bases import Draw
 from kitchensinks.features.bases.draw import Scorer
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler
+from kitchensinks.features.trend import Trend
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.state.outside import Watch
 from kitchensinks.tables import block_slices
@@ -23,7 +24,7 @@ _REDRAWN_ROWS = 1024
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """f(x) = b + Σ_k β_k·φ(x; θ_k)·scale on standardised rows.
+    """f(x) = b + Σ_k β_k·φ(x; θ_k)·scale on standardised rows, and t(x) where there is a trend.
 
     weights (columns, outputs), intercept (outputs,). What is saved is the weights, the seed and
     what was learned from the rows before (`Frozen`), never the draw itself.
@@ -32,6 +33,7 @@ class Model:
     frozen: Frozen
     weights: NDArray[np.float64]
     intercept: NDArray[np.float64]
+    trend: Trend | None = None
 
     @property
     def draw(self) -> Draw:
@@ -65,6 +67,8 @@ class Model:
                 for columns, features in frozen.walk(own):
                     scores += features @ weights[columns]
             out[part] = scores * unit + self.intercept
+            if self.trend is not None:
+                out[part] += self.trend.values(own)
 
         blocks = ((part, rows[part]) for part in parts)
         for _ in in_order(score, blocks):

@@ -43,14 +43,14 @@ class Outer(NamedTuple):
 
     @classmethod
     def of(cls, fit: Fit, targets: Targets, loss: Loss) -> "Outer":
-        unit, solution, errors = targets.unit, fit.solution, fit.alpha_errors
-        per_alpha = alpha_unit(unit, loss)
+        unit, solution, errors = targets.score_unit, fit.solution, fit.alpha_errors
+        per_alpha = alpha_unit(targets, loss)
 
         def in_loss_units(value: Any) -> Any:
-            # Unit by unit, so that no power of it overflows.
+            # One power of the unit at most at a time, so that it does not overflow itself.
             with np.errstate(over="ignore"):
-                for _ in range(loss.degree):
-                    value = value * unit
+                for power in (min(loss.degree, 1.0), max(loss.degree - 1.0, 0.0)):
+                    value = value * targets.unit**power
             return value
 
         evidence = Evidence(
@@ -77,7 +77,8 @@ class Outer(NamedTuple):
 
     def in_own_units(self, targets: Targets) -> tuple[Array, Array]:
         """Weights and intercept in the units of the encoded targets."""
-        return self.weights / targets.unit, (self.intercept - targets.centre) / targets.unit
+        unit = targets.score_unit
+        return self.weights / unit, (self.intercept - targets.centre) / unit
 
 
 def warn_unconverged(evidence: Evidence, tol: float) -> None:

@@ -1,6 +1,5 @@
 """Rows outside of the range of the fitted ones: how many, and in which columns."""
 
-import itertools
 import threading
 from typing import Any, NamedTuple
 
@@ -67,9 +66,7 @@ class Watch:
     def found(self, columns: Columns | None, names: Any) -> Outside:
         """By the columns that the rows came with: the names of a frame, or places."""
         if columns is not None:
-            edges = np.cumsum([0] + [encoder.width for encoder in columns.encoders])
-            pairs = itertools.pairwise(edges)
-            counts = [int(self.counts[low:high].max(initial=0)) for low, high in pairs]
+            counts = [int(self.counts[own].max(initial=0)) for own in columns.groups]
             names = columns.inputs
             if columns.n_given:
                 names = [int(name[1:]) for name in names]
@@ -80,13 +77,14 @@ class Watch:
         return Outside(self.rows, dict(sorted(found.items(), key=lambda item: -item[1])))
 
 
-def in_words(outside: Outside) -> str:
-    """What a warning says of rows outside of the range."""
+def in_words(outside: Outside, trend: bool) -> str:
+    """What a warning says of rows outside of the range; trend: a line goes on there."""
     first = list(outside.columns.items())[:3]
     named = ", ".join(f"{name!r} ({count} rows)" for name, count in first)
     more = len(outside.columns) - len(first)
     return (
         f"{outside.share:.0%} of {len(outside.rows)} rows are outside of the range of the fitted "
         f"rows, in {named}{f' and {more} more columns' if more else ''}. They are predicted as at "
-        "the edge of the range; model.outside(X) names them."
+        f"the edge of the range{', but for the trend of the law' if trend else ''}; "
+        "model.outside(X) names them."
     )

@@ -11,11 +11,12 @@ from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.exceptions import NotFittedError
 
-from kitchensinks.fitting.calibration import Calibration
+from kitchensinks.fitting.calibration import Calibration, calibrate
 from kitchensinks.fitting.condense import Groups
 from kitchensinks.fitting.growth import Growth
 from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.posterior import Posterior
+from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut
 from kitchensinks.fitting.squared import (
@@ -47,7 +48,8 @@ class Limits(NamedTuple):
     entries: int
 
 
-# Rows that are remembered to calibrate probabilities and to choose the ridge of a stream.
+# Rows that are remembered to calibrate probabilities and intervals, and to choose the ridge of a
+# stream.
 REMEMBERED = Limits(2000, 2**21)
 # Products of rows that come in batches, whatever the dtype of the features.
 SUMMED: np.dtype[Any] = np.dtype(np.float64)
@@ -78,9 +80,9 @@ class State:
 
     columns: the recipe from the columns of a table to numbers, None for arrays; targets: how y
     was encoded; loss, settings: what was minimised; outer: the weights, None where they are to be
-    solved from the sums; calibrated: from scores to probabilities, where that was found with the
-    weights; sums: what more rows are added to; sample: rows remembered, to calibrate
-    probabilities and to choose the ridge with.
+    solved from the sums; calibrated: from scores to probabilities or intervals, where that was
+    found with the weights; sums: what more rows are added to; sample: rows remembered, to calibrate
+    and to choose the ridge with.
     """
 
     columns: Columns | None
@@ -92,7 +94,7 @@ class State:
     outer: Outer | None = None
     sums: Sums = None
     sample: RowSample | None = None
-    calibrated: Calibration | None = None
+    calibrated: Calibration | Residuals | None = None
     posterior_of_few: Posterior | None = None
     growth: Growth | None = None
     n_rows: int = 0
@@ -176,7 +178,8 @@ class State:
     @cached_property
     def model(self) -> Model:
         """Scaler, draw and weights."""
-        return Model(self.law.features, self.fitted.weights, self.fitted.intercept)
+        law, outer = self.law, self.fitted
+        return Model(law.features, outer.weights, outer.intercept, law.trend)
 
     @property
     def sup_norm(self) -> float:
@@ -190,7 +193,7 @@ class State:
         evidence, known = self.fitted.evidence, self._equations
         if not math.isnan(evidence.freedom) or known is None:
             return evidence.freedom
-        alpha = evidence.alpha * alpha_unit(self.targets.unit, self.loss)
+        alpha = evidence.alpha * alpha_unit(self.targets, self.loss)
         return effective_dimension(known[0].gram, alpha)
 
     @cached_property
@@ -220,7 +223,7 @@ class State:
             with np.errstate(divide="ignore"):
                 return np.asarray(np.log(self.probabilities(scores)))
         if not isinstance(self.targets, Classes):
-            return self.targets.shaped(scores)
+            return self.targets.predictions(scores)
         if method == "predict":
             return np.asarray(self.targets.labels[self.targets.winners(scores)])
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -255,7 +258,7 @@ class State:
         if self.loss.link == "logit":
             chance = expit(scores[:, 0])
             return np.column_stack([1.0 - chance, chance])
-        if self.calibration is None:
+        if not isinstance(self.calibration, Calibration):
             raise ValueError(
                 "There were too few rows to calibrate probabilities: use decision_function, or "
                 "loss='logistic'."
@@ -268,6 +271,19 @@ class State:
         parts = block_slices(rows.shape[0], _DEVIATION_ROWS)
         found = [posterior.deviation(features(rows[part])) for part in parts]
         return np.concatenate(found) * self.targets.unit
+
+    @property
+    def residuals(self) -> Residuals:
+        """Residuals of rows that the weights had not seen, which intervals are made of."""
+        found = self.calibration
+        if not isinstance(found, Residuals):
+            raise ValueError(
+                "predict_interval needs residuals of rows that the weights have not seen, and a "
+                f"fit by {self.fitted.evidence.solver} (constraint={self.settings.constraint!r}) "
+                "has none: use solver='auto' or 'direct' without a constraint and without "
+                "partial_fit, and at least two different rows."
+            )
+        return found
 
     @cached_property
     def posterior(self) -> Posterior:
@@ -297,12 +313,12 @@ class State:
 
     @property
     def calibrates(self) -> bool:
-        """Whether probabilities are a calibrated function of the scores."""
-        return isinstance(self.targets, Classes) and self.loss.link is None
+        """Whether probabilities or intervals follow from scores of rows not seen before."""
+        return self.loss.link is None
 
     @cached_property
-    def calibration(self) -> Calibration | None:
-        """From scores to probabilities; from sums it is computed lazily, on first access."""
+    def calibration(self) -> Calibration | Residuals | None:
+        """From scores to probabilities or intervals; from sums it is computed on first access."""
         if self.calibrated is not None or not self.calibrates:
             return self.calibrated
         if isinstance(self.sums, Stochastic):
@@ -310,7 +326,7 @@ class State:
                 return None
             # Scores that the last rows had before the steps that used them.
             scores, targets, weights = self.sums.seen_before()
-            return Calibration.fit(scores, targets > 0, weights)
+            return calibrate(self.targets, scores, targets, weights)
         return self._calibrated_on_sample(self._left_out())
 
     def _left_out(self) -> LeftOut | None:
@@ -319,7 +335,9 @@ class State:
         if known is None or self.settings.constraint is not None:
             return None
         equations, groups = known
-        fitted = self.fitted.weights if isinstance(self.sums, NormalEquations) else None
+        fitted: Array | None = None
+        if isinstance(self.sums, NormalEquations):
+            fitted, _ = self.fitted.in_own_units(self.targets)
         left_out = left_out_of(equations, self.fitted.evidence.alpha, self.settings, fitted)
         if groups is not None and left_out is not None:
             left_out = groups.expand_left_out(left_out)
@@ -334,16 +352,22 @@ class State:
             held = batch.part(places)
             keys = row_keys(held.rows, self.law.features.seed)
             leaving = leaving_weights(keys, held.targets, held.weights)
-            found = Calibration.fit(scores, held.targets > 0, held.weights, leaving)
+            found = calibrate(self.targets, scores, held.targets, held.weights, leaving)
             return replace(self, calibrated=found)
         if self._equations is None:
             return replace(self, calibrated=self._calibrated_on_sample(fit.left_out))
         return self
 
-    def _calibrated_on_sample(self, left_out: LeftOut | None) -> Calibration | None:
-        """By leave-one-out scores of the rows remembered; in a ball, which has none, by scores."""
+    def _calibrated_on_sample(self, left_out: LeftOut | None) -> Calibration | Residuals | None:
+        """By leave-one-out scores of the rows remembered.
+
+        In a ball, which has none, probabilities are by scores of fitted rows; their residuals are
+        too small to make intervals of.
+        """
         sample = self.sample
         if sample is None or not len(sample.rows):
+            return None
+        if left_out is None and not isinstance(self.targets, Classes):
             return None
         rows, targets, weights = batch_of(sample)
         leaving = self._leaving(sample)
@@ -351,7 +375,7 @@ class State:
             scores = self.model.scores(rows)
         else:
             scores = left_out(self.law.features.features(rows), targets, leaving)
-        return Calibration.fit(scores, targets > 0, weights, leaving)
+        return calibrate(self.targets, scores, targets, weights, leaving)
 
     def _leaving(self, sample: RowSample) -> Array:
         """The weight that leaves with each remembered row, as `leaving_weights` of all rows.

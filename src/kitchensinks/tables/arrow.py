@@ -10,11 +10,13 @@ class _Arrow:
     def __getattr__(self, name: str) -> Any:
         try:
             pyarrow = import_module("pyarrow")
-            if name in ("compute", "csv", "parquet"):
-                return import_module(f"pyarrow.{name}")
+            submodule = name in ("compute", "csv", "parquet")
+            found = import_module(f"pyarrow.{name}") if submodule else getattr(pyarrow, name)
         except ImportError as error:
             raise ImportError('Tables need pyarrow: pip install "kitchensinks[tables]".') from error
-        return getattr(pyarrow, name)
+        # Found without this function the next time.
+        setattr(self, name, found)
+        return found
 
 
 pa: Any = _Arrow()

@@ -154,13 +154,19 @@ def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> NDArray[np.bo
     return np.asarray(keys <= different[count - 1])
 
 
-def hold_out(keys: Keys, weights: Floats | None, share: float) -> NDArray[np.bool_]:
-    """Which rows to hold out: a share of the distinct rows, at least one and never all."""
+def hold_out(keys: Keys, weights: Floats | None, share: float, fold: int = 0) -> NDArray[np.bool_]:
+    """Which rows to hold out: a share of the distinct rows, at least one and never all.
+
+    fold: which of several such shares, that have no row in common.
+    """
     different = _counted(keys, weights)
     if len(different) < 2:
         return np.zeros(len(keys), dtype=bool)
     count = min(max(1, round(share * len(different))), len(different) - 1)
-    return np.asarray(keys <= different[count - 1])
+    own = different[fold * count : (fold + 1) * count]
+    if not len(own):
+        return np.zeros(len(keys), dtype=bool)
+    return np.asarray((keys >= own[0]) & (keys <= own[-1]))
 
 
 def _counted(keys: Keys, weights: Floats | None) -> Keys:

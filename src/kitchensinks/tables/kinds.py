@@ -1,5 +1,6 @@
 """What the values of a column are, by their Arrow type or by the word itself."""
 
+import functools
 from typing import Any
 
 from kitchensinks.tables.arrow import pa
@@ -22,6 +23,7 @@ PLAIN = ("boolean", "integer", "float")
 NUMBERS = (*PLAIN, "decimal", "time")
 
 
+@functools.lru_cache(maxsize=1024)
 def family(kind: Any) -> str:
     """What values of an Arrow type are: one of the names above, or "other".
 

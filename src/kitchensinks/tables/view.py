@@ -13,7 +13,7 @@ from kitchensinks.tables.means import Folds
 from kitchensinks.tables.table import Table
 
 # Entries must have finite squares, as `check_size` asks of arrays.
-_LARGEST = math.sqrt(float(np.finfo(np.float64).max))
+LARGEST = math.sqrt(float(np.finfo(np.float64).max))
 # A gap of more rows than this is skipped, where the table allows, and not read.
 _JUMP = 2**17
 
@@ -130,12 +130,12 @@ class Rows:
     def _numbers(self, batch: Any, places: np.ndarray) -> np.ndarray:
         block = self._apply(batch, places)
         largest = max(block.max(initial=0.0), -block.min(initial=0.0))
-        if not largest < _LARGEST:
-            row, column = np.argwhere(~(np.abs(block) < _LARGEST))[0]
+        if not largest < LARGEST:
+            row, column = np.argwhere(~(np.abs(block) < LARGEST))[0]
             raise ValueError(
                 f"{self.table.label}: column {self.columns.outputs[column]!r} has "
                 f"{block[row, column]} in row {places[row] + 1}: need finite numbers below "
-                f"{_LARGEST:.0e}. Replace it, or leave it empty to have it filled in."
+                f"{LARGEST:.0e}. Replace it, or leave it empty to have it filled in."
             )
         return block
 

@@ -5,6 +5,7 @@ convert alone and inside pipelines. The graph repeats the library's own arithmet
 standardised in float64 and go on in the dtype of the fit.
 """
 
+import math
 import os
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.transform import RandomFeatures
 from kitchensinks.features.scaling import Scaler, Warp
+from kitchensinks.features.trend import Trend
 from kitchensinks.files.onnx.graph import Graph
 from kitchensinks.numerics.warps import BEND, LINEAR, MIX, QUANTILE
 from kitchensinks.state import State
@@ -153,7 +155,8 @@ def _verify(estimator: Model, data: bytes) -> None:
     if isinstance(estimator, KitchenSinkClassifier):
         ours, theirs, size = estimator.state_.probabilities(scores), answers[1], 1.0
     else:
-        ours, theirs = scores, answers[0]
+        theirs = answers[0]
+        ours = estimator.state_.answer("predict", scores).reshape(theirs.shape)
         size = float(np.ptp(ours)) or float(np.abs(ours).max()) or 1.0
     distance = float(np.abs(ours - theirs).max()) / size
     if not distance <= _TOLERANCE:
@@ -242,7 +245,16 @@ def _scores(graph: Graph, estimator: Model, rows: str) -> str:
     unit = np.where(unit > 0.0, unit, 1.0)
     weights = (model.weights / unit).astype(frozen.dtype)
     scores = graph.cast(graph.node("MatMul", features, weights), np.float64)
-    return graph.node("Add", graph.node("Mul", scores, unit * frozen.scale), model.intercept)
+    scores = graph.node("Add", graph.node("Mul", scores, unit * frozen.scale), model.intercept)
+    return scores if model.trend is None else _with_trend(graph, rows, model.trend, scores)
+
+
+def _with_trend(graph: Graph, rows: str, trend: Trend, scores: str) -> str:
+    """`Trend.values` of the rows as they come, added to the scores."""
+    own = graph.node("Gather", graph.cast(rows, np.float64), trend.places, axis=1)
+    own = graph.node("Min", graph.node("Max", own, trend.low), trend.high)
+    line = graph.node("MatMul", graph.node("Sub", own, trend.mean), trend.slopes)
+    return graph.node("Add", scores, line)
 
 
 def _probabilities(graph: Graph, estimator: KitchenSinkClassifier, scores: str) -> str:
@@ -254,12 +266,22 @@ def _probabilities(graph: Graph, estimator: KitchenSinkClassifier, scores: str) 
                 "This classifier has no calibration, which the probabilities of an exported one "
                 "need: there were too few rows. Fit again with loss='logistic'."
             )
-        scaled = graph.node("Div", scores, calibration.unit)
+        raw, scaled = scores, graph.node("Div", scores, calibration.unit)
         scaled = graph.node("Clip", scaled, -1e3, 1e3)
         square = graph.node("Mul", scaled, scaled)
         slope = graph.node("Mul", square, calibration.bend)
         slope = graph.node("Add", slope, calibration.slope)
         scores = graph.node("Mul", scaled, slope)
+        if calibration.tail > 0.0:
+            within = graph.node("Add", graph.node("Clip", raw, -20.0, 20.0), 1.0)
+            rising = graph.node("Exp", graph.node("Mul", within, 15.0))
+            rising = graph.node("Log", graph.node("Add", rising, 1.0))
+            # log(1 + exp) is exp where that is below rounding.
+            below = graph.node("Mul", within, 15.0)
+            small = graph.node("Less", below, -30.0)
+            logs = graph.node("Where", small, below, graph.node("Log", rising))
+            logs = graph.node("Sub", logs, math.log(30.0))
+            scores = graph.node("Add", scores, graph.node("Mul", logs, calibration.tail))
     if len(estimator.classes_) > 2:
         return graph.node("Softmax", scores, axis=1)
     chance = graph.node("Sigmoid", scores)
@@ -283,6 +305,8 @@ def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
 def _convert_regressor(scope: Any, operator: Any, container: Any) -> None:
     graph = Graph(scope, container)
     scores = _scores(graph, operator.raw_operator, operator.inputs[0].full_name)
+    if operator.raw_operator.state_.targets.log:
+        scores = graph.node("Exp", scores)
     graph.cast(scores, _float_of(operator), operator.outputs[0].full_name)
 
 

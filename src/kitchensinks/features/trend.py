@@ -1,0 +1,53 @@
+"""A linear part that goes on outside of the range of the fitted rows."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.features.bases.draw import Floats
+from kitchensinks.tables import block_slices, densify
+
+# Rows that are looked at together.
+_BLOCK = 2**14
+
+
+@dataclass(frozen=True, eq=False)
+class Trend:
+    """t(x) = Σ_j (clip(x_j, low_j, high_j) − mean_j)·slope_j over a few columns of the rows.
+
+    places (r,): the columns; mean, low, high (r,); slopes (r, outputs) in units of the targets. The
+    range reaches beyond that of the fitted rows by its own width on either side, so that a value
+    that is far off moves no prediction further than that edge does.
+
+    >>> trend = Trend.over(np.array([0]), np.zeros(1), np.zeros(1), np.ones(1), np.array([[5.0]]))
+    >>> trend.values(np.array([[0.5], [2.0], [1e6]])).ravel().tolist()
+    [2.5, 10.0, 10.0]
+    """
+
+    places: NDArray[np.int64]
+    mean: Floats
+    low: Floats
+    high: Floats
+    slopes: Floats
+
+    @classmethod
+    def over(
+        cls, places: NDArray[np.int64], mean: Floats, low: Floats, high: Floats, slopes: Floats
+    ) -> "Trend":
+        """The trend of rows whose columns at the places have the range from low to high."""
+        return cls(places, mean, low - (high - low), high + (high - low), slopes)
+
+    def values(self, rows: Any) -> Floats:
+        """t(x) of rows (n, d), in blocks: (n, outputs), float64."""
+        n_rows = rows.shape[0]
+        out = np.empty((n_rows, self.slopes.shape[1]))
+        for part in block_slices(n_rows, _BLOCK):
+            own = densify(rows[part])[:, self.places].astype(np.float64)
+            out[part] = (np.clip(own, self.low, self.high) - self.mean) @ self.slopes
+        return out
+
+    def in_units(self, unit: float) -> "Trend":
+        """The same for targets that are divided by a unit."""
+        return replace(self, slopes=self.slopes / unit)

@@ -1,0 +1,269 @@
+"""Which columns a single prediction comes from: Shapley values of the columns."""
+
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.estimators.base import KitchenSink
+from kitchensinks.estimators.inputs import known_rows
+from kitchensinks.features.bases.base import check_count
+from kitchensinks.numerics.threads import threads
+from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.problem.targets import Classes
+from kitchensinks.state import State, seed_of
+from kitchensinks.state.importance import Groups
+from kitchensinks.tables import densify
+from kitchensinks.tables.keys import lowest_keys, row_keys
+
+Floats = NDArray[np.float64]
+
+# With so many columns or fewer, all their subsets are evaluated.
+_EXACT_COLUMNS = 8
+# Background rows that are used of those given.
+_BACKGROUND_ROWS = 100
+# Entries of rows that are evaluated at a time.
+_ENTRIES = 2**22
+_METHODS = ("predict", "predict_proba", "decision_function")
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Contributions of the columns that sum to each prediction.
+
+    base + Σ_j contributions_j = predictions, for every row and output.
+
+    contributions, errors : (rows, columns), with outputs as a last axis where there are several;
+        errors are the standard errors of the sampling, zero where nothing was sampled.
+    base : the mean prediction of the background rows, (outputs,) where there are several.
+    predictions : (rows,) or (rows, outputs).
+    columns : names of the columns, or their places.
+    data : the rows as they were given, (rows, columns).
+    method : which answer of the model is explained.
+    outputs : names of the outputs where there are several, or None.
+    """
+
+    contributions: Floats
+    errors: Floats
+    base: Any
+    predictions: Floats
+    columns: list[Any]
+    data: NDArray[Any]
+    method: str
+    outputs: list[Any] | None = None
+
+    def largest(self, row: int = 0, count: int = 5, output: int = 0) -> list[tuple[Any, float]]:
+        """The columns with the largest contributions to one prediction, of either sign."""
+        own = self.contributions[row]
+        own = own if self.outputs is None else own[:, output]
+        order = np.argsort(-np.abs(own), kind="stable")[:count]
+        return [(self.columns[place], float(own[place])) for place in order]
+
+    def to_shap(self) -> Any:
+        """The same as a ``shap.Explanation``, for the plots of that package."""
+        try:
+            import shap
+        except ImportError:
+            raise ImportError("to_shap needs the package shap: pip install shap.") from None
+        rows = len(self.predictions)
+        return shap.Explanation(
+            values=self.contributions,
+            base_values=np.broadcast_to(self.base, (rows, *np.shape(self.base))).copy(),
+            data=self.data,
+            feature_names=[str(name) for name in self.columns],
+            output_names=self.outputs,
+        )
+
+
+def explain(
+    model: Any,
+    X: Any,
+    background: Any,
+    method: str | None = None,
+    n_permutations: int = 2,
+    random_state: Any = 0,
+) -> Explanation:
+    """Contributions of the columns of X to each prediction; they sum to it.
+
+    Shapley values (Štrumbelj and Kononenko 2014; Lundberg and Lee 2017). With v(S) the mean
+    prediction over background rows that have the columns S of the row explained,
+
+        contribution_j = mean over orders of the columns of v(before j, and j) − v(before j).
+
+    With 8 columns or fewer the mean is over all orders. With more, each background row gets
+    `n_permutations` random orders, each also backwards, which all end in the same two predictions:
+    the sum is exact whatever is sampled, and the standard error of each contribution is estimated
+    from the orders of the same background row. A column of text, dates or categories counts as one
+    column, however many numbers the model makes of it.
+
+    Parameters
+    ----------
+    model : a fitted KitchenSinkClassifier or KitchenSinkRegressor.
+    X : the rows to explain, such as `predict` takes.
+    background : rows that predictions are compared with, such as some training rows; of more than
+        100 different ones, 100 are used, chosen by their content.
+    method : what is explained: "predict" (the default of a regressor), "predict_proba" (the default
+        of a classifier; with two classes, the probability of the second) or "decision_function".
+    n_permutations : pairs of orders for each background row, 2 or more; four times as many halve
+        the errors. One row takes 2·n_permutations·columns·background predictions.
+    random_state : names the orders, which are the same for all rows.
+
+    Examples
+    --------
+    >>> import kitchensinks as ks
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=300, random_state=0).fit(X, y)
+    >>> found = ks.explain(model, X[:3], background=X)
+    >>> [name for name, _ in found.largest(row=0, count=2)]
+    ['bmi', 's5']
+    >>> total = found.base + found.contributions.sum(axis=1)
+    >>> bool(abs(total - model.predict(X[:3])).max() < 1e-9 * abs(total).max())
+    True
+    """
+    if not isinstance(model, KitchenSink):
+        raise TypeError(
+            f"explain takes a KitchenSinkClassifier or KitchenSinkRegressor, not "
+            f"{type(model).__name__}: the explainers of the package shap take any model."
+        )
+    check_count("n_permutations", n_permutations)
+    if n_permutations < 2:
+        raise ValueError("n_permutations=1: need 2 or more, to estimate the error.")
+    state, groups = model._state(), Groups.of(model, model.columns_)
+    method = _method(state, method)
+    with threads(model.n_jobs):
+        chosen = _background(model, state, background)
+        value = _Value(state, method, chosen, groups)
+        rows = densify(known_rows(model, state, X)[:])
+        ends = value.at(rows)
+        if len(groups.names) <= _EXACT_COLUMNS:
+            found = [value.exactly(row, end) for row, end in zip(rows, ends, strict=True)]
+        else:
+            seed = seed_of(random_state)
+            orders = value.orders(seed, n_permutations)
+            found = [value.sampled(row, end, orders) for row, end in zip(rows, ends, strict=True)]
+    shape = (len(rows), len(groups.names), ends.shape[1])
+    contributions, errors = (np.array([one[k] for one in found]).reshape(shape) for k in (0, 1))
+    outputs = _outputs(state, ends.shape[1])
+    base = value.base
+    if outputs is None:
+        contributions, errors, ends = contributions[..., 0], errors[..., 0], ends[:, 0]
+        base = float(base[0])
+    return Explanation(
+        contributions, errors, base, ends, groups.names, _given(X, groups), method, outputs
+    )
+
+
+def _method(state: State, method: str | None) -> str:
+    classes = isinstance(state.targets, Classes)
+    known = _METHODS[1:] if classes else _METHODS[:1]
+    if method is None:
+        return known[0]
+    if method not in known:
+        raise ValueError(f"method={method!r}: need {' or '.join(map(repr, known))} for this model.")
+    return method
+
+
+def _outputs(state: State, count: int) -> list[Any] | None:
+    """Names of several outputs: classes, or places."""
+    if count == 1:
+        return None
+    return list(state.targets.labels) if isinstance(state.targets, Classes) else list(range(count))
+
+
+def _background(model: KitchenSink, state: State, given: Any) -> NDArray[Any]:
+    """At most a hundred of the background rows, as numbers."""
+    rows = known_rows(model, state, given)
+    keys = row_keys(rows[:], state.law.features.seed)
+    return densify(rows[np.flatnonzero(lowest_keys(keys, None, _BACKGROUND_ROWS))])
+
+
+def _given(X: Any, groups: Groups) -> NDArray[Any]:
+    """The rows as they came, column by column of the groups; numbers where they have no names."""
+    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        return np.column_stack([np.asarray(X[name], dtype=object) for name in groups.names])
+    return densify(X) if hasattr(X, "shape") and not hasattr(X, "table") else np.asarray(X)
+
+
+@dataclass
+class _Value:
+    """v(S): the mean prediction over background rows that have some columns of another row."""
+
+    state: State
+    method: str
+    background: NDArray[Any]
+    groups: Groups
+
+    def __post_init__(self) -> None:
+        self.starts = self.at(self.background)
+        self.base = self.starts.mean(axis=0)
+
+    def at(self, rows: Any) -> Floats:
+        """What is explained, at rows of numbers, (n, outputs)."""
+        answers = self.state.answer(self.method, self.state.model.scores(rows))
+        answers = np.asarray(answers, dtype=np.float64).reshape(len(answers), -1)
+        two = self.method == "predict_proba" and answers.shape[1] == 2
+        return answers[:, 1:] if two else answers
+
+    def _mixed(self, known: NDArray[np.bool_], row: NDArray[Any], others: NDArray[Any]) -> Floats:
+        """Answers at `others` (n, d) with the columns known (n, any, columns) of the row.
+
+        Returns (n, any, outputs).
+        """
+        n_rows, n_sets, _ = known.shape
+        out = np.empty((n_rows, n_sets, self.starts.shape[1]))
+        size = max(1, _ENTRIES // max(1, n_sets * len(row)))
+        for first in range(0, n_rows, size):
+            part = slice(first, first + size)
+            mixed = np.repeat(others[part][:, None], n_sets, axis=1)
+            for number, group in enumerate(self.groups.places):
+                mixed[:, :, group] = np.where(
+                    known[part, :, number, None], row[group], mixed[:, :, group]
+                )
+            out[part] = self.at(mixed.reshape(-1, len(row))).reshape(len(mixed), n_sets, -1)
+        return out
+
+    def exactly(self, row: NDArray[Any], end: Floats) -> tuple[Floats, Floats]:
+        """Contributions (columns, outputs), by all subsets of the columns, and no error."""
+        count = len(self.groups.names)
+        subsets = np.arange(2**count)
+        known = (subsets[:, None] >> np.arange(count)) % 2 == 1
+        inner = np.broadcast_to(known[1:-1], (len(self.background), 2**count - 2, count))
+        values = np.empty((2**count, len(end)))
+        values[0], values[-1] = self.base, end
+        values[1:-1] = self._mixed(inner, row, self.background).mean(axis=0)
+        size = known.sum(axis=1)
+        weights = np.array([1.0 / (count * comb(count - 1, int(n))) for n in range(count)])
+        found = np.empty((count, len(end)))
+        for column in range(count):
+            without = subsets[~known[:, column]]
+            steps = values[without + 2**column] - values[without]
+            found[column] = weights[size[without]] @ steps
+        return found, np.zeros_like(found)
+
+    def orders(self, seed: int, count: int) -> NDArray[np.int64]:
+        """The place of each column in random orders, (background, orders, columns)."""
+        width = len(self.groups.names)
+        words = Words(seed, 0, Stream.EXPLANATION).raw(len(self.background) * count * width)
+        return np.argsort(words.reshape(len(self.background), count, width), axis=2, kind="stable")
+
+    def sampled(
+        self, row: NDArray[Any], end: Floats, orders: NDArray[np.int64]
+    ) -> tuple[Floats, Floats]:
+        """Contributions (columns, outputs) and their standard errors, by some orders."""
+        n_rows, count, width = orders.shape
+        steps = np.arange(1, width)
+        total = np.zeros((n_rows, count, width, len(end)))
+        for rank in (orders, width - 1 - orders):
+            known = rank[:, :, None, :] < steps[:, None]
+            inner = self._mixed(known.reshape(n_rows, -1, width), row, self.background)
+            values = np.empty((n_rows, count, width + 1, len(end)))
+            values[:, :, 0], values[:, :, -1] = self.starts[:, None], end
+            values[:, :, 1:-1] = inner.reshape(n_rows, count, width - 1, -1)
+            own = np.take_along_axis(np.diff(values, axis=2), rank[..., None], axis=2)
+            total += 0.5 * own
+        found = total.mean(axis=(0, 1))
+        variance = total.var(axis=1, ddof=1).sum(axis=0) / count
+        return found, np.sqrt(variance) / n_rows

@@ -1,0 +1,280 @@
+"""Which rows are held out while a law is learned: runs, a splitter's, whole groups, the last ones.
+
+Rows that are to be predicted may be of other groups than the fitted ones, or come later. Held-out
+rows stand for them, so that they are chosen in the same way.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.law import constants
+from kitchensinks.law.learned import Learned
+from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.encoders import Date, Number
+from kitchensinks.tables.table import Table
+from kitchensinks.tables.view import Rows, known_targets
+
+Places = NDArray[np.intp]
+# Rows of a table that are read together.
+_BLOCK = 2**14
+
+
+class Order(NamedTuple):
+    """What is known of the order of the rows: the group and the time of each, (n,), or None.
+
+    dated: the times are those of a date column whose order the rows have, and nobody asked.
+    """
+
+    groups: NDArray[np.int64] | None = None
+    times: NDArray[np.float64] | None = None
+    dated: bool = False
+
+    def part(self, places: Places) -> "Order":
+        """That of some of the rows."""
+        groups = None if self.groups is None else self.groups[places]
+        return self._replace(
+            groups=groups, times=None if self.times is None else self.times[places]
+        )
+
+
+NO_ORDER = Order()
+
+
+def order_of(learned: Any, rows: Any, names: Any = None) -> Order:
+    """Groups and times of rows, by the columns that are named; names: of the columns of an array.
+
+    Without a name, the times of a date column whose order the rows have.
+    """
+    if not isinstance(learned, Learned):
+        return NO_ORDER
+    groups = times = None
+    if learned.groups is not None:
+        own = _labels(rows, learned.groups, names)
+        groups = np.unique(own, return_inverse=True)[1].astype(np.int64)
+    if learned.time is not None:
+        times = _times(rows, learned.time, names)
+    if groups is not None or times is not None or learned.split is not None:
+        return Order(groups, times)
+    times = _dates(rows) if isinstance(rows, Rows) else None
+    return NO_ORDER if times is None else Order(None, times, dated=True)
+
+
+def _labels(rows: Any, column: str | int, names: Any) -> NDArray[Any]:
+    if not isinstance(rows, Rows):
+        return _column(rows, _place("groups", column, rows.shape[1], names))
+    return known_targets(rows.table, _name("groups", column, rows.table))[0]
+
+
+def _times(rows: Any, column: str | int, names: Any) -> NDArray[np.float64]:
+    if not isinstance(rows, Rows):
+        return _column(rows, _place("time", column, rows.shape[1], names))
+    table = rows.table
+    name = _name("time", column, table)
+    recipe = Columns.learn(table, [one for one in table.schema.names if one != name])
+    if not isinstance(recipe.encoders[0], Date | Number):
+        raise ValueError(
+            f"time={column!r} holds {recipe.encoders[0].kind}: need a column of dates or numbers."
+        )
+    return _column(Rows(table, recipe), 0)
+
+
+def _dates(rows: Rows) -> NDArray[np.float64] | None:
+    """The days of the first date column in whose order the rows are, or None."""
+    for encoder in rows.columns.encoders:
+        if isinstance(encoder, Date) and encoder.parts[0] == "days":
+            days = Rows(rows.table, Columns((encoder,), np.dtype(np.float64)))
+            found = _column(days, 0, rising=True)
+            if len(found) and found[0] < found[-1]:
+                return found
+    return None
+
+
+def _column(rows: Any, place: int, rising: bool = False) -> NDArray[np.float64]:
+    """One column of the rows, (n,); rising: nothing where its values ever fall."""
+    out = np.empty(rows.shape[0])
+    for part in block_slices(rows.shape[0], _BLOCK):
+        out[part] = densify(rows[part])[:, place]
+        if rising and (np.diff(out[max(0, part.start - 1) : part.stop]) < 0.0).any():
+            return np.empty(0)
+    return out
+
+
+def _place(what: str, column: str | int, width: int, names: Any) -> int:
+    """The place of a column of an array, or of a frame of numbers."""
+    if isinstance(column, str):
+        known = [] if names is None else list(names)
+        if column not in known:
+            raise ValueError(
+                f"{what}={column!r} is no column of X: need the place of a column of an array, or "
+                "the name of one of a frame."
+            )
+        return known.index(column)
+    if not -width <= column < width:
+        raise ValueError(f"{what}={column}: X has {width} columns.")
+    return column % width
+
+
+def _name(what: str, column: str | int, table: Table) -> str:
+    names = table.schema.names
+    if isinstance(column, str):
+        table.check_names([column])
+        return column
+    if not -len(names) <= column < len(names):
+        raise ValueError(f"{what}={column}: {table.label} has {len(names)} columns.")
+    return str(names[column])
+
+
+def held_rows(
+    order: Order, counted: NDArray[np.bool_], share: float, seed: int
+) -> NDArray[np.bool_]:
+    """Which rows (n,) stand for those to be predicted: whole groups, or the latest rows."""
+    places = np.flatnonzero(counted)
+    held = max(1, round(share * len(places)))
+    if order.groups is not None:
+        found = _by_groups(places, len(places), held, seed, order.groups)
+    else:
+        assert order.times is not None, "there is a column of groups or times"
+        found = _last(places, len(places), held, seed, order.times)
+    mask = np.zeros(len(counted), dtype=bool)
+    mask[found.places[: found.held]] = True
+    return mask
+
+
+def folds_of(
+    learned: Learned, order: Order, labels: NDArray[Any], n_folds: int, seed: int
+) -> list[Places] | None:
+    """Places to hold out, fold by fold, of rows that are few; None where nothing is said of them.
+
+    Folds of a splitter, whole groups, or the latest rows as the one fold.
+    """
+    size = len(labels)
+    if learned.split is not None:
+        splits = _splits(learned.split, np.arange(size), order, labels)
+        whole = [held for fitted, held in splits if len(fitted) + len(held) == size]
+        return whole or [splits[-1][1]]
+    if order.groups is not None:
+        groups, own = np.unique(order.groups, return_inverse=True)
+        _check_groups(len(groups))
+        shuffled = Words(seed, 0, Stream.LAW_HOLD_OUT).permutation(len(groups))
+        fold = np.empty(len(groups), dtype=np.intp)
+        fold[shuffled] = np.arange(len(groups)) % n_folds
+        return [np.flatnonzero(fold[own] == k) for k in range(min(n_folds, len(groups)))]
+    if order.times is not None:
+        later = np.argsort(order.times, kind="stable")
+        return [np.sort(later[-math.ceil(constants.HELD_SHARE * size) :])]
+    return None
+
+
+class HeldOutRows(NamedTuple):
+    """The rows of a pool, those to be held out first, how many those are, and which they are,
+    in words; runs go without saying."""
+
+    places: Places
+    held: int
+    words: str
+
+
+def split_rows(
+    counted: Places, size: int, seed: int, learned: Learned, order: Order, labels: Any
+) -> HeldOutRows:
+    """A pool of at most `size` of the counted rows, a part of which is held out.
+
+    labels (n,): what a splitter may stratify by.
+    """
+    held = min(constants.MOST_HELD, math.ceil(constants.HELD_SHARE * size))
+    if learned.split is not None:
+        return _by_splitter(counted, size, seed, learned.split, order, labels)
+    if order.groups is not None:
+        return _by_groups(counted, size, held, seed, order.groups)
+    if order.times is not None:
+        return _last(counted, size, held, seed, order.times)
+    return _in_runs(counted, size, held, seed)
+
+
+def _joined(first: Places, others: Places, size: int, words: Words) -> Places:
+    """Rows to be held out, then others in random order, `size` in all or half as many others."""
+    others = others[words.permutation(len(others))]
+    return np.concatenate([first, others])[: max(size, len(first) + size // 2)]
+
+
+def _in_runs(counted: Places, size: int, held: int, seed: int) -> HeldOutRows:
+    """Rows are held out in runs of neighbours.
+
+    Rows that were taken one after another are often alike, and a row whose neighbour is fitted says
+    little about rows from elsewhere.
+    """
+    run = max(1, held // constants.RUNS)
+    words = Words(seed, 0, Stream.LAW_HOLD_OUT)
+    starts = words.permutation(len(counted) // run)[: held // run] * run
+    first = (starts[:, None] + np.arange(run)).ravel()
+    rest = np.ones(len(counted), dtype=bool)
+    rest[first] = False
+    places = _joined(first, np.flatnonzero(rest), size, words)
+    return HeldOutRows(counted[places], len(first), "")
+
+
+def _by_groups(
+    counted: Places, size: int, held: int, seed: int, groups: NDArray[np.int64]
+) -> HeldOutRows:
+    """Whole groups, in random order, while they are no more rows than a part may have."""
+    words = Words(seed, 0, Stream.LAW_HOLD_OUT)
+    labels, own = np.unique(groups[counted], return_inverse=True)
+    _check_groups(len(labels))
+    shuffled = words.permutation(len(labels))
+    rows = np.cumsum(np.bincount(own)[shuffled])
+    count = min(max(1, int(np.searchsorted(rows, held, side="right"))), len(labels) - 1)
+    chosen = np.isin(own, shuffled[:count])
+    first = np.flatnonzero(chosen)
+    places = _joined(first, np.flatnonzero(~chosen), size, words)
+    return HeldOutRows(counted[places], len(first), f"{len(first)} rows of {count} groups")
+
+
+def _check_groups(count: int) -> None:
+    if count < 2:
+        raise ValueError("groups has one value in all rows: need two groups or more.")
+
+
+def _last(
+    counted: Places, size: int, held: int, seed: int, times: NDArray[np.float64]
+) -> HeldOutRows:
+    """The rows of the latest times."""
+    order = np.argsort(times[counted], kind="stable")
+    words = Words(seed, 0, Stream.LAW_HOLD_OUT)
+    places = _joined(order[-held:], order[:-held], size, words)
+    return HeldOutRows(counted[places], held, f"the last {held} rows in the order of time")
+
+
+def _by_splitter(
+    counted: Places, size: int, seed: int, splitter: Any, order: Order, labels: NDArray[Any]
+) -> HeldOutRows:
+    """The last split: of splits in the order of time, it is the one with most rows before."""
+    words = Words(seed, 0, Stream.LAW_HOLD_OUT)
+    pool = counted
+    if len(counted) > size:
+        pool = counted[np.sort(words.permutation(len(counted))[:size])]
+    fitted, held = _splits(splitter, pool, order, labels)[-1]
+    fitted = fitted[words.permutation(len(fitted))]
+    text = f"{len(held)} rows by {type(splitter).__name__}"
+    return HeldOutRows(np.concatenate([held, fitted]), len(held), text)
+
+
+def _splits(
+    splitter: Any, pool: Places, order: Order, labels: NDArray[Any]
+) -> list[tuple[Places, Places]]:
+    """The rows that each split fits and holds out, which gets the pool in the order of time."""
+    if order.times is not None:
+        pool = pool[np.argsort(order.times[pool], kind="stable")]
+    groups = None if order.groups is None else order.groups[pool]
+    splits = list(splitter.split(np.zeros((len(pool), 1)), labels[pool], groups))
+    for fitted, held in splits:
+        if not len(fitted) or not len(held) or len(np.intersect1d(fitted, held)):
+            raise ValueError(
+                f"split={splitter!r} fits {len(fitted)} and holds out {len(held)} of {len(pool)} "
+                "rows: need some of each, and none in both."
+            )
+    return [(pool[fitted], pool[held]) for fitted, held in splits]

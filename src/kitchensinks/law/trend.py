@@ -1,0 +1,234 @@
+"""Whether a linear part goes on where the rows end: tried on rows outside of a fitted range.
+
+A law says nothing beyond the range of its rows: columns are clipped there. Where a column has a
+trend, the model is t(x) + f(x): a line in that column that goes on, and a law for what it leaves.
+With the kernel k of the learned scales and T = (1, x_j, …), both are fitted together by
+
+    w = (T'CT)⁻¹T'Cy,    f = k(·, X)·C·(y − Tw),    C = (K + λI)⁻¹
+
+(universal kriging: Rasmussen and Williams, Gaussian Processes for Machine Learning, section 2.7),
+whose leave-one-out residuals are (Py)_i/P_ii with P = C − CT(T'CT)⁻¹T'C.
+
+A column is tried so: rows at both ends of its range are held out, or the later rows where the law
+holds those out, and few of the others are fitted, with and without the line. The line is taken
+where it clearly lowers the error of the rows held out and does not raise the leave-one-out error of
+the others.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from kitchensinks.features.scaling import Warp
+from kitchensinks.features.trend import Trend
+from kitchensinks.law import constants
+from kitchensinks.law.maps import Found
+from kitchensinks.law.task import Task
+from kitchensinks.numerics.pairs import mirror
+from kitchensinks.numerics.products import inverse_lower
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+
+class Part(NamedTuple):
+    """Rows as they come (n, d), mapped and scaled, their targets, and one over their weights."""
+
+    raw: Floats
+    mapped: Floats
+    targets: Floats
+    noise: Floats
+
+
+class Line(NamedTuple):
+    """A fit with lines in some columns: leave-one-out error, scores of other rows, the slopes."""
+
+    within: float
+    scores: Floats
+    slopes: Floats
+
+
+def find_trend(task: Task, found: Found) -> Trend | None:
+    """The columns whose line goes on, with its slopes; or None."""
+    if not task.request.trend or task.late(constants.LATE_SCALES):
+        return None
+    fitted = task.data.fitted
+    if task.later:
+        fitted = np.setdiff1d(fitted, task.data.held)
+    places = _some(fitted, constants.TREND_SAMPLE)
+    raw = task.pool[places]
+    taken: list[int] = []
+    for column in _promising(task, raw, places):
+        split = _later(task, places) if task.later else _ends(raw[:, column], places)
+        if _helps(task, found, raw, split, [*taken, column]):
+            taken.append(column)
+    if not taken:
+        return None
+    columns = np.array(sorted(taken))
+    mean, deviation = _units(raw, columns)
+    last = _some(places, constants.TREND_LAST)
+    if task.later:
+        # The rows that come last say most about what goes on.
+        last = np.concatenate([last, _some(task.data.held, constants.TREND_FITTED)])
+    part = _part(task, found.warp, found, last)
+    lines = (part.raw[:, columns] - mean) / deviation
+    (line,) = _fits(found, part, [lines])
+    low, high = task.spread.low[columns], task.spread.high[columns]
+    slopes = task.request.unit * line.slopes * task.sizes / deviation[:, None]
+    return Trend.over(columns.astype(np.int64), mean, low, high, slopes)
+
+
+def _promising(task: Task, raw: Floats, places: Places) -> list[int]:
+    """Columns of more than a few values that matter most in a linear fit, the first one most.
+
+    Where later rows are held out, columns that most of them are outside of come first.
+    """
+    columns, targets = np.flatnonzero(~task.hot), task.data.targets[places]
+    mean, deviation = _units(raw, columns)
+    standard = (raw[:, columns] - mean) / deviation
+    cross = standard.T @ (targets - targets.mean(axis=0)) / len(raw)
+    first = _beyond(task, raw, columns)
+    # Slopes are those of the columns that go with the targets best.
+    order = np.argsort(-np.where(first, np.inf, _length(cross)), kind="stable")
+    order = order[: constants.TREND_SCREENED]
+    several = [len(np.unique(raw[:, columns[k]])) >= constants.TREND_VALUES for k in order]
+    order = order[np.array(several, dtype=bool)]
+    gram = standard[:, order].T @ standard[:, order] / len(raw)
+    gram[np.diag_indices_from(gram)] += constants.TREND_SOLVED
+    size = _length(np.linalg.solve(gram, cross[order])) / math.sqrt(task.unit)
+    size = np.where(first[order], np.inf, size)
+    best = np.argsort(-size, kind="stable")[: constants.TREND_TRIED]
+    return [int(columns[order[k]]) for k in best if size[k] > constants.TREND_LEAST]
+
+
+def _length(slopes: Floats) -> Floats:
+    """Of the slopes (columns, outputs) of each column."""
+    return np.asarray(np.sqrt(np.sum(slopes**2, axis=1)))
+
+
+def _beyond(task: Task, raw: Floats, columns: Places) -> NDArray[np.bool_]:
+    """Columns that most of the later rows are outside of, where those are held out."""
+    if not task.later:
+        return np.zeros(len(columns), dtype=bool)
+    held = task.pool[_some(task.data.held, constants.TREND_FITTED)][:, columns]
+    low, high = raw[:, columns].min(axis=0), raw[:, columns].max(axis=0)
+    return np.asarray(((held < low) | (held > high)).mean(axis=0) > 0.5)
+
+
+def _ends(values: Floats, places: Places) -> tuple[Places, Places]:
+    """Rows within the range of a column without its ends, and rows at its ends."""
+    low, high = np.quantile(values, [constants.TREND_ENDS, 1.0 - constants.TREND_ENDS])
+    inside = (values >= low) & (values <= high)
+    inner, outer = places[inside], places[~inside]
+    return _some(inner, constants.TREND_FITTED), _some(outer, constants.TREND_FITTED)
+
+
+def _later(task: Task, places: Places) -> tuple[Places, Places]:
+    """Fitted rows, and the later ones that are held out."""
+    held = task.data.held
+    return _some(places, constants.TREND_FITTED), _some(held, constants.TREND_FITTED)
+
+
+def _some(places: Places, most: int) -> Places:
+    """At most so many of the places, evenly spread."""
+    return places[np.linspace(0, len(places) - 1, min(most, len(places))).astype(np.intp)]
+
+
+def _units(raw: Floats, columns: Places) -> tuple[Floats, Floats]:
+    """Mean and deviation of some columns; no deviation is zero."""
+    mean, deviation = raw[:, columns].mean(axis=0), raw[:, columns].std(axis=0)
+    return mean, np.where(deviation > 0.0, deviation, 1.0)
+
+
+def _helps(
+    task: Task, found: Found, raw: Floats, split: tuple[Places, Places], tried: list[int]
+) -> bool:
+    """Whether a line in the last of the columns that are tried, beside lines in the others, lowers
+    the error of the rows held out, and not that of the fitted ones."""
+    fitted, held = split
+    if len(fitted) < constants.TREND_FEWEST or len(held) < constants.TREND_FEWEST // 4:
+        return False
+    rows = task.pool[fitted]
+    # The law is clipped to the range of the rows that are fitted here.
+    warp = found.warp.within(rows.min(axis=0), rows.max(axis=0))
+    part, outer = _part(task, warp, found, fitted), _part(task, warp, found, held)
+    columns = np.array(tried)
+    mean, deviation = _units(raw, columns)
+    lines, beyond = ((one.raw[:, columns] - mean) / deviation for one in (part, outer))
+    both = [lines[:, :-1], lines]
+    without, line = _fits(found, part, both, outer, [beyond[:, :-1], beyond])
+    losses = [
+        np.sum((outer.targets - one.scores) ** 2, axis=1) / outer.noise / task.unit
+        for one in (without, line)
+    ]
+    errors = [float(own.mean()) for own in losses]
+    where = "later rows" if task.later else f"rows outside of column {tried[-1]}"
+    for what, error in zip(("no line", "a line"), errors, strict=True):
+        task.note("trend", f"{where}, {what} in column {tried[-1]}", len(fitted), error)
+    gain = losses[0] - losses[1]
+    clear = gain.mean() > constants.TREND_CHANCE * gain.std() / math.sqrt(len(gain))
+    better = errors[1] < constants.TREND_BETTER * errors[0]
+    most = constants.TREND_LATER if task.later else constants.TREND_WITHIN
+    return bool(clear and better and line.within <= most * without.within)
+
+
+def _part(task: Task, warp: Warp, found: Found, places: Places) -> Part:
+    """Rows of the pool as the kernel takes them."""
+    raw, own = task.pool[places], task.data.weights_of(places)
+    mapped = warp.times(found.mean_scales).apply(raw, np.float64)
+    noise = np.ones(len(places)) if own is None else own.mean() / np.maximum(own, 1e-3 * own.mean())
+    return Part(raw, mapped, task.data.targets[places], noise)
+
+
+def _fits(
+    found: Found,
+    part: Part,
+    lines: list[Floats],
+    outer: Part | None = None,
+    beyond: Sequence[Floats] = (),
+) -> list[Line]:
+    """A fit for each of the lines (n, r), standardised, with the ridge of least leave-one-out
+    error; beyond: the same columns of the outer rows, which have scores then."""
+    kernel = _kernel(found, part.mapped, part.mapped)
+    across = None if outer is None else _kernel(found, outer.mapped, part.mapped)
+    found_lines: list[Line | None] = [None] * len(lines)
+    for ridge in constants.TREND_RIDGES:
+        inverse = _inverse(kernel + np.diag(ridge * part.noise))
+        for k, own in enumerate(lines):
+            design = np.column_stack([np.ones(len(own)), own])
+            turned = inverse @ design
+            solved = np.linalg.solve(design.T @ turned, turned.T)
+            weights = solved @ part.targets
+            dual = inverse @ (part.targets - design @ weights)
+            left = np.diagonal(inverse) - np.einsum("ij,ji->i", turned, solved)
+            losses = np.sum((dual / left[:, None]) ** 2, axis=1)
+            within = float(np.average(losses, weights=1.0 / part.noise))
+            best = found_lines[k]
+            if best is not None and best.within <= within:
+                continue
+            scores = np.empty((0, 0))
+            if across is not None:
+                ones = np.column_stack([np.ones(len(beyond[k])), beyond[k]])
+                scores = ones @ weights + across @ dual
+            found_lines[k] = Line(within, scores, weights[1:])
+    return [one for one in found_lines if one is not None]
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """Of a symmetric positive definite matrix, which is overwritten."""
+    if not inverse_lower(matrix.T):
+        raise np.linalg.LinAlgError("the kernel matrix of a trial is not positive definite")
+    mirror(matrix)
+    return matrix
+
+
+def _kernel(found: Found, rows: Floats, others: Floats) -> Floats:
+    """k of mapped and scaled rows."""
+    if found.kernel == "linear":
+        return np.asarray(rows @ others.T)
+    metric = "cityblock" if found.kernel == "laplacian" else "sqeuclidean"
+    return np.asarray(np.exp(-cdist(rows, others, metric)))

@@ -1,0 +1,148 @@
+"""What the columns do: importances, and predictions as one or two of them change."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.report.rows import Floats, Sample
+from kitchensinks.state.importance import Groups
+
+# Rows that importances are measured on, and columns that are measured.
+_ROWS, _COLUMNS = 1000, 40
+# Columns whose effect is shown, rows that it is the mean of, and values of a column.
+_CURVES, _AVERAGED, _VALUES = 4, 200, 15
+# Values of each column of an interaction, and rows that it is the mean of.
+_GRID, _AVERAGED_PAIRS = 8, 100
+# Classes whose probabilities are shown.
+_CLASSES = 4
+
+
+@dataclass(frozen=True)
+class Importance:
+    """A column: its place, its share by `feature_importances_` (None where there are none), and by
+    how much the loss increases when its values are exchanged between rows."""
+
+    column: str
+    place: int
+    share: float | None
+    increase: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Partial dependence: the mean answer of each output if all rows had a value of the column."""
+
+    column: str
+    values: list[Any]
+    numeric: bool
+    means: dict[str, list[float]]
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """The mean answer if all rows had a value of one column and one of another: (first, second)."""
+
+    first: str
+    second: str
+    first_values: list[Any]
+    second_values: list[Any]
+    output: str
+    means: list[list[float]]
+
+
+def importances(sample: Sample) -> list[Importance]:
+    """The columns from the most to the least important by permutation (Breiman 2001).
+
+    The increase of the loss (squared error, or minus the logarithm of the probability) is a mean
+    over rows, with its standard error. Beyond 40 columns the others are left out: those with the
+    least share by `feature_importances_`, or the last ones.
+    """
+    small = sample.some(_ROWS)
+    before = small.losses(small.answers())
+    shares = _shares(sample)
+    places = list(range(len(sample.names)))
+    if shares is not None:
+        places.sort(key=lambda place: -shares[place])
+    random, found = np.random.default_rng(0), []
+    for place in places[:_COLUMNS]:
+        moved = random.permutation(small.column(place))
+        more = small.losses(small.answers(small.replaced({place: moved}))) - before
+        error = float(more.std()) / np.sqrt(len(more))
+        share = None if shares is None else float(shares[place])
+        name = str(sample.names[place])
+        found.append(Importance(name, place, share, float(more.mean()), float(error)))
+    return sorted(found, key=lambda one: -one.increase)
+
+
+def _shares(sample: Sample) -> Floats | None:
+    """`feature_importances_` by the columns of the table."""
+    model = sample.model
+    found = getattr(model, "feature_importances_", None)
+    if found is None:
+        return None
+    if len(found) == len(sample.names):
+        return np.asarray(found)
+    places = Groups.of(model, model.columns_).places
+    return np.array([found[part].sum() for part in places])
+
+
+def _grid(values: NDArray[Any], count: int) -> tuple[list[Any], bool]:
+    """Values that stand for all of a column: quantiles of numbers, else the most frequent ones."""
+    if values.dtype.kind in "iuf":
+        known = values[np.isfinite(values.astype(np.float64))]
+        if len(known):
+            levels = np.quantile(known, np.linspace(0.02, 0.98, count), method="nearest")
+            return np.unique(levels).tolist(), True
+    known = np.array([value for value in values.tolist() if value == value and value is not None])
+    if not len(known):
+        return [], False
+    different, counts = np.unique(known, return_counts=True)
+    return different[np.argsort(-counts, kind="stable")[:count]].tolist(), False
+
+
+def _outputs(sample: Sample) -> dict[str, int]:
+    """Names and places of the answers that are shown."""
+    if sample.classes is None:
+        return {"prediction": 0}
+    if len(sample.classes) == 2:
+        return {f"probability of {sample.classes[1]}": 1}
+    counts = [int(np.sum(sample.y == label)) for label in sample.classes]
+    shown = np.argsort(counts, kind="stable")[::-1][:_CLASSES]
+    return {f"probability of {sample.classes[place]}": int(place) for place in shown}
+
+
+def curves(sample: Sample, order: list[int]) -> list[Curve]:
+    """Partial dependence on the first columns of an order."""
+    small, outputs, found = sample.some(_AVERAGED), _outputs(sample), []
+    for place in order[:_CURVES]:
+        values, numeric = _grid(sample.column(place), _VALUES)
+        means = np.array([small.answers(small.replaced({place: v})).mean(axis=0) for v in values])
+        if len(values):
+            lines = {name: means[:, column].tolist() for name, column in outputs.items()}
+            shown = values if numeric else [str(value) for value in values]
+            found.append(Curve(str(sample.names[place]), shown, numeric, lines))
+    return found
+
+
+def interaction(sample: Sample, order: list[int]) -> Interaction | None:
+    """Of the first two columns of an order, for the first answer that is shown."""
+    if len(order) < 2:
+        return None
+    small, (output, column) = sample.some(_AVERAGED_PAIRS), next(iter(_outputs(sample).items()))
+    first, second = order[:2]
+    grids = [_grid(sample.column(place), _GRID)[0] for place in (first, second)]
+    if not (grids[0] and grids[1]):
+        return None
+    means = [
+        [
+            float(small.answers(small.replaced({first: a, second: b}))[:, column].mean())
+            for b in grids[1]
+        ]
+        for a in grids[0]
+    ]
+    one, two = (str(sample.names[place]) for place in (first, second))
+    shown = [[v if isinstance(v, int | float) else str(v) for v in grid] for grid in grids]
+    return Interaction(one, two, shown[0], shown[1], output, means)

@@ -1,0 +1,353 @@
+"""What there is to know about a fitted model, as one plain value."""
+
+import json
+import math
+import os
+import warnings
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import kitchensinks
+from kitchensinks.law.values import short_name
+from kitchensinks.report.effects import (
+    Curve,
+    Importance,
+    Interaction,
+    curves,
+    importances,
+    interaction,
+)
+from kitchensinks.report.peers import Compared, compared
+from kitchensinks.report.rows import Floats, Sample
+from kitchensinks.tables.disk import atomic
+
+# Bins of a calibration curve.
+_BINS = 10
+# Classes of a confusion matrix that are shown; the rarer ones are put together.
+_CLASSES = 12
+# Points of a scatter plot, and rows of each list of rows.
+_POINTS, _LISTED = 500, 5
+# Coverage of the intervals that are counted.
+_COVERAGE = 0.9
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A trial of the law: squared error in units of the targets' variance."""
+
+    stage: str
+    what: str
+    rows: int
+    error: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number with the standard error that the number of rows leaves, where that is known."""
+
+    name: str
+    value: float | None
+    standard_error: float | None = None
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Rows of like probability of a class: their mean, and the share that is of the class."""
+
+    probability: float
+    share: float
+    rows: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row with its prediction; certainty: the probability of that, or minus its error."""
+
+    place: int
+    truth: Any
+    prediction: Any
+    certainty: float
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Report:
+    """All facts of a report. `to_dict` and `to_json` give them, `to_html` and `save` a page.
+
+    fitted : what was fitted, by name; certificate : the evidence of the solver, by name.
+    trials, note : how the law was found, and why it was not learned where it was not.
+    score : of this model, on the rows given; compared : of three models on one split of them.
+    calibration : by class; confusion : counts by true class and predicted class.
+    pairs : true and predicted numbers of some rows; coverage : the share of targets inside of
+    intervals of 90%.
+    sure, unsure : rows that are predicted with most and with least certainty; for numbers, with
+    the least and with the largest error. outside : rows outside of the fitted range, by column.
+    """
+
+    title: str
+    task: str
+    rows: int
+    fitted: dict[str, str]
+    certificate: dict[str, str]
+    trials: list[Tried]
+    note: str
+    score: list[Measured]
+    compared: list[Compared]
+    calibration: dict[str, list[Bin]]
+    labels: list[str]
+    confusion: list[list[int]]
+    pairs: list[tuple[float, float]]
+    coverage: float | None
+    importances: list[Importance]
+    curves: list[Curve]
+    interaction: Interaction | None
+    sure: list[Row]
+    unsure: list[Row]
+    outside_rows: int
+    outside: dict[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts as lists, dictionaries, text and numbers; None for numbers without a value."""
+        found: dict[str, Any] = _plain(asdict(self))
+        return found
+
+    def to_json(self) -> str:
+        """The facts as JSON."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
+
+    def to_html(self) -> str:
+        """One page that needs nothing else: no network, no scripts."""
+        from kitchensinks.report.page import page
+
+        return page(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page, or with a name that ends in .json the facts, whole or not at all."""
+        json_wanted = str(path).lower().endswith(".json")
+        with atomic(Path(path)) as temporary:
+            text = self.to_json() if json_wanted else self.to_html()
+            temporary.write_text(text, encoding="utf-8")
+
+    def __repr__(self) -> str:
+        parts = [f"{one.name} {_short(one.value)}" for one in self.score]
+        return f"<Report: {self.title}, {', '.join(parts)} on {self.rows} rows>"
+
+    def _repr_html_(self) -> str:
+        from kitchensinks.report.page import framed
+
+        return framed(self)
+
+
+def report(model: Any, X: Any, y: Any, compare: bool = True) -> Report:
+    """Facts about a fitted model and rows X with targets y (at most 20,000 of them).
+
+    compare: whether two other models are fitted beside it, which may take as long as the fit.
+    """
+    sample = Sample.of(model, X, y)
+    answers = sample.answers()
+    classes = sample.classes
+    found = importances(sample)
+    order = [one.place for one in found]
+    outside = model.outside(sample.X)
+    sure, unsure = _extremes(sample, answers, order[:_LISTED])
+    labels, confusion = _confusion(sample, answers) if classes is not None else ([], [])
+    law = model.law_
+    return Report(
+        title=f"{type(model).__name__} with {short_name(law.features.basis).partition('(')[0]}",
+        task="regression" if classes is None else "classification",
+        rows=len(sample.y),
+        fitted=_fitted(model),
+        certificate=_certificate(model),
+        trials=[] if law.record is None else [_tried(trial) for trial in law.record.trials],
+        note=law.note or ("" if law.record is None else law.record.reason),
+        score=_score(sample, answers),
+        compared=compared(sample) if compare else [],
+        calibration={} if classes is None else _calibration(sample, answers),
+        labels=labels,
+        confusion=confusion,
+        pairs=_pairs(sample, answers) if classes is None else [],
+        coverage=_coverage(sample) if classes is None else None,
+        importances=found,
+        curves=curves(sample, order),
+        interaction=interaction(sample, order),
+        sure=sure,
+        unsure=unsure,
+        outside_rows=int(outside.rows.sum()),
+        outside={str(name): int(count) for name, count in outside.columns.items()},
+    )
+
+
+# -- what was fitted --------------------------------------------------------------------------
+
+
+def _fitted(model: Any) -> dict[str, str]:
+    state, plan = model.state_, model.plan_
+    law = state.law
+    columns = model.n_features_in_ if state.columns is None else len(state.columns.inputs)
+    found = {
+        "estimator": type(model).__name__,
+        "law": "given" if law.record is None else "learned on held-out rows",
+        "basis": short_name(law.features.basis),
+        "components": f"{law.features.n_components:,}",
+        "columns": f"{columns:,}, as {law.features.n_inputs:,} numbers",
+        "rows": f"{state.n_rows:,}" if state.n_rows else "in batches",
+        "loss": state.loss.name,
+        "ridge": _short(model.alpha_),
+        "solver": f"{model.solver_} ({plan.solver}, {plan.space})",
+        "reason": plan.reason,
+        "seed": str(law.features.seed),
+        "version": kitchensinks.__version__,
+    }
+    if law.record is not None:
+        found["map of columns"] = law.record.map_in_words
+    return found
+
+
+def _certificate(model: Any) -> dict[str, str]:
+    evidence = model.state_.fitted.evidence
+    gap = "not known" if math.isinf(evidence.gap) else _short(evidence.gap)
+    return {
+        "objective": _short(evidence.objective),
+        "gap: the objective is at most so far above the least there is": gap,
+        "converged": "yes" if evidence.converged else "no",
+        "iterations": str(evidence.iterations),
+        "condition number": _short(evidence.condition),
+        "effective dimension": _short(evidence.freedom),
+    }
+
+
+def _tried(trial: Any) -> Tried:
+    return Tried(trial.stage, trial.what, int(trial.rows), float(trial.error))
+
+
+# -- how good it is ---------------------------------------------------------------------------
+
+
+def _score(sample: Sample, answers: Floats) -> list[Measured]:
+    count, losses = len(sample.y), sample.losses(answers)
+    root = math.sqrt(count)
+    if sample.classes is not None:
+        labels = sample.model.state_.targets.labels
+        right = float(np.mean(labels[answers.argmax(axis=1)] == sample.y))
+        spread = float(losses.std()) / root
+        return [
+            Measured("accuracy", right, math.sqrt(right * (1.0 - right)) / root),
+            Measured("log loss", float(losses.mean()), spread),
+        ]
+    y = sample.y.astype(np.float64)
+    error, variance = float(losses.mean()), float(y.var())
+    rmse, spread = math.sqrt(error), float(losses.std()) / root
+    found = [
+        Measured("RMSE", rmse, 0.5 * spread / rmse if rmse > 0 else 0.0),
+        Measured("mean absolute error", float(np.sqrt(losses).mean()), None),
+    ]
+    if variance > 0:
+        found.insert(0, Measured("R²", 1.0 - error / variance, spread / variance))
+    return found
+
+
+def _calibration(sample: Sample, answers: Floats) -> dict[str, list[Bin]]:
+    """For two classes of the second, for more of every class among the most frequent."""
+    classes = sample.classes
+    assert classes is not None
+    own = [1] if len(classes) == 2 else _frequent(sample, classes)[:4]
+    found = {}
+    for place in own:
+        chance, is_it = answers[:, place], sample.y == classes[place]
+        edges = np.unique(np.quantile(chance, np.linspace(0.0, 1.0, _BINS + 1)))
+        which = np.clip(np.searchsorted(edges, chance, side="right") - 1, 0, max(len(edges) - 2, 0))
+        bins = []
+        for number in np.unique(which):
+            inside = which == number
+            mean, share = float(chance[inside].mean()), float(is_it[inside].mean())
+            bins.append(Bin(mean, share, int(inside.sum())))
+        found[str(classes[place])] = bins
+    return found
+
+
+def _frequent(sample: Sample, classes: list[Any]) -> list[int]:
+    counts = [int(np.sum(sample.y == label)) for label in classes]
+    return [int(place) for place in np.argsort(counts, kind="stable")[::-1]]
+
+
+def _confusion(sample: Sample, answers: Floats) -> tuple[list[str], list[list[int]]]:
+    """Names of the classes, and counts: a line for each true class, a column for each predicted."""
+    classes = sample.classes
+    assert classes is not None
+    shown = sorted(_frequent(sample, classes)[:_CLASSES])
+    names = [str(classes[place]) for place in shown]
+    code = {classes[place]: number for number, place in enumerate(shown)}
+    if len(shown) < len(classes) or not set(sample.y.tolist()) <= set(classes):
+        names.append("all others")
+    counts = np.zeros((len(names), len(names)), dtype=int)
+    predicted = [classes[place] for place in answers.argmax(axis=1)]
+    for truth, answer in zip(sample.y.tolist(), predicted, strict=True):
+        counts[code.get(truth, len(names) - 1), code.get(answer, len(names) - 1)] += 1
+    return names, counts.tolist()
+
+
+def _pairs(sample: Sample, answers: Floats) -> list[tuple[float, float]]:
+    chosen = np.random.default_rng(0).permutation(len(sample.y))[:_POINTS]
+    return [(float(sample.y[place]), float(answers[place, 0])) for place in np.sort(chosen)]
+
+
+def _coverage(sample: Sample) -> float | None:
+    """The share of targets inside of their intervals, or None where the fit has no residuals."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            lower, upper = sample.model.predict_interval(sample.X, _COVERAGE)
+    except ValueError:
+        return None
+    return float(np.mean((lower <= sample.y) & (sample.y <= upper)))
+
+
+def _extremes(sample: Sample, answers: Floats, shown: list[int]) -> tuple[list[Row], list[Row]]:
+    """Rows of most and of least certainty; for numbers, of least and of largest error."""
+    classes = sample.classes
+    if classes is None:
+        certainty = -np.abs(answers[:, 0] - sample.y.astype(np.float64))
+        predictions: list[Any] = answers[:, 0].tolist()
+    else:
+        certainty = answers.max(axis=1)
+        predictions = [classes[place] for place in answers.argmax(axis=1)]
+    order = np.argsort(certainty, kind="stable")
+    columns = {str(sample.names[place]): sample.column(place) for place in shown}
+
+    def row(place: int) -> Row:
+        values = {name: _item(column[place]) for name, column in columns.items()}
+        truth = _item(sample.y[place])
+        return Row(place, truth, _item(predictions[place]), float(certainty[place]), values)
+
+    last, first = order[::-1][:_LISTED].tolist(), order[:_LISTED].tolist()
+    return [row(place) for place in last], [row(place) for place in first]
+
+
+# -- plain values -----------------------------------------------------------------------------
+
+
+def _item(value: Any) -> Any:
+    """A value of a table as JSON can hold it."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    """With None in place of numbers that JSON does not know."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _short(value: float | None) -> str:
+    """A number to four digits."""
+    if value is None or math.isnan(value):
+        return "not known"
+    return f"{value:.4g}"

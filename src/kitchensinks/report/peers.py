@@ -1,0 +1,82 @@
+"""A model beside a linear one and boosted trees, on one split of the same rows."""
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import RidgeClassifierCV, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from kitchensinks.report.rows import Sample
+from kitchensinks.tables.table import open_table
+from kitchensinks.tables.view import Rows
+
+# Rows of the split, and the share that is held out.
+_ROWS, _HELD_OUT = 10_000, 0.25
+# Fewer rows than this are not split.
+_FEWEST = 40
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The share of wrong held-out rows, or 1 − R² on them; seconds of the fit."""
+
+    name: str
+    error: float
+    standard_error: float
+    seconds: float
+
+
+def compared(sample: Sample) -> list[Compared]:
+    """Fits to three quarters of the rows, the same numbers for all, scored on the others.
+
+    The law of the model is kept and fitted anew; it may have been learned from some of these rows.
+    """
+    sample = sample.some(_ROWS)
+    held = np.random.default_rng(0).random(len(sample.y)) < _HELD_OUT
+    fitted = sample.y[~held]
+    if len(sample.y) < _FEWEST or not held.any() or len(np.unique(fitted)) < 2:
+        return []
+    numbers = _numbers(sample)
+    classes = sample.classes is not None
+    # The recipe of the columns has been applied, and the law has its own K.
+    own = clone(sample.model).set_params(basis=sample.model.law_, n_components=None, verbose=False)
+    alphas = np.logspace(-3, 4, 15)
+    linear = RidgeClassifierCV(alphas) if classes else RidgeCV(alphas)
+    trees = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+    peers = {
+        "kitchensinks, this law": own,
+        "linear (ridge)": make_pipeline(StandardScaler(), linear),
+        "gradient boosting (HistGradientBoosting)": trees(random_state=0),
+    }
+    return [_tried(name, one, numbers, sample.y, held, classes) for name, one in peers.items()]
+
+
+def _numbers(sample: Sample) -> NDArray[Any]:
+    """The rows as the numbers that the model has made of them."""
+    state, columns = sample.model.state_, sample.model.columns_
+    if columns is None or columns.n_given:
+        return np.asarray(state.numbers(np.asarray(sample.X, dtype=np.float64)))
+    return Rows(open_table(sample.X[columns.inputs]), columns)[:]
+
+
+def _tried(
+    name: str, model: Any, X: NDArray[Any], y: NDArray[Any], held: NDArray[np.bool_], classes: bool
+) -> Compared:
+    start = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        answers = model.fit(X[~held], y[~held]).predict(X[held])
+    seconds = time.monotonic() - start
+    if classes:
+        losses = np.asarray(answers != y[held], dtype=np.float64)
+    else:
+        losses = (answers - y[held]) ** 2 / (float(np.var(y[held])) or 1.0)
+    error = float(losses.std() / np.sqrt(len(losses)))
+    return Compared(name, float(losses.mean()), error, seconds)

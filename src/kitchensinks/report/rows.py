@@ -1,0 +1,133 @@
+"""Rows that a report looks at: frames or arrays, with some columns exchanged for other values."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.problem.targets import Classes
+from kitchensinks.state.importance import Groups
+from kitchensinks.tables import densify
+from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.table import Table
+from kitchensinks.tables.view import known_targets
+
+Floats = NDArray[np.float64]
+
+# Rows of a large table that a report looks at.
+MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some rows with their targets, as a model takes them, and answers of the model to them."""
+
+    model: Any
+    X: Any
+    y: NDArray[Any]
+    names: list[Any]
+
+    @classmethod
+    def of(cls, model: Any, X: Any, y: Any, seed: int = 0) -> "Sample":
+        """At most 20,000 rows of frames, arrays, or of a table with the name of its target."""
+        names = Groups.of(model, model.columns_).names
+        if isinstance(X, Table):
+            X, y = framed(X, y, names)
+        elif hasattr(X, "to_pandas"):
+            X = X.to_pandas()
+        else:
+            X = X if hasattr(X, "iloc") else densify(X)
+        y = np.asarray(y)
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        if y.ndim != 1 or len(y) != X.shape[0]:
+            raise ValueError(
+                f"X has {X.shape[0]} rows and y is of shape {y.shape}: a report needs one target "
+                "for each row. Report on several outputs one by one."
+            )
+        if not len(y):
+            raise ValueError("X has no rows: a report needs some with known targets.")
+        found = cls(model, X, y, list(names))
+        return found.some(MOST_ROWS, seed)
+
+    @property
+    def frame(self) -> bool:
+        return hasattr(self.X, "iloc")
+
+    @property
+    def classes(self) -> list[Any] | None:
+        """The labels of a classifier, or None."""
+        targets = self.model.state_.targets
+        return targets.labels.tolist() if isinstance(targets, Classes) else None
+
+    def take(self, places: Any) -> "Sample":
+        X = self.X.iloc[places] if self.frame else self.X[places]
+        return Sample(self.model, X, self.y[places], self.names)
+
+    def some(self, count: int, seed: int = 0) -> "Sample":
+        """At most so many rows, at random but in their order."""
+        if len(self.y) <= count:
+            return self
+        chosen = np.random.default_rng(seed).choice(len(self.y), count, replace=False)
+        return self.take(np.sort(chosen))
+
+    def column(self, place: int) -> NDArray[Any]:
+        """The values of a column."""
+        return np.asarray(self.X[self.names[place]] if self.frame else self.X[:, place])
+
+    def replaced(self, columns: dict[int, Any]) -> Any:
+        """The rows with other values in some columns: an array, or one value for all rows."""
+        X = self.X.copy()
+        for place, values in columns.items():
+            if self.frame:
+                name = self.names[place]
+                X[name] = _as_before(values, X[name])
+            else:
+                X[:, place] = values
+        return X
+
+    def answers(self, X: Any = None) -> Floats:
+        """Probabilities of the classes (n, classes), or predictions (n, 1)."""
+        X = self.X if X is None else X
+        if self.classes is not None:
+            return np.asarray(self.model.predict_proba(X), dtype=np.float64)
+        return np.asarray(self.model.predict(X), dtype=np.float64).reshape(-1, 1)
+
+    def losses(self, answers: Floats) -> Floats:
+        """The loss of each row: minus the logarithm of its class's probability, or a square."""
+        if self.classes is None:
+            return np.asarray((answers[:, 0] - self.y.astype(np.float64)) ** 2)
+        return -np.log(np.maximum(self.chances(answers), 1e-15))
+
+    def chances(self, answers: Floats) -> Floats:
+        """The probability of each row's own class; zero for a class that the model lacks."""
+        labels = self.model.state_.targets.labels
+        place = np.searchsorted(labels, self.y).clip(max=len(labels) - 1)
+        own = answers[np.arange(len(answers)), place]
+        return np.where(labels[place] == self.y, own, 0.0)
+
+
+def _as_before(values: Any, series: Any) -> Any:
+    """Values for a column of a frame, in the kind that the column has."""
+    import pandas as pd
+
+    values = values if np.ndim(values) else [values] * len(series)
+    return pd.Series(values, index=series.index, dtype=series.dtype)
+
+
+def framed(table: Table, target: Any, names: list[Any]) -> tuple[Any, NDArray[Any]]:
+    """Some rows of a table whose target is known, as a frame."""
+    if not isinstance(target, str):
+        raise ValueError("With a table as X, y is the name of its target column.")
+    table.check_names([target, *names])
+    values, weights = known_targets(table, target)
+    known = np.arange(len(values)) if weights is None else np.flatnonzero(weights > 0)
+    if len(known) > MOST_ROWS:
+        known = np.sort(np.random.default_rng(0).choice(known, MOST_ROWS, replace=False))
+    parts, done = [], 0
+    for batch in table.batches(names):
+        own = known[(known >= done) & (known < done + batch.num_rows)] - done
+        parts.append(batch.take(pa.array(own)))
+        done += batch.num_rows
+    return pa.Table.from_batches(parts).to_pandas(), values[known]

@@ -1,0 +1,177 @@
+"""Small pictures as SVG text: bars, lines and points, in the colours of the page around them.
+
+All text comes from data and is escaped. Colours are classes of the page's style sheet, so that
+they follow its light and dark variants.
+"""
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+_WIDTH, _HEIGHT = 560, 260
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 10, 44
+# Lines of a picture, from dark to light and with different dashes.
+_KINDS = 4
+
+
+def number(value: float) -> str:
+    """A number to four digits, without an exponent where it is short."""
+    return f"{value:.4g}"
+
+
+def shortened(text: str, length: int) -> str:
+    """Text of at most so many characters."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def _drawn(label: str, width: int, height: int, parts: list[str]) -> str:
+    body = "".join(parts)
+    return (
+        f'<svg role="img" viewBox="0 0 {width} {height}" style="max-width:{width}px" '
+        f'xmlns="http://www.w3.org/2000/svg"><title>{escape(label)}</title>{body}</svg>'
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle", turn: bool = False) -> str:
+    turned = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turn else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{turned}>{escape(text)}</text>'
+
+
+def _line(kind: str, *ends: float) -> str:
+    x1, y1, x2, y2 = ends
+    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def bars(
+    label: str, names: Sequence[str], values: Sequence[float], errors: Sequence[float] | None = None
+) -> str:
+    """A horizontal bar for each name, with a line of one standard error to both sides."""
+    spread = errors or [0.0] * len(values)
+    low = min([0.0, *(v - e for v, e in zip(values, spread, strict=True))])
+    high = max([0.0, *(v + e for v, e in zip(values, spread, strict=True))])
+    room, left = (high - low) or 1.0, 190
+    width = _WIDTH - left - 70
+
+    def at(value: float) -> float:
+        return left + width * (value - low) / room
+
+    parts = []
+    for place, (name, value, error) in enumerate(zip(names, values, spread, strict=True)):
+        y = 6 + 24 * place
+        start, stop = sorted([at(0.0), at(value)])
+        parts.append(_text(left - 8, y + 13, shortened(name, 28), "end"))
+        parts.append(
+            f'<rect class="bar" x="{start:.1f}" y="{y}" width="{max(stop - start, 0.5):.1f}" '
+            'height="17"/>'
+        )
+        if error:
+            parts.append(_line("error", at(value - error), y + 8.5, at(value + error), y + 8.5))
+        parts.append(_text(_WIDTH - 4, y + 13, number(value), "end"))
+    return _drawn(label, _WIDTH, 24 * len(names) + 10, parts)
+
+
+class _Axes:
+    """Numbers to places, with the frame and the marks of both axes."""
+
+    def __init__(self, xs: Sequence[float], ys: Sequence[float], log: bool = False) -> None:
+        self.log = log and min(ys, default=0.0) > 0.0
+        heights = [math.log10(y) for y in ys] if self.log else list(ys)
+        self.x, self.y = _range(xs), _range(heights)
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        y = math.log10(y) if self.log else y
+        across = (x - self.x[0]) / (self.x[1] - self.x[0])
+        up = (y - self.y[0]) / (self.y[1] - self.y[0])
+        return (
+            _LEFT + (_WIDTH - _LEFT - _RIGHT) * across,
+            _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * up,
+        )
+
+    def parts(self, x_label: str, y_label: str, marks: Sequence[tuple[float, str]]) -> list[str]:
+        """Frame, marks and labels; marks: of the horizontal axis."""
+        bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+        found = [
+            _line("axis", _LEFT, bottom, right, bottom),
+            _line("axis", _LEFT, _TOP, _LEFT, bottom),
+        ]
+        for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+            height = self.y[0] + share * (self.y[1] - self.y[0])
+            value = 10.0**height if self.log else height
+            _, y = self.at(self.x[0], value)
+            found += [
+                _line("grid", _LEFT, y, right, y),
+                _text(_LEFT - 6, y + 4, number(value), "end"),
+            ]
+        for place, text in marks:
+            x, _ = self.at(place, 10.0 ** self.y[0] if self.log else self.y[0])
+            found.append(_text(x, bottom + 16, text))
+        found.append(_text((_LEFT + right) / 2, _HEIGHT - 8, shortened(x_label, 60)))
+        return [*found, _text(14, (_TOP + bottom) / 2, shortened(y_label, 34), turn=True)]
+
+
+def _range(values: Sequence[float]) -> tuple[float, float]:
+    """The range of numbers, a little wider, and never empty."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if high <= low:
+        low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
+    return low - 0.03 * (high - low), high + 0.03 * (high - low)
+
+
+def _marks(xs: Sequence[float]) -> list[tuple[float, str]]:
+    low, high = min(xs, default=0.0), max(xs, default=1.0)
+    return [
+        (low + share * (high - low), number(low + share * (high - low))) for share in (0, 0.5, 1)
+    ]
+
+
+def points(
+    label: str,
+    xs: Sequence[float],
+    ys: Sequence[float],
+    x_label: str,
+    y_label: str,
+    diagonal: bool = False,
+    joined: bool = False,
+    log: bool = False,
+    best: int | None = None,
+) -> str:
+    """Points, joined by a line or not; diagonal: where both are equal; best: one point marked."""
+    both = [*xs, *ys] if diagonal else None
+    axes = _Axes(both or xs, both or ys, log)
+    parts = axes.parts(x_label, y_label, _marks(both or xs))
+    if diagonal and both:
+        low, high = min(both), max(both)
+        parts.append(_line("ideal", *axes.at(low, low), *axes.at(high, high)))
+    places = [axes.at(x, y) for x, y in zip(xs, ys, strict=True)]
+    if joined:
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        parts.append(f'<polyline class="line0" points="{path}"/>')
+    for number_, (x, y) in enumerate(places):
+        kind, size = ("best", 6) if number_ == best else ("point", 3)
+        parts.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"/>')
+    return _drawn(label, _WIDTH, _HEIGHT, parts)
+
+
+def lines(
+    label: str, xs: Sequence[float] | Sequence[str], series: dict[str, list[float]], x_label: str
+) -> str:
+    """Lines over numbers, or points over words, with a legend where there are several."""
+    words = [str(x) for x in xs] if any(isinstance(x, str) for x in xs) else None
+    across = [float(k) for k in range(len(xs))] if words else [float(x) for x in xs]
+    axes = _Axes(across, [y for ys in series.values() for y in ys])
+    marks = _marks(across)
+    if words:
+        length = max(3, 80 // max(1, len(words)))
+        marks = [(x, shortened(word, length)) for x, word in zip(across, words, strict=True)]
+    parts = axes.parts(x_label, next(iter(series), ""), marks)
+    for place, (name, ys) in enumerate(series.items()):
+        spots = [axes.at(x, y) for x, y in zip(across, ys, strict=True)]
+        kind = f"line{place % _KINDS}"
+        if not words:
+            path = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
+            parts.append(f'<polyline class="{kind}" points="{path}"/>')
+        parts += [f'<circle class="point" cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in spots]
+        if len(series) > 1:
+            x, y = spots[-1]
+            parts.append(_text(x - 4, y - 6, shortened(name, 30), "end"))
+    return _drawn(label, _WIDTH, _HEIGHT, parts)

@@ -1,0 +1,79 @@
+"""One row of a data frame as numbers: what Arrow does for a column takes longer than a prediction.
+
+Numbers are taken as they are. Every other value goes the way of whole columns when it is met first,
+and its numbers are kept: there is one rule for what a value becomes.
+"""
+
+import functools
+import numbers
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.encoders import Encoder, Number
+from kitchensinks.tables.view import LARGEST
+
+# Values whose numbers are kept, of all models together.
+_KEPT = 2**14
+# Types of values that are numbers without a doubt.
+_NUMBERS = (int, float, bool, np.bool_, np.integer, np.floating)
+
+
+def one_row(columns: Columns, frame: Any) -> np.ndarray | None:
+    """The numbers (1, width) of a pandas or polars frame of one row.
+
+    None where the frame or a value needs the general way, or its errors.
+
+    >>> import pandas
+    >>> from kitchensinks.tables.table import open_table
+    >>> frame = pandas.DataFrame({"age": [30, 40], "city": ["Oslo", "Rome"]})
+    >>> one_row(Columns.learn(open_table(frame)), frame[1:])
+    array([[40.,  1.]])
+    """
+    kind = type(frame).__module__.split(".")[0]
+    if kind not in ("pandas", "polars") or getattr(frame, "ndim", 2) != 2:
+        return None
+    names = list(frame.columns)
+    place = {name: k for k, name in enumerate(names)}
+    if len(place) < len(names) or not all(name in place for name in columns.inputs):
+        return None
+    values = list(frame.iloc[0]) if kind == "pandas" else frame.row(0)
+    out = np.empty((1, columns.width), dtype=columns.dtype)
+    done, row = 0, out[0]
+    for encoder in columns.encoders:
+        value, width = values[place[encoder.name]], encoder.width
+        if type(encoder) is Number and isinstance(value, _NUMBERS):
+            known = value == value
+            row[done] = value if known else encoder.fill
+            if encoder.flagged:
+                row[done + 1] = not known
+        else:
+            found = _numbers_of(encoder, value)
+            if found is None:
+                return None
+            row[done : done + width] = found
+        done += width
+    return out if (np.abs(row) < LARGEST).all() else None
+
+
+def _numbers_of(encoder: Encoder, value: Any) -> np.ndarray | None:
+    # NaN does not equal itself, and would be kept again and again.
+    if isinstance(value, numbers.Real) and value != value:
+        value = None
+    kind: Any = type(value)
+    try:
+        return _kept(encoder, kind, value)
+    except (TypeError, ValueError, pa.ArrowException):
+        return None
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _kept(encoder: Encoder, kind: type, value: Any) -> np.ndarray:
+    """The numbers of a value, by the encoder of its column; kind: 1, 1.0 and True are equal."""
+    values = pa.array([value], from_pandas=True)
+    encoder.check(values.type, "The table")
+    out = np.empty((1, encoder.width))
+    encoder.write(values, out)
+    return np.asarray(out[0])

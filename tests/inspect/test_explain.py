@@ -1,0 +1,217 @@
+"""Explanations of single predictions, and importances of columns."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.pipeline import make_pipeline
+
+import kitchensinks as ks
+import kitchensinks.inspect.explain as module
+
+ROWS, VALUES = load_diabetes(return_X_y=True)
+RANDOM = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "size": RANDOM.normal(size=300),
+        "town": RANDOM.choice(["Ulm", "Bonn", "Kiel", "Jena"], size=300),
+        "age": np.where(RANDOM.random(300) < 0.1, np.nan, RANDOM.normal(size=300)),
+    }
+)
+PRICE = FRAME["size"] + 2.0 * (FRAME["town"] == "Kiel") + FRAME["age"].fillna(0.0) ** 2
+
+
+def fourier(kind=ks.KitchenSinkRegressor, **given):
+    return kind(ks.Fourier(), **({"n_components": 60, "random_state": 0} | given))
+
+
+def regressor():
+    return fourier().fit(ROWS, VALUES), ROWS
+
+
+def outputs():
+    return fourier().fit(ROWS, np.column_stack([VALUES, -VALUES])), ROWS
+
+
+def frame():
+    return fourier().fit(FRAME, PRICE), FRAME
+
+
+def two_classes():
+    return fourier(ks.KitchenSinkClassifier).fit(ROWS, VALUES > 140), ROWS
+
+
+def logistic():
+    model = fourier(ks.KitchenSinkClassifier, loss="logistic", alpha=1e-3)
+    return model.fit(ROWS, VALUES > 140), ROWS
+
+
+def classes():
+    X, y = load_iris(return_X_y=True)
+    return fourier(ks.KitchenSinkClassifier).fit(X, y), X
+
+
+def bins():
+    return ks.KitchenSinkRegressor(ks.Binning(), n_components=50, random_state=0).fit(
+        ROWS, VALUES
+    ), ROWS
+
+
+def learned():
+    return ks.KitchenSinkRegressor(ks.Learned(effort="quick"), random_state=0).fit(
+        ROWS, VALUES
+    ), ROWS
+
+
+MODELS = [regressor, outputs, frame, two_classes, logistic, classes, bins, learned]
+
+
+def answers(model, X, method):
+    found = getattr(model, method)(X)
+    return found[:, 1] if method == "predict_proba" and found.shape[1] == 2 else found
+
+
+@pytest.mark.parametrize("made", MODELS, ids=lambda made: made.__name__)
+def test_contributions_sum_to_the_prediction(made):
+    model, X = made()
+    for method in ["predict_proba", "decision_function"] if hasattr(model, "classes_") else [None]:
+        found = ks.explain(model, X[:4], X, method=method)
+        expected = answers(model, X[:4], found.method)
+        assert found.contributions.shape[:2] == (4, X.shape[1])
+        np.testing.assert_allclose(found.predictions, expected, rtol=1e-5, atol=1e-7)
+        total = found.base + found.contributions.sum(axis=1)
+        scale = np.abs(found.contributions).max()
+        np.testing.assert_allclose(total, found.predictions, rtol=0, atol=1e-12 * scale * 100)
+
+
+def brute_force(model, X, background):
+    """Shapley values by all orders of the columns, on frames as a user has them."""
+    names, orders = list(X), list(itertools.permutations(range(X.shape[1])))
+    found = np.zeros(X.shape)
+    for place in range(len(X)):
+        for order in orders:
+            mixed = background.copy()
+            before = model.predict(mixed).mean()
+            for column in order:
+                mixed[names[column]] = X[names[column]].iloc[place]
+                mixed = mixed.astype(X.dtypes)
+                after = model.predict(mixed).mean()
+                found[place, column] += (after - before) / len(orders)
+                before = after
+    return found
+
+
+def test_few_columns_are_exact_and_a_category_is_one_column():
+    model, X = frame()
+    assert model.columns_.width > 3
+    background = FRAME[100:120]
+    found = ks.explain(model, X[:3], background)
+    assert found.columns == ["size", "town", "age"]
+    assert not found.errors.any()
+    expected = brute_force(model, X[:3], background)
+    np.testing.assert_allclose(found.contributions, expected, atol=1e-4 * np.abs(expected).max())
+    assert found.base == pytest.approx(model.predict(background).mean(), rel=1e-5)
+
+
+def test_sampled_contributions_are_within_their_errors(monkeypatch):
+    model, X = regressor()
+    sampled = [ks.explain(model, X[:3], X[50:90], random_state=seed) for seed in range(40)]
+    monkeypatch.setattr(module, "_EXACT_COLUMNS", 10)
+    exact = ks.explain(model, X[:3], X[50:90])
+    errors = np.array([one.contributions for one in sampled]) - exact.contributions
+    assert not exact.errors.any()
+    # Unbiased, and as far away as is stated: mean squares over forty independent repetitions.
+    stated = np.sqrt(np.mean([one.errors**2 for one in sampled], axis=0))
+    assert (np.abs(errors.mean(axis=0)) < 5 * stated / math.sqrt(40)).all()
+    ratio = np.sqrt((errors**2).mean()) / np.sqrt((stated**2).mean())
+    assert 0.8 < ratio < 1.25
+    finer = ks.explain(model, X[:3], X[50:90], n_permutations=18)
+    assert finer.errors.mean() < 0.5 * stated.mean()
+
+
+def test_columns_that_do_not_matter_have_no_contribution():
+    model = ks.KitchenSinkRegressor(ks.Stumps(), n_components=200, random_state=0)
+    X = np.column_stack([ROWS, np.zeros(len(ROWS))])
+    found = ks.explain(model.fit(X, VALUES), X[:2], X)
+    assert not found.contributions[:, -1].any()
+    assert not found.errors[:, -1].any()
+
+
+def test_an_additive_function_has_the_contributions_of_its_terms():
+    """Stumps are functions of one column each, so every order gives the same."""
+    model = ks.KitchenSinkRegressor(ks.Stumps(), n_components=200, random_state=0)
+    model.fit(ROWS, VALUES)
+    found = ks.explain(model, ROWS[:5], ROWS[60:90])
+    assert found.errors.max() < 1e-9
+    for column in range(10):
+        alone = np.repeat(ROWS[60:90], 5, axis=0)
+        alone[:, column] = np.tile(ROWS[:5, column], 30)
+        moved = model.predict(alone).reshape(30, 5).mean(axis=0) - found.base
+        np.testing.assert_allclose(found.contributions[:, column], moved, atol=1e-8)
+
+
+def test_the_same_rows_have_the_same_explanation():
+    model, X = regressor()
+    one, two = ks.explain(model, X[:3], X), ks.explain(model, X[2:4], X)
+    np.testing.assert_allclose(one.contributions[2], two.contributions[0], rtol=1e-9)
+    other = ks.explain(model, X[:3], X, random_state=1)
+    assert np.abs(other.contributions - one.contributions).max() > 0
+
+
+def test_shap_gets_the_same_values():
+    shap = pytest.importorskip("shap")
+    X, y = load_iris(return_X_y=True)
+    model = fourier(ks.KitchenSinkClassifier).fit(X, y)
+    found = ks.explain(model, X[:4], X[:40]).to_shap()
+    peer = shap.explainers.Exact(model.predict_proba, shap.maskers.Independent(X[:40]))(X[:4])
+    np.testing.assert_allclose(found.values, peer.values, atol=1e-5)
+    np.testing.assert_allclose(found.base_values, peer.base_values, atol=1e-5)
+    assert found.shape == (4, 4, 3)
+    with_names = ks.explain(*frame(), FRAME).to_shap()
+    assert with_names.feature_names == ["size", "town", "age"]
+    assert with_names.data[0, 1] == FRAME["town"][0]
+
+
+def test_what_cannot_be_explained():
+    model, X = regressor()
+    with pytest.raises(TypeError, match="not Pipeline"):
+        ks.explain(make_pipeline(model), X, X)
+    with pytest.raises(ValueError, match="method='predict_proba': need 'predict'"):
+        ks.explain(model, X, X, method="predict_proba")
+    with pytest.raises(ValueError, match="need 2 or more"):
+        ks.explain(model, X, X, n_permutations=1)
+
+
+# -- importances -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "basis", [ks.Fourier(), ks.ReLU(), ks.Stumps(), ks.Binning()], ids=lambda b: type(b).__name__
+)
+def test_importances_are_shares_of_the_variance(basis):
+    X = np.random.default_rng(0).normal(size=(3000, 3)) * [1.0, 10.0, 0.1] + 5.0
+    y = 3.0 * X[:, 0] + 0.1 * X[:, 1]
+    model = ks.KitchenSinkRegressor(basis, n_components=500, random_state=0).fit(X, y)
+    # Total effects of a sum of independent terms are their variances, 9 to 1 to 0.
+    np.testing.assert_allclose(model.feature_importances_, [0.9, 0.1, 0.0], atol=0.05)
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def test_importances_of_frames_files_and_classes(tmp_path):
+    model, _ = frame()
+    assert model.feature_importances_.shape == (3,)
+    ks.save(model, tmp_path / "model.sinks")
+    again = ks.load(tmp_path / "model.sinks")
+    np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
+    three, _ = classes()
+    assert np.argmax(three.feature_importances_) in (2, 3)
+
+
+def test_importances_need_the_spread_of_the_columns():
+    model = fourier(standardize=False).fit(ROWS, VALUES)
+    assert not hasattr(model, "feature_importances_")
+    with pytest.raises(AttributeError, match="standardize=False"):
+        _ = model.feature_importances_

@@ -1,0 +1,278 @@
+"""Reports: facts that are right, and a page that is whole, safe and readable."""
+
+import json
+import math
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, r2_score
+
+import kitchensinks as ks
+from kitchensinks.report.page import page
+
+X, Y = load_diabetes(return_X_y=True, as_frame=True)
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "a&b</title></svg></style>",
+    "' onload='alert(3)",
+    "ordinary",
+]
+
+
+def fourier(kind=ks.KitchenSinkRegressor, **given):
+    return kind(ks.Fourier(), **({"n_components": 80, "random_state": 0} | given))
+
+
+@pytest.fixture(scope="module")
+def regression():
+    model = fourier().fit(X[::2], Y[::2])
+    return model, model.report(X[1::2], Y[1::2])
+
+
+@pytest.fixture(scope="module")
+def classification():
+    rows, labels = load_breast_cancer(return_X_y=True)
+    model = fourier(ks.KitchenSinkClassifier).fit(rows[::2], labels[::2])
+    return model, rows[1::2], labels[1::2], model.report(rows[1::2], labels[1::2])
+
+
+class Seen(HTMLParser):
+    """The elements of a page, which must be closed as they were opened."""
+
+    EMPTY = ("meta", "line", "circle", "rect", "polyline")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.found, self.attributes, self.text = [], [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append(tag)
+        self.attributes += [(tag, *pair) for pair in attrs]
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.found.append(tag)
+        self.attributes += [(tag, *pair) for pair in attrs]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+# -- facts ------------------------------------------------------------------------------------
+
+
+def test_the_facts_of_numbers_are_those_of_scikit_learn(regression):
+    model, found = regression
+    score = {one.name: one for one in found.score}
+    predicted = model.predict(X[1::2])
+    assert score["R²"].value == pytest.approx(r2_score(Y[1::2], predicted))
+    squares = (predicted - Y[1::2]) ** 2
+    assert score["RMSE"].value == pytest.approx(math.sqrt(squares.mean()))
+    # The delta method against the bootstrap.
+    random = np.random.default_rng(0)
+    again = [math.sqrt(random.choice(squares, len(squares)).mean()) for _ in range(2000)]
+    assert score["RMSE"].standard_error == pytest.approx(np.std(again), rel=0.1)
+    lower, upper = model.predict_interval(X[1::2])
+    assert found.coverage == np.mean((lower <= Y[1::2]) & (Y[1::2] <= upper))
+    assert found.outside_rows == model.outside(X[1::2]).rows.sum()
+
+
+def test_the_facts_of_classes_are_those_of_scikit_learn(classification):
+    model, rows, labels, found = classification
+    score = {one.name: one.value for one in found.score}
+    chances = model.predict_proba(rows)
+    assert score["accuracy"] == pytest.approx(accuracy_score(labels, model.predict(rows)))
+    assert score["log loss"] == pytest.approx(log_loss(labels, chances))
+    assert found.confusion == confusion_matrix(labels, model.predict(rows)).tolist()
+    shares, means = calibration_curve(labels, chances[:, 1], n_bins=10, strategy="quantile")
+    own = found.calibration["1"]
+    np.testing.assert_allclose([one.probability for one in own], means, atol=0.02)
+    np.testing.assert_allclose([one.share for one in own], shares, atol=0.08)
+    assert sum(one.rows for one in own) == len(labels)
+    assert found.sure[0].certainty == pytest.approx(chances.max())
+    assert found.unsure[0].certainty == pytest.approx(chances.max(axis=1).min())
+
+
+def test_importances_are_those_of_scikit_learn_within_their_errors(regression):
+    model, found = regression
+    peer = permutation_importance(
+        model, X[1::2], Y[1::2], scoring="neg_mean_squared_error", n_repeats=30, random_state=0
+    )
+    for one in found.importances:
+        spread = math.hypot(one.standard_error, peer.importances_std[one.place])
+        assert abs(one.increase - peer.importances_mean[one.place]) < 4 * spread + 1e-9
+    assert found.importances[0].share > 0.1
+
+
+def test_curves_are_the_partial_dependence_of_scikit_learn(regression):
+    model, found = regression
+    curve = found.curves[0]
+    small = X[1::2]
+    peer = partial_dependence(
+        model, small, [curve.column], custom_values={curve.column: np.array(curve.values)}
+    )
+    # The mean is over 200 of the 221 rows.
+    spread = np.ptp(peer["average"])
+    np.testing.assert_allclose(curve.means["prediction"], peer["average"][0], atol=0.1 * spread)
+    assert found.interaction is not None
+    assert len(found.interaction.means) == len(found.interaction.first_values)
+
+
+def test_three_models_on_one_split(regression):
+    _, found = regression
+    assert len(found.compared) == 3
+    for one in found.compared:
+        assert 0.3 < one.error < 1.0
+        assert 0.0 < one.standard_error < 0.3
+
+
+def test_the_facts_are_json(regression, classification):
+    for found in (regression[1], classification[3]):
+        text = found.to_json()
+        assert json.loads(text) == found.to_dict()
+        assert "NaN" not in text
+        assert "Infinity" not in text
+
+
+def test_a_learned_law_shows_its_trials_and_a_frame_its_columns(tmp_path):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "size": random.normal(size=900),
+            "town": pd.Categorical(random.choice(["Ulm", "Bonn", "Kiel"], size=900)),
+            "age": np.where(random.random(900) < 0.1, np.nan, random.normal(size=900)),
+            "sold": pd.Timestamp("2024-01-01") + pd.to_timedelta(random.integers(0, 900, 900), "D"),
+        }
+    )
+    price = frame["size"] + 2.0 * (frame["town"] == "Kiel") + 0.1 * random.normal(size=900)
+    model = ks.KitchenSinkRegressor(ks.Learned(effort="quick"), random_state=0)
+    model.fit(frame[:600], price[:600])
+    found = model.report(frame[600:], price[600:])
+    assert len(found.trials) == len(model.law_.record.trials) > 3
+    assert {one.column for one in found.importances} == set(frame)
+    assert {one.column for one in found.importances[:2]} == {"size", "town"}
+    town = next(one for one in found.curves if one.column == "town")
+    assert sorted(town.values) == ["Bonn", "Kiel", "Ulm"]
+    means = dict(zip(town.values, town.means["prediction"], strict=True))
+    assert means["Kiel"] - means["Ulm"] == pytest.approx(2.0, abs=0.3)
+    json.loads(found.to_json())
+    # From a file the same model gives the same facts.
+    ks.save(model, tmp_path / "model.sinks")
+    again = ks.load(tmp_path / "model.sinks").report(frame[600:], price[600:], compare=False)
+    assert again.score == found.score
+    assert again.importances == found.importances
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_many_classes(loss):
+    rows, labels = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[labels]
+    model = fourier(ks.KitchenSinkClassifier, loss=loss, alpha=1e-3).fit(rows[::2], names[::2])
+    found = model.report(rows[1::2], names[1::2])
+    assert found.labels == ["setosa", "versicolor", "virginica"]
+    assert np.sum(found.confusion) == found.rows == 75
+    assert len(found.curves[0].means) == 3
+    Seen(found.to_html())
+
+
+# -- the page ---------------------------------------------------------------------------------
+
+
+def test_a_page_needs_nothing_else(regression, classification, tmp_path):
+    for found in (regression[1], classification[3]):
+        text = found.to_html()
+        assert len(text.encode()) < 2_000_000
+        seen = Seen(text)
+        assert not {"script", "link", "img", "iframe", "object"} & set(seen.found)
+        for _, name, value in seen.attributes:
+            if name in ("href", "src"):
+                assert value.startswith("#")
+            assert not name.startswith("on")
+        # The one address is the name of SVG's own language, which nothing is loaded from.
+        assert text.replace("http://www.w3.org/2000/svg", "").count("//") == 0
+        assert "prefers-color-scheme:dark" in text
+        assert "@media print" in text
+        found.save(tmp_path / "report.html")
+        assert (tmp_path / "report.html").read_text("utf-8") == text
+        found.save(tmp_path / "report.json")
+        assert json.loads((tmp_path / "report.json").read_text("utf-8")) == found.to_dict()
+
+
+def test_a_page_can_be_read_aloud(regression, classification):
+    for found in (regression[1], classification[3]):
+        seen = Seen(found.to_html())
+        assert ("html", "lang", "en") in seen.attributes
+        assert seen.found.count("h1") == seen.found.count("main") == 1
+        # Every picture has a title, every table a caption and heads with a scope.
+        assert seen.found.count("svg") == seen.found.count("title") - 1
+        assert seen.found.count("svg") == seen.attributes.count(("svg", "role", "img"))
+        assert seen.found.count("table") == seen.found.count("caption") > 3
+        scopes = [entry for entry in seen.attributes if entry[:2] == ("th", "scope")]
+        assert len(scopes) == seen.found.count("th")
+        named = [value for tag, name, value in seen.attributes if name == "id"]
+        assert len(named) == len(set(named))
+        for _, name, value in seen.attributes:
+            if name in ("aria-labelledby", "href"):
+                assert value.removeprefix("#") in named
+
+
+def test_hostile_names_and_values_stay_text():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(200, 4)), columns=HOSTILE[:4])
+    frame[HOSTILE[4]] = random.choice(HOSTILE, size=200)
+    labels = np.where(frame[HOSTILE[0]] > 0, HOSTILE[1], HOSTILE[2])
+    model = fourier(ks.KitchenSinkClassifier).fit(frame, labels)
+    found = model.report(frame, labels)
+    text = found.to_html()
+    seen = Seen(text)
+    assert not {"script", "img"} & set(seen.found)
+    assert not [name for _, name, _ in seen.attributes if name.startswith("on")]
+    # All of it is there to be read.
+    told = "".join(seen.text)
+    for name in HOSTILE[:3]:
+        assert name in told
+    inside = Seen(found._repr_html_())
+    assert inside.found == ["iframe"]
+    assert {value for _, name, value in inside.attributes if name == "srcdoc"} == {text}
+
+
+def test_extremes_are_drawn():
+    """Constant columns, one row, huge and tiny numbers."""
+    rows = np.column_stack([np.ones(60), 1e200 * np.arange(60.0), 1e-200 * np.arange(60.0) ** 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fourier(alpha=1e-3, standardize=True).fit(rows[:, :1], np.arange(60.0))
+        one = model.report(rows[:1, :1], [3.0])
+    Seen(page(one))
+    assert one.compared == []
+    assert one.rows == 1
+
+
+# -- what cannot be reported ------------------------------------------------------------------
+
+
+def test_errors_say_what_is_needed():
+    model = fourier().fit(X, np.column_stack([Y, Y]))
+    with pytest.raises(ValueError, match="one target"):
+        model.report(X, Y)
+    model = fourier().fit(X, Y)
+    with pytest.raises(ValueError, match="one target for each row"):
+        model.report(X, Y[:5])
+    with pytest.raises(ValueError, match="X has no rows"):
+        model.report(X[:0], Y[:0])
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="not supported for Dask"):
+        model.report(da.from_array(X.to_numpy()), Y)
