@@ -275,7 +275,7 @@ def report(results: dict[str, Any], seeds: int) -> str:
         errors = {one: mean(name, one) for one in CONTESTANTS}
         best = errors[TOLD] if name in TIMES else errors[OURS]
         over = best / errors["LightGBM"], best / min(errors[one] for one in PEERS)
-        cells = [f"{error:.1f}" for error in errors.values()]
+        cells = ["" if np.isnan(error) else f"{error:.1f}" for error in errors.values()]
         lines.append(f"| {name} | {' | '.join(cells)} | {over[0]:.2f} | {over[1]:.2f} |")
     return "\n".join(lines)
 

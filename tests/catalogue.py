@@ -55,6 +55,8 @@ BASES = [
     ks.Binning(gamma=[0.1, 1.0]),
     ks.Binning(gamma=MEMBERS[:1]),
     ks.Binning(gamma=MEMBERS),
+    ks.Binning(gamma=0.3, pitch="hat"),
+    ks.Binning(gamma=[0.1, 1.0], pitch=[0.5, 1.0, 4.0]),
     *(
         ks.Sigmoid(activation, gamma=0.7, projection=projection)
         for activation in ("logistic", "tanh", "erf", "step")

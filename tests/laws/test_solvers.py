@@ -9,7 +9,7 @@ from functools import cache
 import cvxpy as cp
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, special
 
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.constraints import L2Ball, SupBall
@@ -130,6 +130,8 @@ SOLVERS = {
 def targets_for(loss):
     if not loss.separable:
         return np.eye(3)[SCORES.argmax(axis=1)]
+    if loss.link == "log":
+        return np.exp(0.5 * SCORES[:, :2]) * (loss.name == "gamma" or SCORES[:, 2:] > -0.5)
     return np.sign(SCORES[:, :2]) if "regression" not in loss.tasks else SCORES[:, :2]
 
 
@@ -150,9 +152,23 @@ def entries(loss, y, u):
         "hinge": lambda: cp.pos(1 - margin),
         "logistic": lambda: cp.logistic(-margin),
         "exponential": lambda: cp.exp(-margin),
+        # Up to what does not depend on u: `constants` has the rest.
+        "poisson": lambda: cp.exp(u) - margin,
+        "gamma": lambda: cp.multiply(y, cp.exp(-u)) + u,
+        "tweedie": lambda: 2 * cp.multiply(y, cp.exp(-0.5 * u)) + 2 * cp.exp(0.5 * u),
         "quantile": lambda: 0.5 * cp.abs(y - u),
         "multinomial": lambda: cp.log_sum_exp(u, axis=1) - cp.sum(margin, axis=1),
     }[loss.name]()
+
+
+def constants(loss, y):
+    """What the expressions of the deviances lack, Σ w over rows and outputs."""
+    found = {
+        "poisson": lambda: special.xlogy(y, y) - y,
+        "gamma": lambda: -1.0 - np.log(y),
+        "tweedie": lambda: -4.0 * np.sqrt(y),
+    }.get(loss.name, lambda: np.zeros_like(y))()
+    return float(np.sum(SHARES @ found))
 
 
 @cache
@@ -170,7 +186,7 @@ def optimum(name, penalty):
     if isinstance(ball, L2Ball):
         limits = [cp.norm(weights[:, k]) <= ball.radius for k in range(y.shape[1])]
     objective = total + alpha * cp.sum_squares(weights)
-    return cp.Problem(cp.Minimize(objective), limits).solve(solver=cp.CLARABEL)
+    return cp.Problem(cp.Minimize(objective), limits).solve(solver=cp.CLARABEL) + constants(loss, y)
 
 
 @pytest.mark.parametrize("design", DESIGNS)

@@ -102,4 +102,4 @@ def test_a_stream_of_many_rows_predicts_nearly_as_one_fit():
     assert len(stream.state_.sample.rows) == 2000
     # Of ridges that hardly matter another may be chosen: the predictions are nearly the same.
     off = np.sqrt(np.mean((stream.predict(rows) - whole.predict(rows)) ** 2))
-    assert off < 0.05
+    assert off < 0.1

@@ -8,6 +8,7 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy import special
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.linear_model import LogisticRegression
 
@@ -95,6 +96,9 @@ def data(loss_name, n_rows=N_ROWS):
         rows, labels = load_breast_cancer(return_X_y=True)
         return cosines(rows[:n_rows]), 2.0 * labels[:n_rows] - 1.0
     rows, values = load_diabetes(return_X_y=True)
+    if LOSSES[loss_name].link == "log":
+        least = 30.0 if loss_name == "gamma" else 0.0
+        return cosines(rows[:n_rows]), np.maximum(values[:n_rows] - 60.0, least) / 100.0
     return cosines(rows[:n_rows]), (values[:n_rows] - values.mean()) / values.std()
 
 
@@ -113,6 +117,13 @@ def conic_optimum(problem, features):
         "logistic": lambda: cp.logistic(-margins),
         "exponential": lambda: cp.exp(-margins),
         "huber": lambda: cp.huber(targets - scores, 1.35),
+        "poisson": lambda: cp.exp(scores) - margins + special.xlogy(targets, targets) - targets,
+        "gamma": lambda: cp.multiply(targets, cp.exp(-scores)) + scores - np.log(targets) - 1,
+        "tweedie": lambda: (
+            2 * cp.multiply(targets, cp.exp(-0.5 * scores))
+            + 2 * cp.exp(0.5 * scores)
+            - 4 * np.sqrt(targets)
+        ),
         "quantile": lambda: cp.maximum(0.5 * (targets - scores), 0.5 * (scores - targets)),
         "multinomial": lambda: cp.reshape(
             cp.log_sum_exp(scores, axis=1) - cp.sum(margins, axis=1), (len(features), 1), order="C"

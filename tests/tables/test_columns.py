@@ -179,7 +179,7 @@ def test_the_recipe_comes_from_a_bounded_sample(seekable, monkeypatch):
     monkeypatch.setattr(MemoryTable, "seekable", seekable)
     size = 50_000
     frame = pd.DataFrame(
-        {"a": np.arange(size), "b": np.where(np.arange(size) < 25_000, "x 1", "z 1")}
+        {"a": np.arange(size) / 2, "b": np.where(np.arange(size) < 25_000, "x 1", "z 1")}
     )
     seen = []
     decided = columns_module._decided

@@ -410,5 +410,5 @@ def test_one_thread_is_one_thread(tmp_path, monkeypatch):
     with threads(1):
         for source in (frame, tmp_path / "t.parquet", tmp_path / "t.csv"):
             table = open_table(source)
-            assert Rows(table, Columns.learn(table))[:].shape[0] == size
+            assert Rows(table, Columns.learn(table, identifiers=True))[:].shape[0] == size
     assert not started

@@ -6,12 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.problem.targets import Classes, Targets
+from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.noticed import has_commas, stray_words
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import known_targets
 
 TASKS = ("auto", "classification", "regression")
 # Whole numbers with more distinct values than this are a quantity and not labels.
 _MOST_LABELS = 20
+# Rows that are looked at for decimal commas.
+_LOOKED = 1000
 # Text with more distinct values than this, and than a tenth of the rows, is no label.
 _MOST_CLASSES = 1000
 
@@ -22,6 +26,8 @@ def read_target(
     """Values, weights (0 where the target is missing; None where it never is), and the task."""
     table.check_names([name])
     values, weights = known_targets(table, name)
+    if values.dtype.kind == "U" and task != "classification":
+        _check_strays(values if weights is None else values[weights > 0], name)
     task = task_of(values, task, name)
     known = values if weights is None else values[weights > 0]
     different = np.unique(known)
@@ -41,6 +47,24 @@ def read_target(
             "many to be classes. Name another column with --target, or give --task regression."
         )
     return values, weights, task
+
+
+def _check_strays(words: NDArray[Any], name: str) -> None:
+    """An error where a target of numbers is text because of a few words, or of decimal commas."""
+    few = len(np.unique(words)) <= _MOST_LABELS
+    if not few and has_commas(pa.array(words[:_LOOKED].tolist())):
+        raise ValueError(
+            f"The target {name!r} holds numbers with decimal commas, such as {str(words[0])!r}: "
+            "write them with points."
+        )
+    strays = [] if few else stray_words(words)
+    if strays:
+        row = int(np.flatnonzero(words == strays[0])[0]) + 1
+        raise ValueError(
+            f"The target {name!r} holds numbers and {len(strays)} other words, such as "
+            f"{strays[0]!r} in row {row} of those with a target. Leave these empty or replace them "
+            "for regression; --task classification takes every value as a class."
+        )
 
 
 def task_of(values: NDArray[Any], task: str, name: str) -> str:

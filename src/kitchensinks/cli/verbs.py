@@ -79,8 +79,8 @@ class Fit(Training):
     loss: Annotated[
         str,
         _option(
-            "squared, hinge, squared_hinge, logistic or exponential; for numbers squared, huber or "
-            "quantile."
+            "squared, hinge, squared_hinge, logistic or exponential; for numbers squared, huber, "
+            "quantile, poisson, gamma or tweedie."
         ),
     ] = "squared"
     alpha: Annotated[str, _option("Ridge strength, or auto.")] = "auto"

@@ -99,7 +99,7 @@ class KitchenSink(TakesSparse):
         spec, batch = self._first_rows(X, y, sample_weight)
         with resuming(spec, checkpoint, lambda: batch_identity(batch)) as spec:
             law, bins = find_law(spec.basis, batch, spec.request())
-            batch = law.left(batch)
+            batch = law.left(batch, spec.encoding.unit)
             law, growth, moments = _grown(spec, law, batch, checkpoint)
             settings = spec.settings(law, batch.counted)
             blocks = FeatureBlocks(batch.rows, law.features, spec.memory, bins)
@@ -326,7 +326,7 @@ class KitchenSink(TakesSparse):
         batch = more_rows(self, spec, state, X, y)
         growth = prefix_errors(
             FeatureBlocks(batch.rows, state.law.features, spec.memory),
-            state.law.left(batch).targets,
+            state.law.left(batch, state.targets.unit).targets,
             state.moments,
             self.alpha_,
             state.settings.fit_intercept,
@@ -407,7 +407,8 @@ def _grown(
         )
     blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
     run = spec.settings(law, batch.counted).of_run(batch, checkpoint)
-    growth, moments = grow(blocks, batch, run, spec.encoding.winners(batch.targets))
+    own = batch._replace(targets=spec.loss.working(batch.targets))
+    growth, moments = grow(blocks, own, run, spec.encoding.winners(batch.targets))
     features = replace(law.features, n_components=growth.n_components)
     return replace(law, features=features), growth, moments
 

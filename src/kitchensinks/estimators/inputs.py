@@ -1,6 +1,7 @@
 """What comes in at the door of an estimator: arrays, frames and tables, checked."""
 
 import math
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from kitchensinks.state import Spec, State
 from kitchensinks.tables import advice, check_size, describe
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.noticed import counts_rows
 from kitchensinks.tables.single import one_row
 from kitchensinks.tables.table import Table, check_schema, open_table
 from kitchensinks.tables.view import Rows, known_targets
@@ -233,13 +235,26 @@ def table_targets(
 
 
 def is_mixed(rows: Any) -> bool:
-    """Whether rows are a frame (pandas, polars) with text, categories or missing values."""
+    """Whether rows are a frame (pandas, polars) of which a recipe has to make numbers.
+
+    That is one with text, categories, missing values or names of rows.
+    """
     if isinstance(rows, Table | Rows):
         return False
     if not (hasattr(rows, "columns") and hasattr(rows, "__getitem__") and hasattr(rows, "shape")):
         return False
     check_schema("X", [str(name) for name in rows.columns])
-    return any(not _is_plain(rows[name]) for name in list(rows.columns))
+    names = list(rows.columns)
+    if any(not _is_plain(rows[name]) for name in names):
+        return True
+    # Whole numbers that name rows are left out by the recipe, where there are other columns.
+    named = [name for name in names if _names_rows(rows[name])]
+    return 0 < len(named) < len(names) and find_spec("pyarrow") is not None
+
+
+def _names_rows(series: Any) -> bool:
+    values = np.asarray(series)
+    return values.dtype.kind in "iu" and len(values) > 0 and counts_rows(values)
 
 
 def _is_plain(series: Any) -> bool:

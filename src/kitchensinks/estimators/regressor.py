@@ -38,9 +38,12 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
     ----------
     Those of :class:`KitchenSinkClassifier` without `class_weight`, and other losses.
 
-    loss : "squared" (the default: one linear system), "huber" or "quantile". "huber" turns linear
-        at 1.345 robust standard deviations of the targets, and "quantile" is the median;
-        ``ks.losses.Huber(delta)`` and ``ks.losses.Quantile(tau)`` set others.
+    loss : "squared" (the default: one linear system), "huber", "quantile", "poisson", "gamma" or
+        "tweedie". "huber" turns linear at 1.345 robust standard deviations of the targets, and
+        "quantile" is the median; ``ks.losses.Huber(delta)`` and ``ks.losses.Quantile(tau)`` set
+        others. The last three are deviances with a log link, f(x) = log E y, for targets that are
+        not negative: `predict` returns exp(f(x)). ``ks.losses.Tweedie(power)`` sets a power of the
+        variance between 1 and 2 (1.5).
 
     Attributes
     ----------
@@ -88,7 +91,8 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """f(x), shaped as the targets were; with `return_std` also the standard deviation.
 
-        The deviation is that of Bayesian ridge regression, noise included, for squared loss.
+        Deviances with a log link: exp(f(x)). The standard deviation is that of Bayesian ridge
+        regression, noise included, for squared loss.
         """
         if not return_std:
             return self._answer("predict", X)

@@ -172,7 +172,9 @@ class Recipe:
         if self.spec is None:
             return read
         batch = self.spec.encode(*read[:3])
-        return batch if self.trend is None else batch.less(self.trend.values)
+        if self.trend is None:
+            return batch
+        return batch.less(self.trend.in_units(self.spec.encoding.unit).values)
 
     def batches(self, parts: Sequence[Part]) -> Iterator[Batch]:
         """The encoded rows of each partition that has any."""

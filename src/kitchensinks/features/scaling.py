@@ -8,9 +8,13 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from kitchensinks.features.bases.draw import Floats
-from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, warp_rows
+from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH, warp_rows
 from kitchensinks.tables import densify
 
+# A column with a value further than this many deviations from its mean has heavy tails. Normal
+# columns never have one; prices and areas do. A straight line through so few
+# rows would be followed where there are none.
+_HEAVY = 6.0
 # Quantiles that a map by rank interpolates.
 _KNOTS = 257
 
@@ -176,6 +180,13 @@ class Warp(Scaler):
         warp_rows(rows, self.mean, self.scale, self.kind, self.knots, self.factor, out)
         return out @ self.rotation.astype(dtype) if self.rotation.size else out
 
+    def outside(self, rows: Any, margin: float = 0.0) -> NDArray[np.bool_]:
+        """As `Scaler.outside`; columns that are left out have no range to leave."""
+        outside, taken = super().outside(rows, margin), self.taken
+        if taken is not None:
+            outside[:, np.delete(np.arange(outside.shape[1]), taken)] = False
+        return outside
+
     @property
     def taken(self) -> NDArray[np.intp] | None:
         """The columns that are not left out, or None where none is."""
@@ -201,7 +212,7 @@ class Warp(Scaler):
     @property
     def width(self) -> int:
         """Columns that come out."""
-        return self.rotation.shape[1] if self.rotation.size else np.count_nonzero(self.factor)
+        return self.rotation.shape[1] if self.rotation.size else int(np.count_nonzero(self.factor))
 
     def turned(self, rotation: Floats) -> "Warp":
         """The same map, with rows turned to the directions (d, r) afterwards."""
@@ -232,6 +243,10 @@ def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> War
     if common:
         scale = np.full_like(scale, 1.0 if hot.all() else np.sqrt(spread.variance[~hot].mean()))
         scale[scale == 0.0] = 1.0
+    kinds = np.where(hot, LINEAR, kind)
+    if kind == LINEAR:
+        reach = np.maximum(plain.high - plain.mean, plain.mean - plain.low)
+        kinds[~hot & (reach > _HEAVY * scale)] = SQUASH
     knots = np.zeros((len(scale), 2))
     if kind in (QUANTILE, MIX):
         knots = np.quantile(sample, np.linspace(0.0, 1.0, _KNOTS), axis=0).T
@@ -240,11 +255,18 @@ def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> War
         np.where(hot, 1.0, scale),
         plain.low,
         plain.high,
-        np.where(hot, LINEAR, kind).astype(np.int8),
+        kinds.astype(np.int8),
         np.ascontiguousarray(knots),
         np.ones(len(scale)),
         np.empty((0, 0)),
     )
+
+
+def every(spread: Spread, unscaled: NDArray[np.bool_] | None) -> Warp:
+    """All columns standardised, those of zeros and ones too, as `Scaler.over` has them."""
+    plain = Scaler.over(spread, unscaled)
+    own = identity(len(plain.mean))
+    return replace(own, mean=plain.mean, scale=plain.scale, low=plain.low, high=plain.high)
 
 
 def identity(n_inputs: int) -> Warp:

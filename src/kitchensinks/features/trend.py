@@ -48,6 +48,6 @@ class Trend:
             out[part] = (np.clip(own, self.low, self.high) - self.mean) @ self.slopes
         return out
 
-    def times(self, unit: Floats | float) -> "Trend":
-        """The same for targets in other units."""
-        return replace(self, slopes=self.slopes * unit)
+    def in_units(self, unit: float) -> "Trend":
+        """The same for targets that are divided by a unit."""
+        return replace(self, slopes=self.slopes / unit)

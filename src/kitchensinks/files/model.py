@@ -200,6 +200,11 @@ def _parameters(estimator: KitchenSink, seed: int, arrays: Arrays) -> dict[str, 
     values = estimator.get_params(deep=False)
     if not isinstance(values["random_state"], int | np.integer | None):
         values["random_state"] = seed
+    if getattr(values["basis"], "split", None) is not None:
+        raise ValueError(
+            f"basis={values['basis']!r} cannot be stored in a model file: it has a splitter. Call "
+            "set_params(basis__split=None) before saving, or use pickle."
+        )
     if callable(values["verbose"]):
         values["verbose"] = False
     return {name: _encode(value, f"parameter-{name}", arrays) for name, value in values.items()}

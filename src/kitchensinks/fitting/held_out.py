@@ -1,15 +1,25 @@
 """A share of the rows put aside: to choose a ridge strength, or to calibrate probabilities."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kitchensinks.fitting.settings import Settings, silent
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT, HeldOut, Task, array_space
-from kitchensinks.problem.losses import Array
+from kitchensinks.problem.losses import Array, Kinked, Loss
 from kitchensinks.problem.problem import Solution
+from kitchensinks.solvers import Design
+from kitchensinks.solvers.intercept import kink_shift
 from kitchensinks.tables.keys import hold_out, lowest_keys
+
+# Ridge strengths next to each other, where the search begins near a known one.
+_STEP = 5.0
+# Loss that counts the distance from the target, not its square: the best ridge of outer quantiles
+# is about this many times that of squared loss, in units of the targets' deviation (measured).
+_LINEAR = 10.0
+# Strengths tried at most.
+_MOST = 8
 
 
 @dataclass
@@ -65,7 +75,7 @@ def held_out_scores(task: Task, solve: Callable[[Task], Solution]) -> HeldOut | 
 
 
 def least_held_out(
-    alphas: Iterable[float],
+    alphas: Collection[float],
     scores_of: Callable[[float], Array],
     targets: Array,
     split: Split,
@@ -82,23 +92,98 @@ def least_held_out(
         kept[alpha] = scores_of(alpha)
         return float(np.sum(split.shares @ settings.loss.value(own, kept[alpha])))
 
-    chosen, tried, errors = least_error(alphas, error_of, settings)
+    near = ridge_near(settings, targets, split)
+    chosen, tried, errors = least_error(alphas, error_of, settings, near)
     return chosen, tried, errors, (split.places[split.held], kept[chosen])
 
 
 def least_error(
-    alphas: Iterable[float], error_of: Callable[[float], float], settings: Settings
+    alphas: Collection[float],
+    error_of: Callable[[float], float],
+    settings: Settings,
+    near: float | None = None,
 ) -> tuple[float, Array, Array]:
-    """Ridge strengths from strong to weak until the error has risen twice: best, tried, errors."""
-    tried: list[float] = []
-    errors: list[float] = []
-    for alpha in alphas:
-        tried.append(alpha)
-        errors.append(error_of(alpha))
-        settings.progress(f"alpha {alpha:.2g}: held-out loss {errors[-1]:.5g}")
-        if len(errors) - 1 - int(np.argmin(errors)) >= 2:
-            break
-    return tried[int(np.argmin(errors))], np.array(tried), np.array(errors)[:, None]
+    """The ridge strength of the least error, those tried from strong to weak, and their errors.
+
+    From strong to weak until the error has risen twice; or from `near` on by steps to where the
+    error falls, until it rises, but not below the weakest of the strengths given.
+    """
+    weakest = min(alphas)
+    found: dict[float, float] = {}
+
+    def look(alpha: float) -> float:
+        found[alpha] = error_of(alpha)
+        settings.progress(f"alpha {alpha:.2g}: held-out loss {found[alpha]:.5g}")
+        return found[alpha]
+
+    if near is None:
+        for alpha in alphas:
+            look(alpha)
+            errors = list(found.values())
+            if len(errors) - 1 - int(np.argmin(errors)) >= 2:
+                break
+    else:
+        near = max(near, weakest)
+        first = look(near)
+        # Weaker ones first, and stronger ones where those are no better.
+        for step in (1.0 / _STEP, _STEP):
+            alpha, last = near, first
+            while alpha * step >= weakest and len(found) < _MOST:
+                alpha *= step
+                error = look(alpha)
+                if not error < last:
+                    break
+                last = error
+            if last < first:
+                break
+    tried = np.array(sorted(found, reverse=True))
+    errors = [found[alpha] for alpha in tried]
+    return float(tried[int(np.argmin(errors))]), tried, np.array(errors)[:, None]
+
+
+def ridge_near(settings: Settings, targets: Array, split: Split) -> float | None:
+    """Where the search for a ridge begins: near that of a learned law, or None."""
+    if settings.near is None or not settings.loss.shares_below:
+        return settings.near
+    own, shares = targets[split.places][split.held], split.shares
+    spread = float(np.sqrt(np.mean(shares @ (own - shares @ own) ** 2)))
+    return _LINEAR * settings.near / spread if spread > 0.0 else settings.near
+
+
+def with_level(
+    found: Solution,
+    held_out: HeldOut | None,
+    design: Design,
+    targets: Array,
+    shares: Array,
+    loss: Loss,
+) -> Solution:
+    """The solution with the level that suits the rows held out, for losses that rank.
+
+    A flexible fit has its share of the targets it was fitted to below its scores, and fewer or more
+    of others (Romano, Patterson and Candès 2019). Where the share of held-out targets is off by
+    more than its standard error, the scores are shifted by the quantile of what they leave of
+    those. Objective and gap grow by what the shift adds to the loss.
+    """
+    if held_out is None or not (isinstance(loss, Kinked) and loss.shares_below):
+        return found
+    places, scores = held_out
+    own, weights = targets[places], shares[places] / shares[places].sum()
+    below = weights @ (own < scores)
+    # The slope is the share below, less the share wanted.
+    wanted = -loss.slope(own, own - 1.0)[0]
+    error = np.sqrt(wanted * (1.0 - wanted) * float(weights @ weights))
+    shift = np.where(np.abs(below - wanted) > error, kink_shift(loss, own, scores, weights), 0.0)
+    if not shift.any():
+        return found
+    fitted = design.scores(found.weights) + found.intercept
+    change = loss.value(targets, fitted + shift) - loss.value(targets, fitted)
+    more = float(np.sum(shares @ change))
+    return found._replace(
+        intercept=found.intercept + shift,
+        objective=found.objective + more,
+        gap=max(0.0, found.gap + more),
+    )
 
 
 def too_few(settings: Settings, n_rows: int) -> ValueError:

@@ -124,6 +124,8 @@ def make_plan(shape: Shape, settings: Settings) -> Plan:
     if shape.stream:
         return _of_stream(shape, settings)
     span, asked, squared = takes_span(shape, settings), settings.solver, settings.loss.squared
+    if asked == "direct" and not span:
+        _check_gram(shape)
     space, sizes = "span" if span else "features", (shape.n_rows, shape.n_columns)
     # Whether a rule applies, and its plan; the first that applies is taken.
     rules = (
@@ -168,6 +170,19 @@ def _check_sparse(shape: Shape, settings: Settings) -> None:
         raise ValueError(
             "solver='conjugate' needs a basis with dense features, or more sparse columns than "
             f"{shape.n_columns}: use solver='auto' or 'direct'."
+        )
+
+
+def _check_gram(shape: Shape) -> None:
+    """An error where a Gram that was asked for is more than the memory budget."""
+    needed = gram_bytes(shape.n_columns)
+    if needed > shape.memory:
+        less = "ks.Learned(ks.Fourier()) for a learned law of dense" if shape.sparse else "fewer"
+        raise ValueError(
+            f"solver='direct' forms the Gram matrix of {shape.n_columns:,} features, which takes "
+            f"{needed / 1e9:.3g} GB with its copies, and the memory budget is "
+            f"{shape.memory / 1e9:.3g} GB: use solver='auto', {less} features, or a larger "
+            "memory_budget."
         )
 
 

@@ -45,6 +45,8 @@ class Settings:
     seed: int
     # Ridge fits on bins also stop where a step lowers the objective by less than this share.
     settled: float = 0.0
+    # A ridge that alpha="auto" is searched from, for losses that are not squared; None: no idea.
+    near: float | None = None
     # The ridge of a second stage on the bins of a union, fitted to what its dense basis leaves.
     second: float | None = None
     # Keys of the rows by their content, computed when they are needed.

@@ -86,13 +86,19 @@ def again(job: tuple[Task, Candidate]) -> Candidate:
     few, many = len(task.few.fitted), len(task.data.fitted)
     if candidate.sparse:
         factor, _ = grown(candidate.score, few, many)
-        tries = 3 if many > constants.MORE * few else 1
+        tries = 3 if many > constants.MANY_MORE * few else 1
     return search(task, "again", candidate, factor, tries)
+
+
+def at_last(job: tuple[Task, Candidate]) -> Candidate:
+    """The same with nearly as many features as the last fit has."""
+    task, candidate = job
+    return search(task, "last", candidate, candidate.score.factor, tries=1)
 
 
 def search(task: Task, stage: str, candidate: Candidate, first: float, tries: int) -> Candidate:
     """The factor of the least held-out error, by `climb` from `first` on, and its ridge."""
-    data = task.data if stage == "again" else task.few
+    data = task.few if stage == "basis" else task.data
     count = _components(task, stage, candidate, len(data.fitted))
     near = None if math.isnan(candidate.score.ridge) else candidate.score.ridge
     tried: dict[float, tuple[Score, GridFits | DenseFit]] = {}
@@ -157,8 +163,9 @@ def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
     elif candidate.sparse:
         grids = share * constants.AGAIN_BINS / (rows * outputs)
         count = int(np.clip(grids, constants.FEWEST_GRIDS, constants.AGAIN_GRIDS))
-    elif stage == "again":
+    elif stage != "basis":
         products = constants.WIDE_PRODUCTS if task.wide else constants.AGAIN_PRODUCTS
+        products = constants.LAST_PRODUCTS if stage == "last" else products
         count = max(int(math.sqrt(share * products / rows)), candidate.score.components)
     else:
         most = constants.WIDE_FEATURES if task.wide else constants.TRIAL_FEATURES
@@ -201,12 +208,13 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
     """What the last fit may cost, in nominal seconds; `share`: of them."""
     if task.asked is not None:
         return Limit(task.asked, f"{task.asked} components were asked for")
-    table = constants.SECONDS + constants.SECONDS_AN_ENTRY * task.counted * task.n_inputs
+    entry = constants.WIDE_SECONDS_AN_ENTRY if task.wide else constants.SECONDS_AN_ENTRY
+    table = constants.SECONDS + entry * task.counted * task.n_inputs
     seconds = share * (task.learned.seconds or task.work.share * table)
     entries = seconds * constants.SPEED
     if sparse:
         grids = seconds / _cost(task, sparse, task.counted, 1)
-        count, most = int(grids), constants.MOST_GRIDS
+        count, most = int(grids), min(constants.MOST_GRIDS, _most_grids_by_memory(task))
     else:
         # n·K entries and n·K²/300 for their Gram.
         half = 1.0 / (2.0 * constants.GRAM_COST)
@@ -255,6 +263,12 @@ def _most_by_memory(task: Task) -> int:
     return int(math.sqrt(task.request.memory / 50.0))
 
 
+def _most_grids_by_memory(task: Task) -> int:
+    """Grids whose bins fit, of all rows."""
+    most = task.request.memory / (constants.BIN_BYTES * task.source.shape[0])
+    return max(constants.FEWEST_GRIDS, int(most))
+
+
 def enough(limit: Limit, score: Score, sparse: bool) -> Limit:
     """No more components than the held-out error asks for."""
     wanted = 2 * math.ceil(score.enough(constants.ENOUGH) / 2)
@@ -277,15 +291,16 @@ def ridge_for(task: Task, candidate: Candidate, count: int) -> float:
     """
     score = candidate.score
     count = min(count, _most_by_memory(task))
+    tried = min(count, constants.RIDGE_FEATURES)
     near = count <= constants.MORE * score.components or not task.work.twice
     known = task.request.alpha is not None or (near and not task.classes)
     if known or task.late(constants.LATE_LAST):
         return score.ridge
-    frozen = candidate.frozen(task, score.factor, count)
+    frozen = candidate.frozen(task, score.factor, tried)
     fit = dense_fit(task.data, frozen, score.ridge, by_classes=task.classes)
-    last = score._replace(ridge=fit.ridge, components=count)
+    last = score._replace(ridge=fit.ridge, components=tried)
     task.note("ridge", in_words(candidate, last), len(task.data.fitted), fit.error)
-    return fit.ridge
+    return fit.ridge * tried / count
 
 
 class Stages(NamedTuple):

@@ -28,6 +28,7 @@ from kitchensinks.law.candidates import (
     Stages,
     affordable,
     again,
+    at_last,
     enough,
     first_look,
     grown,
@@ -41,13 +42,12 @@ from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.few import Kept, best_of_few
 from kitchensinks.law.later import note_runs
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.maps import Found, allowed, even, settled, short_run, tried_maps
+from kitchensinks.law.maps import Found, allowed, even, plain_map, settled, short_run, tried_maps
 from kitchensinks.law.task import Task
 from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import preferred
 from kitchensinks.law.values import Law, Record, Request
 from kitchensinks.problem.targets import Batch
-from kitchensinks.tables import densify
 
 Floats = NDArray[np.float64]
 # Bins (grids, n) of the rows of the last fit, or None: they are known where the law is learned.
@@ -202,11 +202,11 @@ def _candidates(task: Task, basis: Basis | None, founds: list[Found]) -> list[Ca
 def _plain(task: Task, basis: Basis | None) -> list[Found]:
     """The laws that nothing is learned for: equal scales, and the linear model."""
     if basis is not None:
-        return [even(task, basis.metric, *allowed(task, "standard"))]
-    names = allowed(task, "standard", *(["common"] if task.wide else []))
+        return [even(task, basis.metric, plain_map(task))]
+    names = allowed(task, plain_map(task), *(["common"] if task.wide else []))
     founds = [even(task, "gaussian", name) for name in names]
     if task.linear:
-        founds.append(even(task, "linear", names[0]))
+        founds.append(even(task, "linear", plain_map(task)))
     return founds
 
 
@@ -214,9 +214,32 @@ def _close(task: Task, candidates: list[Candidate]) -> list[Candidate]:
     """Those near the least error, with more rows and components."""
     least = min(candidate.error for candidate in candidates)
     close = [one for one in candidates if one.error < constants.CLOSE * least]
+    if task.wide and not any(map(_even, close)):
+        # Equal scales gain from features more than directions do, of which few features show most.
+        plain = [one for one in candidates if _even(one) and one.error < constants.PLAIN * least]
+        close += sorted(plain, key=lambda one: one.error)[:1]
     many = len(task.data.fitted) > constants.MORE * len(task.few.fitted)
     more = many or (task.work.twice and len(close) > 1)
-    return task.together(again, close) if more and not task.late(constants.LATE_AGAIN) else close
+    if not more or task.late(constants.LATE_AGAIN):
+        return close
+    return _duel(task, task.together(again, close))
+
+
+def _even(candidate: Candidate) -> bool:
+    """Whether all columns have the same scale, in a kernel."""
+    return candidate.found.scaling == "equal" and candidate.found.kernel != "linear"
+
+
+def _duel(task: Task, close: list[Candidate]) -> list[Candidate]:
+    """The best law with equal scales and the best of the others with nearly as many features as the
+    last fit has, where those are many more than were tried and both are close; else all."""
+    least = min(candidate.error for candidate in close)
+    near = sorted((one for one in close if not one.sparse), key=lambda one: one.error)
+    pair = [one for one in near if _even(one)][:1] + [one for one in near if not _even(one)][:1]
+    far = any(one.limit.components > constants.MORE**2 * one.score.components for one in pair)
+    if len(pair) < 2 or not far or max(one.error for one in pair) > constants.CLOSE * least:
+        return close
+    return task.together(at_last, pair)
 
 
 def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
@@ -314,9 +337,8 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
     fewest, most = constants.FEWEST_FOR_SCALES, constants.MOST_COLUMNS
     if _compared(learned):
         fewest, most = constants.FEWEST_ROWS, n_inputs
-    count = _distinct(batch, fewest)
-    if count < fewest:
-        return f"There are {count} rows, and a law is learned from {fewest} or more"
+    if len(targets) < fewest:
+        return f"There are {len(targets)} rows, and a law is learned from {fewest} or more"
     if n_inputs > most:
         return f"There are {n_inputs} columns, and scales are learned for at most {most}"
     if not np.ptp(targets, axis=0).any():
@@ -324,17 +346,9 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
     if learned.basis is not None and not learned.basis.rescales:
         return (
             f"The law of {learned.basis!r} cannot be learned, only those of Binning, Fourier, "
-            "ReLU, Sigmoid, Maxout, Custom and Union of these"
+            "Linear, ReLU, Sigmoid, Maxout, Custom and Union of these"
         )
     return None
-
-
-def _distinct(batch: Batch, fewest: int) -> int:
-    """Rows of positive weight; where about so few, copies of a row count once."""
-    places = batch.counted_places
-    if len(places) >= 10 * fewest:
-        return len(places)
-    return len(np.unique(densify(batch.rows[places]), axis=0))
 
 
 def _chance(task: Task, mean: float) -> str | None:

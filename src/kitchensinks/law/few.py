@@ -8,11 +8,13 @@ The contenders are
 - learned laws: in every fold, scales are learned from the rows that are fitted there, for those
   columns that go with the targets of these rows best; also half-way between equal and learned.
 
-They are compared with exact kernels, which few rows allow: fitted rows with the kernel matrix K about
-its mean have the scores k(x)'·(K + λI)⁻¹·(y − ȳ) + ȳ. Factor and ridge are those of the least error
-over all folds. The scales that the folds have learned are the members of the law that is kept.
+They are compared with exact kernels, which few rows allow: fitted rows with the kernel matrix K
+about its mean have the scores k(x)'·(K + λI)⁻¹·(y − ȳ) + ȳ. Factor and ridge are those of the least
+error over all folds. The scales that the folds have learned are the members of the law that is
+kept.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -27,11 +29,20 @@ from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import Limit, affordable
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.maps import Found, allowed, even, mapped, settled, short_run, tried_maps
+from kitchensinks.law.maps import (
+    Found,
+    allowed,
+    even,
+    mapped,
+    plain_map,
+    settled,
+    short_run,
+    tried_maps,
+)
 from kitchensinks.law.splits import folds_of
 from kitchensinks.law.task import Task
 from kitchensinks.law.trend import find_trend
-from kitchensinks.law.trials import HeldOut, climb, preferred
+from kitchensinks.law.trials import HeldOut, climb
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
 from kitchensinks.numerics.words import Stream, Words
@@ -57,16 +68,17 @@ class Kept(NamedTuple):
 
 
 class _Score(NamedTuple):
-    """Error of a contender over all folds at its factor and ridge; losses as `HeldOut.losses`."""
+    """Error of a contender over all folds at its factor and ridge λ = α·n; `shares` (n,): those of
+    the rows in the squared error, or in the log loss of the classes."""
 
     error: float
-    losses: Array | None
+    shares: Array
     factor: float
     ridge: float
 
 
 def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
-    """The contender of the least error over all folds, or why nothing can be compared."""
+    """The contender that cross-validation prefers, or why nothing can be compared."""
     sampled = _sampled(batch, request.seed)
     request = replace(request, order=request.order.part(sampled))
     nothing = np.empty(0, dtype=np.intp)
@@ -79,22 +91,47 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
     task.data = replace(task.data, fitted=places, held=np.concatenate(folds))
     task.mean_error()
     founds = _plain(task, learned.basis) + _learned(task, folds, learned.basis)
-    jobs = [(found, folds, 1, _first_factor(found)) for found in founds]
-    first = task.together(_score, jobs)
-    least = min(score.error for score in first)
-    near = [
-        (found, folds, constants.DENSE_TRIES, score.factor)
-        for found, score in zip(founds, first, strict=True)
-        if score.error <= constants.CLOSE * least
-    ]
-    scores = task.together(_score, near)
-    best = preferred([score.error for score in scores], [score.losses for score in scores])
-    trend = find_trend(task, near[best][0])
+    found, score = _best(task, folds, founds)
+    # Lines of very many columns would be fitted to fewer rows than there are columns.
+    trend = find_trend(task, found) if task.n_inputs <= constants.SCREENED else None
     if trend is not None:
-        scores = task.without(trend).together(_score, near)
-        best = int(np.argmin([score.error for score in scores]))
-    found, score, limit = near[best][0], scores[best], _limit(task, near[best][0])
+        found, score = _best(task.without(trend), folds, founds)
+    limit = _limit(task, found)
     return Kept(task, _members(found, learned), score.factor, score.ridge, limit, trend)
+
+
+def _best(task: Task, folds: list[Places], founds: list[Found]) -> tuple[Found, _Score]:
+    """The plain law or the linear model, or what is clearly better."""
+    first = task.together(_first, [(found, folds) for found in founds])
+    least = constants.CLOSE * min(score.error for score in first)
+    close = [k for k, score in enumerate(first) if score.error <= least]
+    wider = task.together(_wider, [(founds[k], folds, first[k]) for k in close])
+    plain = [k for k, found in enumerate(founds) if _simple(found, task.learned.basis)]
+    base = min(plain, key=lambda k: first[k].shares.sum())
+    kept = _clearly(first[base], wider)
+    place, score = (base, first[base]) if kept is None else (close[kept], wider[kept])
+    return founds[place], score
+
+
+def _simple(found: Found, basis: Basis | None) -> bool:
+    """Whether a law is one that others must be clearly ahead of: the linear model, and the plain
+    law that an estimator has where its basis is given (that of Fourier where none is)."""
+    own = basis is not None or found.kernel != "laplacian"
+    return own and found.scaling == "equal" and found.map != "common"
+
+
+def _clearly(base: _Score, others: list[_Score]) -> int | None:
+    """Which of the others has the least error of those whose error is below that of the base by so
+    many standard errors of the difference that chance is not the reason; None where none has."""
+    best, least = None, math.inf
+    needed = constants.CLEARLY * math.sqrt(max(1.0, constants.TWICE / len(base.shares)))
+    for k, other in enumerate(others):
+        gaps = base.shares - other.shares
+        noise = math.sqrt(len(gaps)) * float(gaps.std())
+        total = float(other.shares.sum())
+        if gaps.sum() > needed * noise and total < least:
+            best, least = k, total
+    return best
 
 
 def _first_factor(found: Found) -> float:
@@ -130,10 +167,12 @@ def _plain(task: Task, basis: Basis | None) -> list[Found]:
     founds = [
         even(task, kernel, name)
         for kernel in kernels
-        for name in allowed(task, "standard", "common")
+        for name in allowed(task, plain_map(task), "common")
     ]
     if basis is None and task.linear:
-        founds.append(even(task, "linear", *allowed(task, "standard")))
+        founds += [
+            even(task, "linear", name) for name in allowed(task, plain_map(task), "standard")
+        ]
     return founds
 
 
@@ -141,31 +180,40 @@ def _learned(task: Task, folds: list[Places], basis: Basis | None) -> list[Found
     """The laws whose scales each fold has learned from its fitted rows, on the map of each kernel
     with the least leave-one-out error."""
     kernels = ("laplacian", "gaussian") if basis is None else (basis.metric,)
-    standard = mapped(task, *allowed(task, "standard")).apply(task.pool, np.float32)
+    standard = mapped(task, plain_map(task)).apply(task.pool, np.float32)
     own = [_fold(task, standard, fold) for fold in folds]
-    founds = []
-    for kernel in kernels:
-        names = tried_maps(task, kernel)
-        jobs = [(part, name) for name in names for part, _ in own]
-        runs = task.together(lambda job: short_run((job[1][0], (kernel, job[1][1]))), jobs)
-        errors = np.reshape([error for error, _ in runs], (len(names), len(own))).mean(axis=1)
-        for name, error in zip(names, errors.tolist(), strict=True):
-            task.note("map", f"{kernel}, {name}", len(task.places), error)
-        best = int(np.argmin(errors))
-        starts = [run[1] for run in runs[best * len(own) : (best + 1) * len(own)]]
-        jobs_of = [(part, start) for (part, _), start in zip(own, starts, strict=True)]
-        ends = task.together(lambda job: settled(job[1][0], [job[1][1]])[0], jobs_of)
-        equal = [even(part, kernel, names[best]) for part, _ in own]
-        scales, half = np.zeros((2, len(own), task.n_inputs))
-        for k, (_, columns) in enumerate(own):
-            scales[k, columns] = ends[k].scales[0]
-            half[k, columns] = np.sqrt(ends[k].scales[0] * equal[k].scales[0])
-        warp = mapped(task, names[best])
-        founds += [
-            Found(kernel, names[best], warp, scales, errors),
-            Found(kernel, names[best], warp, half, errors, "half learned"),
-        ]
-    return founds
+    return [found for kernel in kernels for found in _of_kernel(task, own, kernel)]
+
+
+def _of_kernel(task: Task, own: list[tuple[Task, Places]], kernel: str) -> list[Found]:
+    """The learned law of one kernel, and that half-way between equal and learned scales."""
+
+    def short(job: tuple[Task, tuple[Task, str]]) -> tuple[float, Found]:
+        _, (part, name) = job
+        return short_run((part, (kernel, name)))
+
+    def long(job: tuple[Task, tuple[Task, Found]]) -> Found:
+        _, (part, start) = job
+        return settled(part, [start])[0]
+
+    names = tried_maps(task, kernel)
+    runs = task.together(short, [(part, name) for name in names for part, _ in own])
+    errors = np.reshape([error for error, _ in runs], (len(names), len(own))).mean(axis=1)
+    for name, error in zip(names, errors.tolist(), strict=True):
+        task.note("map", f"{kernel}, {name}", len(task.places), error)
+    best = int(np.argmin(errors))
+    starts = [found for _, found in runs[best * len(own) : (best + 1) * len(own)]]
+    ends = task.together(long, [(own[k][0], start) for k, start in enumerate(starts)])
+    scales, half = np.zeros((2, len(own), task.n_inputs))
+    for k, (part, columns) in enumerate(own):
+        equal = even(part, kernel, names[best])
+        scales[k, columns] = ends[k].scales[0]
+        half[k, columns] = np.sqrt(ends[k].scales[0] * equal.scales[0])
+    warp = mapped(task, names[best])
+    return [
+        Found(kernel, names[best], warp, scales, errors),
+        Found(kernel, names[best], warp, half, errors, "half learned"),
+    ]
 
 
 def _fold(task: Task, standard: NDArray[np.float32], fold: Places) -> tuple[Task, Places]:
@@ -245,27 +293,41 @@ class _Centred:
         return np.asarray(self.held @ (self.root[:, None] * dual) + self.level)
 
 
-def _score(job: tuple[Task, tuple[Found, list[Places], int, float]]) -> _Score:
+def _first(job: tuple[Task, tuple[Found, list[Places]]]) -> _Score:
+    """A contender with one factor."""
+    task, (found, folds) = job
+    return _search(task, found, folds, _first_factor(found), None, tries=1)
+
+
+def _wider(job: tuple[Task, tuple[Found, list[Places], _Score]]) -> _Score:
+    """A contender with the factor of the least error."""
+    task, (found, folds, known) = job
+    # A linear model has no bandwidth.
+    tries = 1 if found.kernel == "linear" else constants.FEW_TRIES
+    return _search(task, found, folds, known.factor, known, tries)
+
+
+def _search(
+    task: Task, found: Found, folds: list[Places], first: float, known: _Score | None, tries: int
+) -> _Score:
     """The least error of a contender over factors, from `first` on, and ridges."""
-    task, (found, folds, tries, first) = job
     fits, data = _Folds(task.data, found, folds), task.data
     tried: dict[float, _Score] = {}
-    near: float | None = None
+    near = None if known is None else known.ridge
 
     def one(factor: float) -> tuple[float, float]:
         nonlocal near
-        centred = fits.at(factor)
+        if known is not None and factor == known.factor:
+            tried[factor] = known
+            return known.error, factor
         fixed = task.fixed_ridge(len(data.fitted) - len(folds[0]))
-        score = _ridges(data, centred, factor, near, fixed)
+        score = _ridges(data, fits.at(factor), factor, near, fixed)
         near, tried[factor] = score.ridge, score
         what = f"exact {found.kernel} features, {found.title}, factor {factor:.3g}"
-        what = f"{what}, ridge {score.ridge:.2g}"
-        task.note("basis" if tries == 1 else "again", what, len(data.fitted), score.error)
+        task.note("basis", f"{what}, ridge {score.ridge:.2g}", len(data.fitted), score.error)
         return score.error, factor
 
-    _, factor, best = climb(
-        one, first, constants.DENSE_STEP, 1 if found.kernel == "linear" else tries
-    )
+    _, factor, best = climb(one, first, constants.DENSE_STEP, tries)
     return tried[best]._replace(factor=factor)
 
 
@@ -298,7 +360,18 @@ def _ridges(
             before = best
             best = attempt(constants.RIDGE_STEP * best, best / constants.RIDGE_STEP)
     error, scores = tried[best]
-    return _Score(error, data.losses(scores), factor, best)
+    return _Score(error, _shares(data, scores), factor, best)
+
+
+def _shares(data: HeldOut, scores: Array) -> Array:
+    """Each row's share in the log loss of the classes, or in the squared error, (n,); rows that are
+    held out twice have the sum of both."""
+    losses = data.losses(scores)
+    if losses is None:
+        losses = np.sum((data.targets[data.held] - scores) ** 2, axis=1)
+        own = data.weights_of(data.held)
+        losses *= 1.0 / len(losses) if own is None else own / own.sum()
+    return np.bincount(data.held, weights=losses)[np.unique(data.held)]
 
 
 def _members(found: Found, learned: Learned) -> Found:

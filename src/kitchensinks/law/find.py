@@ -1,5 +1,6 @@
 """From rows and targets to a law, given or learned: `find_law`."""
 
+import math
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.frozen import Frozen, spread_of
 from kitchensinks.fitting.growth import FIRST_COMPONENTS
+from kitchensinks.law import constants
 from kitchensinks.law.choice import Bins, learn_law
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.values import Law, Request
@@ -45,6 +47,8 @@ def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tu
             f"basis={basis!r}: need a basis such as ks.Fourier(), ks.Learned(...), or the law_ of "
             "a fitted model."
         )
+    if request.working is not None:
+        batch = batch._replace(targets=request.working(batch.targets))
     found = learn_law(basis, batch, request)
     if not isinstance(found, str):
         return found
@@ -84,6 +88,9 @@ def working_dtype(basis: Basis, rows: Any, request: Request) -> np.dtype[Any]:
 
 def _given(basis: Basis, batch: Batch, request: Request) -> Law:
     """The papers' method: scaler from all rows, bandwidth from a subsample."""
+    if basis.binned and not request.stream:
+        count = components(basis, batch.rows.shape[1], request)
+        _check_bins(batch.rows.shape[0], count, request.memory)
     frozen = Frozen.learn(
         batch.rows,
         batch.weights,
@@ -95,6 +102,23 @@ def _given(basis: Basis, batch: Batch, request: Request) -> Law:
         unscaled=request.unscaled,
     )
     return Law(frozen)
+
+
+def _check_bins(n_rows: int, grids: int, memory: float) -> None:
+    """An error where the bins of the rows are more than the memory budget."""
+    needed = constants.BIN_BYTES * n_rows * grids
+    if needed > memory:
+        fitting = int(memory / (constants.BIN_BYTES * n_rows))
+        raise ValueError(
+            f"The bins of {n_rows:,} rows in {grids} grids take about {_size(needed)}, and the "
+            f"memory budget is {_size(memory)}: give solver=ks.Solver(memory_budget="
+            f"'{math.ceil(needed / 1e6)}MB') or more, at most {fitting} components, or a dense "
+            "basis such as ks.Fourier()."
+        )
+
+
+def _size(count: float) -> str:
+    return f"{count / 1e9:.3g} GB" if count >= 1e9 else f"{count / 1e6:.3g} MB"
 
 
 def _again(law: Law, batch: Batch, request: Request) -> tuple[Law, Bins]:

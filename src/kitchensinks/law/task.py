@@ -109,7 +109,8 @@ class Task:
             return self
         own = copy.copy(self)
         own.trend = trend
-        targets = self.data.targets - trend.values(self.pool) / self.sizes
+        known = trend.in_units(self.request.unit).values(self.pool)
+        targets = self.data.targets - known / self.sizes
         own.data, own.few = replace(self.data, targets=targets), replace(self.few, targets=targets)
         return own
 

@@ -23,6 +23,7 @@ _MAPS = {
     "squash": "standardised and squashed",
     "quantile": "ranked",
     "mix": "squashed and ranked (the mean of both)",
+    "every": "standardised, those of 0 and 1 too",
     "common": "centred, with one deviation for all",
     "as is": "taken as they come",
 }
@@ -54,7 +55,9 @@ class Request:
     stages : a fit in two stages may be chosen (squared loss with alpha="auto").
     alpha : the ridge strength of squared loss where it is given: trials have it too.
     trend : a line may go on outside of the range of the rows (numbers, and a loss of y − u alone).
+    unit : that of the encoded targets, in units of the targets as they came.
     order : what is known of the groups and times of the rows.
+    working : from targets to those whose squared error the law is learned by.
     progress : called with a line of text after each trial.
     started : when the fit began, by the monotonic clock.
     """
@@ -70,7 +73,9 @@ class Request:
     stages: bool = False
     alpha: float | None = None
     trend: bool = False
+    unit: float = 1.0
     order: Order = NO_ORDER
+    working: Callable[[Floats], Floats] | None = None
     progress: Callable[[str], None] = silent
     started: float = field(default_factory=time.monotonic)
 
@@ -132,7 +137,8 @@ class Law:
     second : λ of the second stage of a fit in two stages, or NaN.
     record : how the law was learned, or None for a given one.
     note : why the basis was used with its own law although one was to be learned, or "".
-    trend : the line that goes on outside of the range; the features fit what it leaves. Or None.
+    trend : the line that goes on outside of the range, in units of the targets as they came; the
+        features fit what it leaves. Or None.
 
     Examples
     --------
@@ -149,9 +155,9 @@ class Law:
     note: str = ""
     trend: Trend | None = None
 
-    def left(self, batch: Batch) -> Batch:
-        """The rows with targets less the trend, which is what the features are fitted to."""
-        return batch if self.trend is None else batch.less(self.trend.values)
+    def left(self, batch: Batch, unit: float) -> Batch:
+        """The rows with targets (encoded in a unit) less the trend, which the features fit."""
+        return batch if self.trend is None else batch.less(self.trend.in_units(unit).values)
 
     def alphas(self, n_rows: int) -> tuple[float | None, float | None]:
         """α of the fit and of its second stage for so many rows of positive weight, or None.

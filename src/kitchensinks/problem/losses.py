@@ -1,78 +1,44 @@
 """Pointwise losses: value, slope, curvature and convex conjugate, over whole arrays at once.
 
 A loss compares a target y with a score u. Classification losses take y in {-1, +1}, except
-`multinomial`, whose targets are one-hot rows. The convex conjugate
-loss*(y, a) = sup_u a·u - loss(y, u) is infinite outside its domain, and together with the value it
-obeys the Fenchel-Young inequality value(y, u) + conjugate(y, a) >= a·u, with equality where a is
-the slope at u (Rockafellar, Convex Analysis, section 23). Every loss here is at least zero with
-infimum zero, so a = 0 is always in the domain and its conjugate there is zero.
+`multinomial`, whose targets are one-hot rows; deviances with a log link compare y with exp(u). The
+convex conjugate loss*(y, a) = sup_u a·u - loss(y, u) is infinite outside its domain, and together
+with the value it obeys the Fenchel-Young inequality value(y, u) + conjugate(y, a) >= a·u, with
+equality where a is the slope at u (Rockafellar, Convex Analysis, section 23). Every loss here is at
+least zero with infimum zero, so a = 0 is always in the domain and its conjugate there is zero.
 """
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import entr, expit
 
 from kitchensinks.numerics.simplex import entropy, log_sum_exp, softmax
+from kitchensinks.problem.deviances import Gamma as Gamma
+from kitchensinks.problem.deviances import Poisson as Poisson
+from kitchensinks.problem.deviances import Tweedie as Tweedie
+from kitchensinks.problem.loss import DOMAIN_SLACK, LARGEST_EXPONENT
+from kitchensinks.problem.loss import Array as Array
+from kitchensinks.problem.loss import Loss as Loss
 
-Array = NDArray[np.float64]
-
-# A dual entry this far outside its domain is rounding, and counts as on the border.
-DOMAIN_SLACK = 1e-12
-# exp(80) still fits float32, in which slopes may be multiplied: the exponential loss stops there.
-LARGEST_EXPONENT = 80.0
-
-
-class Loss(ABC):
-    """A convex loss of a score, given its target."""
-
-    name: ClassVar[str]
-    tasks: ClassVar[tuple[str, ...]]
-    #: whether slope is continuous and curvature is meaningful
-    smooth: ClassVar[bool] = True
-    #: whether each output column has its own loss (False: one loss for a whole row)
-    separable: ClassVar[bool] = True
-    #: whether the smallest loss of one row is reached at a finite score
-    attained: ClassVar[bool] = True
-    #: the largest second derivative
-    curvature_bound: ClassVar[float] = math.inf
-    #: whether the fit is a linear system, for which sums over the rows suffice
-    squared: ClassVar[bool] = False
-    #: whether it depends on y − u alone, so that a known part of the targets can be taken off
-    shifts: ClassVar[bool] = False
-    #: probabilities as a function of the scores ("logit", "softmax"), None: to be calibrated
-    link: ClassVar[str | None] = None
-    #: the loss of targets and scores in units of s is s**degree times that in units of one
-    degree: ClassVar[int] = 2
-    #: the name of the loss that takes its place for three or more classes
-    for_many_classes: ClassVar[str | None] = None
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
-    def in_units(self, unit: float) -> "Loss":
-        """The loss for targets and scores divided by `unit`, up to the factor unit**degree."""
-        return self
-
-    @abstractmethod
-    def value(self, targets: Array, scores: Array) -> Array:
-        """The loss of each entry (of each row where the loss is not separable)."""
-
-    @abstractmethod
-    def slope(self, targets: Array, scores: Array) -> Array:
-        """The derivative in the score; at a kink, one subgradient."""
-
-    @abstractmethod
-    def curvature(self, targets: Array, scores: Array) -> Array:
-        """The second derivative in the score (its diagonal where the loss is not separable)."""
-
-    @abstractmethod
-    def conjugate(self, targets: Array, dual: Array) -> Array:
-        """sup_u dual·u - value(targets, u), infinite outside its domain."""
+__all__ = [
+    "Exponential",
+    "Gamma",
+    "Hinge",
+    "Huber",
+    "Kinked",
+    "Logistic",
+    "Loss",
+    "Multinomial",
+    "Poisson",
+    "Quantile",
+    "Squared",
+    "SquaredHinge",
+    "Tweedie",
+    "get_loss",
+]
 
 
 class Squared(Loss):
@@ -298,6 +264,7 @@ class Quantile(Kinked):
     name = "quantile"
     shifts = True
     degree = 1
+    shares_below = True
     tasks = ("regression",)
 
     def __post_init__(self) -> None:
@@ -319,12 +286,17 @@ LOSSES: dict[str, Loss] = {
         Exponential(),
         Huber(),
         Quantile(),
+        Poisson(),
+        Gamma(),
+        Tweedie(),
     )
 }
 
 
 def get_loss(name: str, **options: float) -> Loss:
-    """The loss of that name, with its options (`delta` of huber, `tau` of quantile).
+    """The loss of that name, with its options.
+
+    They are `delta` of huber, `tau` of quantile and `power` of tweedie.
 
     >>> get_loss("huber", delta=2.0)
     Huber(delta=2.0)

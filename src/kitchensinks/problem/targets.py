@@ -160,6 +160,7 @@ class Classes:
 
     # Scores of classes have no unit of their own.
     unit = 1.0
+    score_unit = 1.0
     centre = 0.0
 
     @classmethod
@@ -263,14 +264,23 @@ class Numbers:
 
     unit: a power of two near their size; centre (outputs,): their mean, zero without an intercept,
     so that float32 products do not lose targets with a large mean; one_output: y had one axis.
+    log: predictions are exp(score). The unit is then their mean (the largest of several outputs),
+    nothing is taken off, and scores are off by the centre, log(unit); without an intercept the unit
+    is one.
     """
 
     unit: float
     centre: Array
     one_output: bool
+    log: bool = False
 
     @classmethod
-    def learn(cls, sizes: TargetSizes, fit_intercept: bool) -> "Numbers":
+    def learn(cls, sizes: TargetSizes, fit_intercept: bool, loss: Loss) -> "Numbers":
+        if loss.link == "log":
+            largest = float(sizes.mean.max())
+            unit = largest if fit_intercept and largest > 0.0 else 1.0
+            centre = np.full(len(sizes.mean), math.log(unit))
+            return cls(unit, centre, sizes.one_output, log=True)
         centre = sizes.mean if fit_intercept else np.zeros(len(sizes.mean))
         return cls(sizes.unit(), centre, sizes.one_output)
 
@@ -280,7 +290,9 @@ class Numbers:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         try:
-            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+            # scikit-learn sums first, and very large numbers of both signs overflow to inf − inf.
+            with np.errstate(invalid="ignore"):
+                y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise
@@ -297,6 +309,11 @@ class Numbers:
     def n_outputs(self) -> int:
         return len(self.centre)
 
+    @property
+    def score_unit(self) -> float:
+        """What scores are multiplied with; their centre is added."""
+        return 1.0 if self.log else self.unit
+
     def encode(self, y: NDArray[Any]) -> Array:
         """Targets as the losses take them, (n, outputs)."""
         columns = y.reshape(len(y), -1)
@@ -304,7 +321,9 @@ class Numbers:
             raise ValueError(
                 f"y has {columns.shape[1]} outputs; the first rows had {self.n_outputs}."
             )
-        coded = columns / self.unit - self.centre / self.unit
+        coded = columns / self.unit
+        if not self.log:
+            coded = coded - self.centre / self.unit
         largest = float(np.abs(coded).max(initial=0.0))
         if not largest < 1.0 / FARTHEST:
             raise ValueError(
@@ -323,9 +342,14 @@ class Numbers:
         """Answers (n, outputs) in the shape that the targets had."""
         return scores[:, 0] if self.one_output else scores
 
+    def predictions(self, scores: Array) -> Array:
+        """What scores (n, outputs) predict, in the shape that the targets had."""
+        return self.shaped(np.exp(scores) if self.log else scores)
+
     def difference(self, other: "Numbers") -> str | None:
         """What keeps sums of the targets of both apart, or None."""
-        same = self.unit == other.unit and np.array_equal(self.centre, other.centre)
+        same = (self.unit, self.log) == (other.unit, other.log)
+        same = same and np.array_equal(self.centre, other.centre)
         return None if same else "unit, centre or number of the targets"
 
 

@@ -18,6 +18,8 @@ place of centred rows.
 
 An epoch visits the rows in random order; between certificates only those that are not settled:
 strictly inside their interval, or at an end of it that the scores do not clearly ask for.
+
+Rows of bins are visited as they are: a row has one column in each grid, all with the same value.
 """
 
 import math
@@ -27,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.numerics.threads import compiled, in_order
+from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array, Kinked
 from kitchensinks.problem.problem import Callback, Problem, Solution
 from kitchensinks.solvers.intercept import best_shift
@@ -52,11 +55,12 @@ def solve_coordinates(
     tol: float = 1e-3,
     dual: Array | None = None,
     callback: Callback | None = None,
+    most: float = MOST_VISITS,
 ) -> tuple[Solution, Array]:
     """Minimise a kinked loss with α > 0 and no ball to a relative gap of `tol`, output by output.
 
-    Every epoch walks over the blocks of the design, which should be in memory. Stops, not
-    converged, after MOST_VISITS visits to each row: small α make it slow. Returns the dual
+    Every epoch walks over the blocks of the design, which should be in memory, or over its bins.
+    Stops, not converged, after `most` visits to each row: small α make it slow. Returns the dual
     variables (rows, outputs) as well; `dual` are those of another α to start from.
     """
     NEEDS.check(problem)
@@ -70,7 +74,7 @@ def solve_coordinates(
         if callback is not None:
             callback(epochs, objective, gap)
         converged = problem.close_enough(objective, gap, tol)
-        if converged or visits >= MOST_VISITS:
+        if converged or visits >= most:
             break
         share = float(state.active.mean())
         planned = min(_EPOCHS, math.ceil(VISITS / max(share, 1e-9)))
@@ -112,14 +116,7 @@ class _State:
         if problem.fit_intercept:
             self.mean += problem.design.adjoint(problem.row_weights[:, None])[:, 0]
         self.size = float(self.mean @ self.mean)
-        norms, self.means = np.empty((2, n_rows))
-        mean = self.mean.astype(dtype)
-
-        def measure(rows: slice, block: Any) -> None:
-            _measure(block, mean, norms[rows], self.means[rows])
-
-        for _ in problem.design.traverse(measure):
-            pass
+        norms = self._measured()
         norms = np.maximum(norms + self.size - 2.0 * self.means, 0.0)
         self.bends = self.steps * (norms + problem.fit_intercept)
         self.active = np.tile(problem.row_weights > 0.0, (n_outputs, 1))
@@ -132,6 +129,26 @@ class _State:
         if dual is not None:
             columns = problem.design.adjoint(problem.dual_columns(slice(None), self.dual.T))
             self.weights[...] = problem.image_of_dual(columns).T / (-2.0 * problem.alpha)
+
+    def _measured(self) -> Array:
+        """‖z‖² of each row; z·m is kept in `means`."""
+        design = self.problem.design
+        #: rows of bins (n, grids), None for dense ones
+        self.bins: NDArray[Any] | None = None
+        norms, self.means = np.empty((2, design.n_rows))
+        if isinstance(design, Bins):
+            self.bins = np.ascontiguousarray(design.columns.T)
+            norms[:] = design.scale**2 * np.count_nonzero(self.bins >= 0, axis=1)
+            self.means[:] = design.scores(self.mean[:, None])[:, 0]
+            return norms
+        mean = self.mean.astype(design.dtype)
+
+        def measure(rows: slice, block: Any) -> None:
+            _measure(block, mean, norms[rows], self.means[rows])
+
+        for _ in design.traverse(measure):
+            pass
+        return norms
 
     def look(self) -> None:
         """Objective and bound, the weights in full precision, and which rows are settled."""
@@ -175,8 +192,13 @@ class _State:
 
     def ascend(self, rng: np.random.Generator) -> None:
         """One epoch over the rows that are not settled, of all outputs side by side."""
-        blocks = list(self.problem.design.blocks())
-        self.problem.design.passes += 1
+        design = self.problem.design
+        if self.bins is None:
+            blocks = list(design.blocks())
+        else:
+            blocks = [(slice(0, design.n_rows), self.bins)]
+        value = design.scale if isinstance(design, Bins) else 0.0
+        design.passes += 1
         orders = [
             [
                 (rows, block, rng.permutation(np.flatnonzero(self.active[output, rows])))
@@ -189,6 +211,7 @@ class _State:
             for rows, block, order in orders[output]:
                 _ascend(
                     block,
+                    value,
                     order,
                     self.targets[output, rows],
                     self.low[output, rows],
@@ -238,8 +261,39 @@ def _measure(block: Any, mean: Any, norms: Any, means: Any) -> None:
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
+def _score(row: Any, value: float, weights: Any) -> Any:
+    """z·weights of a dense row, or of the columns of bins."""
+    if value > 0.0:
+        total = 0.0
+        for k in range(len(row)):
+            column = int(row[k])
+            if column >= 0:
+                total += weights[column]
+        return weights.dtype.type(value * total)
+    score = weights.dtype.type(row[0] * weights[0])
+    for k in range(1, len(weights)):
+        score += row[k] * weights[k]
+    return score
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def _add(row: Any, value: float, move: float, weights: Any) -> None:
+    """weights += move·z."""
+    if value > 0.0:
+        for k in range(len(row)):
+            column = int(row[k])
+            if column >= 0:
+                weights[column] += move * value
+        return
+    step = weights.dtype.type(move)
+    for k in range(len(weights)):
+        weights[k] += step * row[k]
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def _ascend(
     block: Any,
+    value: float,
     order: NDArray[np.int64],
     targets: Any,
     low: Any,
@@ -253,13 +307,14 @@ def _ascend(
     size: float,
     fit_intercept: bool,
 ) -> None:
-    """The best a_i for row after row, in the order given."""
+    """The best a_i for row after row, in the order given.
+
+    block (n, K), or the columns of bins (n, grids), −1 for none, where their `value` is positive.
+    """
     level, total, intercept = about
     for i in order:
         row = block[i]
-        score = row[0] * weights[0]
-        for k in range(1, len(weights)):
-            score += row[k] * weights[k]
+        score = _score(row, value, weights)
         beyond = score - targets[i]
         if fit_intercept:
             beyond += intercept - level - total * (means[i] - size)
@@ -270,9 +325,7 @@ def _ascend(
         move = (dual[i] - best) * steps[i]
         if move != 0.0:
             dual[i] = best
-            step = block.dtype.type(move)
-            for k in range(len(weights)):
-                weights[k] += step * row[k]
+            _add(row, value, move, weights)
             if fit_intercept:
                 level += move * means[i]
                 total += move

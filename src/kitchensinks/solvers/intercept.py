@@ -21,14 +21,17 @@ def best_shift(problem: Problem, scores: Any) -> Array:
     if not problem.fit_intercept:
         return np.zeros(problem.targets.shape[1])
     if isinstance(problem.loss, Kinked):
-        return _shift_at_a_kink(problem.loss, problem.targets, scores, problem.row_weights)
+        return kink_shift(problem.loss, problem.targets, scores, problem.row_weights)
     if problem.loss.separable:
         return _shift_by_newton(problem, scores)
     return _shift_of_shares(problem, scores)
 
 
-def _shift_at_a_kink(loss: Kinked, targets: Array, scores: Array, row_weights: Array) -> Array:
-    """The slope of Σ w loss starts at Σ w low and rises by w·(high - low) at each kink."""
+def kink_shift(loss: Kinked, targets: Array, scores: Array, row_weights: Array) -> Array:
+    """The best shift of a kinked loss.
+
+    The slope of Σ w loss starts at Σ w low and rises by w·(high - low) at each kink.
+    """
     low, high = loss.slopes(targets)
     kinks = targets - scores
     shift = np.empty(scores.shape[1])
@@ -45,7 +48,7 @@ def _shift_by_newton(problem: Problem, scores: Any) -> Array:
     """Newton on the slope in the shift, kept inside a shrinking bracket of every column."""
     loss, design = problem.loss, problem.design
     reach = 0.0 if loss.attained else FARTHEST_MARGIN
-    low, high = design.reduce(_borders, problem.targets, scores, merge=np.minimum)
+    low, high = design.reduce(_borders, problem.targets, scores, merge=np.minimum, loss=loss)
     low, high = low - reach, reach - high
     shift: Array = np.clip(np.zeros_like(low), low, high)
     for _ in range(200):
@@ -61,9 +64,10 @@ def _shift_by_newton(problem: Problem, scores: Any) -> Array:
     return np.asarray(shift)
 
 
-def _borders(targets: Array, scores: Array) -> Array:
-    """The least y − u, and minus the most."""
-    return np.stack([(targets - scores).min(axis=0), -(targets - scores).max(axis=0)])
+def _borders(targets: Array, scores: Array, loss: Loss) -> Array:
+    """The least shift that is best for a row, and minus the most."""
+    beyond = loss.aim(targets) - scores
+    return np.stack([beyond.min(axis=0), -beyond.max(axis=0)])
 
 
 def _slopes(targets: Array, scores: Array, shift: Array, loss: Loss) -> Array:

@@ -43,14 +43,14 @@ class Outer(NamedTuple):
 
     @classmethod
     def of(cls, fit: Fit, targets: Targets, loss: Loss) -> "Outer":
-        unit, solution, errors = targets.unit, fit.solution, fit.alpha_errors
-        per_alpha = alpha_unit(unit, loss)
+        unit, solution, errors = targets.score_unit, fit.solution, fit.alpha_errors
+        per_alpha = alpha_unit(targets, loss)
 
         def in_loss_units(value: Any) -> Any:
-            # Unit by unit, so that no power of it overflows.
+            # One power of the unit at most at a time, so that it does not overflow itself.
             with np.errstate(over="ignore"):
-                for _ in range(loss.degree):
-                    value = value * unit
+                for power in (min(loss.degree, 1.0), max(loss.degree - 1.0, 0.0)):
+                    value = value * targets.unit**power
             return value
 
         evidence = Evidence(
@@ -66,11 +66,19 @@ class Outer(NamedTuple):
             freedom=fit.freedom,
             noise=fit.noise,
         )
-        return cls(fit.weights * unit, fit.intercept * unit + targets.centre, evidence)
+        with np.errstate(over="ignore"):
+            weights, intercept = fit.weights * unit, fit.intercept * unit + targets.centre
+        if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
+            raise ValueError(
+                f"The targets are so large (about {unit:.2g}) that weights in these units are "
+                "beyond the range of float64: divide the targets by a constant."
+            )
+        return cls(weights, intercept, evidence)
 
     def in_own_units(self, targets: Targets) -> tuple[Array, Array]:
         """Weights and intercept in the units of the encoded targets."""
-        return self.weights / targets.unit, (self.intercept - targets.centre) / targets.unit
+        unit = targets.score_unit
+        return self.weights / unit, (self.intercept - targets.centre) / unit
 
 
 def warn_unconverged(evidence: Evidence, tol: float) -> None:

@@ -125,8 +125,8 @@ class Spec:
         which Huber's loss asks for; given: all classes, where the targets may lack some.
         """
         if isinstance(summary, TargetSizes):
-            numbers = Numbers.learn(summary, self.fit_intercept)
             loss = get_loss("huber", delta=HUBER * spread()) if self.huber else self.loss
+            numbers = Numbers.learn(summary, self.fit_intercept, loss)
             return replace(self, loss=loss, targets=numbers)
         assert isinstance(summary, ClassCounts)
         loss, count = self.loss, len(summary.labels if given is None else np.unique(given))
@@ -137,6 +137,8 @@ class Spec:
 
     def encode(self, rows: Any, y: NDArray[Any], weights: Array | None) -> Batch:
         """Rows with encoded targets; the weights of classes are multiplied in."""
+        if self.task == "regression":
+            check_targets(y, self.loss)
         factors = self.encoding.weights_of(y)
         if factors is not None:
             weights = factors if weights is None else weights * factors
@@ -161,7 +163,9 @@ class Spec:
             and not stream,
             alpha=None if self.alpha == "auto" or not self.loss.squared else float(self.alpha),
             trend=self.task == "regression" and self.loss.shifts and self.fit_intercept,
+            unit=1.0 if self.targets is None else self.targets.unit,
             order=self.order,
+            working=self.loss.working,
             progress=self.progress,
         )
 
@@ -173,34 +177,42 @@ class Spec:
         """
         unit, alpha = self.encoding.unit, self.alpha
         second: float | None = None
+        near: float | None = None
         settled = 0.0
         if alpha != "auto":
-            alpha = float(alpha) * alpha_unit(unit, self.loss)
+            alpha = float(alpha) * alpha_unit(self.encoding, self.loss)
         elif self.constraint is not None:
             alpha = 0.0
-        elif counted is not None and self.loss.squared and not math.isnan(law.ridge):
-            alpha, settled = law.ridge / counted, SETTLED
-            second = None if math.isnan(law.second) else law.second / counted
+        elif counted is not None and not math.isnan(law.ridge):
+            near, settled = law.ridge / counted, SETTLED
+            if self.loss.squared:
+                alpha, near = near, None
+                second = None if math.isnan(law.second) else law.second / counted
         return Settings(
             loss=self.loss.in_units(unit),
             alpha=alpha,
-            constraint=scaled_constraint(self.constraint, law.features, unit),
+            constraint=scaled_constraint(self.constraint, law.features, self.encoding.score_unit),
             fit_intercept=self.fit_intercept,
             tol=float(self.solver.tol),
             max_iter=int(self.solver.max_iter),
             solver=self.solver.name,
             seed=law.features.seed,
             settled=settled,
+            near=near,
             second=second,
             progress=self.progress,
         )
 
 
-def alpha_unit(unit: float, loss: Loss) -> float:
-    """What alpha is multiplied by where targets are in units of `unit`.
+def alpha_unit(targets: Targets, loss: Loss) -> float:
+    """What alpha is multiplied by where targets are in units of their own.
 
-    The objective is then in units of unit**degree, and alpha in units of unit**(degree − 2).
+    The objective is then in units of unit**degree, and the squared weights in units of unit**2, or
+    of one with a log link.
     """
+    unit = targets.unit
+    if targets.score_unit != unit:
+        return float(unit**-loss.degree)
     return unit if loss.degree == 1 else 1.0
 
 
@@ -264,6 +276,16 @@ def check_loss(loss: Any, task: str) -> Loss:
     if task not in loss.tasks:
         raise ValueError(f"loss={loss.name!r} does not fit {task}: need one of {names}.")
     return loss
+
+
+def check_targets(y: NDArray[Any], loss: Loss) -> None:
+    """An error where there are targets that the loss is not for."""
+    wrong = ~loss.allowed(y)
+    if wrong.any():
+        raise ValueError(
+            f"y has {np.count_nonzero(wrong)} values that loss={loss.name!r} is not for, such as "
+            f"{float(y[wrong][0]):g}: need {loss.takes}. Drop these rows, or use loss='squared'."
+        )
 
 
 def _check_components(n_components: Any) -> None:

@@ -178,9 +178,8 @@ class State:
     @cached_property
     def model(self) -> Model:
         """Scaler, draw and weights."""
-        trend = self.law.trend
-        in_units = None if trend is None else trend.times(self.targets.unit)
-        return Model(self.law.features, self.fitted.weights, self.fitted.intercept, in_units)
+        law, outer = self.law, self.fitted
+        return Model(law.features, outer.weights, outer.intercept, law.trend)
 
     @property
     def sup_norm(self) -> float:
@@ -194,7 +193,7 @@ class State:
         evidence, known = self.fitted.evidence, self._equations
         if not math.isnan(evidence.freedom) or known is None:
             return evidence.freedom
-        alpha = evidence.alpha * alpha_unit(self.targets.unit, self.loss)
+        alpha = evidence.alpha * alpha_unit(self.targets, self.loss)
         return effective_dimension(known[0].gram, alpha)
 
     @cached_property
@@ -224,7 +223,7 @@ class State:
             with np.errstate(divide="ignore"):
                 return np.asarray(np.log(self.probabilities(scores)))
         if not isinstance(self.targets, Classes):
-            return self.targets.shaped(scores)
+            return self.targets.predictions(scores)
         if method == "predict":
             return np.asarray(self.targets.labels[self.targets.winners(scores)])
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -297,10 +296,13 @@ class State:
         if self.posterior_of_few is not None:
             return self.posterior_of_few
         if self.moments is None:
+            given = (
+                "ks.Learned(ks.Fourier())" if self.law.record else "a basis such as ks.Fourier()"
+            )
             raise ValueError(
-                "return_std needs the Gram matrix, which solver "
-                f"{self.fitted.evidence.solver!r} does not form (use solver='direct') and model "
-                "files do not hold (fit again)."
+                "return_std needs the Gram matrix, which model files do not hold (fit again) and a "
+                f"fit by {self.fitted.evidence.solver} does not form. {given} with "
+                "solver='direct' forms it; the model is another one, so compare its score too."
             )
         intercept = self.settings.fit_intercept
         equations = self.moments.normal_equations(intercept)

@@ -38,7 +38,7 @@ def _nothing_summed(
 
 def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     """The state with the rows of one more batch: exact sums, or a stochastic step for each 512."""
-    state, batch = _covering(state, batch), state.law.left(batch)
+    state, batch = _covering(state, batch), state.law.left(batch, state.targets.unit)
     blocks = FeatureBlocks(batch.rows, state.law.features, spec.memory)
     settings = spec.settings(state.law)
     state = replace(state, settings=settings.bare())

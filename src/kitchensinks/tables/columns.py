@@ -8,6 +8,7 @@ lists and arrays, so that a model file can hold it without any code.
 import itertools
 import sys
 import typing
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -20,6 +21,7 @@ from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.declared import declared
 from kitchensinks.tables.encoders import ENCODERS, Category, Date, Encoder, Number, Text, words_of
 from kitchensinks.tables.kinds import NUMBERS, family
+from kitchensinks.tables.noticed import has_commas, is_identifier
 from kitchensinks.tables.table import Table, digest
 
 # Rows that a recipe is learned from.
@@ -75,8 +77,19 @@ class Columns:
         return cls(tuple(encoders), rows.dtype, rows.shape[1])
 
     @classmethod
-    def learn(cls, table: Table, exclude: Iterable[str] = (), seed: int = 0) -> "Columns":
-        """A recipe for all columns but the excluded ones; those without any value are left out."""
+    def learn(
+        cls,
+        table: Table,
+        exclude: Iterable[str] = (),
+        seed: int = 0,
+        identifiers: bool = False,
+    ) -> "Columns":
+        """A recipe for all columns but the excluded ones.
+
+        Those without any value are left out, and so are columns of whole numbers or single words
+        that have a value of their own for every row, with a warning: they name rows, and say
+        nothing of new ones. identifiers: True takes them as they are.
+        """
         left_out = set(exclude)
         table.check_names(left_out)
         names = [name for name in table.names if name not in left_out]
@@ -85,6 +98,9 @@ class Columns:
         sample = _sample(table, names, seed)
         kinds = {name: _plain_kind(table, name, sample) for name in names}
         kinds, formats = _decided(kinds, sample)
+        commas = _with_commas(sample, kinds)
+        if not identifiers:
+            names = _without_identifiers(sample, kinds, commas)
         encoders: list[Encoder] = []
         for name in names:
             values = sample.column(name).combine_chunks()
@@ -210,6 +226,44 @@ class Columns:
         if given and not all(type(e) is Number and _place(e.name) < given for e in encoders):
             raise ValueError(f"columns of an array with {given} columns")
         return cls(tuple(encoders), dtype, given)
+
+
+def _with_commas(sample: Any, kinds: dict[str, str]) -> set[str]:
+    """The columns of numbers with decimal commas, which are told."""
+    texts = [name for name, kind in kinds.items() if kind in ("text", "category")]
+    found = {name for name in texts if has_commas(sample.column(name))}
+    if found:
+        warnings.warn(
+            f"Numbers with decimal commas are taken as text, in "
+            f"{', '.join(map(repr, sorted(found)))}: write them with points.",
+            stacklevel=3,
+        )
+    return found
+
+
+def _without_identifiers(sample: Any, kinds: dict[str, str], other: set[str]) -> list[str]:
+    """The columns that do not name rows, which are told; all where there is no other column."""
+    texts = [name for name, kind in kinds.items() if kind in ("text", "category")]
+    whole = [name for name in kinds if family(sample.schema.field(name).type) == "integer"]
+    found = [
+        name
+        for name in [*whole, *texts]
+        if name not in other and is_identifier(sample.column(name).combine_chunks())
+    ]
+    if not found or len(found) == len(kinds):
+        return list(kinds)
+    warnings.warn(_in_words(found), stacklevel=3)
+    return [name for name in kinds if name not in found]
+
+
+def _in_words(found: list[str]) -> str:
+    """What a warning says of identifiers."""
+    named = ", ".join(map(repr, found))
+    return (
+        f"Columns that have a value of their own for every row are left out, as names of rows: "
+        f"{named}. Drop them to silence this warning; to use whole numbers as a quantity, make "
+        "them decimal numbers (float)."
+    )
 
 
 def _place(name: str) -> int:

@@ -1,0 +1,80 @@
+"""What a loss declares."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# A dual entry this far outside its domain is rounding, and counts as on the border.
+DOMAIN_SLACK = 1e-12
+# exp(80) still fits float32, in which slopes may be multiplied: the exponential loss stops there.
+LARGEST_EXPONENT = 80.0
+
+
+class Loss(ABC):
+    """A convex loss of a score, given its target."""
+
+    name: ClassVar[str]
+    tasks: ClassVar[tuple[str, ...]]
+    #: whether slope is continuous and curvature is meaningful
+    smooth: ClassVar[bool] = True
+    #: whether each output column has its own loss (False: one loss for a whole row)
+    separable: ClassVar[bool] = True
+    #: whether the smallest loss of one row is reached at a finite score
+    attained: ClassVar[bool] = True
+    #: the largest second derivative
+    curvature_bound: ClassVar[float] = math.inf
+    #: whether the fit is a linear system, for which sums over the rows suffice
+    squared: ClassVar[bool] = False
+    #: whether it depends on y − u alone, so that a known part of the targets can be taken off
+    shifts: ClassVar[bool] = False
+    #: probabilities as a function of the scores ("logit", "softmax"), None: to be calibrated;
+    #: "log": predictions are exp(score)
+    link: ClassVar[str | None] = None
+    #: the loss of targets and scores in units of s is s**degree times that in units of one
+    degree: ClassVar[float] = 2
+    #: whether scores stand for a share of the targets below them
+    shares_below: ClassVar[bool] = False
+    #: what targets must be, in words, or None where every number will do
+    takes: ClassVar[str | None] = None
+    #: the name of the loss that takes its place for three or more classes
+    for_many_classes: ClassVar[str | None] = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def in_units(self, unit: float) -> "Loss":
+        """The loss for targets and scores divided by `unit`, up to the factor unit**degree."""
+        return self
+
+    def allowed(self, targets: Array) -> NDArray[np.bool_]:
+        """Which targets the loss is for."""
+        return np.ones(np.shape(targets), dtype=bool)
+
+    def aim(self, targets: Array) -> Array:
+        """The score of the least loss of each entry."""
+        return targets
+
+    def working(self, targets: Array) -> Array:
+        """Targets whose squared error stands for this loss where a law is learned."""
+        return targets
+
+    @abstractmethod
+    def value(self, targets: Array, scores: Array) -> Array:
+        """The loss of each entry (of each row where the loss is not separable)."""
+
+    @abstractmethod
+    def slope(self, targets: Array, scores: Array) -> Array:
+        """The derivative in the score; at a kink, one subgradient."""
+
+    @abstractmethod
+    def curvature(self, targets: Array, scores: Array) -> Array:
+        """The second derivative in the score (its diagonal where the loss is not separable)."""
+
+    @abstractmethod
+    def conjugate(self, targets: Array, dual: Array) -> Array:
+        """sup_u dual·u - value(targets, u), infinite outside its domain."""

@@ -1,0 +1,68 @@
+"""`sinks fit --time` and `--groups`: which rows are held out to learn and to score."""
+
+import json
+
+import numpy as np
+import pyarrow
+import pytest
+
+import kitchensinks as ks
+from tests.cli.conftest import write
+
+QUICK = ["--effort", "quick"]
+
+
+@pytest.fixture(scope="module")
+def sales(tmp_path_factory):
+    """Sales that grow, of shops that differ, in no order."""
+    rng = np.random.default_rng(0)
+    day, shop = rng.permutation(1200), rng.integers(0, 12, 1200)
+    amount = day / 100 + rng.normal(0.0, 3.0, 12)[shop] + 0.2 * rng.normal(size=1200)
+    date = np.datetime64("2020-01-01") + day.astype("timedelta64[D]")
+    columns = {"date": date, "shop": [f"s{k}" for k in shop], "size": rng.normal(size=1200)}
+    path = tmp_path_factory.mktemp("later") / "sales.csv"
+    return write(pyarrow.table({**columns, "amount": amount}), path)
+
+
+def fitted(sinks, sales, tmp_path, *options):
+    out = tmp_path / "model.sinks"
+    code, said, _ = sinks("fit", sales, "-t", "amount", "--out", out, *QUICK, "--json", *options)
+    assert code == 0
+    return json.loads(said), ks.load(out)
+
+
+def test_the_latest_rows_are_held_out_to_learn_and_to_score(sinks, sales, tmp_path):
+    facts, model = fitted(sinks, sales, tmp_path, "--time", "date")
+    assert model.basis.time == "date"
+    held = [one.what for one in model.law_.record.trials if one.stage == "split"]
+    # A fifth of the rows is scored, and a fifth of the others is held out to learn.
+    assert held == ["held out: the last 192 rows in the order of time"]
+    # Days that come later are outside of the range: without a line their sales are far off.
+    assert model.law_.trend is not None
+    assert facts["validation"]["r2"] > 0.5
+
+
+def test_whole_groups_are_held_out(sinks, sales, tmp_path):
+    facts, model = fitted(sinks, sales, tmp_path, "--groups", "shop", "--drop", "shop")
+    held = [one.what for one in model.law_.record.trials if one.stage == "split"]
+    assert held[0].endswith("groups")
+    assert "shop" not in model.columns_.inputs
+    # Nothing says how much shops sell that were never seen.
+    assert facts["validation"]["r2"] < 0.8
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--time", "date", "--groups", "shop"], "give one of them"),
+        (["--time", "date", "--basis", "fourier", "--effort", "default"], "--basis learned"),
+        (["--time", "dat"], "date"),
+        (["--time", "shop"], "need a column of dates or numbers"),
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused(sinks, sales, tmp_path, options, words):
+    start = ["fit", sales, "-t", "amount", "--out", tmp_path / "m.sinks", *QUICK]
+    code, _, said = sinks(*start, *options)
+    assert code != 0
+    assert words in said

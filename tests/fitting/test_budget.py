@@ -1,0 +1,92 @@
+"""Memory budgets of bins and Grams: kept, or refused with the smallest that works."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import kitchensinks as ks
+from kitchensinks.fitting.plan import Shape, make_plan
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.law.candidates import affordable
+from kitchensinks.law.learned import Learned
+from kitchensinks.law.task import Task
+from kitchensinks.law.values import Request
+from kitchensinks.problem.losses import LOSSES
+from kitchensinks.problem.targets import Batch
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(3000, 6))
+TARGETS = np.sign(ROWS[:, 0]) * ROWS[:, 1] + 0.1 * RNG.normal(size=3000)
+
+PEAK = """
+import resource, sys, warnings
+import numpy as np
+import kitchensinks as ks
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+rows = rng.normal(size=(60_000, 8)).astype(np.float32)
+targets = np.sign(rows[:, 0]) * rows[:, 1] + 0.1 * rng.normal(size=60_000)
+solver = ks.Solver(memory_budget="100MB")
+def model(count):
+    return ks.KitchenSinkRegressor(ks.Binning(), count, alpha=1e-4, solver=solver, random_state=0)
+model(60).fit(rows[:3000], targets[:3000]).predict(rows[:9])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+model(60).fit(rows, targets)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+
+def test_bins_stay_within_the_budget_that_is_given():
+    answer = subprocess.run(
+        [sys.executable, "-c", PEAK],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert int(answer.stdout) < 100e6
+
+
+def test_more_bins_than_the_budget_are_refused_with_the_smallest_that_works():
+    model = ks.KitchenSinkRegressor(ks.Binning(), 300, alpha=1e-3, random_state=0)
+    model.set_params(solver=ks.Solver(memory_budget="5MB"))
+    with pytest.raises(ValueError, match="bins of 3,000 rows in 300 grids") as refusal:
+        model.fit(ROWS, TARGETS)
+    smallest = re.search(r"memory_budget='(\d+MB)'", str(refusal.value))[1]
+    count = int(re.search(r"at most (\d+) components", str(refusal.value))[1])
+    model.set_params(n_components=count).fit(ROWS, TARGETS)
+    model.set_params(n_components=300, solver=ks.Solver(memory_budget=smallest))
+    assert model.fit(ROWS, TARGETS).score(ROWS, TARGETS) > 0.5
+
+
+def test_a_learned_law_has_no_more_grids_than_fit():
+    batch, learned = Batch(ROWS, TARGETS[:, None]), Learned(effort="quick")
+    few = affordable(Task.of(batch, Request(seed=0, memory=5e6), learned), sparse=True)
+    many = affordable(Task.of(batch, Request(seed=0, memory=5e9), learned), sparse=True)
+    assert 24 * 3000 * few.components <= 5e6 < 24 * 3000 * many.components
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_gram_that_is_asked_for_is_refused_beyond_the_budget(sparse):
+    settings = Settings(LOSSES["squared"], 1e-3, None, True, 1e-3, 200, "direct", 0)
+    with pytest.raises(ValueError, match=r"Gram matrix of 43,000 features.*88\.8 GB.*1 GB"):
+        make_plan(Shape(100_000, 43_000, sparse, 1e8, 1e9, 4), settings)
+    assert make_plan(Shape(100_000, 1000, sparse, 1e8, 1e9, 4), settings).solver == "direct"
+
+
+def test_deviations_of_a_default_model_are_given_or_refused_with_advice_that_works():
+    learned = Learned(ks.Binning(), effort="quick")
+    model = ks.KitchenSinkRegressor(learned, random_state=0).fit(ROWS, TARGETS)
+    assert model.plan_.solver == "sparse"
+    with pytest.raises(ValueError, match=r"return_std needs.*ks\.Learned\(ks\.Fourier\(\)\)"):
+        model.predict(ROWS[:5], return_std=True)
+    advised = ks.KitchenSinkRegressor(
+        Learned(ks.Fourier(), effort="quick"), solver="direct", random_state=0
+    ).fit(ROWS, TARGETS)
+    mean, deviation = advised.predict(ROWS[:50], return_std=True)
+    assert (np.abs(mean - TARGETS[:50]) < 5 * deviation).mean() > 0.9

@@ -1,0 +1,162 @@
+"""Laws of few rows and of very many columns."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_friedman1
+from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import kitchensinks as ks
+from kitchensinks.features.frozen import Frozen, spread_of
+from kitchensinks.features.scaling import warp
+from kitchensinks.law import Law, few
+from kitchensinks.law.trials import HeldOut
+
+RNG = np.random.default_rng(0)
+X, Y = make_friedman1(600, noise=1.0, random_state=0)
+# Twelve of many columns decide.
+WIDE = RNG.normal(size=(260, 5100))
+CODES = (WIDE[:, :12].sum(axis=1) > 0).astype(int)
+
+
+def held_out(rows, targets, weights=None):
+    places = np.arange(len(rows))
+    centred = targets - np.average(targets, axis=0, weights=weights)
+    return HeldOut(rows, centred, weights, places, places, 1.0, np.zeros(1), None)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_of_a_fold_are_those_of_a_ridge_regression(weighted):
+    rows, targets = RNG.normal(size=(40, 3)), RNG.normal(size=(40, 2))
+    weights = RNG.uniform(0.1, 1.0, size=40) if weighted else None
+    data, fold = held_out(rows, targets, weights), np.arange(5, 15)
+    fitted = np.delete(np.arange(40), fold)
+    own = np.ones(30) if weights is None else weights[fitted]
+    ridge = Ridge(alpha=0.7).fit(rows[fitted], data.targets[fitted], own / own.mean())
+    found = few._Centred(rows @ rows.T, data, fold).scores(0.7)
+    np.testing.assert_allclose(found, ridge.predict(rows[fold]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_rows", [29, 30, 150, 401, 799])
+def test_every_row_is_held_out_as_often_as_any_other(n_rows):
+    folds = few._folds(n_rows, seed=3)
+    counts = np.bincount(np.concatenate(folds), minlength=n_rows)
+    assert (counts == counts[0]).all()
+    assert max(map(len, folds)) - min(map(len, folds)) <= 1 + n_rows // 100
+
+
+@pytest.mark.parametrize("n_rows", [40, 100, 350, 450])
+def test_nothing_chosen_is_no_worse_than_the_plain_law_and_a_linear_model(n_rows):
+    rows, targets, rest = X[:n_rows], Y[:n_rows], slice(450, 600)
+    model = ks.KitchenSinkRegressor(random_state=0).fit(rows, targets)
+    plain = ks.KitchenSinkRegressor(ks.Fourier(), random_state=0).fit(rows, targets)
+    linear = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 13))).fit(rows, targets)
+    best = max(peer.score(X[rest], Y[rest]) for peer in (plain, linear))
+    assert model.score(X[rest], Y[rest]) > best - 0.02
+    names = [trial.what for trial in model.law_.record.trials]
+    for name in ("linear features, standard, equal", "gaussian features, standard, equal"):
+        assert any(name in one for one in names)
+
+
+def test_a_linear_target_has_a_linear_model():
+    rows = RNG.normal(size=(60, 5))
+    targets = rows @ np.arange(5.0) + 0.5 * RNG.normal(size=60)
+    model = ks.KitchenSinkRegressor(random_state=0).fit(rows, targets)
+    assert repr(model.basis_) == "Linear()"
+    assert (model.law_.record.kernel, model.law_.record.scaling) == ("linear", "equal")
+    assert "* basis   exact linear features" in repr(model.law_)
+
+
+def test_more_columns_than_scales_are_learned_for():
+    rows, codes = WIDE[:200], CODES[:200]
+    dense = ks.KitchenSinkClassifier(random_state=0).fit(rows, codes)
+    assert dense.score(WIDE[200:], CODES[200:]) > 0.65
+    again = ks.KitchenSinkClassifier(random_state=0).fit(sparse.csr_array(rows), codes)
+    np.testing.assert_array_equal(
+        again.decision_function(sparse.csr_array(WIDE[200:])), dense.decision_function(WIDE[200:])
+    )
+    # Columns that no fold goes by have no part in the law, whatever they hold.
+    shares = dense.feature_importances_
+    left_out = shares == 0.0
+    assert left_out.sum() > 2000
+    assert shares[:12].sum() > 100 * shares.mean()
+    assert dense.law_.features.n_inputs == np.count_nonzero(~left_out)
+    changed = np.where(left_out, 7.0, WIDE[200:])
+    np.testing.assert_array_equal(
+        dense.decision_function(changed), dense.decision_function(WIDE[200:])
+    )
+
+
+def test_a_law_that_leaves_columns_out_is_kept_and_exported(tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    rows = RNG.normal(size=(150, 700))
+    codes = (rows[:, 0] * rows[:, 1] + rows[:, 2] > 0).astype(int)
+    found = few.Found("gaussian", "standard", *_of_columns([0, 1, 2]), np.empty(0))
+    found = few._members(found, ks.Learned())
+    scaler, basis = found.features(False, 1.0)
+    law = Law(Frozen(scaler, basis, 3, scaler.width, 50, np.dtype(np.float64)))
+    own = ks.KitchenSinkClassifier(law).fit(rows, codes)
+    scores = own.decision_function(rows)
+    ks.save(own, tmp_path / "model.sinks")
+    for other in (ks.load(tmp_path / "model.sinks"), pickle.loads(pickle.dumps(own))):
+        np.testing.assert_array_equal(other.decision_function(rows), scores)
+    ks.to_onnx(own, tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"))
+    chances = session.run(None, {"rows": rows})[1]
+    np.testing.assert_allclose(chances, own.predict_proba(rows), atol=1e-6)
+
+
+def _of_columns(columns):
+    """The standard map, and scales of two members that have these columns alone."""
+    rows = RNG.normal(size=(150, 700))
+    scales = np.zeros((2, 700))
+    scales[0, columns], scales[1, columns[:2]] = 0.5, 0.4
+    return warp(spread_of(rows, None), rows, 0), scales
+
+
+@pytest.mark.parametrize("basis", [ks.Fourier(), ks.Fourier("laplacian"), ks.Binning()], ids=repr)
+def test_what_is_asked_for_is_obeyed(basis):
+    model = ks.KitchenSinkRegressor(ks.Learned(basis), 40, random_state=0).fit(X[:120], Y[:120])
+    assert type(model.basis_) is type(basis)
+    assert model.basis_.get_params().get("kernel") == basis.get_params().get("kernel")
+    assert model.n_components_ == 40
+    assert {trial.what.split(" ")[1] for trial in model.law_.record.trials[1:]} <= {
+        basis.metric,
+        *("standard", "squash", "mix", "quantile"),
+    }
+
+
+def test_members_and_alpha_are_obeyed():
+    learned = ks.Learned(members=2)
+    model = ks.KitchenSinkRegressor(learned, random_state=0, alpha=1e-3).fit(X[:400], Y[:400])
+    assert model.law_.record.members == 2
+    assert model.alpha_ == pytest.approx(1e-3)
+
+
+def test_fewer_draws_than_columns_are_no_linear_model():
+    rows = RNG.normal(size=(80, 20))
+    model = ks.KitchenSinkRegressor(n_components=10, random_state=0).fit(rows, rows.sum(axis=1))
+    assert model.n_components_ == 10
+    assert not any("linear" in trial.what for trial in model.law_.record.trials)
+
+
+def test_threads_change_nothing():
+    fits = [
+        ks.KitchenSinkRegressor(random_state=0, n_jobs=jobs).fit(X[:90], Y[:90]) for jobs in (1, 2)
+    ]
+    np.testing.assert_array_equal(fits[0].predict(X), fits[1].predict(X))
+
+
+def test_columns_of_factor_zero_are_left_out():
+    scaler, scales = _of_columns([4, 9])
+    taken = scaler.times((scales[0] > 0).astype(float))
+    rows = RNG.normal(size=(5, 700))
+    assert taken.width == 2
+    expected = scaler.apply(rows, np.float64)[:, [4, 9]]
+    np.testing.assert_array_equal(taken.apply(rows, np.float64), expected)
+    np.testing.assert_array_equal(taken.apply(sparse.csr_array(rows), np.float64), expected)
+    assert taken.outside(np.full((1, 700), 1e6)).sum() == 2

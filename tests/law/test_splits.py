@@ -1,0 +1,221 @@
+"""Which rows are held out while a law is learned: by splitter, group and time."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, TimeSeriesSplit
+
+import kitchensinks as ks
+from kitchensinks.law.splits import NO_ORDER, Order, folds_of, held_rows, order_of, split_rows
+from kitchensinks.law.task import Task
+from kitchensinks.law.values import Request
+from kitchensinks.problem.targets import Batch
+
+QUICK = ks.Learned(steps=4, batch=64, seconds=0.03, members=1)
+COUNTED = np.arange(1000)
+
+
+def split(learned, order=NO_ORDER, counted=COUNTED, size=1000, labels=None):
+    labels = np.arange(1000) % 3 if labels is None else labels
+    found = split_rows(counted, size, 0, learned, order, labels)
+    assert len(np.unique(found.places)) == len(found.places)
+    assert np.isin(found.places, counted).all()
+    return found.places[: found.held], found.places[found.held :], found.words
+
+
+@pytest.mark.parametrize(
+    ("learned", "order"),
+    [
+        (ks.Learned(), NO_ORDER),
+        (ks.Learned(), Order(groups=np.arange(1000) % 7)),
+        (ks.Learned(), Order(times=np.arange(1000.0))),
+        (ks.Learned(split=KFold(4)), NO_ORDER),
+    ],
+)
+@pytest.mark.parametrize("size", [1000, 400])
+@pytest.mark.parametrize("counted", [COUNTED, COUNTED[::2]], ids=len)
+def test_every_way_holds_some_rows_out_and_fits_others(learned, order, size, counted):
+    held, fitted, _ = split(learned, order, counted, min(size, len(counted)))
+    assert len(held) > 0
+    assert len(fitted) >= min(size, len(counted)) // 2
+
+
+def test_the_latest_rows_are_held_out():
+    times = np.random.default_rng(0).permutation(1000).astype(float)
+    held, fitted, words = split(ks.Learned(), Order(times=times))
+    assert times[held].min() > times[fitted].max()
+    assert words == "the last 200 rows in the order of time"
+
+
+def test_whole_groups_are_held_out():
+    groups = np.random.default_rng(0).integers(0, 30, 1000)
+    held, fitted, words = split(ks.Learned(), Order(groups=groups))
+    assert not np.intersect1d(groups[held], groups[fitted]).size
+    assert 100 <= len(held) <= 200
+    assert words.endswith("groups")
+    # A single group that has nearly all rows can still be held out, or the others.
+    held, fitted, _ = split(ks.Learned(), Order(groups=(np.arange(1000) < 990).astype(int)))
+    assert len(held) in (10, 990)
+    with pytest.raises(ValueError, match="need two groups or more"):
+        split(ks.Learned(), Order(groups=np.zeros(1000, int)))
+
+
+def test_a_splitter_says_which_rows():
+    fold = np.where(np.arange(1000) < 100, 0, -1)
+    held, _, words = split(ks.Learned(split=PredefinedSplit(fold)))
+    np.testing.assert_array_equal(np.sort(held), np.arange(100))
+    assert words == "100 rows by PredefinedSplit"
+
+
+def test_a_splitter_gets_groups_and_the_order_of_time():
+    groups = np.arange(1000) % 10
+    held, fitted, _ = split(ks.Learned(split=GroupKFold(5)), Order(groups=groups))
+    assert not np.intersect1d(groups[held], groups[fitted]).size
+    times = -np.arange(1000.0)
+    held, fitted, _ = split(ks.Learned(split=TimeSeriesSplit(4)), Order(times=times))
+    np.testing.assert_array_equal(np.sort(held), np.arange(200))
+    assert len(fitted) == 800
+
+
+def test_a_splitter_that_holds_nothing_out_is_refused():
+    class Nothing:
+        def split(self, X, y=None, groups=None):
+            yield np.arange(len(X)), np.arange(0)
+
+    with pytest.raises(ValueError, match="need some of each"):
+        split(ks.Learned(split=Nothing()))
+
+
+def test_folds_of_few_rows_go_by_the_same_rules():
+    labels, groups = np.zeros(100), np.arange(100) % 12
+    folds = folds_of(ks.Learned(), Order(groups=groups), labels, 5, 0)
+    assert sorted(np.concatenate(folds)) == list(range(100))
+    owners = [set(groups[fold]) for fold in folds]
+    assert sum(map(len, owners)) == 12
+    (later,) = folds_of(ks.Learned(), Order(times=np.arange(100.0)), labels, 5, 0)
+    np.testing.assert_array_equal(later, np.arange(80, 100))
+    assert len(folds_of(ks.Learned(split=KFold(4)), NO_ORDER, labels, 5, 0)) == 4
+    assert len(folds_of(ks.Learned(split=TimeSeriesSplit(4)), NO_ORDER, labels, 5, 0)) == 1
+    assert folds_of(ks.Learned(), NO_ORDER, labels, 5, 0) is None
+
+
+def test_rows_to_score_with_are_groups_or_the_latest():
+    counted = np.arange(100) < 90
+    held = held_rows(Order(times=np.arange(100.0)), counted, 0.2, 0)
+    np.testing.assert_array_equal(np.flatnonzero(held), np.arange(72, 90))
+    groups = np.arange(100) % 10
+    held = held_rows(Order(groups=groups), counted, 0.2, 0)
+    assert not np.intersect1d(groups[held], groups[~held & counted]).size
+
+
+def frame(n_rows=900, seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "when": pd.date_range("2021-03-01", periods=n_rows, freq="6h"),
+            "who": [f"p{k}" for k in rng.integers(0, 20, n_rows)],
+            "size": rng.normal(size=n_rows),
+        }
+    )
+    return table, np.sin(2 * table["size"].to_numpy()) + 0.1 * rng.normal(size=n_rows)
+
+
+def held_by(model):
+    return [one.what for one in model.law_.record.trials if one.stage == "split"]
+
+
+def test_rows_in_the_order_of_a_date_hold_the_last_ones_out_unasked():
+    X, y = frame()
+    model = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(X, y)
+    said = held_by(model)
+    assert said[0] == "held out: the last 180 rows in the order of time"
+    assert said[1].startswith("first by runs of rows:")
+    assert said[2].startswith("first by the last rows:")
+    order = np.random.default_rng(0).permutation(len(y))
+    mixed = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(X.iloc[order], y[order])
+    assert held_by(mixed) == []
+    told = clone(model).set_params(basis__time="when").fit(X.iloc[order], y[order])
+    assert held_by(told) == said[:1]
+    free = clone(model).set_params(basis__split=KFold(5, shuffle=True, random_state=0)).fit(X, y)
+    assert held_by(free) == ["held out: 180 rows by KFold"]
+
+
+def test_columns_are_named_or_counted():
+    X, y = frame()
+    order = order_of(ks.Learned(groups="who"), _rows(X))
+    assert len(np.unique(order.groups)) == 20
+    assert (order_of(ks.Learned(groups=1), _rows(X)).groups == order.groups).all()
+    days = order_of(ks.Learned(time="when"), _rows(X)).times
+    assert (np.diff(days) == 0.25).all()
+    numbers = X[["size"]].to_numpy()
+    times = order_of(ks.Learned(time=-1), numbers).times
+    np.testing.assert_array_equal(times, numbers[:, 0])
+    model = ks.KitchenSinkRegressor(clone(QUICK).set_params(time="size"), random_state=0)
+    model.fit(X[["size"]], y)
+    assert held_by(model) == ["held out: the last 180 rows in the order of time"]
+
+
+def _rows(X):
+    table = ks.open_table(X)
+    return ks.Rows(table, ks.Columns.learn(table))
+
+
+@pytest.mark.parametrize(
+    ("learned", "error", "words"),
+    [
+        ({"split": 5}, TypeError, "need a splitter of scikit-learn"),
+        ({"groups": 0.5}, TypeError, "groups=0.5: need a column of X"),
+        ({"time": True}, TypeError, "time=True: need a column of X"),
+        ({"time": "who"}, ValueError, "need a column of dates or numbers"),
+        ({"time": "wen"}, ValueError, "when"),
+        ({"groups": 3}, ValueError, "has 3 columns"),
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused(learned, error, words):
+    X, y = frame()
+    with pytest.raises(error, match=words):
+        ks.KitchenSinkRegressor(clone(QUICK).set_params(**learned)).fit(X, y)
+
+
+@pytest.mark.parametrize("learned", [{"time": "x"}, {"groups": 4}], ids=str)
+def test_arrays_have_places_and_no_names(learned):
+    X = np.zeros((50, 2))
+    with pytest.raises(ValueError, match=r"place of a column|X has 2 columns"):
+        ks.KitchenSinkRegressor(ks.Learned(**learned)).fit(X, X[:, 0])
+
+
+def test_a_group_is_not_learned_by_heart():
+    """The targets of a group are alike for no reason: held-out groups show that, runs do not."""
+    rng = np.random.default_rng(0)
+    owner = rng.permutation(np.repeat(np.arange(40), 30))
+    X = np.column_stack([owner, rng.normal(size=1200)])
+    y = rng.normal(size=40)[owner] + 0.3 * X[:, 1]
+    errors = {}
+    for groups in (None, 0):
+        learned = clone(QUICK).set_params(groups=groups)
+        task = Task.of(Batch(X, y[:, None]), Request(seed=0, order=order_of(learned, X)), learned)
+        model = ks.KitchenSinkRegressor(learned, random_state=0).fit(X, y)
+        held, fitted = task.places[: len(task.held)], task.places[len(task.held) :]
+        errors[groups] = min(
+            one.error for one in model.law_.record.trials if one.stage in ("basis", "again")
+        )
+        assert bool(np.intersect1d(owner[held], owner[fitted]).size) == (groups is None)
+    assert errors[0] > 2 * errors[None]
+
+
+def test_few_rows_in_the_order_of_a_date_hold_the_last_out():
+    X, y = frame(300)
+    model = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(X, y)
+    assert model.law_.record is not None
+
+
+def test_a_splitter_is_not_stored_in_a_file(tmp_path):
+    X, y = frame()
+    learned = clone(QUICK).set_params(split=KFold(5))
+    model = ks.KitchenSinkRegressor(learned, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="basis__split=None"):
+        ks.save(model, tmp_path / "model.sinks")
+    ks.save(model.set_params(basis__split=None), tmp_path / "model.sinks")
+    np.testing.assert_array_equal(ks.load(tmp_path / "model.sinks").predict(X), model.predict(X))
