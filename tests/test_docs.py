@@ -33,6 +33,13 @@ def test_no_example_escapes(page):
     assert "Not run by the tests" not in outside or any(b.reason for b in blocks_of(page))
 
 
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.name)
+def test_examples_show_results_and_not_that_they_are_true(page):
+    for block in blocks_of(page):
+        shown = re.findall(r"^\(?(?:True|False)\b.*", block.text, re.MULTILINE)
+        assert block.language != "python" or not shown, f"{page.name}:{block.line}: {shown}"
+
+
 def test_a_wrong_example_is_noticed(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```python\nx = 1\n```\n\n```python\n>>> x + 1\n3\n```\n", "utf-8")
