@@ -371,7 +371,7 @@ def _shares(data: HeldOut, scores: Array) -> Array:
         losses = np.sum((data.targets[data.held] - scores) ** 2, axis=1)
         own = data.weights_of(data.held)
         losses *= 1.0 / len(losses) if own is None else own / own.sum()
-    return np.bincount(data.held, weights=losses)[np.unique(data.held)]
+    return np.asarray(np.bincount(data.held, weights=losses)[np.unique(data.held)])
 
 
 def _members(found: Found, learned: Learned) -> Found:
