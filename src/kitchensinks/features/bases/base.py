@@ -283,6 +283,10 @@ class Basis(BaseEstimator):
         """The function rows ↦ φ(x)·weights; weights (columns, outputs)."""
         return lambda rows: self.features(theta, rows) @ weights
 
+    def scored_entries(self, n_draws: int) -> int:
+        """Entries of features that a row has at a time while it is scored."""
+        return 16 * n_draws if self.sparse else self.n_columns(n_draws)
+
     def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """φ' of every column along the direction of its draw, (n, columns), and the directions
         (draws, d), for a basis of functions of ω·x; None for others."""

@@ -181,6 +181,11 @@ class Union(Basis):
             scorers.append(part.basis.scorer(part.theta, own))
         return lambda rows: np.asarray(sum(score(rows) for score in scorers))
 
+    def scored_entries(self, n_draws: int) -> int:
+        counts = np.bincount(self.owners(n_draws), minlength=len(self.bases))
+        pairs = zip(self.bases, counts, strict=True)
+        return sum(basis.scored_entries(int(count)) for basis, count in pairs)
+
     def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any] | None:
         union: UnionParts = theta["parts"]
         owners = union.column_owners
