@@ -30,12 +30,22 @@ class Terminal:
     """Where a verb writes.
 
     `as_json`: the standard output has one JSON object and nothing else; `quiet`: no notes and no
-    progress, errors alone on the error stream.
+    progress, errors alone on the error stream; `piped`: the standard output has what the verb
+    writes to -, and lines of the result are notes.
     """
 
     def __init__(self, as_json: bool = False, quiet: bool = False) -> None:
         self.as_json = as_json
         self.quiet = quiet
+        self.piped = False
+
+    def leave_output(self) -> None:
+        """Leave the standard output to what is written to -."""
+        if self.as_json:
+            raise ValueError(
+                "--json and --out - both write to the standard output: leave out one of them."
+            )
+        self.piped = True
 
     def note(self, text: str) -> None:
         """One line on the error stream."""
@@ -44,7 +54,9 @@ class Terminal:
 
     def show(self, text: str = "") -> None:
         """A line of the result."""
-        if not self.as_json:
+        if self.piped:
+            self.note(text)
+        elif not self.as_json:
             print(text, flush=True)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -160,13 +172,17 @@ def run(
 ) -> None:
     """Do the work of a verb; an error becomes one line on the error stream and an exit code."""
     terminal = Terminal(as_json, quiet)
+
+    def tell(message: Any, *_where: Any) -> None:
+        terminal.note(f"Note: {_one_line(message)}")
+
     try:
-        with warnings.catch_warnings(record=True) as warned:
+        with warnings.catch_warnings():
             warnings.simplefilter("once")
             warnings.simplefilter("ignore", DeprecationWarning)
+            # A warning is a line among the notes, when it comes.
+            warnings.showwarning = tell
             facts = work(terminal)
-        for warning in warned:
-            terminal.note(f"Note: {_one_line(warning.message)}")
         if facts is not None:
             terminal.result(facts)
     except KeyboardInterrupt as error:

@@ -190,7 +190,7 @@ class Task:
     def note(self, stage: str, what: str, rows: int, error: float) -> None:
         """Put a trial into the record."""
         self.trials.append(Trial(stage, what, rows, error))
-        self.request.progress(f"{stage}: {what}, error {error:.4f}")
+        self.request.progress(f"{stage}: {what}, squared error {error:.1%} of the variance")
 
     def fixed_ridge(self, rows: int) -> float | None:
         """λ = α·n of a fit to so many rows where α is given, or None; bins need it positive."""
