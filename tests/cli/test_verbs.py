@@ -136,6 +136,8 @@ def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(tmp_path):
     process = subprocess.Popen(
         [*COMMAND, *map(str, command)], stderr=subprocess.PIPE, text=True, env=environment()
     )
+    # The column that numbers the rows is told first.
+    assert "names of rows: 'id'" in process.stderr.readline()
     assert "300,000 rows" in process.stderr.readline()
     deadline = time.monotonic() + 60
     while not (tmp_path / "work" / "all-rows").is_dir():

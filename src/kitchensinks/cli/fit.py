@@ -22,11 +22,12 @@ from kitchensinks.cli.options import (
 from kitchensinks.cli.pipes import is_pipe, opened_table, whole_file
 from kitchensinks.cli.scoring import Facts, score_blocks
 from kitchensinks.cli.targets import read_target
-from kitchensinks.cli.terminal import Meter, Terminal
+from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Fit, Training
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.base import KitchenSink
+from kitchensinks.estimators.progress import Meter
 from kitchensinks.features.bases import Basis
 from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.files.model import save

@@ -15,8 +15,9 @@ from kitchensinks.cli.options import keeps_inputs, writable
 from kitchensinks.cli.pipes import is_pipe, opened_table
 from kitchensinks.cli.scoring import Facts, score_blocks
 from kitchensinks.cli.targets import comparable
-from kitchensinks.cli.terminal import Meter, Terminal
+from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Predict, Score
+from kitchensinks.estimators.progress import Meter
 from kitchensinks.files.model import Saved, open_model
 from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.problem.targets import Classes
