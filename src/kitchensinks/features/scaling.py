@@ -146,6 +146,15 @@ class Scaler:
         scaled = (rows.astype(np.float64, copy=False) - self.mean) / self.scale
         return np.asarray(scaled.astype(dtype, copy=False))
 
+    def pulled_back(self, rows: Any, gradients: NDArray[Any]) -> Floats | None:
+        """Gradients (n, outputs, width) by what `apply` gives, as gradients by its rows,
+        (n, outputs, d); None where the map is not linear. Zero where values are cut off."""
+        return self._straight(rows)[:, None, :] * gradients / self.scale
+
+    def _straight(self, rows: Any) -> NDArray[np.bool_]:
+        """Where values change with those of the rows, (n, d)."""
+        return ~Scaler.outside(self, rows)
+
     def same(self, other: Any) -> bool:
         """Whether another scaler maps rows within both ranges in the same way."""
         return type(self) is type(other) and all(
@@ -186,6 +195,15 @@ class Warp(Scaler):
         if taken is not None:
             outside[:, np.delete(np.arange(outside.shape[1]), taken)] = False
         return outside
+
+    def pulled_back(self, rows: Any, gradients: NDArray[Any]) -> Floats | None:
+        if (self.kind[self.factor != 0.0] != LINEAR).any():
+            return None
+        if self.rotation.size:
+            gradients = gradients @ self.rotation.T
+        whole = np.zeros((*gradients.shape[:2], len(self.factor)))
+        whole[..., slice(None) if self.taken is None else self.taken] = gradients
+        return self._straight(rows)[:, None, :] * whole * (self.factor / self.scale)
 
     @property
     def taken(self) -> NDArray[np.intp] | None:
