@@ -75,7 +75,7 @@ class Request:
     order: Order = NO_ORDER
     working: Callable[[Floats], Floats] | None = None
     progress: Progress = silent
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=lambda: time.monotonic())
 
 
 @dataclass(frozen=True)
