@@ -309,6 +309,10 @@ class Basis(BaseEstimator):
             f"Use one of {', '.join(able)}."
         )
 
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: NDArray[Any]) -> str:
+        """`features` times weights (columns, outputs), of the dtype of the draw, in ONNX."""
+        return graph.node("MatMul", self.onnx(graph, draw, rows), weights)
+
     def describe(self, place: str, arrays: Arrays) -> dict[str, Any]:
         """The basis as JSON; arrays among its parameters are added to `arrays`, named by place."""
         name = type(self).__name__

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.features.bases.bandwidth import WithGamma
-from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Theta
-from kitchensinks.numerics.bins import bin_hashes, find_columns, number_names
+from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Theta
+from kitchensinks.numerics.bins import CELL_LIMIT, ODD, bin_hashes, find_columns, number_names
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
 
@@ -22,6 +22,8 @@ _WAITING_NAMES = 2**25
 # Hashes that are numbered at a time, in memory that is used again.
 _NUMBERED = 2**23
 _GRIDS = ("shift", "rate", "multiplier")
+# Columns of features that an exported transformer has at most: ONNX has no sparse ones.
+_DENSE_COLUMNS = 2**14
 
 
 class Binning(WithGamma):
@@ -178,6 +180,60 @@ class Binning(WithGamma):
         matrix = sparse.csr_array((values, columns.astype(index), counts.astype(index)), shape)
         matrix.has_sorted_indices = True
         return matrix
+
+    def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
+        """Dense zeros and ones, which are made for few columns alone."""
+        count = len(self._table(draw.theta).names)
+        if count > _DENSE_COLUMNS:
+            raise ValueError(
+                f"Features of Binning with {count:,} columns cannot be exported: ONNX has no "
+                f"sparse ones, and {_DENSE_COLUMNS:,} columns are the most that are made dense. "
+                "Fit with fewer components, or export a KitchenSinkClassifier or "
+                "KitchenSinkRegressor, whose files look bins up in a table."
+            )
+        found = self._onnx_bins(graph, draw, rows)
+        n_rows = graph.node("Shape", rows, start=0, end=1)
+        shape = graph.node("Concat", n_rows, np.array([count + 1]), axis=0)
+        zeros = graph.node("Expand", np.zeros((), draw.dtype), shape)
+        ones = graph.node("Expand", np.ones((), draw.dtype), graph.node("Shape", found))
+        features = graph.node("ScatterElements", zeros, found, ones, axis=1)
+        return graph.node("Slice", features, np.array([0]), np.array([count]), np.array([1]))
+
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: NDArray[Any]) -> str:
+        """The weights of each row's bins, summed; a bin never seen has none."""
+        unseen = np.zeros((1, weights.shape[1]), weights.dtype)
+        own = graph.node("Gather", np.vstack([weights, unseen]), self._onnx_bins(graph, draw, rows))
+        return graph.node("ReduceSum", own, np.array([1]), keepdims=0)
+
+    def _onnx_bins(self, graph: Graph, draw: Draw, rows: str) -> str:
+        """`bins` as nodes, (n, grids), with the number of all columns for a bin never seen.
+
+        Names are those of `bin_hashes`, column by column, in whole numbers that wrap at 2⁶⁴. Those
+        of different grids are kept apart by a number that is added to all names of a grid.
+        """
+        theta, table = draw.theta, self._table(draw.theta)
+        shift, rate, multiplier = (np.ascontiguousarray(theta[name].T) for name in _GRIDS)
+        salt = ODD * np.arange(1, shift.shape[1] + 1, dtype=np.uint64)
+        salt *= multiplier[0]
+        keys = table.names + np.repeat(salt, np.diff(table.offsets))
+        if len(np.unique(keys)) < len(keys):
+            raise ValueError(
+                "Two bins of different grids have the same key, so that these grids cannot be "
+                "exported: fit with another random_state."
+            )
+        rows = graph.cast(rows, np.float64)
+        names = graph.node("Unsqueeze", salt.view(np.int64), np.array([0]))
+        for j in range(len(shift)):
+            own = graph.node("Gather", rows, np.array([j]), axis=1)
+            cell = graph.node("Mul", graph.node("Sub", own, shift[j]), rate[j])
+            cell = graph.node("Clip", graph.node("Floor", cell), -CELL_LIMIT, CELL_LIMIT)
+            spread = graph.node("Mul", graph.cast(cell, np.int64), ODD.view(np.int64))
+            spread = graph.cast(spread, np.uint64)
+            half = graph.node("BitShift", spread, np.uint64(32), direction="RIGHT")
+            mixed = graph.cast(graph.node("BitwiseXor", spread, half), np.int64)
+            term = graph.node("Mul", mixed, multiplier[j].view(np.int64))
+            names = graph.node("Add", names, term)
+        return graph.look_up(names, keys.view(np.int64))
 
     def _table(self, theta: Theta) -> "BinTable":
         if "table" not in theta:

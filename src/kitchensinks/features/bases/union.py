@@ -171,6 +171,16 @@ class Union(Basis):
         ]
         return graph.node("Gather", graph.node("Concat", *pieces, axis=1), union.order, axis=1)
 
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: NDArray[Any]) -> str:
+        """The sum of the scores of the parts, each by its own way."""
+        union: UnionParts = draw.theta["parts"]
+        owners = union.column_owners
+        scores = [
+            part.onnx_scores(graph, rows, weights.dtype.type(_share(part)) * weights[owners == j])
+            for j, part in union.parts.items()
+        ]
+        return graph.node("Sum", *scores)
+
     def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
         """The sum of the scores of the parts, each by its own way."""
         union: UnionParts = theta["parts"]

@@ -16,7 +16,7 @@ from kitchensinks.estimators.transform import RandomFeatures
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
 from kitchensinks.files.onnx.graph import Graph
-from kitchensinks.numerics.warps import BEND, LINEAR, MIX, QUANTILE
+from kitchensinks.numerics.warps import BEND, HALF, LINEAR, MIX, QUANTILE
 from kitchensinks.state import State
 from kitchensinks.tables.disk import atomic
 
@@ -194,9 +194,12 @@ def _scaled(graph: Graph, rows: str, scaler: Scaler | None, dtype: DTypeLike) ->
         given = graph.cast(rows, np.float64)
         if not (np.isinf(scaler.low).all() and np.isinf(scaler.high).all()):
             given = graph.node("Min", graph.node("Max", given, scaler.low), scaler.high)
-        rows = graph.node("Div", graph.node("Sub", given, scaler.mean), scaler.scale)
+        centred = graph.node("Sub", given, scaler.mean)
         if isinstance(scaler, Warp):
-            rows = _warped(graph, given, rows, scaler)
+            standard = graph.node("Mul", centred, 1.0 / scaler.scale)
+            rows = _warped(graph, given, standard, scaler)
+        else:
+            rows = graph.node("Div", centred, scaler.scale)
     rows = graph.cast(rows, dtype)
     if isinstance(scaler, Warp) and scaler.rotation.size:
         rows = graph.node("MatMul", rows, scaler.rotation.astype(dtype))
@@ -204,14 +207,17 @@ def _scaled(graph: Graph, rows: str, scaler: Scaler | None, dtype: DTypeLike) ->
 
 
 def _warped(graph: Graph, given: str, standard: str, scaler: Warp) -> str:
-    """The map of every column: `kitchensinks.numerics.warps.warp_rows` in ONNX."""
-    square = graph.node("Div", graph.node("Mul", standard, standard), BEND**2)
+    """The map of every column: `kitchensinks.numerics.warps.warp_rows` in ONNX.
+
+    The operations are the same in the same order, so that a value falls into the same bin.
+    """
+    square = graph.node("Mul", graph.node("Mul", standard, standard), 1.0 / BEND**2)
     root = graph.node("Sqrt", graph.node("Add", square, 1.0))
     squashed = graph.node("Div", standard, root)
     mapped = graph.node("Where", scaler.kind == LINEAR, standard, squashed)
     if (scaler.kind >= QUANTILE).any():
-        rank = graph.node("Mul", _rank(graph, given, scaler.knots), 2 * 3**0.5)
-        ranked = graph.node("Sub", rank, 3**0.5)
+        rank = graph.node("Mul", _rank(graph, given, scaler.knots), 2.0)
+        ranked = graph.node("Mul", graph.node("Sub", rank, 1.0), HALF)
         both = graph.node("Mul", graph.node("Add", squashed, ranked), 0.5)
         mapped = graph.node("Where", scaler.kind == QUANTILE, ranked, mapped)
         mapped = graph.node("Where", scaler.kind == MIX, both, mapped)
@@ -219,18 +225,30 @@ def _warped(graph: Graph, given: str, standard: str, scaler: Warp) -> str:
 
 
 def _rank(graph: Graph, rows: str, knots: NDArray[Any]) -> str:
-    """Place of each value among its column's knots, from 0 to 1: the sum of its shares of the gaps.
+    """Place of each value among its column's knots, from 0 to 1: the middle of those it equals."""
+    value, last = graph.node("Unsqueeze", rows, np.array([2])), knots.shape[1] - 1
 
-    A gap of no width, between equal knots, counts half for the value itself.
-    """
-    low, width = knots[:, :-1], np.diff(knots, axis=1)
-    apart = graph.node("Sub", graph.node("Unsqueeze", rows, np.array([2])), low)
-    inside = graph.node("Div", apart, np.where(width > 0, width, 1.0))
-    inside = graph.node("Clip", inside, 0.0, 1.0)
-    step = graph.node("Mul", graph.node("Sign", apart), 0.5)
-    step = graph.node("Add", step, 0.5)
-    shares = graph.node("Where", width > 0, inside, step)
-    return graph.node("ReduceMean", shares, np.array([2]), keepdims=0)
+    def count(kind: str) -> str:
+        those = graph.cast(graph.node(kind, knots, value), np.int64)
+        return graph.node("ReduceSum", those, np.array([2]), keepdims=0)
+
+    def knot(place: str) -> str:
+        place = graph.node("Clip", place, np.int64(0), np.int64(last))
+        return graph.node("Gather", knots.ravel(), graph.node("Add", place, first))
+
+    # Knots below the value, and those not above it.
+    low, end = count("Less"), count("LessOrEqual")
+    first = knots.shape[1] * np.arange(len(knots))
+    before = graph.node("Sub", low, np.int64(1))
+    left = knot(before)
+    gap = graph.node("Sub", knot(low), left)
+    gap = graph.node("Where", graph.node("Greater", gap, 0.0), gap, 1.0)
+    share = graph.node("Div", graph.node("Sub", rows, left), gap)
+    between = graph.node("Add", graph.cast(before, np.float64), share)
+    both = graph.cast(graph.node("Add", before, end), np.float64)
+    equal = graph.node("Greater", end, low)
+    place = graph.node("Where", equal, graph.node("Mul", both, 0.5), between)
+    return graph.node("Div", graph.node("Clip", place, 0.0, float(last)), float(last))
 
 
 def _scores(graph: Graph, estimator: Model, rows: str) -> str:
@@ -238,12 +256,12 @@ def _scores(graph: Graph, estimator: Model, rows: str) -> str:
     model = estimator.model_
     frozen = model.frozen
     rows = _numbers(graph, rows, estimator.state_)
-    features = frozen.draw.onnx(graph, _scaled(graph, rows, frozen.scaler, frozen.dtype))
+    scaled = _scaled(graph, rows, frozen.scaler, frozen.dtype)
     # Weights of any size pass through float32: only their ratio matters there.
     unit = np.abs(model.weights).max(axis=0, initial=0.0)
     unit = np.where(unit > 0.0, unit, 1.0)
     weights = (model.weights / unit).astype(frozen.dtype)
-    scores = graph.cast(graph.node("MatMul", features, weights), np.float64)
+    scores = graph.cast(frozen.draw.onnx_scores(graph, scaled, weights), np.float64)
     scores = graph.node("Add", graph.node("Mul", scores, unit * frozen.scale), model.intercept)
     return scores if model.trend is None else _with_trend(graph, rows, model.trend, scores)
 
