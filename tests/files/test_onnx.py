@@ -226,7 +226,7 @@ def test_columns_are_mapped_to_the_same_bits(kind, tmp_path):
     frozen = replace(model.law_.features, scaler=law, n_components=300).with_learned(X)
     weights = np.random.default_rng(0).normal(size=(frozen.n_columns, 1))
     state = replace(model.state_, law=replace(model.law_, features=frozen))
-    model.state_ = replace(state, outer=replace(state.outer, weights=weights))
+    model.state_ = replace(state, outer=state.outer._replace(weights=weights))
     ks.to_onnx(model, tmp_path / "model.onnx")
     found = run(tmp_path / "model.onnx", X)[0]
     np.testing.assert_allclose(found.ravel(), model.predict(X), rtol=1e-5, atol=1e-5)

@@ -1,7 +1,7 @@
 """Models as ONNX files, which serve without Python.
 
-Converters of skl2onnx for the estimators and the transformer over every dense basis, so that they
-convert alone and inside pipelines. The graph repeats the library's own arithmetic: rows are
+Converters of skl2onnx for the estimators and the transformer over every basis but Custom, so that
+they convert alone and inside pipelines. The graph repeats the library's own arithmetic: rows are
 standardised in float64 and go on in the dtype of the fit.
 """
 
@@ -37,9 +37,10 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> 
 
     The file takes float64 rows (n, d). A classifier gives `label` and `probabilities`, a regressor
     `prediction`. It is run by onnxruntime on a few rows, and kept where it answers as the
-    estimator does to 1e-4 (of the spread of the answers, for a regressor). Dense bases alone:
-    a Binning has a table of bins, and a Custom basis is code. `notes`: a dict of texts to store
-    with the file.
+    estimator does to 1e-4 (of the spread of the answers, for a regressor). Every
+    basis but Custom, which is code, can be exported; the bins of a Binning are a table of the file,
+    which holds less than 2 GB (about 100 million bins). `notes`: a dict of texts to store with the
+    file.
 
     >>> import tempfile, kitchensinks as ks
     >>> from sklearn.datasets import load_iris
