@@ -14,6 +14,7 @@ from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Theta
 from kitchensinks.numerics.bins import CELL_LIMIT, ODD, bin_hashes, find_columns, number_names
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
+from kitchensinks.tables import block_slices
 
 Names = NDArray[np.uint64]
 
@@ -22,6 +23,8 @@ _WAITING_NAMES = 2**25
 # Hashes that are numbered at a time, in memory that is used again.
 _NUMBERED = 2**23
 _GRIDS = ("shift", "rate", "multiplier")
+# Cells of a row, of as many grids and some columns, that an exported model names together.
+_NAMED_CELLS = 2**12
 # Columns of features that an exported transformer has at most: ONNX has no sparse ones.
 _DENSE_COLUMNS = 2**14
 
@@ -208,31 +211,34 @@ class Binning(WithGamma):
     def _onnx_bins(self, graph: Graph, draw: Draw, rows: str) -> str:
         """`bins` as nodes, (n, grids), with the number of all columns for a bin never seen.
 
-        Names are those of `bin_hashes`, column by column, in whole numbers that wrap at 2⁶⁴. Those
-        of different grids are kept apart by a number that is added to all names of a grid.
+        Names are those of `bin_hashes`, made of a few columns at a time in whole numbers that wrap
+        at 2⁶⁴. A number for each grid is added, so that one table holds the names of all grids.
         """
         theta, table = draw.theta, self._table(draw.theta)
-        shift, rate, multiplier = (np.ascontiguousarray(theta[name].T) for name in _GRIDS)
-        salt = ODD * np.arange(1, shift.shape[1] + 1, dtype=np.uint64)
-        salt *= multiplier[0]
+        shift, rate, multiplier = (theta[name].T for name in _GRIDS)
+        n_inputs, n_grids = shift.shape
+        salt = ODD * np.arange(1, n_grids + 1, dtype=np.uint64) * multiplier[0]
         keys = table.names + np.repeat(salt, np.diff(table.offsets))
         if len(np.unique(keys)) < len(keys):
             raise ValueError(
                 "Two bins of different grids have the same key, so that these grids cannot be "
                 "exported: fit with another random_state."
             )
-        rows = graph.cast(rows, np.float64)
-        names = graph.node("Unsqueeze", salt.view(np.int64), np.array([0]))
-        for j in range(len(shift)):
-            own = graph.node("Gather", rows, np.array([j]), axis=1)
-            cell = graph.node("Mul", graph.node("Sub", own, shift[j]), rate[j])
+        rows = graph.node("Unsqueeze", graph.cast(rows, np.float64), np.array([2]))
+        names: Any = salt.view(np.int64)
+        for part in block_slices(n_inputs, max(1, _NAMED_CELLS // n_grids)):
+            own = graph.node("Gather", rows, np.arange(part.start, part.stop), axis=1)
+            cell = graph.node("Mul", graph.node("Sub", own, shift[part]), rate[part])
             cell = graph.node("Clip", graph.node("Floor", cell), -CELL_LIMIT, CELL_LIMIT)
             spread = graph.node("Mul", graph.cast(cell, np.int64), ODD.view(np.int64))
             spread = graph.cast(spread, np.uint64)
             half = graph.node("BitShift", spread, np.uint64(32), direction="RIGHT")
             mixed = graph.cast(graph.node("BitwiseXor", spread, half), np.int64)
-            term = graph.node("Mul", mixed, multiplier[j].view(np.int64))
-            names = graph.node("Add", names, term)
+            terms = graph.node("Mul", mixed, multiplier[part].view(np.int64))
+            # A product with ones, because the sums of ReduceSum are rounded to float64.
+            ones = np.ones((1, part.stop - part.start), np.int64)
+            names = graph.node("Add", names, graph.node("MatMul", ones, terms))
+        names = graph.node("Squeeze", names, np.array([1]))
         return graph.look_up(names, keys.view(np.int64))
 
     def _table(self, theta: Theta) -> "BinTable":

@@ -73,3 +73,21 @@ class Graph:
 
         kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.node("Cast", value, output=output, to=kind)
+
+
+def rename(graph: Any, names: dict[str, str]) -> None:
+    """Give inputs of a finished graph the names of columns; what has such a name gets another."""
+    outputs = {one.name for one in graph.output} & set(names.values())
+    if outputs:
+        raise ValueError(
+            f"The column {', '.join(map(repr, sorted(outputs)))} has the name of an output of the "
+            "ONNX file: give it another name in the table, and fit again."
+        )
+    inner = {name for node in graph.node for name in node.output}
+    inner |= {one.name for one in graph.initializer}
+    mapping = {name: f"{name} (inner)" for name in inner & set(names.values())} | names
+    for node in graph.node:
+        for entries in (node.input, node.output):
+            entries[:] = [mapping.get(name, name) for name in entries]
+    for one in (*graph.input, *graph.initializer):
+        one.name = mapping.get(one.name, one.name)
