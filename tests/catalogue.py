@@ -55,6 +55,8 @@ BASES = [
     ks.Binning(gamma=[0.1, 1.0]),
     ks.Binning(gamma=MEMBERS[:1]),
     ks.Binning(gamma=MEMBERS),
+    ks.Binning(gamma=0.3, pitch="hat"),
+    ks.Binning(gamma=[0.1, 1.0], pitch=[0.5, 1.0, 4.0]),
     *(
         ks.Sigmoid(activation, gamma=0.7, projection=projection)
         for activation in ("logistic", "tanh", "erf", "step")
@@ -78,6 +80,11 @@ BASES = [
     ks.Union([ks.Fourier(gamma=0.3), ks.Linear()]),
     ks.Union([ks.Fourier(gamma=0.3), ks.Binning(gamma=0.3)]),
     ks.Union([ks.Fourier("laplacian", gamma=MEMBERS), ks.Binning(gamma=MEMBERS)]),
+    ks.Product([ks.Linear(), ks.Fourier(gamma=0.3)]),
+    ks.Product([ks.Fourier(gamma=0.3, form="paired"), ks.Fourier("laplacian", 0.2, form="paired")]),
+    ks.Product([ks.Stumps(), ks.Union([ks.Fourier(gamma=0.3, form="paired"), ks.Stumps()])]),
+    ks.Product([ks.Fourier(gamma=0.3), ks.Stumps()], places=[[0, 2], [3, 1, 0]]),
+    ks.Union([ks.Product([ks.Fourier(gamma=0.3), ks.Stumps()]), ks.Linear()]),
     ks.Reweighted(ks.Fourier(gamma=0.3), pool=3, rows=1.0, mu=0.1),
     ks.Reweighted(ks.Union([ks.Fourier(gamma=0.3, form="paired"), ks.Stumps()]), pool=2, rows=1.0),
 ]
@@ -85,7 +92,9 @@ BASES = [
 
 def _of_any_width(basis) -> bool:
     """Whether no parameter has a number, or a table, for each of four columns."""
-    parts = basis.bases if isinstance(basis, ks.Union) else [basis]
+    if getattr(basis, "places", None) is not None:
+        return False
+    parts = basis.bases if isinstance(basis, ks.Union | ks.Product) else [basis]
     return not any(
         np.ndim(part.get_params().get(name)) == 2
         for part in parts

@@ -15,6 +15,7 @@ _HOMES = {
         "Linear",
         "Maxout",
         "Orthonormal",
+        "Product",
         "ReLU",
         "Reweighted",
         "Sigmoid",

@@ -35,6 +35,7 @@ from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
 from kitchensinks.state.importance import Groups, variance_along
+from kitchensinks.state.local import LocalModels, local_models
 from kitchensinks.state.outside import Outside, Watch, in_words
 from kitchensinks.state.resume import batch_identity, resuming
 from kitchensinks.state.streams import frozen_state, merged, with_rows
@@ -308,6 +309,16 @@ class KitchenSink(TakesSparse):
         if not state.has_rows or (state.targets.n_outputs != 1 and self._task == "regression"):
             raise ValueError("report is about one target: fit and report the outputs one by one.")
         return report(self, X, y, compare)
+
+    def local_coefficients(self, X: Any) -> LocalModels:
+        """The exact linear model around each row, for sums of ReLU, maxout and linear features.
+
+        Such a sum is piecewise linear (maxout paper, equation 4): on the piece that holds a row,
+        f(x) = coefficients·x + intercepts, with no approximation. See `kitchensinks.state.local`.
+        """
+        state = self._state()
+        with threads(self.n_jobs):
+            return local_models(state.model, known_rows(self, state, X))
 
     def k_path(self, X: Any, y: Any) -> Growth:
         """Error on the rows given for every prefix of the features, from one pass over them.

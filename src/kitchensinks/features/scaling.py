@@ -146,6 +146,15 @@ class Scaler:
         scaled = (rows.astype(np.float64, copy=False) - self.mean) / self.scale
         return np.asarray(scaled.astype(dtype, copy=False))
 
+    def pulled_back(self, rows: Any, gradients: NDArray[Any]) -> Floats | None:
+        """Gradients (n, outputs, width) by what `apply` gives, as gradients by its rows,
+        (n, outputs, d); None where the map is not linear. Zero where values are cut off."""
+        return self._straight(rows)[:, None, :] * gradients / self.scale
+
+    def _straight(self, rows: Any) -> NDArray[np.bool_]:
+        """Where values change with those of the rows, (n, d)."""
+        return ~Scaler.outside(self, rows)
+
     def same(self, other: Any) -> bool:
         """Whether another scaler maps rows within both ranges in the same way."""
         return type(self) is type(other) and all(
@@ -187,6 +196,15 @@ class Warp(Scaler):
             outside[:, np.delete(np.arange(outside.shape[1]), taken)] = False
         return outside
 
+    def pulled_back(self, rows: Any, gradients: NDArray[Any]) -> Floats | None:
+        if (self.kind[self.factor != 0.0] != LINEAR).any():
+            return None
+        if self.rotation.size:
+            gradients = gradients @ self.rotation.T
+        whole = np.zeros((*gradients.shape[:2], len(self.factor)))
+        whole[..., slice(None) if self.taken is None else self.taken] = gradients
+        return self._straight(rows)[:, None, :] * whole * (self.factor / self.scale)
+
     @property
     def taken(self) -> NDArray[np.intp] | None:
         """The columns that are not left out, or None where none is."""
@@ -212,7 +230,7 @@ class Warp(Scaler):
     @property
     def width(self) -> int:
         """Columns that come out."""
-        return self.rotation.shape[1] if self.rotation.size else np.count_nonzero(self.factor)
+        return self.rotation.shape[1] if self.rotation.size else int(np.count_nonzero(self.factor))
 
     def turned(self, rotation: Floats) -> "Warp":
         """The same map, with rows turned to the directions (d, r) afterwards."""
@@ -260,6 +278,13 @@ def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> War
         np.ones(len(scale)),
         np.empty((0, 0)),
     )
+
+
+def every(spread: Spread, unscaled: NDArray[np.bool_] | None) -> Warp:
+    """All columns standardised, those of zeros and ones too, as `Scaler.over` has them."""
+    plain = Scaler.over(spread, unscaled)
+    own = identity(len(plain.mean))
+    return replace(own, mean=plain.mean, scale=plain.scale, low=plain.low, high=plain.high)
 
 
 def identity(n_inputs: int) -> Warp:

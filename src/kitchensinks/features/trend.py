@@ -48,6 +48,11 @@ class Trend:
             out[part] = (np.clip(own, self.low, self.high) - self.mean) @ self.slopes
         return out
 
+    def gradients(self, rows: Any) -> Floats:
+        """∇t(x) by the columns at the places, (n, outputs, r)."""
+        own = densify(rows)[:, self.places]
+        return ((own >= self.low) & (own <= self.high))[:, None, :] * self.slopes.T
+
     def in_units(self, unit: float) -> "Trend":
         """The same for targets that are divided by a unit."""
         return replace(self, slopes=self.slopes / unit)

@@ -29,7 +29,16 @@ from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import Limit, affordable
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.maps import Found, allowed, even, mapped, settled, short_run, tried_maps
+from kitchensinks.law.maps import (
+    Found,
+    allowed,
+    even,
+    mapped,
+    plain_map,
+    settled,
+    short_run,
+    tried_maps,
+)
 from kitchensinks.law.splits import folds_of
 from kitchensinks.law.task import Task
 from kitchensinks.law.trend import find_trend
@@ -115,11 +124,12 @@ def _clearly(base: _Score, others: list[_Score]) -> int | None:
     """Which of the others has the least error of those whose error is below that of the base by so
     many standard errors of the difference that chance is not the reason; None where none has."""
     best, least = None, math.inf
+    needed = constants.CLEARLY * math.sqrt(max(1.0, constants.TWICE / len(base.shares)))
     for k, other in enumerate(others):
         gaps = base.shares - other.shares
         noise = math.sqrt(len(gaps)) * float(gaps.std())
         total = float(other.shares.sum())
-        if gaps.sum() > constants.CLEARLY * noise and total < least:
+        if gaps.sum() > needed * noise and total < least:
             best, least = k, total
     return best
 
@@ -157,10 +167,12 @@ def _plain(task: Task, basis: Basis | None) -> list[Found]:
     founds = [
         even(task, kernel, name)
         for kernel in kernels
-        for name in allowed(task, "standard", "common")
+        for name in allowed(task, plain_map(task), "common")
     ]
     if basis is None and task.linear:
-        founds.append(even(task, "linear", *allowed(task, "standard")))
+        founds += [
+            even(task, "linear", name) for name in allowed(task, plain_map(task), "standard")
+        ]
     return founds
 
 
@@ -168,7 +180,7 @@ def _learned(task: Task, folds: list[Places], basis: Basis | None) -> list[Found
     """The laws whose scales each fold has learned from its fitted rows, on the map of each kernel
     with the least leave-one-out error."""
     kernels = ("laplacian", "gaussian") if basis is None else (basis.metric,)
-    standard = mapped(task, *allowed(task, "standard")).apply(task.pool, np.float32)
+    standard = mapped(task, plain_map(task)).apply(task.pool, np.float32)
     own = [_fold(task, standard, fold) for fold in folds]
     return [found for kernel in kernels for found in _of_kernel(task, own, kernel)]
 
@@ -359,7 +371,7 @@ def _shares(data: HeldOut, scores: Array) -> Array:
         losses = np.sum((data.targets[data.held] - scores) ** 2, axis=1)
         own = data.weights_of(data.held)
         losses *= 1.0 / len(losses) if own is None else own / own.sum()
-    return np.bincount(data.held, weights=losses)[np.unique(data.held)]
+    return np.asarray(np.bincount(data.held, weights=losses)[np.unique(data.held)])
 
 
 def _members(found: Found, learned: Learned) -> Found:

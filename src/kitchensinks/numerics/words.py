@@ -53,6 +53,8 @@ class Stream(enum.IntEnum):
     EXPLANATION = 13
     #: Points between which a function is compared, for the importance of its columns.
     IMPORTANCE = 14
+    #: Seeds of the parts of a Product.
+    PRODUCT_PARTS = 15
     #: Rows and candidates that a reweighted basis takes.
     REWEIGHTED = 2**32
     #: Shared planes of maxout units, for the further places of the pool.

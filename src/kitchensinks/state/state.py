@@ -173,7 +173,7 @@ class State:
         features = densify(self.law.features.features(rows))
         leaving = self._leaving(self.sample)
         squares = looked.path.left_out_squares(features, targets, weights, leaving, looked.alphas)
-        return np.asarray(squares / weights.sum())
+        return np.asarray(squares / self.sample.weights.sum())
 
     @cached_property
     def model(self) -> Model:

@@ -15,6 +15,7 @@ from kitchensinks.features.bases.orthonormal import Orthonormal as Orthonormal
 from kitchensinks.features.bases.parameters import from_json as from_json
 from kitchensinks.features.bases.parameters import known_bases as known_bases
 from kitchensinks.features.bases.parameters import to_json as to_json
+from kitchensinks.features.bases.product import Product as Product
 from kitchensinks.features.bases.relu import ReLU as ReLU
 from kitchensinks.features.bases.reweighted import Reweighted as Reweighted
 from kitchensinks.features.bases.sigmoid import Sigmoid as Sigmoid

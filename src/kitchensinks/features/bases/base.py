@@ -288,6 +288,11 @@ class Basis(BaseEstimator):
         (draws, d), for a basis of functions of ω·x; None for others."""
         return None
 
+    def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any] | None:
+        """Σ_k w_k·∇φ(x; θ_k), shape (n, outputs, d), of a basis of piecewise linear functions; None
+        for others. rows (n, d), weights (columns, outputs)."""
+        return None
+
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
         """Number of columns of each draw, shape (n_draws,)."""
         return np.full(n_draws, self.features_per_draw, dtype=np.int64)

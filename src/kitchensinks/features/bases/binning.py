@@ -11,6 +11,7 @@ from scipy import sparse
 
 from kitchensinks.features.bases.bandwidth import WithGamma
 from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.pitch import check_pitch, pitch_kernel, sample_pitch
 from kitchensinks.numerics.bins import CELL_LIMIT, ODD, bin_hashes, find_columns, number_names
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
@@ -38,6 +39,10 @@ class Binning(WithGamma):
 
         k(x, z) = exp(−γ‖x − z‖₁),
 
+    or, for another law p of γ·δ, with probability Π_j k(γ|x_j − z_j|) of
+
+        k(r) = ∫ max(0, 1 − r/δ)·p(δ) dδ   (equations 14 and 15),
+
     so the features of one grid are one vector-valued draw, and `n_components` counts
     grids. A bin is named by a stable 64-bit hash; the columns are the bins that the rows of
     `fit` occupy, and a bin never seen there gives a zero.
@@ -48,6 +53,14 @@ class Binning(WithGamma):
         the γ of the random-bases paper's Figure 1; its section V c has γ = 1. A list of numbers
         is a law of several scales: each grid takes one of them at random, and the kernel is the
         mean of theirs. A list of lists has a number for each column in place of each number.
+    pitch : the law of the pitch, in units of 1/γ.
+
+        - "gamma" (default): the kernel is Laplacian.
+        - "hat": the pitch is 1/γ, and k(r) = max(0, 1 − r).
+        - a list of positive numbers, each as likely: k is the mean of their hats. With quantiles
+          of a law in the list, this is any law.
+        - a function k(r) of an array, convex and falling from 1 to 0: the law is p(δ) = δ·k''(δ),
+          whose kernel is k. Model files cannot hold a function; pickle can.
 
     Examples
     --------
@@ -56,6 +69,9 @@ class Binning(WithGamma):
     >>> draw = Binning(gamma=1.0).draw(seed=0, n_inputs=1, n_components=4).tabulate([rows])
     >>> draw.features(rows).sum(axis=1)
     array([4., 4., 4.])
+    >>> heavy = Binning(gamma=2.0, pitch=lambda r: 1 / (1 + r))
+    >>> heavy.kernel([[0.0]], [[0.5]])
+    array([[0.5]])
     """
 
     sparse = True
@@ -65,8 +81,13 @@ class Binning(WithGamma):
     _measure = "l1"
     _several = True
 
-    def __init__(self, gamma: float | str | Sequence[Any] = "median") -> None:
+    def __init__(self, gamma: float | str | Sequence[Any] = "median", pitch: Any = "gamma") -> None:
         self.gamma = gamma
+        self.pitch = pitch
+
+    def check(self) -> None:
+        super().check()
+        check_pitch(self.pitch)
 
     @property
     def bound(self) -> float:
@@ -78,7 +99,11 @@ class Binning(WithGamma):
 
     @property
     def open_bandwidth(self) -> bool:
-        return self.unresolved() is not None
+        return self.unresolved() is not None and self._laplacian
+
+    @property
+    def _laplacian(self) -> bool:
+        return isinstance(self.pitch, str) and self.pitch == "gamma"
 
     def block_size(self, n_inputs: int) -> int:
         return 16
@@ -86,7 +111,7 @@ class Binning(WithGamma):
     def sample(self, words: Words, n_inputs: int) -> Theta:
         shape = (self.block_size(n_inputs), n_inputs)
         gamma = self._pick_gamma(words, *shape)
-        pitch = words.gamma(2, *shape) / gamma
+        pitch = sample_pitch(self.pitch, words, *shape) / gamma
         shift = pitch * words.uniform(*shape)
         odd = words.raw(shape[0] * n_inputs).reshape(shape) | np.uint64(1)
         return {"shift": shift, "rate": 1.0 / pitch, "multiplier": odd}
@@ -252,9 +277,28 @@ class Binning(WithGamma):
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         with np.errstate(over="ignore", under="ignore"):
+            if not self._laplacian:
+                return self._mean_kernel(
+                    lambda gamma: self._product(gamma * rows, gamma * others), rows.shape[1]
+                )
             return self._mean_kernel(
                 lambda gamma: np.exp(-cityblock(gamma * rows, gamma * others)), rows.shape[1]
             )
+
+    def _product(self, rows: Floats, others: Floats) -> Floats:
+        """Π_j k(|x_j − z_j|), a column at a time."""
+        product = np.ones((len(rows), len(others)))
+        for own, other in zip(rows.T, others.T, strict=True):
+            product *= pitch_kernel(self.pitch, np.abs(own[:, None] - other))
+        return product
+
+    def describe(self, place: str, arrays: Arrays) -> dict[str, Any]:
+        if callable(self.pitch):
+            raise ValueError(
+                f"pitch={self.pitch!r} is a function, which cannot be stored safely: give a list "
+                "of pitches (quantiles of their law), or use pickle."
+            )
+        return super().describe(place, arrays)
 
     def names(self, theta: Theta, n_draws: int) -> list[str]:
         return [

@@ -141,6 +141,12 @@ class Draw:
         slopes *= self._column_scales().astype(slopes.dtype)
         return slopes, np.repeat(directions, self.basis.features_per_draw, axis=0)
 
+    def linear_pieces(self, rows: Any, weights: NDArray[Any]) -> NDArray[Any] | None:
+        """The gradient of scaled features·weights at every row, (n, outputs, d), where features are
+        piecewise linear; None where they are not. weights (columns, outputs)."""
+        scaled = (self._column_scales()[:, None] * weights).astype(weights.dtype)
+        return self.basis.linear_pieces(self.theta, self._prepared(rows), scaled)
+
     def _column_factors(self) -> Floats:
         """The factor of each column: that of its draw."""
         factors = np.ones(self.n_components) if self.factors is None else self.factors

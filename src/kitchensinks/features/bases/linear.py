@@ -62,6 +62,10 @@ class Linear(Basis):
         directions[np.arange(count), theta["column"]] = theta["length"]
         return np.ones((rows.shape[0], count), dtype=rows.dtype), directions
 
+    def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any]:
+        _, directions = self.slopes(theta, rows[:1])
+        return np.repeat((weights.T @ directions)[None], rows.shape[0], axis=0)
+
     def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
         columns = graph.node("Gather", rows, draw.theta["column"].astype(np.int64), axis=1)
         return graph.node("Mul", columns, draw.theta["length"])

@@ -16,6 +16,8 @@ from kitchensinks.features.bases.projections import (
     project,
     project_onnx,
     sample_projection,
+    summed_directions,
+    written_out,
 )
 from kitchensinks.numerics.quadrature import interpolate
 from kitchensinks.numerics.words import Stream, Words
@@ -110,6 +112,21 @@ class Maxout(Projected):
                 argument = argument[:, theta["choice"][:, j]]
             out = argument if out is None else np.maximum(out, argument, out=out)
         return np.asarray(out)
+
+    def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any]:
+        largest = self.features(theta, rows)
+        taken = np.zeros(largest.shape, dtype=bool)
+        total: Any = 0.0
+        for j, plane in enumerate(self._planes(theta)):
+            argument, directions = project(rows, plane), written_out(plane, rows.shape[1])
+            if "choice" in theta:
+                own = theta["choice"][:, j]
+                argument, directions = argument[:, own], directions[own]
+            # The first of equal ones; the largest value is one of these, bit by bit.
+            chosen = (argument == largest) & ~taken
+            taken |= chosen
+            total = total + summed_directions(chosen, weights, directions)
+        return np.asarray(total)
 
     def _planes(self, theta: Theta) -> list[Any]:
         """The directions of each place of the pool."""

@@ -114,13 +114,29 @@ def project(rows: Any, directions: "NDArray[Any] | Fastfood") -> NDArray[Any]:
     return np.asarray(rows @ directions.T)
 
 
+def written_out(directions: "NDArray[Any] | Fastfood", n_inputs: int) -> NDArray[Any]:
+    """The directions as a matrix, (K, n_inputs)."""
+    if isinstance(directions, Fastfood):
+        return directions.take(np.arange(len(directions)), n_inputs)
+    return directions
+
+
+def summed_directions(
+    chosen: NDArray[np.bool_], weights: NDArray[Any], directions: NDArray[Any]
+) -> NDArray[Any]:
+    """Σ_k w_k·ω_k over the chosen directions of each row, (n, outputs, d).
+
+    chosen (n, K), weights (K, outputs), directions (K, d).
+    """
+    columns = [(chosen * own) @ directions for own in weights.T]
+    return np.stack(columns, axis=1)
+
+
 def project_onnx(
     graph: Graph, rows: str, directions: "NDArray[Any] | Fastfood", n_inputs: int
 ) -> str:
     """`project` as a node of an ONNX graph."""
-    if isinstance(directions, Fastfood):
-        directions = directions.take(np.arange(len(directions)), n_inputs)
-    return graph.node("MatMul", rows, directions.T)
+    return graph.node("MatMul", rows, written_out(directions, n_inputs).T)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 from kitchensinks.features.bases.bandwidth import WithGamma
 from kitchensinks.features.bases.base import check_choice
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
-from kitchensinks.features.bases.projections import Fastfood, Projected, sample_projection
+from kitchensinks.features.bases.projections import (
+    Fastfood,
+    Projected,
+    sample_projection,
+    summed_directions,
+    written_out,
+)
 from kitchensinks.numerics.words import Words
 
 
@@ -79,6 +85,10 @@ class ReLU(Projected, WithGamma):
             return None
         argument = self._argument(theta, rows)
         return (argument > 0).astype(argument.dtype), theta["directions"]
+
+    def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any]:
+        directions = written_out(theta["directions"], rows.shape[1])
+        return summed_directions(self._argument(theta, rows) > 0, weights, directions)
 
     def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
         return graph.node("Relu", self._argument_onnx(graph, draw, rows))

@@ -191,6 +191,18 @@ class Union(Basis):
             scorers.append(part.basis.scorer(part.theta, own))
         return lambda rows: np.asarray(sum(score(rows) for score in scorers))
 
+    def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any] | None:
+        union: UnionParts = theta["parts"]
+        owners = union.column_owners
+        total: Any = 0.0
+        for j, part in union.parts.items():
+            own = weights.dtype.type(_share(part)) * weights[owners == j]
+            found = part.basis.linear_pieces(part.theta, rows, own)
+            if found is None:
+                return None
+            total = total + found
+        return np.asarray(total)
+
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         shares = self.normalised_shares()
         total = np.zeros((len(rows), len(others)))
