@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 import kitchensinks as ks
+from kitchensinks.files.onnx.graph import LARGEST
 from kitchensinks.files.onnx.recipe import table_inputs
+from kitchensinks.law import constants
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import MISSING_WORDS
 
@@ -181,3 +183,63 @@ def test_free_text_and_names_of_outputs_are_refused(tmp_path):
     with pytest.raises(ValueError, match="'prediction' has the name of an output"):
         ks.to_onnx(model, tmp_path / "model.onnx")
     assert list(tmp_path.iterdir()) == []
+
+
+def with_words(count=COUNT):
+    """Words of which each comes a few times, and stories that come once."""
+    table = mixed(count)
+    rng = np.random.default_rng(0)
+    table["word"] = [f"word of {k}" for k in rng.integers(0, count // 5, count)]
+    return table
+
+
+def test_an_exportable_law_takes_words_as_categories(tmp_path):
+    table = with_words(1500)
+    basis = ks.Learned(effort="quick", exportable=True)
+    model = ks.KitchenSinkRegressor(basis, random_state=0).fit(table, target(table))
+    ks.to_onnx(model, tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    (found,) = session.run(None, feeds(table, model.columns_))
+    np.testing.assert_allclose(found[:, 0], model.predict(table), atol=1e-4)
+
+
+def test_what_an_exportable_law_cannot_have_is_said_before_the_fit(monkeypatch):
+    table = mixed()
+    rng = np.random.default_rng(0)
+    table["story"] = [" ".join(map(str, rng.integers(0, 999, 9))) + " x" for _ in range(COUNT)]
+    monkeypatch.setattr("kitchensinks.estimators.base.find_law", None)
+    with pytest.raises(ValueError, match="'story' is free text, which cannot be exported"):
+        ks.KitchenSinkRegressor(ks.Learned(exportable=True)).fit(table, target(table))
+    own = ks.Custom(
+        lambda rng, d, n: rng.normal(size=(n, d)), lambda rows, theta: np.tanh(rows @ theta.T)
+    )
+    for basis in (own, ks.Union([ks.Fourier(), own]), ks.Reweighted(own)):
+        assert not basis.exportable
+        with pytest.raises(ValueError, match="has no form in ONNX"):
+            ks.KitchenSinkRegressor(ks.Learned(basis, exportable=True)).fit([[1.0]], [1.0])
+
+
+def test_bins_that_may_not_fit_into_a_file_are_not_chosen(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    y = np.sign(X[:, 0]) + np.sign(X[:, 1])
+    size = constants.EXPORTED_BIN_BYTES + 8
+
+    def fitted(grids, basis=None, **given):
+        monkeypatch.setattr(constants, "EXPORTED_BYTES", grids * size * len(X))
+        learned = ks.Learned(basis, effort="quick", exportable=True)
+        return ks.KitchenSinkRegressor(learned, random_state=0, **given).fit(X, y).law_.features
+
+    assert fitted(1000).basis.sparse
+    limited = fitted(20)
+    assert not limited.basis.sparse or limited.n_components <= 20
+    assert not fitted(15).basis.sparse
+    assert fitted(30, ks.Binning(), n_components=30).n_components == 30
+    with pytest.raises(ValueError, match="may be more than the 2 GB"):
+        fitted(30, ks.Binning(), n_components=31)
+
+
+def test_the_law_knows_the_limit_of_a_file():
+    assert constants.EXPORTED_BYTES <= LARGEST
+    # A number of an attribute takes up to eleven bytes, and the place of a bin up to five.
+    assert constants.EXPORTED_BIN_BYTES >= 16

@@ -95,6 +95,11 @@ class Basis(BaseEstimator):
         return False
 
     @property
+    def exportable(self) -> bool:
+        """Whether features have a form in ONNX: see ``onnx``."""
+        return type(self).onnx is not Basis.onnx
+
+    @property
     def learns_draw(self) -> bool:
         """Whether the draw depends on rows beyond the resolved parameters: see ``learn_draw``."""
         return self.sparse or self.selects

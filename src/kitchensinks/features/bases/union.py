@@ -59,6 +59,10 @@ class Union(Basis):
             basis.bound_in(n_inputs) / math.sqrt(basis.features_per_draw) for basis in self.bases
         )
 
+    @property
+    def exportable(self) -> bool:
+        return all(basis.exportable for basis in self.bases)
+
     def check(self) -> None:
         several = isinstance(self.bases, Sequence) and len(self.bases) > 0
         if not several or not all(isinstance(basis, Basis) for basis in self.bases):
