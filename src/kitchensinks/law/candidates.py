@@ -275,7 +275,7 @@ def most_exported(task: Task) -> float:
     if not task.learned.exportable:
         return math.inf
     size = constants.EXPORTED_BIN_BYTES + 8.0 * task.targets.shape[1]
-    return constants.EXPORTED_BYTES // (size * task.source.shape[0])
+    return float(constants.EXPORTED_BYTES // (size * task.source.shape[0]))
 
 
 def enough(limit: Limit, score: Score, sparse: bool) -> Limit:

@@ -214,7 +214,7 @@ def _numbers(graph: Graph, inputs: list[Any], state: State) -> str:
     A step of a pipeline has one input, and takes the numbers that the recipe would make.
     """
     columns, scaler = state.columns, state.law.features.scaler
-    names = [one.full_name for one in inputs]
+    names: list[str] = [one.full_name for one in inputs]
     if columns is not None and inputs[0].raw_name == _COLUMN.format(0):
         return table_numbers(graph, columns, names)
     (rows,) = names
