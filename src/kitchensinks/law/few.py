@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis
@@ -48,6 +48,7 @@ from kitchensinks.numerics.distances import cityblock, squared_euclidean
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
+from kitchensinks.solvers.cholesky import lower_factor
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -88,6 +89,8 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
     places = np.arange(len(task.places))
     if not all(np.ptp(np.delete(task.targets[task.places], fold, axis=0)) > 0 for fold in folds):
         return "Too few targets differ from the others to fit some of them and hold others out"
+    if not (task.spread.low < task.spread.high).any():
+        return "The rows are all the same, so that nothing can be learned from them"
     task.data = replace(task.data, fitted=places, held=np.concatenate(folds))
     task.mean_error()
     founds = _plain(task, learned.basis) + _learned(task, folds, learned.basis)
@@ -288,8 +291,7 @@ class _Centred:
         """Of the held-out rows."""
         shifted = self.inner.copy()
         shifted[np.diag_indices_from(shifted)] += ridge
-        factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
-        dual = cho_solve(factor, self.left, check_finite=False)
+        dual = cho_solve((lower_factor(shifted), True), self.left, check_finite=False)
         return np.asarray(self.held @ (self.root[:, None] * dual) + self.level)
 
 
@@ -339,7 +341,8 @@ def _ridges(
     fixed: float | None,
 ) -> _Score:
     """The ridge of the least error: a few at first, or `near`, and others while the error falls."""
-    unit = float(np.mean([own.unit for own in centred]))
+    # The features of a contender may be constant: its kernel matrix is then zero about its mean.
+    unit = float(np.mean([own.unit for own in centred])) or 1.0
     weakest = constants.WEAKEST if data.labels is None else constants.WEAKEST_OF_CLASSES
     weakest *= min(unit, 1.0)
     tried: dict[float, tuple[float, Array]] = {}
@@ -368,7 +371,7 @@ def _shares(data: HeldOut, scores: Array) -> Array:
     held out twice have the sum of both."""
     losses = data.losses(scores)
     if losses is None:
-        losses = np.sum((data.targets[data.held] - scores) ** 2, axis=1)
+        losses = np.asarray(np.sum((data.targets[data.held] - scores) ** 2, axis=1))
         own = data.weights_of(data.held)
         losses *= 1.0 / len(losses) if own is None else own / own.sum()
     return np.asarray(np.bincount(data.held, weights=losses)[np.unique(data.held)])
