@@ -11,7 +11,8 @@ from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Cells are clipped here before they become integers, so that no row overflows.
 CELL_LIMIT = float(2**50)
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+# Whole cells are scrambled by it.
+ODD = np.uint64(0x9E3779B97F4A7C15)
 # A whole number c, |c| < 2⁵¹, added to 1.5·2⁵² in float64 leaves c in the low bits.
 _MAGIC = 1.5 * 2.0**52
 _MAGIC_BITS = np.array([_MAGIC]).view(np.uint64)[0]
@@ -37,7 +38,7 @@ def _bits(typingctx: Any, number: Any) -> Any:
 def _name(value: Any, shift: Any, rate: Any, multiplier: Any) -> Any:
     """The scrambled cell of a value times the multiplier; no branch, so that loops are vectors."""
     cell = min(max(np.floor((value - shift) * rate), -CELL_LIMIT), CELL_LIMIT)
-    scrambled = (_bits(cell + _MAGIC) - _MAGIC_BITS) * _ODD
+    scrambled = (_bits(cell + _MAGIC) - _MAGIC_BITS) * ODD
     return (scrambled ^ (scrambled >> np.uint64(32))) * multiplier
 
 
@@ -132,7 +133,7 @@ def bin_hashes_plain(
     for g in range(len(shift)):
         cells = np.floor((rows.astype(np.float64) - shift[g]) * rate[g])
         cells = np.clip(cells, -CELL_LIMIT, CELL_LIMIT).astype(np.int64)
-        scrambled = cells.view(np.uint64) * _ODD
+        scrambled = cells.view(np.uint64) * ODD
         scrambled ^= scrambled >> np.uint64(32)
         out[g] = (scrambled * multiplier[g]).sum(axis=1, dtype=np.uint64)
 

@@ -95,6 +95,11 @@ class Basis(BaseEstimator):
         return False
 
     @property
+    def exportable(self) -> bool:
+        """Whether features have a form in ONNX: see ``onnx``."""
+        return type(self).onnx is not Basis.onnx
+
+    @property
     def learns_draw(self) -> bool:
         """Whether the draw depends on rows beyond the resolved parameters: see ``learn_draw``."""
         return self.sparse or self.selects
@@ -317,6 +322,10 @@ class Basis(BaseEstimator):
             f"{type(self).__name__} cannot be exported: it has no form in ONNX. "
             f"Use one of {', '.join(able)}."
         )
+
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: NDArray[Any]) -> str:
+        """`features` times weights (columns, outputs), of the dtype of the draw, in ONNX."""
+        return graph.node("MatMul", self.onnx(graph, draw, rows), weights)
 
     def describe(self, place: str, arrays: Arrays) -> dict[str, Any]:
         """The basis as JSON; arrays among its parameters are added to `arrays`, named by place."""

@@ -59,6 +59,10 @@ class Union(Basis):
             basis.bound_in(n_inputs) / math.sqrt(basis.features_per_draw) for basis in self.bases
         )
 
+    @property
+    def exportable(self) -> bool:
+        return all(basis.exportable for basis in self.bases)
+
     def check(self) -> None:
         several = isinstance(self.bases, Sequence) and len(self.bases) > 0
         if not several or not all(isinstance(basis, Basis) for basis in self.bases):
@@ -170,6 +174,16 @@ class Union(Basis):
             for part in union.parts.values()
         ]
         return graph.node("Gather", graph.node("Concat", *pieces, axis=1), union.order, axis=1)
+
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: NDArray[Any]) -> str:
+        """The sum of the scores of the parts, each by its own way."""
+        union: UnionParts = draw.theta["parts"]
+        owners = union.column_owners
+        scores = [
+            part.onnx_scores(graph, rows, weights.dtype.type(_share(part)) * weights[owners == j])
+            for j, part in union.parts.items()
+        ]
+        return graph.node("Sum", *scores)
 
     def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
         """The sum of the scores of the parts, each by its own way."""
