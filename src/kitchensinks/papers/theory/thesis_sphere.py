@@ -80,8 +80,8 @@ def relu_length_norm(*, n_inputs: int) -> float:
 def sphere_error(*, margin: float, smoothing: float, n_inputs: int) -> float:
     """Largest distance between labels on the sphere and their Poisson-smoothed version.
 
-    2·P(angle > 2·arcsin(τ/4)) under the Poisson kernel (1 − r²)/(1 + r² − 2r·cos t)^((d+1)/2). Every
-    point within τ/2 of a class has its label. The distance falls like 1 − r.
+    2·P(angle > 2·arcsin(τ/4)) under the Poisson kernel (1 − r²)/(1 + r² − 2r·cos t)^((d+1)/2).
+    Every point within τ/2 of a class has its label. The distance falls like 1 − r.
 
     Source: thesis, section 3.4, the approximator g of the Bayes classifier.
 
