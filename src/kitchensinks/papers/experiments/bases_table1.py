@@ -272,7 +272,7 @@ def _lower(groups: Groups, data: str) -> list[float]:
 def _competitive(errors: Groups) -> Claim:
     checks = []
     for data, own in _SETS.items():
-        exact, label = float(np.mean(errors[data, "exact"])), f"{own.title}, the better basis, %"
+        exact, label = errors[data, "exact"], f"{own.title}, the better basis, %"
         best = _lower(errors, data)
         checks.append(near(best, exact, _EQUAL, "lower", label=label, against="exact"))
     return Claim(

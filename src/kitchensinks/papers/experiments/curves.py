@@ -100,7 +100,9 @@ class Curves:
         theirs: str = "adaboost",
         against: str = "AdaBoost",
     ) -> Check:
-        """The check that our best error is theirs, or below it."""
+        """The check that our best error is theirs, or below it. Theirs is one run of a method
+        without a seed, and counts as a number.
+        """
         _, (rival,) = self.best(data, theirs)
         _, mine = self.best(data, ours)
         return near(mine, rival, EQUAL, "lower", label=label, against=against)
