@@ -19,7 +19,7 @@ from sklearn.svm import SVC, SVR
 import kitchensinks as ks
 from kitchensinks.papers.datasets import Dataset
 from kitchensinks.papers.experiments.claims import Claim, below, near, ratio
-from kitchensinks.papers.experiments.data import load, part, percent_wrong, standardised
+from kitchensinks.papers.experiments.data import evidence, load, part, percent_wrong, standardised
 from kitchensinks.papers.experiments.study import (
     Cell,
     Groups,
@@ -106,6 +106,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         "seconds": watch.processor,
         "wall": watch.wall,
         "rows": len(data.y_train),
+        **evidence(model),
     }
 
 

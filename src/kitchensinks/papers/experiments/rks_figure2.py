@@ -11,7 +11,7 @@ import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Claim, below, log_slope, near
-from kitchensinks.papers.experiments.data import load, part
+from kitchensinks.papers.experiments.data import evidence, load, part
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 _COUNTS = (100, 300, 1000, 3000, 10_000)
@@ -29,13 +29,15 @@ def cells(quick: bool) -> list[Cell]:
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     data = part(load(cell["data"]), 1000 if quick else None)
-    norms = []
+    norms, models = [], []
     for seed in range(cell["runs"]):
         model = ks.KitchenSinkClassifier(
             ks.Stumps(), cell["K"], alpha=0.0, fit_intercept=False, random_state=seed
         )
         norms.append(model.fit(data.X_train, data.y_train).alpha_sup_norm_)
-    return {"sup_norms": norms}
+        model.drop_sums()
+        models.append(model)
+    return {"sup_norms": norms, **evidence(*models)}
 
 
 def report(results: Results) -> Report:
