@@ -11,12 +11,12 @@ WORKERS ?= auto
 ENVIRONMENT = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=2
 PYTEST = pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test test-slow test-oldest lint public house bench docs clean help
+.PHONY: demo test test-slow test-oldest lint public house bench soak docs clean help
 
 help:
 	@echo "make demo   fit every basis on bundled data; table and pictures in demo/"
 	@echo "make test   lint, types and the test suite"
-	@echo "make lint | test-slow | test-oldest | public | house | bench | docs | clean"
+	@echo "make lint | test-slow | test-oldest | public | house | bench | soak | docs | clean"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -60,6 +60,11 @@ house: $(VENV)/.installed-test
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks
+
+# Faults and load for at most so many minutes; the counts go to results/soak.json.
+MINUTES ?= 20
+soak: $(VENV)/.installed-test
+	$(ENVIRONMENT) $(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

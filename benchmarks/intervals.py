@@ -74,9 +74,10 @@ def report(results: dict[str, Any]) -> str:
         "| table | model | at 80% | at 90% | standard error | width at 90% | solver |",
         "|---|---|---|---|---|---|---|",
     ]
-    for key, seeds in results.items():
+    keys = [f"{name}, {which}" for name in TABLES for which in models(0)]
+    for key in [key for key in keys if key in results]:
         name, _, which = key.partition(", ")
-        found = list(seeds.values())
+        found = list(results[key].values())
         inside = 100 * np.mean([one["inside"] for one in found], axis=0)
         width = float(np.mean([one["width"][-1] for one in found]))
         error = 100 * (0.09 / sum(one["rows"] for one in found)) ** 0.5

@@ -53,9 +53,9 @@ def seasons() -> tuple[pd.DataFrame, np.ndarray]:
     """Days of four years: growth, seasons, weekdays and a temperature."""
     rng = np.random.default_rng(2)
     date = pd.date_range("2019-01-01", periods=1461, freq="D")
-    year = 2 * np.pi * date.dayofyear.to_numpy() / 365.25
+    year = 2 * np.pi * date.day_of_year.to_numpy() / 365.25
     warm = -np.cos(year) + rng.normal(0.0, 0.3, len(date))
-    week = np.array([0.0, 0.1, 0.2, 0.2, 0.4, 0.9, 0.7])[date.dayofweek]
+    week = np.array([0.0, 0.1, 0.2, 0.2, 0.4, 0.9, 0.7])[date.day_of_week]
     y = 3.0 + np.arange(len(date)) / 700 + warm + 0.4 * np.sin(2 * year) + week
     return pd.DataFrame({"date": date, "warm": warm}), y + rng.normal(0.0, 0.2, len(date))
 
@@ -64,8 +64,8 @@ def bikes() -> tuple[pd.DataFrame, np.ndarray]:
     """Hours of two years, in the manner of a bicycle hire: the share of a day grows with time."""
     rng = np.random.default_rng(3)
     date = pd.date_range("2011-01-01", periods=2 * 8760, freq="h")
-    hour, day = date.hour.to_numpy(), date.dayofyear.to_numpy()
-    work = date.dayofweek.to_numpy() < 5
+    hour, day = date.hour.to_numpy(), date.day_of_year.to_numpy()
+    work = date.day_of_week.to_numpy() < 5
     warm = 12 - 12 * np.cos(2 * np.pi * (day - 20) / 365) + 4 * np.sin(np.pi * (hour - 8) / 12)
     warm = warm + np.repeat(rng.normal(0, 3, len(date) // 24), 24)
     wet = np.repeat(rng.uniform(0.3, 1.0, len(date) // 24), 24) + rng.normal(0, 0.05, len(date))
@@ -78,7 +78,7 @@ def bikes() -> tuple[pd.DataFrame, np.ndarray]:
         "year": date.year,
         "month": date.month,
         "hour": hour,
-        "weekday": date.dayofweek,
+        "weekday": date.day_of_week,
         "working": work.astype(int),
         "warm": warm,
         "wet": wet,
@@ -234,7 +234,7 @@ def prepared(contestant: str, table: pd.DataFrame) -> pd.DataFrame:
     for name in [one for one in table if table[one].dtype.kind == "M"]:
         date = table.pop(name).dt
         table[f"{name} days"] = date.normalize().astype("int64") / 8.64e13 + date.hour / 24
-        for part in ("year", "month", "day", "dayofweek", "hour"):
+        for part in ("year", "month", "day", "day_of_week", "hour"):
             table[f"{name} {part}"] = getattr(date, part)
     return table
 
@@ -275,7 +275,7 @@ def report(results: dict[str, Any], seeds: int) -> str:
         errors = {one: mean(name, one) for one in CONTESTANTS}
         best = errors[TOLD] if name in TIMES else errors[OURS]
         over = best / errors["LightGBM"], best / min(errors[one] for one in PEERS)
-        cells = [f"{error:.1f}" for error in errors.values()]
+        cells = ["" if np.isnan(error) else f"{error:.1f}" for error in errors.values()]
         lines.append(f"| {name} | {' | '.join(cells)} | {over[0]:.2f} | {over[1]:.2f} |")
     return "\n".join(lines)
 

@@ -120,9 +120,7 @@ def main() -> None:
     parser.add_argument("--quiet", action="store_true", help="do not write the results")
     args = parser.parse_args()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    print(
-        "set, rows: plain | linear | nothing chosen (deviation of the mean; seconds) what was kept"
-    )
+    print("set, rows: plain | linear | nothing chosen (gap to the better one; seconds) kept")
     for name in args.sets:
         rows, targets = {**SETS, **WIDE}[name]()
         rows = rows if sparse.issparse(rows) else np.asarray(rows, dtype=float)
@@ -149,8 +147,8 @@ def main() -> None:
                 flush=True,
             )
             results[f"{name}|{count}"] = {"means": means, "gaps": gaps, "kept": kept}
-    if not args.quiet:
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+            if not args.quiet:
+                RESULTS.write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,18 @@
 """Principal components of features, q-ary codes, and distances before and after the map."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
 from scipy.linalg import orthogonal_procrustes
 from scipy.stats import spearmanr
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_fit_score_takes_y, parametrize_with_checks
 
 import kitchensinks as ks
 from kitchensinks.estimators.hashing import different_letters, different_letters_plain, pack
@@ -237,9 +239,6 @@ def test_sums_that_do_not_belong_together_are_refused():
     other = ks.KitchenSinkPCA(ks.Fourier(gamma=2.0), 2, 10, standardize=False, random_state=0)
     with pytest.raises(ValueError, match="differ in scaler, basis or draw"):
         pca.partial_fit(rows_of(9)).merge(other.partial_fit(rows_of(9)))
-    few = ks.KitchenSinkPCA(ks.Fourier(gamma=1.0), 2, 10, random_state=0).fit(rows_of(9))
-    with pytest.raises(ValueError, match="kept no sums"):
-        few.partial_fit(rows_of(9))
     with pytest.raises(NotFittedError, match="1 rows so far"):
         ks.KitchenSinkPCA(random_state=0).freeze(rows_of(9)).partial_fit(rows_of(1)).transform(
             rows_of(1)
@@ -375,3 +374,21 @@ def test_any_basis_and_rows_have_a_profile():
         ks.distance_profile(4, rows[:1])
     with pytest.raises(ValueError, match="pool=0"):
         ks.distance_profile(0)
+
+
+def test_partial_fit_goes_on_from_a_fit_of_fewer_rows_than_features():
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 40)
+    pca = ks.KitchenSinkPCA(ks.Fourier(gamma=1.0), 2, 100, standardize=False, random_state=0)
+    going_on = clone(pca).fit(rows[:25], sample_weight=weights[:25])
+    going_on = pickle.loads(pickle.dumps(going_on))
+    going_on.partial_fit(rows[25:], sample_weight=weights[25:])
+    whole = pca.fit(rows, sample_weight=weights)
+    np.testing.assert_allclose(going_on.explained_variance_, whole.explained_variance_, rtol=1e-6)
+    np.testing.assert_allclose(
+        np.abs(going_on.transform(rows)), np.abs(whole.transform(rows)), atol=1e-5
+    )
+
+
+def test_the_default_transformer_passes_the_check_of_y():
+    check_fit_score_takes_y("KitchenSinkPCA", ks.KitchenSinkPCA())

@@ -125,3 +125,44 @@ def test_huber_is_not_moved_by_outliers():
     squared = ks.KitchenSinkRegressor(ks.Fourier(), n_components=30, alpha=1e-2, random_state=0)
     assert robust.fit(ROWS, y).score(ROWS, VALUES) > 0.3
     assert squared.fit(ROWS, y).score(ROWS, VALUES) < 0.0
+
+
+def spread_rows(n_rows, seed):
+    """Rows whose targets spread more the farther the first column is from zero."""
+    rng = np.random.default_rng(seed)
+    rows = rng.uniform(-1.0, 1.0, size=(n_rows, 3))
+    noise = (0.2 + np.abs(rows[:, 0])) * rng.normal(size=n_rows)
+    return rows, np.sin(4.0 * rows[:, 1]) + noise
+
+
+@pytest.mark.parametrize("basis", [ks.Fourier(), ks.Binning()], ids=repr)
+def test_an_interval_of_quantiles_covers_rows_to_come(basis):
+    """With a learned law, whose weights alone would leave out more than a tenth."""
+    X, y = spread_rows(1500, 0)
+    rows, targets = spread_rows(4000, 1)
+    low, high = (
+        ks.KitchenSinkRegressor(
+            ks.Learned(basis, effort="quick"), loss=ks.losses.Quantile(tau), random_state=0
+        )
+        .fit(X, y)
+        .predict(rows)
+        for tau in (0.05, 0.95)
+    )
+    assert 0.87 <= np.mean((targets >= low) & (targets <= high)) <= 0.93
+
+
+@pytest.mark.parametrize("tau", [0.05, 0.5])
+def test_a_level_that_was_set_on_held_out_rows_is_certified(tau):
+    X, y = spread_rows(600, 0)
+    given = {"loss": ks.losses.Quantile(tau), "random_state": 0, "n_components": 200}
+    model = ks.KitchenSinkRegressor(ks.Fourier(gamma=3.0), **given).fit(X, y)
+    exact = ks.KitchenSinkRegressor(
+        ks.Fourier(gamma=3.0), alpha=model.alpha_, solver=ks.Solver(tol=1e-6), **given
+    ).fit(X, y)
+    value = ks.losses.Quantile(tau).value(y, model.predict(X)).mean()
+    value += model.alpha_ * np.sum(model.model_.weights**2)
+    assert model.objective_ == pytest.approx(value, rel=1e-5)
+    assert exact.objective_ - 1e-9 <= model.objective_ <= exact.objective_ + model.gap_ + 1e-9
+    if tau == 0.05:
+        # The fit follows its own rows: of others more are below.
+        assert np.mean(y < model.predict(X)) < tau

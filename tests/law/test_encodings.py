@@ -3,8 +3,10 @@
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import kitchensinks as ks
 from kitchensinks.law.encodings import encode
 from kitchensinks.numerics.threads import threads
 from kitchensinks.tables.columns import Columns
@@ -77,3 +79,19 @@ def test_several_outputs_have_indicators():
     found = encode(rows, np.column_stack([targets, targets]), None, "regression")
     assert isinstance(found.columns.encoders[0], Category)
     assert encode(found, targets, None, "regression") is found
+
+
+@pytest.mark.parametrize("levels", [30, 200, 1500])
+def test_text_and_categories_of_the_same_values_give_the_same_model(levels):
+    """Whether each value has two hundred rows or four."""
+    rng = np.random.default_rng(0)
+    level, x = rng.integers(0, levels, 6000), rng.normal(size=6000)
+    y = rng.normal(size=levels)[level] + np.sin(2 * x)
+    words = np.array([f"w{code:06x}" for code in rng.integers(0, 16**6, levels)])[level]
+    answers = []
+    for column in (words, pd.Categorical(words)):
+        frame = pd.DataFrame({"x": x, "word": column})
+        model = ks.KitchenSinkRegressor(ks.Fourier(), 60, random_state=0).fit(frame, y)
+        assert isinstance(model.columns_.encoders[1], Means | Category)
+        answers.append(model.predict(frame))
+    np.testing.assert_array_equal(*answers)

@@ -261,11 +261,12 @@ def test_two_stages_where_they_are_better(classes, members, monkeypatch, tmp_pat
 
 
 def test_few_rows_are_fitted_plainly():
-    for basis, name in ((None, "Fourier"), (QUICK, "Fourier"), (quick(ks.ReLU()), "ReLU")):
+    fewest = ((None, "Fourier", 29), (QUICK, "Fourier", 29), (quick(ks.ReLU()), "ReLU", 399))
+    for basis, name, count in fewest:
         with pytest.warns(
-            UserWarning, match=rf"There are 399 rows.*plain law of {name}\(\).*Pass basis="
+            UserWarning, match=rf"There are {count} rows.*plain law of {name}\(\).*Pass basis="
         ):
-            model = ks.KitchenSinkRegressor(basis, random_state=0).fit(X[:399], Y[:399])
+            model = ks.KitchenSinkRegressor(basis, random_state=0).fit(X[:count], Y[:count])
         assert type(model.basis_).__name__ == name
     # One target is constant: any law fits it exactly, and there is nothing to warn of.
     one = ks.KitchenSinkRegressor(alpha=1.0, random_state=0).fit(X[:1], Y[:1])
@@ -286,10 +287,10 @@ def test_constant_targets_and_columns():
     np.testing.assert_allclose(model.predict(np.zeros((3, 2))), Y.mean(), atol=0.05)
 
 
-def test_ten_thousand_columns_are_fitted_plainly():
+def test_a_basis_with_a_bandwidth_of_its_own_is_fitted_to_ten_thousand_columns_plainly():
     wide = sparse.random_array((N_ROWS, 10_000), density=1e-3, rng=0, format="csr")
     with pytest.warns(UserWarning, match=r"10000 columns.*plain law"):
-        model = ks.KitchenSinkRegressor(n_components=10, random_state=0).fit(wide, Y)
+        model = ks.KitchenSinkRegressor(quick(ks.ReLU()), 10, random_state=0).fit(wide, Y)
     assert model.law_.record is None
 
 

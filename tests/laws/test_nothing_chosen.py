@@ -9,7 +9,6 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kitchensinks as ks
-from kitchensinks.law import constants
 
 QUICK = ks.Learned(effort="quick", members=2)
 KINDS = [ks.KitchenSinkClassifier, ks.KitchenSinkRegressor]
@@ -155,13 +154,7 @@ def test_files_keep_the_law(kind, tmp_path):
     assert repr(again.law_) == repr(model.law_)
 
 
-@pytest.fixture
-def law_of_few_rows(monkeypatch):
-    """scikit-learn's checks have few rows: a law is learned from them all the same."""
-    monkeypatch.setattr(constants, "FEWEST_ROWS", 30)
-
-
 @pytest.mark.filterwarnings("ignore:.*the plain law of", "ignore:The first batch of partial_fit")
 @parametrize_with_checks([kind(ks.Learned(effort="quick"), random_state=0) for kind in KINDS])
-def test_scikit_learn_checks(estimator, check, law_of_few_rows):
+def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -153,7 +153,7 @@ def test_options_and_errors():
         (get_loss("gamma"), mean_gamma_deviance),
         *((loss, partial(mean_tweedie_deviance, power=loss.power)) for loss in POWERS),
     ],
-    ids=repr,
+    ids=["poisson", "gamma", *map(repr, POWERS)],
 )
 def test_deviances_are_those_of_scikit_learn(loss, deviance):
     rng = np.random.default_rng(0)

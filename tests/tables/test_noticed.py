@@ -82,7 +82,7 @@ def test_decimal_commas_are_told():
     frame = FRAME.assign(price=[f"{k % 97},{k % 10}" for k in range(N)])
     with pytest.warns(UserWarning, match="decimal commas are taken as text, in 'price'"):
         Columns.learn(open_table(frame))
-    with pytest.raises(ValueError, match="'price' holds.*decimal commas, such as '0,0'"):
+    with pytest.raises(ValueError, match=r"'price' holds.*decimal commas, such as '0,0'"):
         read_target(open_table(frame), "price", "auto")
 
 

@@ -54,8 +54,8 @@ def _check_strays(words: NDArray[Any], name: str) -> None:
     few = len(np.unique(words)) <= _MOST_LABELS
     if not few and has_commas(pa.array(words[:_LOOKED].tolist())):
         raise ValueError(
-            f"The target {name!r} holds numbers with decimal commas, such as {str(words[0])!r}: write "
-            "them with points."
+            f"The target {name!r} holds numbers with decimal commas, such as {str(words[0])!r}: "
+            "write them with points."
         )
     strays = [] if few else stray_words(words)
     if strays:

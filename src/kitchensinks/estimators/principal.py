@@ -156,6 +156,8 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
             self._check_memory(X.shape[0])
             shares = np.ones(X.shape[0]) if weights is None else weights
             self._moments: Moments | None = None
+            # Summed if more rows come in.
+            self._few = X.copy(), weights
             self._principal: Principal | None = Principal.of_rows(
                 lambda: self._walk(X),
                 self.draw_.n_columns,
@@ -206,11 +208,6 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         it). The components are found when they are first asked for.
         """
         first = not hasattr(self, "_moments")
-        if not first and self._moments is None:
-            raise ValueError(
-                f"fit saw fewer rows than the {self.draw_.n_columns} features and kept no sums to "
-                "add to. Start a new transformer with freeze(X) and partial_fit."
-            )
         X, weights = self._validate(X, sample_weight, reset=first)
         if first:
             if self.standardize or check_basis(self.basis).unresolved() is not None:
@@ -222,6 +219,11 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 )
             self._freeze(X, weights)
             self._start()
+        elif self._moments is None:
+            # A fit of fewer rows than features has summed nothing.
+            self._start()
+            self._add(*self._few)
+            del self._few
         self._add(X, weights)
         return self
 

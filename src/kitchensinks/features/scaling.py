@@ -149,7 +149,7 @@ class Scaler:
     def pulled_back(self, rows: Any, gradients: NDArray[Any]) -> Floats | None:
         """Gradients (n, outputs, width) by what `apply` gives, as gradients by its rows,
         (n, outputs, d); None where the map is not linear. Zero where values are cut off."""
-        return self._straight(rows)[:, None, :] * gradients / self.scale
+        return np.asarray(self._straight(rows)[:, None, :] * gradients / self.scale)
 
     def _straight(self, rows: Any) -> NDArray[np.bool_]:
         """Where values change with those of the rows, (n, d)."""
@@ -230,7 +230,7 @@ class Warp(Scaler):
     @property
     def width(self) -> int:
         """Columns that come out."""
-        return self.rotation.shape[1] if self.rotation.size else np.count_nonzero(self.factor)
+        return self.rotation.shape[1] if self.rotation.size else int(np.count_nonzero(self.factor))
 
     def turned(self, rotation: Floats) -> "Warp":
         """The same map, with rows turned to the directions (d, r) afterwards."""
@@ -278,6 +278,13 @@ def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> War
         np.ones(len(scale)),
         np.empty((0, 0)),
     )
+
+
+def every(spread: Spread, unscaled: NDArray[np.bool_] | None) -> Warp:
+    """All columns standardised, those of zeros and ones too, as `Scaler.over` has them."""
+    plain = Scaler.over(spread, unscaled)
+    own = identity(len(plain.mean))
+    return replace(own, mean=plain.mean, scale=plain.scale, low=plain.low, high=plain.high)
 
 
 def identity(n_inputs: int) -> Warp:

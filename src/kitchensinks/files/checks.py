@@ -295,6 +295,7 @@ def _check_answers(state: State, outputs: int) -> None:
         and 0 < found.unit < math.inf
         and 0 <= found.slope < math.inf
         and 0 <= found.bend < math.inf
+        and 0 <= found.tail < math.inf
     ):
         raise ValueError("the calibration is not of positive numbers")
     if state.loss.link is not None or found is not None:

@@ -15,17 +15,21 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Calibration:
-    """P(class) ∝ exp(g(score)), g(s) = slope·s + bend·s³ with slope, bend ≥ 0.
+    """P(class) ∝ exp(g(score)), g(s) = slope·s + bend·s³ + tail·t(s) with slope, bend, tail ≥ 0.
 
-    Temperature scaling (Guo et al. 2017) with one more term: g is odd and rising, so the most
-    probable class is always the one with the largest score, and for squared loss, whose score is
-    2p − 1, the two terms are those of logit p = 2s + ⅔s³ + …. Fitted by likelihood to scores of
-    rows that the weights had not seen. A single output means two classes, 1/(1 + exp(−g)).
+    Temperature scaling (Guo et al. 2017) with more terms: g is rising, so the most probable class
+    is always the one with the largest score, and for squared loss, whose score is 2p − 1, the first
+    two terms are those of logit p = 2s + ⅔s³ + …. The last, t(s) = log(log(1 + exp(15(1 + s)))/30),
+    is log p = log((1 + s)/2) down to s = −1, and a line below: it tells classes apart that are
+    unlikely and very unlikely, and is there for three or more classes. Fitted by likelihood to
+    scores of rows that the weights had not seen. A single output means two classes,
+    1/(1 + exp(−g)).
     """
 
     slope: float
     bend: float
     unit: float
+    tail: float = 0.0
 
     @classmethod
     def fit(
@@ -49,8 +53,12 @@ class Calibration:
         own, counted = weights if leaving is None else leaving, weights > 0
         soft = 1.0 / (float(np.sum(weights[counted] / own[counted])) + 2.0)
 
+        terms = [scaled, scaled**3]
+        if scaled.shape[1] > 1:
+            terms.append(_unlikely(scores))
+
         def loss(point: Array) -> tuple[float, Array]:
-            logits = point[0] * scaled + point[1] * scaled**3
+            logits = sum(share * term for share, term in zip(point, terms, strict=True))
             if scaled.shape[1] == 1:
                 wanted = np.where(positive, 1.0 - soft, soft)
                 value = np.logaddexp(0.0, logits) - wanted * logits
@@ -62,17 +70,21 @@ class Calibration:
                 )
                 pull = softmax(logits, axis=1) - wanted
             weighted = weights[:, None] * pull / total
-            gradient = np.array([np.sum(weighted * scaled), np.sum(weighted * scaled**3)])
+            gradient = np.array([np.sum(weighted * term) for term in terms])
             return float(weights @ value[:, 0]) / total, gradient
 
-        bounds = [(1e-6, 1e6), (0.0, 1e6)]
-        found = minimize(loss, np.array([1.0, 0.0]), jac=True, bounds=bounds, method="L-BFGS-B")
-        return cls(float(found.x[0]), float(found.x[1]), unit)
+        bounds = [(1e-6, 1e6), (0.0, 1e6), (0.0, 1e6)][: len(terms)]
+        start = np.array([1.0, 0.0, 0.0])[: len(terms)]
+        found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B")
+        slope, bend, *rest = found.x.tolist()
+        return cls(slope, bend, unit, *rest)
 
     def probabilities(self, scores: Array) -> Array:
         """Shape (n, classes); two columns for a single output."""
         scaled = np.clip(scores / self.unit, -1e3, 1e3)
         logits = self.slope * scaled + self.bend * scaled**3
+        if self.tail > 0.0:
+            logits = logits + self.tail * _unlikely(scores)
         if logits.shape[1] == 1:
             chance = expit(logits[:, 0])
             return np.column_stack([1.0 - chance, chance])
@@ -94,3 +106,9 @@ def calibrate(
     if isinstance(targets, Classes):
         return Calibration.fit(scores, coded > 0, weights, leaving)
     return Residuals.of((coded - scores) * targets.unit, weights, leaving)
+
+
+def _unlikely(scores: Array) -> Array:
+    """t(s), between −20 and 20."""
+    within = np.clip(scores, -20.0, 20.0)
+    return np.asarray(np.log(np.logaddexp(0.0, 15.0 * (1.0 + within)) / 30.0))

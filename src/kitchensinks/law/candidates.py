@@ -290,16 +290,17 @@ def ridge_for(task: Task, candidate: Candidate, count: int) -> float:
     Many more features than in the trials need a weaker one, and so do classes.
     """
     score = candidate.score
-    count = min(count, _most_by_memory(task), constants.RIDGE_FEATURES)
+    count = min(count, _most_by_memory(task))
+    tried = min(count, constants.RIDGE_FEATURES)
     near = count <= constants.MORE * score.components or not task.work.twice
     known = task.request.alpha is not None or (near and not task.classes)
     if known or task.late(constants.LATE_LAST):
         return score.ridge
-    frozen = candidate.frozen(task, score.factor, count)
+    frozen = candidate.frozen(task, score.factor, tried)
     fit = dense_fit(task.data, frozen, score.ridge, by_classes=task.classes)
-    last = score._replace(ridge=fit.ridge, components=count)
+    last = score._replace(ridge=fit.ridge, components=tried)
     task.note("ridge", in_words(candidate, last), len(task.data.fitted), fit.error)
-    return fit.ridge
+    return fit.ridge * tried / count
 
 
 class Stages(NamedTuple):

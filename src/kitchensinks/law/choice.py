@@ -42,13 +42,12 @@ from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.few import Kept, best_of_few
 from kitchensinks.law.later import note_runs
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.maps import Found, allowed, even, settled, short_run, tried_maps
+from kitchensinks.law.maps import Found, allowed, even, plain_map, settled, short_run, tried_maps
 from kitchensinks.law.task import Task
 from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import preferred
 from kitchensinks.law.values import Law, Record, Request
 from kitchensinks.problem.targets import Batch
-from kitchensinks.tables import densify
 
 Floats = NDArray[np.float64]
 # Bins (grids, n) of the rows of the last fit, or None: they are known where the law is learned.
@@ -203,11 +202,11 @@ def _candidates(task: Task, basis: Basis | None, founds: list[Found]) -> list[Ca
 def _plain(task: Task, basis: Basis | None) -> list[Found]:
     """The laws that nothing is learned for: equal scales, and the linear model."""
     if basis is not None:
-        return [even(task, basis.metric, *allowed(task, "standard"))]
-    names = allowed(task, "standard", *(["common"] if task.wide else []))
+        return [even(task, basis.metric, plain_map(task))]
+    names = allowed(task, plain_map(task), *(["common"] if task.wide else []))
     founds = [even(task, "gaussian", name) for name in names]
     if task.linear:
-        founds.append(even(task, "linear", names[0]))
+        founds.append(even(task, "linear", plain_map(task)))
     return founds
 
 
@@ -338,9 +337,8 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
     fewest, most = constants.FEWEST_FOR_SCALES, constants.MOST_COLUMNS
     if _compared(learned):
         fewest, most = constants.FEWEST_ROWS, n_inputs
-    count = _distinct(batch, fewest)
-    if count < fewest:
-        return f"There are {count} rows, and a law is learned from {fewest} or more"
+    if len(targets) < fewest:
+        return f"There are {len(targets)} rows, and a law is learned from {fewest} or more"
     if n_inputs > most:
         return f"There are {n_inputs} columns, and scales are learned for at most {most}"
     if not np.ptp(targets, axis=0).any():
@@ -348,17 +346,9 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
     if learned.basis is not None and not learned.basis.rescales:
         return (
             f"The law of {learned.basis!r} cannot be learned, only those of Binning, Fourier, "
-            "ReLU, Sigmoid, Maxout, Custom and Union of these"
+            "Linear, ReLU, Sigmoid, Maxout, Custom and Union of these"
         )
     return None
-
-
-def _distinct(batch: Batch, fewest: int) -> int:
-    """Rows of positive weight; where about so few, copies of a row count once."""
-    places = batch.counted_places
-    if len(places) >= 10 * fewest:
-        return len(places)
-    return len(np.unique(densify(batch.rows[places]), axis=0))
 
 
 def _chance(task: Task, mean: float) -> str | None:

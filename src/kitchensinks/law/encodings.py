@@ -24,7 +24,7 @@ from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Places, Text, words_of
-from kitchensinks.tables.means import NO_FOLDS, learn_means, text_columns
+from kitchensinks.tables.means import MAYBE_REPEATED, NO_FOLDS, learn_means, text_columns
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
@@ -96,6 +96,12 @@ def _ways(
     where there are many rows and few enough indicators."""
     means, folded = learn_means(rows.table, rows.columns, coded, weights, labels, free)
     ways = [rows.encoded(means, folded)]
+    if many and free is None and any(isinstance(e, Text) for e in means.encoders):
+        # Words that are repeated a few times may be categories or text: the trial says which.
+        given = rows.table, rows.columns, coded, weights, labels, None, MAYBE_REPEATED
+        other, folds = learn_means(*given)
+        if _kinds(other) != _kinds(means):
+            ways.append(rows.encoded(other, folds))
     orders = _orders(rows.table, texts)
     if orders:
         recipes = tuple(_placed(one, orders) for one in folded.recipes)

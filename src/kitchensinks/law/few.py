@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis
@@ -29,7 +29,16 @@ from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import Limit, affordable
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.maps import Found, allowed, even, mapped, settled, short_run, tried_maps
+from kitchensinks.law.maps import (
+    Found,
+    allowed,
+    even,
+    mapped,
+    plain_map,
+    settled,
+    short_run,
+    tried_maps,
+)
 from kitchensinks.law.splits import folds_of
 from kitchensinks.law.task import Task
 from kitchensinks.law.trend import find_trend
@@ -39,6 +48,7 @@ from kitchensinks.numerics.distances import cityblock, squared_euclidean
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
+from kitchensinks.solvers.cholesky import lower_factor
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -79,6 +89,8 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
     places = np.arange(len(task.places))
     if not all(np.ptp(np.delete(task.targets[task.places], fold, axis=0)) > 0 for fold in folds):
         return "Too few targets differ from the others to fit some of them and hold others out"
+    if not (task.spread.low < task.spread.high).any():
+        return "The rows are all the same, so that nothing can be learned from them"
     task.data = replace(task.data, fitted=places, held=np.concatenate(folds))
     task.mean_error()
     founds = _plain(task, learned.basis) + _learned(task, folds, learned.basis)
@@ -115,11 +127,12 @@ def _clearly(base: _Score, others: list[_Score]) -> int | None:
     """Which of the others has the least error of those whose error is below that of the base by so
     many standard errors of the difference that chance is not the reason; None where none has."""
     best, least = None, math.inf
+    needed = constants.CLEARLY * math.sqrt(max(1.0, constants.TWICE / len(base.shares)))
     for k, other in enumerate(others):
         gaps = base.shares - other.shares
         noise = math.sqrt(len(gaps)) * float(gaps.std())
         total = float(other.shares.sum())
-        if gaps.sum() > constants.CLEARLY * noise and total < least:
+        if gaps.sum() > needed * noise and total < least:
             best, least = k, total
     return best
 
@@ -157,10 +170,12 @@ def _plain(task: Task, basis: Basis | None) -> list[Found]:
     founds = [
         even(task, kernel, name)
         for kernel in kernels
-        for name in allowed(task, "standard", "common")
+        for name in allowed(task, plain_map(task), "common")
     ]
     if basis is None and task.linear:
-        founds.append(even(task, "linear", *allowed(task, "standard")))
+        founds += [
+            even(task, "linear", name) for name in allowed(task, plain_map(task), "standard")
+        ]
     return founds
 
 
@@ -168,7 +183,7 @@ def _learned(task: Task, folds: list[Places], basis: Basis | None) -> list[Found
     """The laws whose scales each fold has learned from its fitted rows, on the map of each kernel
     with the least leave-one-out error."""
     kernels = ("laplacian", "gaussian") if basis is None else (basis.metric,)
-    standard = mapped(task, *allowed(task, "standard")).apply(task.pool, np.float32)
+    standard = mapped(task, plain_map(task)).apply(task.pool, np.float32)
     own = [_fold(task, standard, fold) for fold in folds]
     return [found for kernel in kernels for found in _of_kernel(task, own, kernel)]
 
@@ -276,8 +291,7 @@ class _Centred:
         """Of the held-out rows."""
         shifted = self.inner.copy()
         shifted[np.diag_indices_from(shifted)] += ridge
-        factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
-        dual = cho_solve(factor, self.left, check_finite=False)
+        dual = cho_solve((lower_factor(shifted), True), self.left, check_finite=False)
         return np.asarray(self.held @ (self.root[:, None] * dual) + self.level)
 
 
@@ -327,7 +341,8 @@ def _ridges(
     fixed: float | None,
 ) -> _Score:
     """The ridge of the least error: a few at first, or `near`, and others while the error falls."""
-    unit = float(np.mean([own.unit for own in centred]))
+    # The features of a contender may be constant: its kernel matrix is then zero about its mean.
+    unit = float(np.mean([own.unit for own in centred])) or 1.0
     weakest = constants.WEAKEST if data.labels is None else constants.WEAKEST_OF_CLASSES
     weakest *= min(unit, 1.0)
     tried: dict[float, tuple[float, Array]] = {}
@@ -356,10 +371,10 @@ def _shares(data: HeldOut, scores: Array) -> Array:
     held out twice have the sum of both."""
     losses = data.losses(scores)
     if losses is None:
-        losses = np.sum((data.targets[data.held] - scores) ** 2, axis=1)
+        losses = np.asarray(np.sum((data.targets[data.held] - scores) ** 2, axis=1))
         own = data.weights_of(data.held)
         losses *= 1.0 / len(losses) if own is None else own / own.sum()
-    return np.bincount(data.held, weights=losses)[np.unique(data.held)]
+    return np.asarray(np.bincount(data.held, weights=losses)[np.unique(data.held)])
 
 
 def _members(found: Found, learned: Learned) -> Found:

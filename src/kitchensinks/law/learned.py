@@ -62,7 +62,8 @@ class Learned(BaseEstimator):
     batch : most rows of a batch, which is a quarter of the table if that is smaller, and at least
         300; smooth kernels and wide tables take half of it. None: by effort (1000 by default).
     seconds : nominal seconds of the last fit, at 10⁸ features a second: they limit the number of
-        components. None: by effort (by default 1.5, and 0.3 for each million entries).
+        components. None: by effort (by default 1.5, and 0.3 for each million entries, 3 in wide
+        tables).
     time_limit : wall-clock seconds that the whole fit may take, or None. Rounds that would come too
         late are left out, and the last fit has as many components as the time allows, so that the
         model depends on the speed of the machine. The work of the effort is still the most that is

@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis, Binning, Fourier, Linear
-from kitchensinks.features.scaling import Warp, identity, warp
+from kitchensinks.features.scaling import Warp, every, identity, warp
 from kitchensinks.law import constants
 from kitchensinks.law.scales import Batches, Descent
 from kitchensinks.law.task import Task
@@ -30,6 +30,8 @@ _TRIED = {
     ("laplacian", True): ("squash", "common", "mix"),
     ("gaussian", True): ("squash", "common"),
 }
+# The map of a plain law, which standardises columns of zeros and ones too.
+EVERY = "every"
 # The one map of columns that are not to be standardised.
 _AS_IS = "as is"
 
@@ -111,6 +113,8 @@ def mapped(task: Task, name: str) -> Warp:
     """A map of the columns with equal scales."""
     if name == _AS_IS:
         return identity(task.n_inputs)
+    if name == EVERY:
+        return every(task.spread, task.request.unscaled)
     return warp(task.spread, task.sample, *_MAPS[name])
 
 
@@ -118,6 +122,12 @@ def _batches(task: Task, plain: Warp, rows: int, member: int = 0) -> Batches:
     """Batches of mapped rows; `rows`: as many as they can use."""
     end = len(task.held) + max(2000, rows)
     return task.batches(plain.apply(task.pool[len(task.held) : end], np.float32), member)
+
+
+def plain_map(task: Task) -> str:
+    """The map that an estimator has where its basis is given."""
+    (name,) = allowed(task, EVERY if task.hot.any() else "standard")
+    return name
 
 
 def even(task: Task, kernel: str, name: str) -> Found:

@@ -129,7 +129,9 @@ def _name(what: str, column: str | int, table: Table) -> str:
     return str(names[column])
 
 
-def held_rows(order: Order, counted: NDArray[np.bool_], share: float, seed: int) -> Any:
+def held_rows(
+    order: Order, counted: NDArray[np.bool_], share: float, seed: int
+) -> NDArray[np.bool_]:
     """Which rows (n,) stand for those to be predicted: whole groups, or the latest rows."""
     places = np.flatnonzero(counted)
     held = max(1, round(share * len(places)))

@@ -83,25 +83,40 @@ def find_trend(task: Task, found: Found) -> Trend | None:
 
 
 def _promising(task: Task, raw: Floats, places: Places) -> list[int]:
-    """Columns of more than a few values that matter most in a linear fit, the first one most."""
-    values = np.array([len(np.unique(column)) for column in raw.T])
-    columns = np.flatnonzero((values >= constants.TREND_VALUES) & ~task.hot)
-    if not len(columns):
-        return []
+    """Columns of more than a few values that matter most in a linear fit, the first one most.
+
+    Where later rows are held out, columns that most of them are outside of come first.
+    """
+    columns, targets = np.flatnonzero(~task.hot), task.data.targets[places]
     mean, deviation = _units(raw, columns)
     standard = (raw[:, columns] - mean) / deviation
-    gram = standard.T @ standard / len(raw)
-    gram[np.diag_indices_from(gram)] += 1e-3
-    slopes = np.linalg.solve(gram, standard.T @ task.data.targets[places] / len(raw))
-    size = np.sqrt(np.sum(slopes**2, axis=1) / task.unit)
-    if task.later:
-        # What most of the later rows are outside of comes first.
-        held = task.pool[_some(task.data.held, constants.TREND_FITTED)][:, columns]
-        low, high = raw[:, columns].min(axis=0), raw[:, columns].max(axis=0)
-        outside = ((held < low) | (held > high)).mean(axis=0) > 0.5
-        size = np.where(outside, np.inf, size)
-    order = np.argsort(-size, kind="stable")[: constants.TREND_TRIED]
-    return [int(columns[k]) for k in order if size[k] > constants.TREND_LEAST]
+    cross = standard.T @ (targets - targets.mean(axis=0)) / len(raw)
+    first = _beyond(task, raw, columns)
+    # Slopes are those of the columns that go with the targets best.
+    order = np.argsort(-np.where(first, np.inf, _length(cross)), kind="stable")
+    order = order[: constants.TREND_SCREENED]
+    several = [len(np.unique(raw[:, columns[k]])) >= constants.TREND_VALUES for k in order]
+    order = order[np.array(several, dtype=bool)]
+    gram = standard[:, order].T @ standard[:, order] / len(raw)
+    gram[np.diag_indices_from(gram)] += constants.TREND_SOLVED
+    size = _length(np.linalg.solve(gram, cross[order])) / math.sqrt(task.unit)
+    size = np.where(first[order], np.inf, size)
+    best = np.argsort(-size, kind="stable")[: constants.TREND_TRIED]
+    return [int(columns[order[k]]) for k in best if size[k] > constants.TREND_LEAST]
+
+
+def _length(slopes: Floats) -> Floats:
+    """Of the slopes (columns, outputs) of each column."""
+    return np.asarray(np.sqrt(np.sum(slopes**2, axis=1)))
+
+
+def _beyond(task: Task, raw: Floats, columns: Places) -> NDArray[np.bool_]:
+    """Columns that most of the later rows are outside of, where those are held out."""
+    if not task.later:
+        return np.zeros(len(columns), dtype=bool)
+    held = task.pool[_some(task.data.held, constants.TREND_FITTED)][:, columns]
+    low, high = raw[:, columns].min(axis=0), raw[:, columns].max(axis=0)
+    return np.asarray(((held < low) | (held > high)).mean(axis=0) > 0.5)
 
 
 def _ends(values: Floats, places: Places) -> tuple[Places, Places]:

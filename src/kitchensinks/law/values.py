@@ -23,6 +23,7 @@ _MAPS = {
     "squash": "standardised and squashed",
     "quantile": "ranked",
     "mix": "squashed and ranked (the mean of both)",
+    "every": "standardised, those of 0 and 1 too",
     "common": "centred, with one deviation for all",
     "as is": "taken as they come",
 }

@@ -290,7 +290,9 @@ class Numbers:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         try:
-            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+            # scikit-learn sums first, and very large numbers of both signs overflow to inf − inf.
+            with np.errstate(invalid="ignore"):
+                y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise

@@ -143,6 +143,6 @@ def interaction(sample: Sample, order: list[int]) -> Interaction | None:
         ]
         for a in grids[0]
     ]
-    names = [str(sample.names[place]) for place in (first, second)]
+    one, two = (str(sample.names[place]) for place in (first, second))
     shown = [[v if isinstance(v, int | float) else str(v) for v in grid] for grid in grids]
-    return Interaction(*names, *shown, output, means)
+    return Interaction(one, two, shown[0], shown[1], output, means)

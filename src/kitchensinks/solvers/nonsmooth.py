@@ -43,6 +43,9 @@ ADMM_ITERATIONS = 100
 DAMPING = 1e-5
 # The multipliers move once a Newton step promises less than this part of the gap.
 INNER_TOL = 0.1
+# Newton stops, unconverged, where so many steps have not lowered the gap to this part of it: a
+# tolerance below the rounding of the features is never met.
+STALLED, FALLING = 40, 0.9
 
 NEEDS = Needs("ADMM", smooth=False)
 
@@ -54,8 +57,11 @@ def solve_nonsmooth(
     tol: float = 1e-3,
     max_iter: int = 1000,
     callback: Callback | None = None,
+    newton: bool = True,
 ) -> Solution:
     """Minimise a kinked loss, as it is, to a relative gap of `tol`; all outputs at once.
+
+    `newton`: whether Newton steps follow where ADMM slows down, after ADMM_ITERATIONS.
 
     With neither penalty nor ball the gap cannot be small; `converged` then says that both
     relative residuals of ADMM are below `tol`, or that the multipliers of the Newton phase, whose
@@ -67,8 +73,11 @@ def solve_nonsmooth(
     best = _Best(problem, callback)
     state = _Admm(problem, kinked(problem.loss), factored, best)
     # Newton needs a Gram: without one ADMM goes on alone.
-    newton_follows = isinstance(factored, FactoredGram)
-    last = min(-(-max_iter // 2), ADMM_ITERATIONS * n_outputs) if newton_follows else max_iter
+    has_gram = isinstance(factored, FactoredGram)
+    newton_follows = has_gram and newton
+    last = max_iter
+    if has_gram:
+        last = min(-(-max_iter // 2) if newton else max_iter, ADMM_ITERATIONS * n_outputs)
     converged = state.alternate(tol, last)
     solver = "admm"
     if newton_follows and not converged and best.iteration < max_iter:
@@ -91,10 +100,13 @@ def solve_nonsmooth(
 def _refine(state: "_Admm", output: int, tol: float, max_iter: int) -> bool:
     """Newton steps on one output from where ADMM left it; whether it then is close enough."""
     newton, best = _Multipliers(state, output), state.best
-    while not newton.close_enough(tol) and best.iteration < max_iter:
+    least, stalled = np.inf, 0
+    while not newton.close_enough(tol) and best.iteration < max_iter and stalled < STALLED:
         best.iteration += 1
         newton.step(tol)
         best.report()
+        stalled = 0 if newton.gap < FALLING * least else stalled + 1
+        least = min(least, newton.gap)
     return newton.close_enough(tol)
 
 
@@ -296,8 +308,13 @@ class _Multipliers:
         self.last_gap = np.inf
         self.nearly_dual_gap = np.inf
 
+    @property
+    def gap(self) -> float:
+        """The gap, or what it would be with the multipliers where it cannot be small."""
+        return self.best.gap if self.problem.bounded else min(self.best.gap, self.nearly_dual_gap)
+
     def close_enough(self, tol: float) -> bool:
-        return self.best.close_enough(tol, np.inf if self.problem.bounded else self.nearly_dual_gap)
+        return self.best.close_enough(tol, self.gap)
 
     def step(self, tol: float) -> None:
         """One Newton step with its exact length; multipliers move where it promises little."""

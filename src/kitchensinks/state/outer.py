@@ -66,7 +66,14 @@ class Outer(NamedTuple):
             freedom=fit.freedom,
             noise=fit.noise,
         )
-        return cls(fit.weights * unit, fit.intercept * unit + targets.centre, evidence)
+        with np.errstate(over="ignore"):
+            weights, intercept = fit.weights * unit, fit.intercept * unit + targets.centre
+        if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
+            raise ValueError(
+                f"The targets are so large (about {unit:.2g}) that weights in these units are "
+                "beyond the range of float64: divide the targets by a constant."
+            )
+        return cls(weights, intercept, evidence)
 
     def in_own_units(self, targets: Targets) -> tuple[Array, Array]:
         """Weights and intercept in the units of the encoded targets."""

@@ -173,6 +173,7 @@ class State:
         features = densify(self.law.features.features(rows))
         leaving = self._leaving(self.sample)
         squares = looked.path.left_out_squares(features, targets, weights, leaving, looked.alphas)
+        assert weights is not None, "a sample has weights"
         return np.asarray(squares / weights.sum())
 
     @cached_property

@@ -28,6 +28,8 @@ FOLDS = 5
 _MOST_SUMS = 2**20
 # Text is a category where its different values have at least this many rows each on average.
 _REPEATED = 10
+# It may be one where they have so many.
+MAYBE_REPEATED = 2
 
 
 class Folds(NamedTuple):
@@ -116,12 +118,13 @@ def learn_means(
     weights: Floats | None,
     labels: tuple[str, ...],
     free: set[str] | None = None,
+    repeated: int = _REPEATED,
 ) -> tuple[Columns, Folds]:
     """The recipe with categories as mean targets of all rows; and of the rows outside each fold.
 
     targets (n, outputs), each with a label. Free text stays as it is: the columns that `free`
-    names, or where it is None those whose values do not repeat. Rows without weight change
-    nothing: they are not numbered.
+    names, or where it is None those whose values have fewer than `repeated` rows each. Rows
+    without weight change nothing: they are not numbered.
     """
     names = text_columns(columns)
     if weights is None:
@@ -149,7 +152,7 @@ def learn_means(
         for name, tally in tallies.items():
             tally.add(words_of(batch.column(name).take(kept)), fold, terms)
     if free is None:
-        free = {n for n, one in tallies.items() if _REPEATED * len(one.known) > len(total_of)}
+        free = {n for n, one in tallies.items() if repeated * len(one.known) > len(total_of)}
     recipes = []
     for out in (None, *range(FOLDS)):
         rest = [k for k in range(FOLDS) if k != out]

@@ -59,11 +59,12 @@ def one_row(columns: Columns, frame: Any) -> np.ndarray | None:
 
 
 def _numbers_of(encoder: Encoder, value: Any) -> np.ndarray | None:
-    # No value equals itself less than NaN, which would be kept again and again.
+    # NaN does not equal itself, and would be kept again and again.
     if isinstance(value, numbers.Real) and value != value:
         value = None
+    kind: Any = type(value)
     try:
-        return _kept(encoder, type(value), value)
+        return _kept(encoder, kind, value)
     except (TypeError, ValueError, pa.ArrowException):
         return None
 
@@ -75,4 +76,4 @@ def _kept(encoder: Encoder, kind: type, value: Any) -> np.ndarray:
     encoder.check(values.type, "The table")
     out = np.empty((1, encoder.width))
     encoder.write(values, out)
-    return out[0]
+    return np.asarray(out[0])

@@ -77,7 +77,7 @@ def _quantiles(kernel: Callable[[Floats], Any], shares: Floats) -> Floats:
         middle = 0.5 * (low + high)
         beyond = _below(kernel, np.exp(middle)) >= shares
         low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-    return np.exp(high)
+    return np.asarray(np.exp(high))
 
 
 def _check_kernel(kernel: Callable[[Floats], Any]) -> None:

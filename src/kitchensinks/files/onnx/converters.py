@@ -5,6 +5,7 @@ convert alone and inside pipelines. The graph repeats the library's own arithmet
 standardised in float64 and go on in the dtype of the fit.
 """
 
+import math
 import os
 from typing import Any
 
@@ -265,12 +266,22 @@ def _probabilities(graph: Graph, estimator: KitchenSinkClassifier, scores: str) 
                 "This classifier has no calibration, which the probabilities of an exported one "
                 "need: there were too few rows. Fit again with loss='logistic'."
             )
-        scaled = graph.node("Div", scores, calibration.unit)
+        raw, scaled = scores, graph.node("Div", scores, calibration.unit)
         scaled = graph.node("Clip", scaled, -1e3, 1e3)
         square = graph.node("Mul", scaled, scaled)
         slope = graph.node("Mul", square, calibration.bend)
         slope = graph.node("Add", slope, calibration.slope)
         scores = graph.node("Mul", scaled, slope)
+        if calibration.tail > 0.0:
+            within = graph.node("Add", graph.node("Clip", raw, -20.0, 20.0), 1.0)
+            rising = graph.node("Exp", graph.node("Mul", within, 15.0))
+            rising = graph.node("Log", graph.node("Add", rising, 1.0))
+            # log(1 + exp) is exp where that is below rounding.
+            below = graph.node("Mul", within, 15.0)
+            small = graph.node("Less", below, -30.0)
+            logs = graph.node("Where", small, below, graph.node("Log", rising))
+            logs = graph.node("Sub", logs, math.log(30.0))
+            scores = graph.node("Add", scores, graph.node("Mul", logs, calibration.tail))
     if len(estimator.classes_) > 2:
         return graph.node("Softmax", scores, axis=1)
     chance = graph.node("Sigmoid", scores)

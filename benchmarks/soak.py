@@ -1,0 +1,274 @@
+"""Faults at random moments: `make soak`, or `python -m benchmarks.soak --minutes 2`.
+
+Processes that fit, predict and save are ended at random moments (SIGKILL, SIGTERM, SIGINT), disks
+are full (RLIMIT_FSIZE), fifty commands predict at once, and eight threads share a model. After each
+fault the files on disk must be the old or the new complete version, and a fit must go on from its
+checkpoint to the weights of a fit that was never stopped. The counts are written to
+`results/soak.json`, which docs/promises.md cites.
+"""
+
+import argparse
+import json
+import os
+import platform
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import kitchensinks as ks
+
+RESULTS = Path(__file__).parents[1] / "results" / "soak.json"
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+MOST = 100
+CLIENTS, THREADS = 50, 8
+
+Counts = dict[str, int]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=20.0, help="at most so long")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    given = parser.parse_args()
+    began = time.monotonic()
+    # Faults have two thirds of the time, load one third.
+    part = 60.0 * given.minutes / 6.0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        world = World(folder)
+        found: dict[str, Any] = {
+            "save": world.faults(world.save, part),
+            "predict": world.faults(world.predict, part),
+            "fit": world.faults(world.fit, 2.0 * part),
+            "full_disk": world.full_disk(),
+            "concurrent_commands": world.commands(),
+            "threads": world.threads(part),
+        }
+    found["minutes"] = round((time.monotonic() - began) / 60.0, 1)
+    found["python"], found["machine"] = platform.python_version(), platform.machine()
+    given.out.parent.mkdir(exist_ok=True)
+    given.out.write_text(json.dumps(found, indent=2) + "\n")
+    print(json.dumps(found, indent=2))
+
+
+class World:
+    """A folder with rows, a model of them that is the old version, and another that is the new."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.luck = folder, random.Random(0)
+        rng = np.random.default_rng(0)
+        self.rows = rng.normal(size=(20_000, 5))
+        self.targets = np.sin(self.rows[:, 0]) * self.rows[:, 1] + 0.1 * rng.normal(size=20_000)
+        frame = pd.DataFrame(self.rows, columns=list("abcde"))
+        frame.to_csv(folder / "rows.csv", index=False)
+        frame.assign(y=self.targets).to_csv(folder / "train.csv", index=False)
+        self._sinks("fit", "train.csv", "--target", "y", "--out", "model.sinks", *_FOURIER)
+        self.old = ks.load(folder / "model.sinks")
+        self.new = self.model(seed=1).fit(self.rows, self.targets)
+        self.expected = self.old.predict(frame)
+        self.answers = [
+            one.predict(self.rows[:50]) for one in (self.model(0).fit(*self.data), self.new)
+        ]
+        ks.save(self.model(0).fit(*self.data), folder / "saved.sinks")
+        self.whole = self.model(0).fit(*self.data).model_.weights
+
+    @property
+    def data(self) -> tuple[Any, Any]:
+        return self.rows, self.targets
+
+    def model(self, seed: int) -> Any:
+        solver = ks.Solver(memory_budget="20MB")
+        return ks.KitchenSinkRegressor(
+            ks.Fourier(), 300, solver=solver, n_jobs=1, random_state=seed
+        )
+
+    def _sinks(self, *arguments: str) -> None:
+        subprocess.run(
+            [sys.executable, "-m", "kitchensinks", *arguments],
+            cwd=self.folder,
+            check=True,
+            capture_output=True,
+        )
+
+    # -- faults ---------------------------------------------------------------------------
+
+    def faults(
+        self, job: Callable[[], tuple[Callable[[], None], Callable[[], None]]], seconds: float
+    ) -> Counts:
+        """End a process of a job at random moments, with each signal in turn, and check."""
+        work, check = job()
+        started = time.monotonic()
+        _ended(_forked(work))
+        whole = time.monotonic() - started
+        check()
+        counts = {one.name: 0 for one in SIGNALS}
+        counts["ended_by_themselves"] = 0
+        while time.monotonic() - started < seconds and min(counts[s.name] for s in SIGNALS) < MOST:
+            for one in SIGNALS:
+                child = _forked(work)
+                time.sleep(self.luck.uniform(0.0, 1.1 * whole))
+                os.kill(child, one)
+                if _ended(child):
+                    counts["ended_by_themselves"] += 1
+                counts[one.name] += 1
+                check()
+        return counts
+
+    def save(self) -> tuple[Callable[[], None], Callable[[], None]]:
+        """A model file is written over another again and again."""
+        place = self.folder / "saved.sinks"
+
+        def work() -> None:
+            for _ in range(5):
+                ks.save(self.new, place)
+
+        def check() -> None:
+            found = ks.load(place).predict(self.rows[:50])
+            assert any(np.allclose(found, one) for one in self.answers), "neither old nor new"
+
+        return work, check
+
+    def predict(self) -> tuple[Callable[[], None], Callable[[], None]]:
+        """The command writes predictions."""
+        place = self.folder / "scores.csv"
+
+        def work() -> None:
+            from kitchensinks.cli.app import app
+
+            os.chdir(self.folder)
+            place.unlink(missing_ok=True)
+            app(["predict", "model.sinks", "rows.csv", "--out", "scores.csv", "--quiet"])
+
+        def check() -> None:
+            if place.exists():
+                found = pd.read_csv(place).iloc[:, -1].to_numpy()
+                np.testing.assert_allclose(found, self.expected, rtol=1e-6)
+
+        return work, check
+
+    def fit(self) -> tuple[Callable[[], None], Callable[[], None]]:
+        """A fit with a checkpoint goes on from where it was ended, to the same bits."""
+        kept, done = self.folder / "checkpoint", self.folder / "weights.npy"
+
+        def work() -> None:
+            checkpoint = ks.Checkpoint(kept, every=0.0)
+            found = self.model(0).fit(*self.data, checkpoint=checkpoint)
+            np.save(self.folder / "new.npy", found.model_.weights)
+            os.replace(self.folder / "new.npy", done)
+            checkpoint.clear()
+
+        def check() -> None:
+            if done.exists():
+                np.testing.assert_array_equal(np.load(done), self.whole)
+                done.unlink()
+
+        return work, check
+
+    # -- full disks, and load --------------------------------------------------------------
+
+    def full_disk(self) -> Counts:
+        """A file is cut off at many sizes: the old one stays, and there is an error."""
+        place, refused = self.folder / "saved.sinks", 0
+        # Those of processes that were killed.
+        before = set(self.folder.glob(".*.part"))
+        sizes = range(0, place.stat().st_size, max(1, place.stat().st_size // 20))
+        for size in sizes:
+
+            def work(size: int = size) -> None:
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+                try:
+                    ks.save(self.new, place)
+                except OSError:
+                    os._exit(3)
+
+            refused += os.waitstatus_to_exitcode(os.waitpid(_forked(work), 0)[1]) == 3
+            found = ks.load(place).predict(self.rows[:50])
+            assert any(np.allclose(found, one) for one in self.answers), "neither old nor new"
+        assert refused == len(sizes), "a full disk went unnoticed"
+        assert set(self.folder.glob(".*.part")) == before, "an unfinished file was left"
+        return {"sizes": len(sizes), "refused": refused}
+
+    def commands(self) -> Counts:
+        """Commands that predict at once from one model file."""
+        running = [
+            subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "kitchensinks",
+                    "predict",
+                    "model.sinks",
+                    "rows.csv",
+                    "--out",
+                    f"scores-{k}.csv",
+                    "--quiet",
+                ],
+                cwd=self.folder,
+            )
+            for k in range(CLIENTS)
+        ]
+        assert not any(one.wait() for one in running), "a command failed"
+        for k in range(CLIENTS):
+            found = pd.read_csv(self.folder / f"scores-{k}.csv").iloc[:, -1].to_numpy()
+            np.testing.assert_allclose(found, self.expected, rtol=1e-6)
+        return {"commands": CLIENTS}
+
+    def threads(self, seconds: float) -> Counts:
+        """Threads that predict with one model at once give the answers of one thread."""
+        ends, wrong, done = time.monotonic() + min(60.0, seconds), [0], [0] * THREADS
+        parts = [self.rows[k::THREADS][:500] for k in range(THREADS)]
+        serial = [self.new.predict(part) for part in parts]
+
+        def client(k: int) -> None:
+            while time.monotonic() < ends:
+                wrong[0] += not np.array_equal(self.new.predict(parts[k]), serial[k])
+                done[k] += 1
+
+        team = [threading.Thread(target=client, args=(k,)) for k in range(THREADS)]
+        for one in team:
+            one.start()
+        for one in team:
+            one.join()
+        assert not wrong[0], "a thread had another answer"
+        return {"threads": THREADS, "predictions": sum(done)}
+
+
+_FOURIER = ("--basis", "fourier", "--components", "100", "--quiet")
+
+
+def _forked(work: Callable[[], None]) -> int:
+    """A process that does the work and says nothing."""
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        for stream in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+        work()
+        status = 0
+    except SystemExit as stop:
+        status = int(stop.code or 0)
+    finally:
+        os._exit(status)
+
+
+def _ended(child: int) -> bool:
+    """Wait; whether the process did its work to the end."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+if __name__ == "__main__":
+    main()

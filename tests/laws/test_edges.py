@@ -1,0 +1,120 @@
+"""Edges that broke once: permissions, huge targets, tolerances below rounding, threads, weights."""
+
+import os
+import stat
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+import kitchensinks as ks
+from kitchensinks.cli.app import app
+from tests.catalogue import build
+
+RNG = np.random.default_rng(0)
+MORE = RNG.normal(size=(900, 4))
+QUICK = ks.Learned(effort="quick")
+FEW = RNG.normal(size=(40, 3))
+NOISY = FEW[:, 0] + RNG.normal(size=40)
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_written_files_follow_the_umask(mask, tmp_path):
+    frame = pd.DataFrame(FEW, columns=["x0", "x1", "x2"]).assign(y=NOISY)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    rows, model, scores = (str(tmp_path / name) for name in ("rows.csv", "m.sinks", "s.csv"))
+    fit = ["fit", rows, "--target", "y", "--basis", "fourier", "--components", "20"]
+    before = os.umask(mask)
+    try:
+        for arguments in ([*fit, "--out", model], ["predict", model, rows, "--out", scores]):
+            with pytest.raises(SystemExit) as stop:
+                app(arguments)
+            assert not stop.value.code
+    finally:
+        os.umask(before)
+    for name in (model, scores):
+        assert stat.S_IMODE(os.stat(name).st_mode) == 0o666 & ~mask
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+@pytest.mark.parametrize("basis", [ks.Fourier(), ks.Binning(), QUICK], ids=repr)
+def test_targets_at_the_ends_of_the_range_are_fitted_in_units_of_their_own(size, basis):
+    signs = np.where(MORE[:, 0] + 0.5 * RNG.normal(size=len(MORE)) > 0, 1.0, -1.0)
+    model = ks.KitchenSinkRegressor(basis, None if basis is QUICK else 30, random_state=0)
+    plain = model.fit(MORE, signs).predict(MORE)
+    large = model.fit(MORE, size * signs).predict(MORE)
+    assert np.isfinite(large).all()
+    np.testing.assert_allclose(large / size, plain, atol=1e-4)
+
+
+@pytest.mark.parametrize("basis", [ks.Fourier(), ks.Binning()], ids=repr)
+def test_targets_of_1e308_are_fitted_or_refused(basis):
+    """Weights in units of the targets may be beyond the range of float64."""
+    for spread in (0.1, 3.0):
+        targets = 1e308 * np.tanh(MORE[:, 0] * spread)
+        model = ks.KitchenSinkRegressor(basis, 30, random_state=0)
+        try:
+            answer = model.fit(MORE, targets).predict(MORE)
+        except ValueError as refusal:
+            assert "divide the targets by a constant" in str(refusal)  # noqa: PT017
+        else:
+            plain = model.fit(MORE, targets / 1e308).predict(MORE)
+            np.testing.assert_allclose(answer / 1e308, plain, atol=1e-4)
+
+
+@pytest.mark.parametrize("ball", [None, ks.SupBall(3.0), ks.L2Ball(2.0)])
+@pytest.mark.parametrize("loss", ["hinge", "quantile"])
+def test_a_tolerance_below_rounding_ends_after_few_steps(loss, ball):
+    """Float32 features cannot meet it: the fit says so, and does not go on to max_iter."""
+    kind = ks.KitchenSinkClassifier if loss == "hinge" else ks.KitchenSinkRegressor
+    model = build(
+        kind, n_components=20, loss=loss, constraint=ball, alpha=1e-3, dtype="float32", tol=1e-13
+    )
+    model.set_params(solver__max_iter=100_000, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(FEW, NOISY > 0 if loss == "hinge" else NOISY)
+    assert model.n_iter_ < 1000
+    assert model.converged_ == (model.gap_ <= 1e-13 * model.objective_)
+    assert model.gap_ < 1e-5 * model.objective_
+
+
+def test_fits_in_other_threads_have_the_same_bits():
+    def predictions(seed):
+        model = ks.KitchenSinkRegressor(QUICK, random_state=seed)
+        return model.fit(MORE, np.sin(MORE[:, 0]) * MORE[:, 1]).predict(MORE)
+
+    alone = [predictions(seed) for seed in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        for mine, theirs in zip(alone, pool.map(predictions, range(3)), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+# Checks that a balanced classifier in a ball does not pass, and why.
+EXPECTED = {
+    # The share of each class is not known from a first batch: refused, as by SGDClassifier.
+    "check_n_features_in_after_fitting": "class_weight='balanced' needs to know",
+    "check_estimators_partial_fit_n_features": "class_weight='balanced' needs to know",
+}
+# The fit of noisy rows is so smooth in a ball of 5 that its optimum predicts the rare class too
+# seldom for the check: the solution agrees with cvxpy's to the gap.
+IN_A_SMALL_BALL = {"check_class_weight_classifiers": ""}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ball", [ks.L2Ball(5.0), ks.SupBall(30.0)])
+def test_balanced_classes_in_a_ball_pass_all_other_checks(ball):
+    model = build(
+        ks.KitchenSinkClassifier, n_components=30, class_weight="balanced", constraint=ball
+    )
+    expected = EXPECTED | (IN_A_SMALL_BALL if isinstance(ball, ks.L2Ball) else {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(model.set_params(random_state=0), on_fail=None, on_skip=None)
+    failed = {one["check_name"]: str(one["exception"]) for one in results if one["exception"]}
+    failed = {name: text for name, text in failed.items() if "SCIPY_ARRAY_API" not in text}
+    assert set(failed) == set(expected)
+    assert all(text in failed[name] for name, text in expected.items())
