@@ -21,6 +21,7 @@ from kitchensinks.features.bases.draw import (
     sample_blocks,
 )
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
+from kitchensinks.features.bases.universal import UNKNOWN, Universal
 from kitchensinks.numerics.words import Words, check_seed
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
 
@@ -103,6 +104,12 @@ class Basis(BaseEstimator):
     def learns_draw(self) -> bool:
         """Whether the draw depends on rows beyond the resolved parameters: see ``learn_draw``."""
         return self.sparse or self.selects
+
+    @property
+    def universal(self) -> Universal:
+        """Whether weighted sums of draws approximate every continuous function, and why (thesis,
+        Theorem III.4 to Corollary III.9): true or false, with a ``reason``."""
+        return UNKNOWN
 
     @property
     def bound(self) -> float:

@@ -12,6 +12,7 @@ from scipy import sparse
 from kitchensinks.features.bases.bandwidth import WithGamma
 from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Scorer, Theta
 from kitchensinks.features.bases.pitch import check_pitch, pitch_kernel, sample_pitch
+from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.bins import (
     CELL_LIMIT,
     ODD,
@@ -99,6 +100,14 @@ class Binning(WithGamma):
     def check(self) -> None:
         super().check()
         check_pitch(self.pitch)
+
+    @property
+    def universal(self) -> Universal:
+        return Universal(
+            True,
+            "The kernel is a mixture of products of hats, whose spectrum sinc² has all of R^d as "
+            "its support, and features are bounded (Corollary III.9).",
+        )
 
     @property
     def bound(self) -> float:

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Scorer, Theta
+from kitchensinks.features.bases.universal import Universal, of_sum
 from kitchensinks.numerics.words import Stream, Words
 
 
@@ -49,6 +50,10 @@ class Union(Basis):
     @property
     def rescales(self) -> bool:  # type: ignore[override]
         return all(basis.rescales for basis in self.bases)
+
+    @property
+    def universal(self) -> Universal:
+        return of_sum([basis.universal for basis in self.bases])
 
     @property
     def bound(self) -> float:
