@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow
 import pytest
+from sklearn.metrics import mean_pinball_loss
 
 import kitchensinks as ks
 from kitchensinks.cli import fit as fit_module
@@ -183,6 +184,37 @@ def test_every_option_of_a_fit_reaches_the_estimator(sinks, workshop, tmp_path):
     assert (model.n_components, model.loss, model.alpha) == (30, "hinge", 0.001)
     assert model.constraint == ks.L2Ball(40.0)
     assert (model.solver.memory_budget, model.n_jobs, model.seed_) == ("1GB", 1, 5)
+
+
+def test_a_quantile_is_scored_as_one(sinks, workshop, tmp_path):
+    out = tmp_path / "m.sinks"
+    arguments = ["fit", workshop / "train.csv", "-t", "price", "--drop", "kind", "-o", out, "-q"]
+    arguments += ["--basis", "fourier", "--components", "40", "--loss", "quantile"]
+    code, said, notes = sinks(*arguments, "--tau", "0.9", "--json")
+    assert code == 0, notes
+    assert json.loads(said)["validation"]["share_below"] > 0.7
+    assert ks.load(out).loss == ks.losses.Quantile(0.9)
+    _, said, _ = sinks("score", out, workshop / "test.csv", "--json")
+    facts = json.loads(said)
+    answers = ks.load(out).predict(ks.open_table(str(workshop / "test.csv")))
+    truth = rows_of(150, seed=1)["price"].to_numpy()
+    assert facts["share_below"] == np.mean(truth <= answers)
+    assert facts["quantile_loss"] == pytest.approx(mean_pinball_loss(truth, answers, alpha=0.9))
+    assert "of the targets below" in sinks("score", out, workshop / "test.csv")[1]
+
+
+def test_the_options_of_learning_reach_the_law(sinks, workshop, tmp_path, monkeypatch):
+    """The second fit, to all rows, has its share of the time."""
+    seen = []
+    monkeypatch.setattr(
+        fit_module, "_fit_source", lambda options, given, *rest: seen.append(given) or {}
+    )
+    arguments = ["fit", workshop / "train.csv", "-t", "price", "-o", tmp_path / "m.sinks"]
+    for more in ([], ["--validation", "0"]):
+        sinks(*arguments, "--effort", "thorough", "--groups", "kind", "--time-limit", "20", *more)
+    first, only = (given["basis"] for given in seen)
+    assert (first.effort, first.groups, first.time_limit) == ("thorough", "kind", 12.0)
+    assert only.time_limit == 20.0
 
 
 def test_components_auto_and_binning(sinks, workshop, tmp_path):

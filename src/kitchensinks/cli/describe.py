@@ -30,7 +30,8 @@ def info(options: Info, terminal: Terminal) -> Facts:
         if name == "trials":
             for trial in value:
                 told = f"{trial['stage']}: {trial['what']}, {trial['rows']} rows"
-                terminal.show(f"{'trial':12s}{told}, error {trial['error']:.4f}")
+                error = f"squared error {trial['error']:.2%} of the targets' variance"
+                terminal.show(f"{'trial':12s}{told}, {error}")
         elif value not in (None, "", []):
             terminal.show(f"{name:12s}{_told(value)}")
     return facts

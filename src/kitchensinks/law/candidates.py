@@ -285,7 +285,7 @@ def enough(limit: Limit, score: Score, sparse: bool) -> Limit:
     if count >= limit.components:
         return limit
     what = "grids" if sparse else "features"
-    reason = f"more would lower the held-out error by less than {constants.ENOUGH:.1%}"
+    reason = f"more would lower the held-out error by less than {constants.ENOUGH:.1%} of it"
     return Limit(count, f"stopped at {count} {what}: {reason}")
 
 

@@ -241,6 +241,21 @@ RIDGE_FEATURES = 3000
 # Components are enough where more would lower the held-out error by less than this share.
 ENOUGH = 0.002
 
+# About how many percent of learning are done at a trial of each stage, to tell the time left: as on
+# adult and cpu_act with nothing chosen.
+DONE = {
+    "mean": 5,
+    "split": 5,
+    "map": 10,
+    "slopes": 25,
+    "trend": 30,
+    "basis": 40,
+    "again": 60,
+    "last": 75,
+    "stages": 90,
+    "ridge": 90,
+}
+
 # -- a time limit: shares of it -----------------------------------------------------------------
 
 # Descents end here,

@@ -21,6 +21,7 @@ from kitchensinks.features.bases.draw import (
     sample_blocks,
 )
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
+from kitchensinks.features.bases.universal import UNKNOWN, Universal
 from kitchensinks.numerics.words import Words, check_seed
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
 
@@ -103,6 +104,12 @@ class Basis(BaseEstimator):
     def learns_draw(self) -> bool:
         """Whether the draw depends on rows beyond the resolved parameters: see ``learn_draw``."""
         return self.sparse or self.selects
+
+    @property
+    def universal(self) -> Universal:
+        """Whether weighted sums of draws approximate every continuous function, and why (thesis,
+        Theorem III.4 to Corollary III.9): true or false, with a ``reason``."""
+        return UNKNOWN
 
     @property
     def bound(self) -> float:
@@ -287,6 +294,10 @@ class Basis(BaseEstimator):
     def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
         """The function rows ↦ φ(x)·weights; weights (columns, outputs)."""
         return lambda rows: self.features(theta, rows) @ weights
+
+    def scored_entries(self, n_draws: int) -> int:
+        """Entries of features that a row has at a time while it is scored."""
+        return 16 * n_draws if self.sparse else self.n_columns(n_draws)
 
     def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """φ' of every column along the direction of its draw, (n, columns), and the directions

@@ -10,9 +10,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.features.bases.bandwidth import WithGamma
-from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Scorer, Theta
 from kitchensinks.features.bases.pitch import check_pitch, pitch_kernel, sample_pitch
-from kitchensinks.numerics.bins import CELL_LIMIT, ODD, bin_hashes, find_columns, number_names
+from kitchensinks.features.bases.universal import Universal
+from kitchensinks.numerics.bins import (
+    CELL_LIMIT,
+    ODD,
+    add_scores,
+    bin_hashes,
+    find_columns,
+    number_names,
+)
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
 from kitchensinks.tables import block_slices
@@ -23,6 +31,10 @@ Names = NDArray[np.uint64]
 _WAITING_NAMES = 2**25
 # Hashes that are numbered at a time, in memory that is used again.
 _NUMBERED = 2**23
+# Hashes that are looked up at a time.
+_LOOKED_UP = 2**20
+# Rows are scored grid by grid, so that the table of a grid is made for many of them.
+_SCORED_ENTRIES = 64
 _GRIDS = ("shift", "rate", "multiplier")
 # Cells of a row, of as many grids and some columns, that an exported model names together.
 _NAMED_CELLS = 2**12
@@ -88,6 +100,14 @@ class Binning(WithGamma):
     def check(self) -> None:
         super().check()
         check_pitch(self.pitch)
+
+    @property
+    def universal(self) -> Universal:
+        return Universal(
+            True,
+            "The kernel is a mixture of products of hats, whose spectrum sinc² has all of R^d as "
+            "its support, and features are bounded (Corollary III.9).",
+        )
 
     @property
     def bound(self) -> float:
@@ -195,6 +215,24 @@ class Binning(WithGamma):
         found = np.empty(names.shape, _index_type(len(table.names)))
         find_columns(names, table.names, table.offsets, found)
         return found
+
+    def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
+        table, values = self._table(theta), weights.astype(np.float64)
+
+        def scores(rows: NDArray[Any]) -> NDArray[np.float64]:
+            out = np.zeros((len(rows), values.shape[1]))
+            n_grids = len(theta["shift"])
+            size = max(1, min(n_grids, _LOOKED_UP // max(1, len(rows))))
+            for start in range(0, n_grids, size):
+                part = {name: theta[name][start : start + size] for name in _GRIDS}
+                offsets = table.offsets[start : start + size + 1]
+                add_scores(self.bin_names(part, rows), table.names, offsets, values, out)
+            return out
+
+        return scores
+
+    def scored_entries(self, n_draws: int) -> int:
+        return _SCORED_ENTRIES
 
     def features(self, theta: Theta, rows: Any) -> Any:
         table = self._table(theta)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.universal import Universal, of_product
 from kitchensinks.numerics.words import Stream, Words
 
 Counts = NDArray[np.int64]
@@ -64,6 +65,10 @@ class Product(Basis):
     @property
     def rescales(self) -> bool:  # type: ignore[override]
         return self.places is None and all(basis.rescales for basis in self.bases)
+
+    @property
+    def universal(self) -> Universal:
+        return of_product([basis.universal for basis in self.bases])
 
     @property
     def bound(self) -> float:

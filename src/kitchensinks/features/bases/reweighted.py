@@ -102,6 +102,7 @@ class Reweighted(Basis):
     fast_products = _of_inner("fast_products")
     rescales = _of_inner("rescales")
     metric = _of_inner("metric")
+    universal = _of_inner("universal")
 
     def bound_in(self, n_inputs: int) -> float:
         return self.inner.bound_in(n_inputs)

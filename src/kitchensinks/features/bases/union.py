@@ -12,6 +12,7 @@ from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Scorer, Theta
+from kitchensinks.features.bases.universal import Universal, of_sum
 from kitchensinks.numerics.words import Stream, Words
 
 
@@ -49,6 +50,10 @@ class Union(Basis):
     @property
     def rescales(self) -> bool:  # type: ignore[override]
         return all(basis.rescales for basis in self.bases)
+
+    @property
+    def universal(self) -> Universal:
+        return of_sum([basis.universal for basis in self.bases])
 
     @property
     def bound(self) -> float:
@@ -194,6 +199,11 @@ class Union(Basis):
             own = weights.dtype.type(_share(part)) * weights[owners == j]
             scorers.append(part.basis.scorer(part.theta, own))
         return lambda rows: np.asarray(sum(score(rows) for score in scorers))
+
+    def scored_entries(self, n_draws: int) -> int:
+        counts = np.bincount(self.owners(n_draws), minlength=len(self.bases))
+        pairs = zip(self.bases, counts, strict=True)
+        return sum(basis.scored_entries(int(count)) for basis, count in pairs)
 
     def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any] | None:
         union: UnionParts = theta["parts"]
