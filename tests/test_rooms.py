@@ -101,6 +101,6 @@ def test_every_public_name_resolves():
     assert len(set(ks.__all__)) == len(ks.__all__)
     for name in ks.__all__:
         assert getattr(ks, name) is not None
-        assert name in dir(ks)
+    assert dir(ks) == sorted(ks.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Furrier'"):
         ks.Furrier  # noqa: B018

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pyarrow
 import pytest
 
 from kitchensinks.cli import fit as fit_module
-from tests.cli.conftest import rows_of, write
+from tests.cli.conftest import environment, rows_of, write
 
 
 @pytest.fixture
@@ -105,6 +107,50 @@ def test_a_target_with_nothing_to_learn(values, words, refused, tmp_path):
     assert words in refused(*fit(path, "y", tmp_path))
 
 
+def test_one_stray_word_in_a_target_of_numbers_is_told(refused, sinks, tmp_path):
+    """Among many numbers it is an error, among few a note: one line, and no Python warning."""
+    rng = np.random.default_rng(0)
+    for most, words in ((200, "holds numbers and 1 other words, such as '?'"), (3, "in 1 of 80")):
+        values = [str(k % most) for k in range(79)] + ["?"]
+        table = pyarrow.table({"x": rng.normal(size=80), "y": values})
+        path = write(table, tmp_path / "table.csv")
+        if most == 200:
+            assert words in refused(*fit(path, "y", tmp_path))
+        else:
+            code, _, said = sinks(*fit(path, "y", tmp_path, "--components", "10"))
+            assert code == 0, said
+            (line,) = [line for line in said.splitlines() if words in line]
+            assert line.startswith("Note: The target 'y' holds numbers, and words such as '?'")
+            assert "Warning" not in said
+
+
+def test_decimal_commas_and_identifiers_are_told_in_lines_of_their_own(sinks, tmp_path):
+    rng, count = np.random.default_rng(0), 300
+    commas = [f"{number:.2f}".replace(".", ",") for number in rng.normal(size=count)]
+    columns = {"row": np.arange(count), "x": rng.normal(size=count), "width": commas}
+    path = write(pyarrow.table({**columns, "y": rng.normal(size=count)}), tmp_path / "t.parquet")
+    code, _, said = sinks(*fit(path, "y", tmp_path, "--components", "10"))
+    assert code == 0, said
+    notes = [line for line in said.splitlines() if line.startswith("Note: ")]
+    assert sum("decimal commas are taken as text, in 'width'" in line for line in notes) == 1
+    (names,) = [line for line in notes if "as names of rows: 'row'" in line]
+    assert "with --drop" in names
+    assert "Warning" not in said
+    assert ".py" not in said
+
+
+def test_a_note_comes_before_an_error():
+    code = (
+        "import warnings\nfrom kitchensinks.cli.terminal import run\n"
+        "def work(terminal):\n    warnings.warn('first')\n    raise ValueError('then')\n"
+        "run(work, False, False, False)"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=False
+    )
+    assert (said.returncode, said.stderr) == (2, "Note: first\nError: then\n")
+
+
 def test_a_target_of_text_is_no_number(refused, train, tmp_path):
     said = refused(*fit(train, "kind", tmp_path, "--task", "regression"))
     assert "regression needs numbers" in said
@@ -124,6 +170,10 @@ def test_a_target_of_text_is_no_number(refused, train, tmp_path):
         ("--task", "guess"),
         ("--loss", "cubic"),
         ("--memory", "plenty"),
+        ("--memory", "500"),
+        ("--memory", "2KB"),
+        ("--tau", "0.9"),
+        ("--time-limit", "9.0"),
         ("--threads", "0"),
         ("--seed", "-1"),
         ("--drop", "nothing"),
@@ -136,6 +186,29 @@ def test_an_option_that_makes_no_sense(option, value, refused, train, tmp_path, 
     said = refused(*fit(train, "kind", tmp_path, "--drop", "price", *basis, option, value))
     assert value in said
     assert option in said or option == "--drop"
+
+
+@pytest.mark.parametrize("value", ["0", "-1"])
+def test_a_time_limit_is_positive(value, refused, train, tmp_path):
+    said = refused(*fit(train, "kind", tmp_path, "--basis", "learned", "--time-limit", value))
+    assert f"--time-limit {float(value)}: need a positive" in said
+
+
+def test_a_size_without_a_unit_is_told_what_it_is(refused, train, tmp_path):
+    said = refused(*fit(train, "kind", tmp_path, "--memory", "500"))
+    assert "is bytes, because it has no unit: need 16MB or more" in said
+
+
+def test_a_share_of_the_targets_is_for_quantiles(refused, train, tmp_path):
+    arguments = fit(train, "price", tmp_path, "--tau", "1.5")
+    assert "give --loss quantile too" in refused(*arguments)
+    assert "--tau 1.5: the quantile loss needs" in refused(*arguments, "--loss", "quantile")
+
+
+def test_groups_and_times_are_two_ways(refused, train, tmp_path):
+    for verb in (fit(train, "price", tmp_path), ["compare", train, "-t", "price"]):
+        more = ["--basis", "learned"] if verb[0] == "fit" else []
+        assert "give one of them" in refused(*verb, *more, "--time", "id", "--groups", "colour")
 
 
 def test_a_checkpoint_is_a_folder(refused, train, tmp_path):

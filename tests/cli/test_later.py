@@ -7,6 +7,8 @@ import pyarrow
 import pytest
 
 import kitchensinks as ks
+from kitchensinks.cli import compare
+from kitchensinks.cli.compare import Entry
 from tests.cli.conftest import write
 
 QUICK = ["--effort", "quick"]
@@ -66,3 +68,34 @@ def test_what_makes_no_sense_is_refused(sinks, sales, tmp_path, options, words):
     code, _, said = sinks(*start, *options)
     assert code != 0
     assert words in said
+
+
+@pytest.mark.parametrize("order", ["--time", "--groups"])
+def test_models_are_compared_on_rows_that_come_later_or_on_other_groups(
+    order, sinks, sales, monkeypatch
+):
+    tried = []
+
+    def look(name, model, X, y, held, task):
+        tried.append((name, model, X, held))
+        return Entry(name, None, 0.0, 0.0, 0.0)
+
+    monkeypatch.setattr(compare, "_try", look)
+    column = {"--time": "date", "--groups": "shop"}[order]
+    given = ["compare", sales, "-t", "amount", order, column, "--rows", "600", "--json"]
+    code, _, notes = sinks(*given, *QUICK, "--components", "20", "--time-limit", "60")
+    assert code == 0, notes
+    name, model, X, held = tried[0]
+    assert (name, model.basis.effort, model.basis.time_limit) == ("learned", "quick", 60.0)
+    rows, (fold,) = X[~held], [test for _, test in model.basis.split.split()]
+    inner = np.isin(np.arange(len(rows)), fold)
+    for own, side in ((X, held), (rows, inner)):
+        assert 0.1 < side.mean() < 0.4
+        if order == "--time":
+            assert (own[side].min(axis=0) >= own[~side].max(axis=0)).any()
+        else:
+            shops = [
+                set(map(tuple, part[:, np.ptp(X, axis=0) == 1])) for part in (own[side], own[~side])
+            ]
+            assert not shops[0] & shops[1]
+            assert len(shops[0] | shops[1]) > 5

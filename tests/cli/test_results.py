@@ -5,8 +5,10 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pyarrow
 import pytest
+from sklearn.metrics import mean_pinball_loss
 
 import kitchensinks as ks
 from kitchensinks.cli import fit as fit_module
@@ -184,6 +186,37 @@ def test_every_option_of_a_fit_reaches_the_estimator(sinks, workshop, tmp_path):
     assert (model.solver.memory_budget, model.n_jobs, model.seed_) == ("1GB", 1, 5)
 
 
+def test_a_quantile_is_scored_as_one(sinks, workshop, tmp_path):
+    out = tmp_path / "m.sinks"
+    arguments = ["fit", workshop / "train.csv", "-t", "price", "--drop", "kind", "-o", out, "-q"]
+    arguments += ["--basis", "fourier", "--components", "40", "--loss", "quantile"]
+    code, said, notes = sinks(*arguments, "--tau", "0.9", "--json")
+    assert code == 0, notes
+    assert json.loads(said)["validation"]["share_below"] > 0.7
+    assert ks.load(out).loss == ks.losses.Quantile(0.9)
+    _, said, _ = sinks("score", out, workshop / "test.csv", "--json")
+    facts = json.loads(said)
+    answers = ks.load(out).predict(ks.open_table(str(workshop / "test.csv")))
+    truth = rows_of(150, seed=1)["price"].to_numpy()
+    assert facts["share_below"] == np.mean(truth <= answers)
+    assert facts["quantile_loss"] == pytest.approx(mean_pinball_loss(truth, answers, alpha=0.9))
+    assert "of the targets below" in sinks("score", out, workshop / "test.csv")[1]
+
+
+def test_the_options_of_learning_reach_the_law(sinks, workshop, tmp_path, monkeypatch):
+    """The second fit, to all rows, has its share of the time."""
+    seen = []
+    monkeypatch.setattr(
+        fit_module, "_fit_source", lambda options, given, *rest: seen.append(given) or {}
+    )
+    arguments = ["fit", workshop / "train.csv", "-t", "price", "-o", tmp_path / "m.sinks"]
+    for more in ([], ["--validation", "0"]):
+        sinks(*arguments, "--effort", "thorough", "--groups", "kind", "--time-limit", "20", *more)
+    first, only = (given["basis"] for given in seen)
+    assert (first.effort, first.groups, first.time_limit) == ("thorough", "kind", 12.0)
+    assert only.time_limit == 20.0
+
+
 def test_components_auto_and_binning(sinks, workshop, tmp_path):
     arguments = ["fit", workshop / "train.csv", "-t", "price", "--drop", "kind", "-q", "--json"]
     arguments += ["--validation", "0", "--out", tmp_path / "m.sinks"]
@@ -291,13 +324,17 @@ def test_an_exported_model_answers_as_the_command(sinks, workshop, tmp_path):
     path = tmp_path / "m.onnx"
     code, _, said = sinks("export", workshop / "kind.sinks", "--onnx", path)
     assert code == 0, said
-    assert "encoded columns" in said
+    assert "seconds since 1970" in said
     session = onnxruntime.InferenceSession(path)
     columns = json.loads(session.get_modelmeta().custom_metadata_map["columns"])
     model, table = ks.load(workshop / "kind.sinks"), ks.open_table(workshop / "test.csv")
-    assert columns == model.columns_.outputs
-    rows = ks.Rows(table, model.columns_)[:]
-    label, chances = session.run(None, {"rows": rows})
+    assert list(columns) == model.columns_.inputs
+    frame, feeds = pd.read_csv(workshop / "test.csv"), {}
+    for name, meaning in columns.items():
+        kind = object if meaning == "text" else np.float64
+        values = frame[name].fillna("") if meaning == "text" else frame[name]
+        feeds[name] = values.to_numpy(kind)[:, None]
+    label, chances = session.run(None, feeds)
     assert label.tolist() == model.predict(table).tolist()
     np.testing.assert_allclose(chances, model.predict_proba(table), atol=1e-4)
 

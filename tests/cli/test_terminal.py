@@ -5,42 +5,7 @@ import sys
 import pytest
 
 from kitchensinks.cli import main
-from kitchensinks.cli import terminal as module
-from kitchensinks.cli.terminal import Lines, Terminal, run
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """A clock that is set by hand."""
-    now = [0.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    return now
-
-
-def test_a_line_now_and_then_with_the_time_left(clock, capsys):
-    meter = Lines("Summing")
-    for done in range(0, 1001, 50):
-        clock[0] = done / 10
-        meter.seen(done, 1000)
-    said = capsys.readouterr().err.splitlines()
-    assert said[0] == "Summing: 10 %, 90 s left"
-    assert said[-1] == "Summing: 90 %, 10 s left"
-    assert len(said) == 9
-
-
-def test_a_new_pass_is_measured_anew(clock, capsys):
-    meter = Lines("Summing")
-    clock[0] = 5.0
-    meter.seen(900, 1000)
-    clock[0] = 100.0
-    meter.seen(0, 1000)
-    clock[0] = 130.0
-    meter.phase("solving")
-    meter.seen(100, 1000)
-    assert capsys.readouterr().err == "Summing, solving\n"
-    clock[0] = 140.0
-    meter.seen(200, 1000)
-    assert capsys.readouterr().err == "Summing, solving: 20 %, 160 s left\n"
+from kitchensinks.cli.terminal import Terminal, run
 
 
 def test_a_bar_in_a_terminal(monkeypatch, capsys):

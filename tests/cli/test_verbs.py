@@ -33,12 +33,12 @@ def arguments_of(verb, workshop, folder):
 
 
 WORDS = {
-    "fit": ["rows/s", "K = 50", "Held out: error", "Law: ", "a law is learned from"],
+    "fit": ["rows/s", "K = 50", "Held out: error", "Law: ", "names of rows: 'id'"],
     "predict": ["150 rows", "rows/s"],
     "score": ["error", "log loss", "150 rows"],
     "info": ["KitchenSinkClassifier", "colour", "Fourier(", "kind"],
     "report": ["accuracy", "log loss", "150 rows", "report.html"],
-    "export": ["float64 rows"],
+    "export": ["columns by name"],
     "compare": [
         "learned",
         "gradient boosting",
@@ -136,6 +136,8 @@ def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(tmp_path):
     process = subprocess.Popen(
         [*COMMAND, *map(str, command)], stderr=subprocess.PIPE, text=True, env=environment()
     )
+    # The column that numbers the rows is told first.
+    assert "names of rows: 'id'" in process.stderr.readline()
     assert "300,000 rows" in process.stderr.readline()
     deadline = time.monotonic() + 60
     while not (tmp_path / "work" / "all-rows").is_dir():

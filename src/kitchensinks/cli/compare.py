@@ -17,28 +17,34 @@ from sklearn.ensemble import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import RidgeClassifierCV, RidgeCV
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from kitchensinks.cli.bases import BASES, LEARNED, NAMES, basis_named, components_of
-from kitchensinks.cli.fit import oddities
+from kitchensinks.cli.fit import check_order, oddities
 from kitchensinks.cli.options import keeps_inputs, whole_numbers, writable
+from kitchensinks.cli.pipes import opened_table
 from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Compare
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.base import KitchenSink
+from kitchensinks.features.bases import Basis
 from kitchensinks.features.scaling import Scaler, Spread
+from kitchensinks.law import Learned
+from kitchensinks.law.splits import held_rows, order_of
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import hold_out, lowest_keys, row_keys
-from kitchensinks.tables.table import open_table
+from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
 # Exact kernel machines take at least quadratic time: they are left out beyond so many rows.
 _KERNEL_ROWS = 5000
 # Rounds of AdaBoost.
 _STUMPS = 200
+# Share of the fitted rows that the law is learned on, where --time or --groups says which.
+_LEARNED_SHARE = 0.2
 Floats = NDArray[np.float64]
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -66,7 +72,14 @@ def compare(options: Compare, terminal: Terminal) -> dict[str, Any]:
     widths = whole_numbers("--components", options.components)
     if not 0 < options.validation < 1:
         raise ValueError(f"--validation {options.validation}: need a share between 0 and 1.")
-    table = open_table(options.data, options.skip_bad_rows)
+    check_order(options)
+    with opened_table(options.data, options.skip_bad_rows) as table:
+        return _compare(options, table, widths, terminal)
+
+
+def _compare(
+    options: Compare, table: Table, widths: list[int], terminal: Terminal
+) -> dict[str, Any]:
     targets, weights, task = read_target(table, options.target, options.task)
     rows = Rows(table, Columns.learn(table, options.excluded, options.seed))
     for text in oddities(table, weights):
@@ -77,7 +90,7 @@ def compare(options: Compare, terminal: Terminal) -> dict[str, Any]:
         chosen &= weights > 0
     places = np.flatnonzero(chosen)[: options.rows]
     X, y = rows[places], targets[places]
-    held = hold_out(row_keys(X, options.seed + 1), None, options.validation)
+    held, learned = _sides(options, rows, places, X)
     X = Scaler.over(Spread.of(X[~held]), rows.unscaled).apply(X, np.float64)
     if task == "classification" and len(np.unique(y[~held])) < 2:
         raise ValueError("Only one class is left beside the rows held out: give more rows.")
@@ -86,15 +99,15 @@ def compare(options: Compare, terminal: Terminal) -> dict[str, Any]:
         f"{options.target!r}, {X.shape[1]} numbers a row."
     )
     entries = []
-    contestants = _contestants(task, int((~held).sum()), widths, options.seed)
+    contestants = _contestants(task, int((~held).sum()), widths, options.seed, learned)
     with terminal.progress("Comparing") as meter:
         for number, (name, model) in enumerate(contestants):
             meter.seen(number, len(contestants))
             entries.append(_try(name, model, X, y, held, task))
     rows_of = sorted(entries, key=lambda entry: entry.error)
-    what = "error, %" if task == "classification" else "1 − R², %"
+    what = "error, %" if task == "classification" else "1 − R², % of variance"
     terminal.table(
-        f"{options.target} of {options.data}",
+        f"{options.target} of {table.label}",
         ["model", "K", what, "±", "seconds"],
         [_cells(entry) for entry in rows_of],
     )
@@ -110,11 +123,31 @@ def compare(options: Compare, terminal: Terminal) -> dict[str, Any]:
     }
 
 
-def _contestants(task: str, n_rows: int, widths: list[int], seed: int) -> list[tuple[str, Any]]:
+def _sides(
+    options: Compare, rows: Rows, places: NDArray[np.intp], X: Floats
+) -> tuple[NDArray[np.bool_], Basis | Learned]:
+    """Rows that are scored, by their content, time or group; the law to learn on the others."""
+    more: dict[str, Any] = {"time_limit": options.time_limit}
+    if options.time is None and options.groups is None:
+        held = hold_out(row_keys(X, options.seed + 1), None, options.validation)
+    else:
+        named = Learned(time=options.time, groups=options.groups)
+        order, all_rows = order_of(named, rows).part(places), np.ones(len(places), bool)
+        held = held_rows(order, all_rows, options.validation, options.seed)
+        # Columns are numbers from here on, so that the law is told the rows and not the column.
+        own = order.part(np.flatnonzero(~held))
+        inner = held_rows(own, all_rows[~held], _LEARNED_SHARE, options.seed)
+        more["split"] = PredefinedSplit(np.where(inner, 0, -1))
+    return held, basis_named(LEARNED, options.effort, **more)
+
+
+def _contestants(
+    task: str, n_rows: int, widths: list[int], seed: int, learned: Any
+) -> list[tuple[str, Any]]:
     """Models with their names."""
     number = task == "regression"
     own = KitchenSinkRegressor if number else KitchenSinkClassifier
-    found: list[tuple[str, Any]] = [(LEARNED, own(basis_named(LEARNED), random_state=seed))]
+    found: list[tuple[str, Any]] = [(LEARNED, own(learned, random_state=seed))]
     for name, basis in BASES.items():
         for width in widths:
             count = components_of(basis(), width)
@@ -186,7 +219,8 @@ def _draw(entries: list[Entry], options: Compare, task: str) -> None:
                 entry.seconds, 100 * entry.error, marker=next(marks), color=colour, label=entry.name
             )
     by_count.set(xscale="log", xlabel="K (grids for binning)", title=options.target)
-    by_count.set_ylabel("held-out error, %" if task == "classification" else "1 − R², %")
+    numbers = "1 − R², % of variance"
+    by_count.set_ylabel("held-out error, %" if task == "classification" else numbers)
     by_time.set(xscale="log", xlabel="seconds to fit and predict")
     by_time.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     assert options.out is not None

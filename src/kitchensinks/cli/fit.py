@@ -1,8 +1,8 @@
 """`sinks fit`: from a file of rows to a model file."""
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,14 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.cli.bases import LEARNED, NAMES, basis_named, components_of
-from kitchensinks.cli.options import cluster, constraint, keeps_inputs, number_or_auto, writable
+from kitchensinks.cli.options import (
+    cluster,
+    constraint,
+    keeps_inputs,
+    memory,
+    number_or_auto,
+    writable,
+)
+from kitchensinks.cli.pipes import is_pipe, opened_table, whole_file
 from kitchensinks.cli.scoring import Facts, score_blocks
 from kitchensinks.cli.targets import read_target
-from kitchensinks.cli.terminal import Meter, Terminal
-from kitchensinks.cli.verbs import Fit
+from kitchensinks.cli.terminal import Terminal
+from kitchensinks.cli.verbs import Fit, Training
 from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.base import KitchenSink
+from kitchensinks.estimators.progress import Meter
 from kitchensinks.features.bases import Basis
 from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.files.model import save
@@ -27,16 +36,20 @@ from kitchensinks.law import Law, Learned, encode
 from kitchensinks.law.splits import held_rows, order_of
 from kitchensinks.law.values import short_name
 from kitchensinks.numerics.threads import threads
+from kitchensinks.problem.losses import LOSSES, Loss, Quantile
 from kitchensinks.state import Spec
 from kitchensinks.state.resume import identity_of
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Means, Places
 from kitchensinks.tables.keys import hold_out, row_keys
-from kitchensinks.tables.table import Table, nearest, open_table
+from kitchensinks.tables.table import Table, nearest
 from kitchensinks.tables.view import Rows
 
 _BLOCK_ROWS = 8192
+# Share of --time-limit for learning and the fit that is scored. The law is then fitted to all rows,
+# which takes about as long as the last of these steps.
+_FIRST_SHARE = 0.6
 
 
 @dataclass(frozen=True)
@@ -85,12 +98,14 @@ class Source:
 
 def fit(options: Fit, terminal: Terminal) -> Facts:
     """Read, learn a law and score it, fit it to all rows, write; returns the facts."""
+    if is_pipe(options.out):
+        terminal.leave_output()
     parameters, where = _parameters(options), cluster(options.scheduler, options.dask)
     work = Work(options.checkpoint)
     try:
         opened: AbstractContextManager[Source]
         if where is None:
-            opened = nullcontext(FileSource.open(options, terminal))
+            opened = FileSource.opened(options, terminal)
         else:
             from kitchensinks.cli.cluster import connected_source
 
@@ -105,42 +120,70 @@ def fit(options: Fit, terminal: Terminal) -> Facts:
 
 def _parameters(options: Fit) -> dict[str, Any]:
     """The parameters of the estimator; an error where options can be refused with no row read."""
-    writable(options.out)
-    keeps_inputs(options.out, options.data)
+    if not is_pipe(options.out):
+        writable(options.out)
+        keeps_inputs(options.out, options.data)
     if options.basis not in NAMES:
         raise ValueError(
             f"--basis {options.basis!r} is not known{nearest(options.basis, list(NAMES))}"
         )
-    if options.effort != "default" and options.basis != LEARNED:
-        raise ValueError(
-            f"--effort {options.effort!r} is for --basis {LEARNED}: nothing is learned for "
-            f"--basis {options.basis}. Leave out one of them."
-        )
-    ordered = options.time is not None or options.groups is not None
-    if ordered and options.basis != LEARNED:
-        raise ValueError(
-            f"--time and --groups are for --basis {LEARNED}: no rows are held out to learn "
-            f"--basis {options.basis}. Leave them out."
-        )
-    if options.time is not None and options.groups is not None:
-        raise ValueError("--time and --groups name two ways to hold rows out: give one of them.")
+    if options.basis != LEARNED:
+        _check_nothing_learned(options)
+    check_order(options)
     if not 0 <= options.validation < 1:
         raise ValueError(f"--validation {options.validation}: need a share from 0 to below 1.")
-    order = {"time": options.time, "groups": options.groups}
+    limit = options.time_limit
+    if limit is not None and limit > 0 and options.validation > 0:
+        limit *= _FIRST_SHARE
+    order = {"time": options.time, "groups": options.groups, "time_limit": limit}
     basis = basis_named(options.basis, options.effort, **order)
-    count = options.components
+    count, most = options.components, memory(options.memory)
     if count is None and isinstance(basis, Basis):
         count = str(components_of(basis))
     return {
         "basis": basis,
         "n_components": None if count is None else number_or_auto("--components", count, int),
-        "loss": options.loss,
+        "loss": _loss(options),
         "alpha": number_or_auto("--alpha", options.alpha, float),
         "constraint": constraint(options.constraint),
-        "solver": "auto" if options.memory is None else Solver(memory_budget=options.memory),
+        "solver": "auto" if most is None else Solver(memory_budget=most),
         "n_jobs": options.threads,
         "random_state": options.seed,
     }
+
+
+def check_order(options: Training) -> None:
+    """An error where two columns say which rows are held out."""
+    if options.time is not None and options.groups is not None:
+        raise ValueError("--time and --groups name two ways to hold rows out: give one of them.")
+
+
+def _check_nothing_learned(options: Fit) -> None:
+    """An error where options of learning are given with a basis of the papers."""
+    given = {
+        f"--effort {options.effort!r}": options.effort != "default",
+        f"--time-limit {options.time_limit}": options.time_limit is not None,
+        f"--time {options.time!r}": options.time is not None,
+        f"--groups {options.groups!r}": options.groups is not None,
+    }
+    for told, is_given in given.items():
+        if is_given:
+            raise ValueError(
+                f"{told} is for --basis {LEARNED}: nothing is learned for --basis {options.basis}. "
+                "Leave out one of them."
+            )
+
+
+def _loss(options: Fit) -> str | Loss:
+    """The loss by its name, or the quantile loss with its tau."""
+    if options.tau is None:
+        return options.loss
+    if not isinstance(LOSSES.get(options.loss), Quantile):
+        raise ValueError(
+            f"--tau {options.tau} is for --loss quantile, and the loss is {options.loss!r}: give "
+            "--loss quantile too, or leave out --tau."
+        )
+    return Quantile(options.tau)
 
 
 def spec_of(model: KitchenSink, task: str, **more: Any) -> Spec:
@@ -178,7 +221,8 @@ def _fit_source(
     facts["seconds"] = time.monotonic() - start
     facts["rows_per_second"] = facts["rows"] / facts["seconds"]
     notes = {name: facts[name] for name in ("target", "task", "basis", "rows", "validation")}
-    save(model, options.out, notes=notes)
+    with whole_file(options.out) as path:
+        save(model, path, notes=notes)
     work.clear()
     terminal.show(
         f"{facts['model']}: {facts['basis']}, K = {facts['components']}, alpha "
@@ -219,7 +263,7 @@ def _facts_of(options: Fit, model: KitchenSink) -> Facts:
     """What was fitted, and how."""
     law = model.law_
     return {
-        "model": str(options.out),
+        "model": "standard output" if is_pipe(options.out) else str(options.out),
         "data": options.data,
         "target": options.target,
         "basis": options.basis,
@@ -260,10 +304,12 @@ class FileSource(Source):
     terminal: Terminal
 
     @classmethod
-    def open(cls, options: Fit, terminal: Terminal) -> "FileSource":
-        table = open_table(options.data, options.skip_bad_rows)
-        targets, weights, task = read_target(table, options.target, options.task)
-        return cls(options, task, table.n_rows, table, targets, weights, terminal)
+    @contextmanager
+    def opened(cls, options: Fit, terminal: Terminal) -> Iterator["FileSource"]:
+        """The rows that the options name, as long as the standard input is kept."""
+        with opened_table(options.data, options.skip_bad_rows) as table:
+            targets, weights, task = read_target(table, options.target, options.task)
+            yield cls(options, task, table.n_rows, table, targets, weights, terminal)
 
     @cached_property
     def columns(self) -> Columns:

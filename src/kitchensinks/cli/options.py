@@ -17,7 +17,9 @@ _OPTIONS = {
     "random_state": "--seed",
     "effort": "--effort",
     "groups": "--groups",
+    "time_limit": "--time-limit",
     "time": "--time",
+    "tau": "--tau",
     "loss": "--loss",
     "alpha": "--alpha",
     "constraint": "--constraint",
@@ -28,10 +30,15 @@ _PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)})=")
 _ADVICE = {
     r" Pass \w+=.*? to silence this warning\.": "",
     r", or pass \w+=.*? to silence this warning": "",
-    r"Raise max_iter or tol, or alpha": "Raise --alpha",
+    r", above tol=\S+\. Raise max_iter or tol, or alpha": ". Raise --alpha",
+    r"Use a larger alpha, alpha='auto' or dtype='float64'": "Use a larger --alpha, or --alpha auto",
+    r"Drop them to silence this warning;": "Leave them out with --drop to silence this note;",
+    r", give sample_weight instead, which": ", one row of each with a weight, from Python,",
     r"\bmemory_budget\b(?!=)": "--memory",
     r"skip_bad_rows=True, ": "",
 }
+# The least memory that a fit may be given, in bytes: blocks of rows and their features.
+LEAST_MEMORY = 16e6
 
 
 def in_options(text: str) -> str:
@@ -60,6 +67,23 @@ def number_or_auto(name: str, text: str, kind: type[int] | type[float]) -> float
     except ValueError:
         whole = "whole " if kind is int else ""
         raise ValueError(f"{name} {text!r}: need a {whole}number, or auto.") from None
+
+
+def memory(text: str | None) -> str | None:
+    """The text of --memory; an error for sizes that no fit can keep to.
+
+    >>> memory("2GB")
+    '2GB'
+    """
+    from kitchensinks.tables.memory import memory_budget
+
+    if text is not None and memory_budget(text) < LEAST_MEMORY:
+        unit = "bytes, because it has no unit" if text.strip()[-1].isdigit() else "too little"
+        raise ValueError(
+            f"--memory {text!r} is {unit}: need {LEAST_MEMORY / 1e6:.0f}MB or more, such as 500MB "
+            "or 2GB."
+        )
+    return text
 
 
 def cluster(scheduler: str | None, dask: str | None) -> str | None:
@@ -133,6 +157,8 @@ def keeps_inputs(
 
 def writable(path: Path, endings: tuple[str, ...] = ()) -> Path:
     """The path, or an error where no file can be written there: checked before the long work."""
+    if str(path) == "-":
+        raise ValueError("--out - is for sinks fit and sinks predict: need the name of a file.")
     if endings and not path.name.lower().endswith(endings):
         raise ValueError(f"{path} ends in none of {', '.join(endings)}: need one of them.")
     if path.is_dir():

@@ -1,5 +1,6 @@
 """`sinks predict` and `sinks score`: rows through a model, batch by batch."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 
 from kitchensinks.cli.fit import oddities
 from kitchensinks.cli.options import keeps_inputs, writable
+from kitchensinks.cli.pipes import is_pipe, opened_table
 from kitchensinks.cli.scoring import Facts, score_blocks
 from kitchensinks.cli.targets import comparable
-from kitchensinks.cli.terminal import Meter, Terminal
+from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Predict, Score
+from kitchensinks.estimators.progress import Meter
 from kitchensinks.files.model import Saved, open_model
 from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.problem.targets import Classes
@@ -22,7 +25,7 @@ from kitchensinks.state import State
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.disk import atomic
-from kitchensinks.tables.table import Table, open_table
+from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows, known_targets
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -31,17 +34,23 @@ _BLOCK_ROWS = 8192
 
 def predict(options: Predict, terminal: Terminal) -> Facts:
     """Predictions of every row into a file, in the order of the rows; returns the facts."""
-    out = writable(options.out, ENDINGS)
-    keeps_inputs(out, options.data, options.model, options.force)
+    if is_pipe(options.out):
+        terminal.leave_output()
+    else:
+        writable(options.out, ENDINGS)
+        keeps_inputs(options.out, options.data, options.model, options.force)
     state = table_model(options.model).estimator.state_
-    table = open_table(options.data, options.skip_bad_rows)
+    with opened_table(options.data, options.skip_bad_rows) as table:
+        return _predict(options, state, table, terminal)
+
+
+def _predict(options: Predict, state: State, table: Table, terminal: Terminal) -> Facts:
     if options.id_column is not None:
         table.check_names([options.id_column])
     answers = Answers(state, table, options.id_column)
     start, done = time.monotonic(), 0
     with (
-        atomic(out) as temporary,
-        _writer(temporary, out.name, answers.schema) as write,
+        _writer(options.out, answers.schema) as write,
         with_threads(options.threads),
         terminal.progress("Predicting") as meter,
     ):
@@ -52,9 +61,10 @@ def predict(options: Predict, terminal: Terminal) -> Facts:
     seconds = time.monotonic() - start
     for text in oddities(table, None):
         terminal.note(text)
+    out = "standard output" if is_pipe(options.out) else str(options.out)
     terminal.show(f"{out}: {done:,} rows in {seconds:.1f} s, {done / seconds:,.0f} rows/s.")
     return {
-        "out": str(out),
+        "out": out,
         "rows": done,
         "bad_rows": table.bad_rows.count,
         "columns": list(answers.schema.names),
@@ -67,7 +77,15 @@ def score(options: Score, terminal: Terminal) -> Facts:
     """How well a model predicts the rows of a table; returns the facts."""
     saved = table_model(options.model)
     state, name = saved.estimator.state_, options.target or saved.notes["target"]
-    table = open_table(options.data, options.skip_bad_rows)
+    with opened_table(options.data, options.skip_bad_rows) as table:
+        text, facts = _score(options, state, table, name, terminal)
+    terminal.show(f"{options.model} on {table.label}: {text}.")
+    return {"model": str(options.model), "data": options.data, "target": name, **facts}
+
+
+def _score(
+    options: Score, state: State, table: Table, name: str, terminal: Terminal
+) -> tuple[str, Facts]:
     table.check_names([name])
     rows = Rows(table, state.columns)
     truths, weights = known_targets(table, name)
@@ -80,11 +98,10 @@ def score(options: Score, terminal: Terminal) -> Facts:
             meter.seen(part.stop, len(rows))
 
     with with_threads(options.threads), terminal.progress("Scoring") as meter:
-        text, facts = score_blocks(state, blocks(meter))
+        scored = score_blocks(state, blocks(meter))
     for note in oddities(table, weights):
         terminal.note(note)
-    terminal.show(f"{options.model} on {table.label}: {text}.")
-    return {"model": str(options.model), "data": options.data, "target": name, **facts}
+    return scored
 
 
 def table_model(path: Path) -> Saved:
@@ -139,14 +156,21 @@ class Answers:
 
 
 @contextmanager
-def _writer(temporary: Path, name: str, schema: Any) -> Iterator[Callable[[Any], None]]:
-    """What writes a record batch, in the format that the name ends in."""
-    if name.lower().endswith(".parquet"):
-        with pa.parquet.ParquetWriter(temporary, schema) as file:
+def _writer(out: Path, schema: Any) -> Iterator[Callable[[Any], None]]:
+    """What writes a record batch, in the format that the name ends in; CSV to a pipe, at once."""
+    name = out.name.lower()
+    if is_pipe(out):
+        with pa.csv.CSVWriter(pa.PythonFile(sys.stdout.buffer, mode="w"), schema) as file:
+            yield file.write_batch
+        sys.stdout.buffer.flush()
+        return
+    if name.endswith(".parquet"):
+        with atomic(out) as temporary, pa.parquet.ParquetWriter(temporary, schema) as file:
             yield file.write_batch
         return
-    packed = "gzip" if name.lower().endswith(".gz") else None
+    packed = "gzip" if name.endswith(".gz") else None
     with (
+        atomic(out) as temporary,
         pa.output_stream(temporary, compression=packed) as stream,
         pa.csv.CSVWriter(stream, schema) as file,
     ):

@@ -5,12 +5,12 @@ from typing import Any
 
 from kitchensinks.cli.fit import oddities
 from kitchensinks.cli.options import keeps_inputs, writable
+from kitchensinks.cli.pipes import opened_table
 from kitchensinks.cli.predict import table_model
 from kitchensinks.cli.targets import comparable
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Report
 from kitchensinks.report.rows import framed
-from kitchensinks.tables.table import open_table
 
 ENDINGS = (".html", ".json")
 
@@ -22,8 +22,8 @@ def report(options: Report, terminal: Terminal) -> dict[str, Any]:
     saved = table_model(options.model)
     model, name = saved.estimator, options.target or saved.notes["target"]
     model.set_params(n_jobs=options.threads)
-    table = open_table(options.data, options.skip_bad_rows)
-    rows, truths = framed(table, name, model.columns_.inputs)
+    with opened_table(options.data, options.skip_bad_rows) as table:
+        rows, truths = framed(table, name, model.columns_.inputs)
     terminal.note(f"{len(truths):,} of {table.n_rows:,} rows with a known {name!r} are looked at.")
     with warnings.catch_warnings(), terminal.progress("Reporting"):
         # The page tells of rows outside of the fitted range.

@@ -30,6 +30,8 @@ def score_blocks(state: State, blocks: Iterable[tuple[Array, Array]]) -> tuple[s
         if classes is not None:
             chances.append(_chance(classes, truth, state.probabilities(scores)))
     truth, answer = np.concatenate(truths), np.concatenate(answers)
+    if classes is None and state.loss.shares_below:
+        return quantile_score(truth, answer, float(state.loss.value(truth, answer).mean()))
     if classes is None:
         return number_score(truth, answer)
     return class_score(truth != answer, np.concatenate(chances))
@@ -58,6 +60,24 @@ def class_score(wrong: Array, chance: Array) -> tuple[str, Facts]:
     }
     text = f"error {100 * error:.2f} ± {100 * facts['error_standard_error']:.2f} %"
     return f"{text}, log loss {facts['log_loss']:.4f}, on {n_rows:,} rows", facts
+
+
+def quantile_score(truth: Array, predicted: Array, loss: float) -> tuple[str, Facts]:
+    """True numbers and predicted quantiles (n,), and their mean quantile loss.
+
+    >>> quantile_score(np.array([0.0, 2.0, 4.0]), np.array([1.0, 3.0, 3.0]), 0.5)[0]
+    'quantile loss 0.5, 66.67 ± 27.22 % of the targets below, on 3 rows'
+    """
+    below, n_rows = float((truth <= predicted).mean()), len(truth)
+    facts = {
+        "rows": n_rows,
+        "quantile_loss": loss,
+        "share_below": below,
+        "share_below_standard_error": math.sqrt(below * (1.0 - below) / n_rows),
+    }
+    spread = 100 * facts["share_below_standard_error"]
+    text = f"{100 * below:.2f} ± {spread:.2f} % of the targets below"
+    return f"quantile loss {loss:.5g}, {text}, on {n_rows:,} rows", facts
 
 
 def number_score(truth: Array, predicted: Array) -> tuple[str, Facts]:

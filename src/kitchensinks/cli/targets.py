@@ -1,5 +1,6 @@
 """The target column: which task it makes, and whether there is anything to learn."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,15 @@ def read_target(
 def _check_strays(words: NDArray[Any], name: str) -> None:
     """An error where a target of numbers is text because of a few words, or of decimal commas."""
     few = len(np.unique(words)) <= _MOST_LABELS
+    odd = stray_words(words) if few else []
+    if odd:
+        count = int(np.isin(words, odd).sum())
+        warnings.warn(
+            f"The target {name!r} holds numbers, and words such as {odd[0]!r} in {count:,} of "
+            f"{len(words):,} rows: they are taken as classes of their own. Leave these rows empty "
+            "to leave them out.",
+            stacklevel=3,
+        )
     if not few and has_commas(pa.array(words[:_LOOKED].tolist())):
         raise ValueError(
             f"The target {name!r} holds numbers with decimal commas, such as {str(words[0])!r}: "

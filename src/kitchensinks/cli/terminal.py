@@ -2,14 +2,16 @@
 
 import json
 import sys
-import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kitchensinks.cli.options import in_options
+
+if TYPE_CHECKING:
+    from kitchensinks.estimators.progress import Meter
 
 # Seconds between two lines of progress where the error stream is no terminal.
 _LINE_EVERY = 10.0
@@ -30,12 +32,22 @@ class Terminal:
     """Where a verb writes.
 
     `as_json`: the standard output has one JSON object and nothing else; `quiet`: no notes and no
-    progress, errors alone on the error stream.
+    progress, errors alone on the error stream; `piped`: the standard output has what the verb
+    writes to -, and lines of the result are notes.
     """
 
     def __init__(self, as_json: bool = False, quiet: bool = False) -> None:
         self.as_json = as_json
         self.quiet = quiet
+        self.piped = False
+
+    def leave_output(self) -> None:
+        """Leave the standard output to what is written to -."""
+        if self.as_json:
+            raise ValueError(
+                "--json and --out - both write to the standard output: leave out one of them."
+            )
+        self.piped = True
 
     def note(self, text: str) -> None:
         """One line on the error stream."""
@@ -44,7 +56,9 @@ class Terminal:
 
     def show(self, text: str = "") -> None:
         """A line of the result."""
-        if not self.as_json:
+        if self.piped:
+            self.note(text)
+        elif not self.as_json:
             print(text, flush=True)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -74,85 +88,13 @@ class Terminal:
     @contextmanager
     def progress(self, title: str) -> Iterator["Meter"]:
         """A bar with the time left; lines of text where the error stream is no terminal."""
+        from kitchensinks.estimators.progress import Meter, meter
+
         if self.quiet:
             yield Meter(title)
-        elif not sys.stderr.isatty():
-            yield Lines(title)
-        else:
-            from rich.console import Console
-            from rich.progress import Progress, TextColumn
-
-            # The bar with the time left, then the step that the work is at.
-            columns = (*Progress.get_default_columns(), TextColumn("left  {task.fields[text]}"))
-            with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-                yield Bar(title, progress)
-
-
-class Meter:
-    """The progress of some work; this base class reports nothing."""
-
-    def __init__(self, title: str) -> None:
-        self.title = title
-        self.begun = time.monotonic()
-        self.before = 0
-
-    def seen(self, done: int, total: int) -> None:
-        """`done` rows of the total are done; fewer than before begin a new pass over them."""
-        if done < self.before:
-            self.begun = time.monotonic()
-        self.before = done
-
-    def phase(self, text: str) -> None:
-        """The step that the work is at."""
-
-    def told(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        """The progress of a fit: the step that it is at, or how many tasks are done."""
-        if done is None or total is None:
-            self.phase(text)
-        else:
-            self.seen(done, total)
-
-
-class Lines(Meter):
-    """Progress as lines of text."""
-
-    def __init__(self, title: str) -> None:
-        super().__init__(title)
-        self.last, self.text = self.begun, ""
-
-    def phase(self, text: str) -> None:
-        self.text = f", {text}"
-        # Counts of rows say more, so that a step without them is printed less often.
-        self._line(self.text, 2 * _LINE_EVERY)
-
-    def seen(self, done: int, total: int) -> None:
-        super().seen(done, total)
-        if 0 < done < total:
-            left = (time.monotonic() - self.begun) * (total - done) / done
-            self._line(f"{self.text}: {100 * done / total:.0f} %, {left:.0f} s left", _LINE_EVERY)
-
-    def _line(self, text: str, after: float) -> None:
-        now = time.monotonic()
-        if now - self.last >= after:
-            self.last = now
-            print(f"{self.title}{text}", file=sys.stderr, flush=True)
-
-
-class Bar(Meter):
-    """A progress bar drawn by rich."""
-
-    def __init__(self, title: str, progress: Any) -> None:
-        super().__init__(title)
-        self.progress = progress
-        self.task = progress.add_task(title, total=None, text="")
-
-    def phase(self, text: str) -> None:
-        self.progress.update(self.task, text=text)
-
-    def seen(self, done: int, total: int) -> None:
-        if done == 0:
-            self.progress.reset(self.task)
-        self.progress.update(self.task, completed=done, total=total)
+            return
+        with meter(title, after=0.0, every=_LINE_EVERY) as found:
+            yield found
 
 
 def run(
@@ -160,13 +102,17 @@ def run(
 ) -> None:
     """Do the work of a verb; an error becomes one line on the error stream and an exit code."""
     terminal = Terminal(as_json, quiet)
+
+    def tell(message: Any, *_where: Any) -> None:
+        terminal.note(f"Note: {_one_line(message)}")
+
     try:
-        with warnings.catch_warnings(record=True) as warned:
+        with warnings.catch_warnings():
             warnings.simplefilter("once")
             warnings.simplefilter("ignore", DeprecationWarning)
+            # A warning is a line among the notes, when it comes.
+            warnings.showwarning = tell
             facts = work(terminal)
-        for warning in warned:
-            terminal.note(f"Note: {_one_line(warning.message)}")
         if facts is not None:
             terminal.result(facts)
     except KeyboardInterrupt as error:

@@ -46,6 +46,23 @@ class Training(Verb):
     drop: Annotated[list[str] | None, _option("A column to leave out; repeat for more.")] = None
     skip_bad_rows: SkipBad = False
     seed: Annotated[int, _option("Names the draw, and the rows held out.")] = 0
+    effort: Annotated[str, _option("Of learning: quick, default or thorough.")] = "default"
+    time_limit: Annotated[
+        float | None,
+        _option(
+            "Seconds that learning and fitting may take; reading comes on top. [default: none]",
+            "--time-limit",
+        ),
+    ] = None
+    time: Annotated[
+        str | None,
+        _option(
+            "A column of dates or numbers: the latest rows are held out, to learn and to score."
+        ),
+    ] = None
+    groups: Annotated[
+        str | None, _option("A column: whole groups are held out, to learn and to score.")
+    ] = None
 
     @property
     def excluded(self) -> list[str]:
@@ -68,7 +85,6 @@ class Fit(Training):
             "papers' method with fourier, laplacian, stumps, binning, sigmoid, relu or maxout."
         ),
     ] = "learned"
-    effort: Annotated[str, _option("Of learning: quick, default or thorough.")] = "default"
     components: Annotated[
         str | None,
         _option(
@@ -83,20 +99,15 @@ class Fit(Training):
             "quantile, poisson, gamma or tweedie."
         ),
     ] = "squared"
+    tau: Annotated[
+        float | None,
+        _option("Of --loss quantile: the share of the targets below it. [default: 0.5]"),
+    ] = None
     alpha: Annotated[str, _option("Ridge strength, or auto.")] = "auto"
     constraint: Annotated[str | None, _option("sup:C or l2:R, a ball for the weights.")] = None
     validation: Annotated[float, _option("Share of the rows held out for the score; 0: none.")] = (
         0.2
     )
-    time: Annotated[
-        str | None,
-        _option(
-            "A column of dates or numbers: the latest rows are held out, to learn and to score."
-        ),
-    ] = None
-    groups: Annotated[
-        str | None, _option("A column: whole groups are held out, to learn and to score.")
-    ] = None
     memory: Annotated[
         str | None, _option("Such as 2GB. [default: a quarter of the free memory]")
     ] = None

@@ -17,6 +17,7 @@ from kitchensinks.estimators.inputs import (
     table_targets,
     training_inputs,
 )
+from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.blocks import FeatureBlocks
@@ -98,7 +99,10 @@ class KitchenSink(TakesSparse):
         if is_dask(X):
             return self._fit_dask(X, y, sample_weight, checkpoint)
         spec, batch = self._first_rows(X, y, sample_weight)
-        with resuming(spec, checkpoint, lambda: batch_identity(batch)) as spec:
+        with (
+            shown(spec, self.verbose) as spec,
+            resuming(spec, checkpoint, lambda: batch_identity(batch)) as spec,
+        ):
             law, bins = find_law(spec.basis, batch, spec.request())
             batch = law.left(batch, spec.encoding.unit)
             law, growth, moments = _grown(spec, law, batch, checkpoint)
@@ -117,7 +121,8 @@ class KitchenSink(TakesSparse):
         spec = self._spec()
         check_columns(self, X, reset=True)
         self._forget()
-        self.state_ = fit_collections(spec, X, y, sample_weight, checkpoint)
+        with shown(spec, self.verbose) as spec:
+            self.state_ = fit_collections(spec, X, y, sample_weight, checkpoint)
         return self
 
     def _spec(self) -> Spec:
@@ -151,8 +156,6 @@ class KitchenSink(TakesSparse):
     def _progress(self, text: str, done: int | None = None, total: int | None = None) -> None:
         if callable(self.verbose):
             self.verbose(text, done, total)
-        elif self.verbose and done is None:
-            print(f"[kitchensinks] {text}", flush=True)
 
     # -- batches -------------------------------------------------------------------------
 
@@ -175,7 +178,7 @@ class KitchenSink(TakesSparse):
         if Solver.of(self.solver).name == "conjugate":
             raise ValueError("solver='conjugate' passes over the rows many times: use 'direct'.")
         spec, batch = self._first_rows(X, y, sample_weight, classes, stream=True)
-        with threads(spec.n_jobs):
+        with shown(spec, self.verbose) as spec, threads(spec.n_jobs):
             law, _ = find_law(spec.basis, batch, spec.request(stream=True))
             return frozen_state(spec, law, batch), spec, batch
 
@@ -193,7 +196,7 @@ class KitchenSink(TakesSparse):
             state = self.state_
             spec = state.complete(self._spec())
             batch = more_rows(self, spec, state, X, y, sample_weight)
-        with threads(spec.n_jobs):
+        with shown(spec, self.verbose) as spec, threads(spec.n_jobs):
             self.state_ = with_rows(state, spec, batch)
         return self
 

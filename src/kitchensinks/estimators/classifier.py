@@ -52,7 +52,9 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     n_jobs : threads of fits and predictions; None takes all cores that the process may use (its
         affinity, limits of its container and OMP_NUM_THREADS count). The result is the same.
     random_state : int, RandomState or None; an int names the draw for good.
-    verbose : whether progress is printed; a function is called with (text, done, total).
+    verbose : True shows how far a fit is and the time left, once it has taken two seconds, on the
+        error stream: a bar in terminals and notebooks where rich is installed, else lines. A
+        function is called with (text, done, total) instead.
 
     Attributes
     ----------

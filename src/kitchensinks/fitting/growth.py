@@ -193,7 +193,7 @@ def grow(
         settings.progress(f"K = {count}: held-out squared error {error:.5g}")
         columns = wider.n_columns
         if len(errors) > 1 and errors[-1] > (1.0 - WORTH_DOUBLING) * min(errors[:-1]):
-            reason = f"doubling to {count} lowered the held-out error by less than 1 %"
+            reason = f"doubling to {count} lowered the held-out error by less than 1 % of it"
         elif 2 * count > min(MOST_COMPONENTS, max(FIRST_COMPONENTS, 4 * blocks.n_rows)):
             reason = f"{count} is the most that the rows or the limit of {MOST_COMPONENTS} allow"
         elif (GRAM_COPIES + 2) * 8 * (2 * columns) ** 2 > blocks.memory_budget:

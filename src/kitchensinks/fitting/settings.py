@@ -17,7 +17,8 @@ from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.memory import memory_budget
 
-# Called with a text that says what a fit is doing, and with `done` of `total` counted tasks.
+# Called with a text that says what a fit is doing and, where rows, tasks or percents are counted,
+# with `done` of `total`.
 Progress = Callable[..., None]
 
 SOLVERS = ("auto", "direct", "conjugate", "blocks", "stochastic")

@@ -249,7 +249,7 @@ class Task:
         with closing(self.blocks(sums, phase, moments.state, moments.restore, keep)) as blocks:
             for rows, block in blocks:
                 moments.take(block)
-                settings.progress(f"summed {rows.stop} of {space.n_rows} rows")
+                settings.progress("sums over the rows", rows.stop, space.n_rows)
         moments.close()
         return moments
 
@@ -295,7 +295,7 @@ class Task:
         for rows, (block, part) in space.walk(work=sums):
             moments.take(block)
             image += part
-            self.settings.progress(f"summed {rows.stop} of {space.n_rows} rows")
+            self.settings.progress("sums over the rows", rows.stop, space.n_rows)
         moments.close()
         return moments, image
 

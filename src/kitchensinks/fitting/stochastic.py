@@ -96,7 +96,7 @@ class Stochastic:
             for chosen, block in _shuffled(rows, places, random):
                 own = None if weights is None else weights[chosen]
                 self._step(block, targets[chosen], own, settings)
-            settings.progress(f"epoch {epoch + 1} of {epochs}")
+            settings.progress("epochs over the rows", epoch + 1, epochs)
 
     def add(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
         """One step for each 512 rows, in their order."""

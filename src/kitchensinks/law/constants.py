@@ -19,6 +19,8 @@ MOST_COLUMNS = 5000
 POOL = 45_000
 # Bytes of a fit on bins for each row and grid: measured as 21 to 24 from 60,000 to 120,000 rows.
 BIN_BYTES = 24.0
+# Bytes of an ONNX file, and of one bin in it without its weights, of at most eight bytes each.
+EXPORTED_BYTES, EXPORTED_BIN_BYTES = 2.0**31 - 2**20, 16.0
 # Entries of the pool, so that wide tables fit into memory (128 MB in float64).
 POOL_ENTRIES = 2**24
 # Rows of the pool however wide the table is.
@@ -238,6 +240,21 @@ FEWEST_FEATURES, MOST_FEATURES = 256, 8000
 RIDGE_FEATURES = 3000
 # Components are enough where more would lower the held-out error by less than this share.
 ENOUGH = 0.002
+
+# About how many percent of learning are done at a trial of each stage, to tell the time left: as on
+# adult and cpu_act with nothing chosen.
+DONE = {
+    "mean": 5,
+    "split": 5,
+    "map": 10,
+    "slopes": 25,
+    "trend": 30,
+    "basis": 40,
+    "again": 60,
+    "last": 75,
+    "stages": 90,
+    "ridge": 90,
+}
 
 # -- a time limit: shares of it -----------------------------------------------------------------
 

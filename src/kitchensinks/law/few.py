@@ -26,6 +26,7 @@ from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.trend import Trend
+from kitchensinks.fitting.settings import silent
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import Limit, affordable
 from kitchensinks.law.learned import Learned
@@ -233,11 +234,8 @@ def _fold(task: Task, standard: NDArray[np.float32], fold: Places) -> tuple[Task
         columns = np.sort(np.argsort(-strength, kind="stable")[: constants.SCREENED])
     batch = Batch(task.pool[:, columns], task.targets[task.places], task.own)
     learned = clone(task.learned).set_params(members=1, basis=None)
-    return Task.of(batch, replace(task.request, progress=_silent), learned, hold=fold), columns
-
-
-def _silent(text: str) -> None:
-    """Trials of single folds are not reported."""
+    # Trials of single folds are not reported.
+    return Task.of(batch, replace(task.request, progress=silent), learned, hold=fold), columns
 
 
 class _Folds:

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from kitchensinks.features.bases import Basis
+from kitchensinks.fitting.settings import silent
 from kitchensinks.law.candidates import Candidate, first_look, in_words
 from kitchensinks.law.maps import Found
 from kitchensinks.law.splits import NO_ORDER
 from kitchensinks.law.task import Task
-from kitchensinks.law.values import silent
 
 
 def note_runs(

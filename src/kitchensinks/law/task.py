@@ -190,7 +190,8 @@ class Task:
     def note(self, stage: str, what: str, rows: int, error: float) -> None:
         """Put a trial into the record."""
         self.trials.append(Trial(stage, what, rows, error))
-        self.request.progress(f"{stage}: {what}, error {error:.4f}")
+        text = f"{stage}: {what}, squared error {error:.1%} of the variance"
+        self.request.progress(text, constants.DONE.get(stage), 100)
 
     def fixed_ridge(self, rows: int) -> float | None:
         """λ = α·n of a fit to so many rows where α is given, or None; bins need it positive."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
+from kitchensinks.fitting.settings import Progress, silent
 from kitchensinks.law.splits import NO_ORDER, Order
 from kitchensinks.problem.targets import Batch
 
@@ -35,10 +36,6 @@ def short_name(basis: Any) -> str:
     return re.sub(r"\[\[.*?\]\]", "learned", text)
 
 
-def silent(text: str) -> None:
-    """Progress that nobody asked for."""
-
-
 @dataclass(frozen=True)
 class Request:
     """What a fit asks of a law.
@@ -58,7 +55,8 @@ class Request:
     unit : that of the encoded targets, in units of the targets as they came.
     order : what is known of the groups and times of the rows.
     working : from targets to those whose squared error the law is learned by.
-    progress : called with a line of text after each trial.
+    progress : called with a line of text after each trial, and with about how many percent of
+        learning are done.
     started : when the fit began, by the monotonic clock.
     """
 
@@ -76,8 +74,8 @@ class Request:
     unit: float = 1.0
     order: Order = NO_ORDER
     working: Callable[[Floats], Floats] | None = None
-    progress: Callable[[str], None] = silent
-    started: float = field(default_factory=time.monotonic)
+    progress: Progress = silent
+    started: float = field(default_factory=lambda: time.monotonic())
 
 
 @dataclass(frozen=True)

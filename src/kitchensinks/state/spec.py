@@ -2,8 +2,9 @@
 
 import math
 import numbers
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,8 @@ class Spec:
     class_weight: Any = None
     huber: bool = False
     progress: Progress = silent
+    # When the fit began, by the monotonic clock.
+    started: float = field(default_factory=lambda: time.monotonic())
     columns: Columns | None = None
     targets: Targets | None = None
     order: Order = NO_ORDER
@@ -167,6 +170,7 @@ class Spec:
             order=self.order,
             working=self.loss.working,
             progress=self.progress,
+            started=self.started,
         )
 
     def settings(self, law: Law, counted: int | None = None) -> Settings:

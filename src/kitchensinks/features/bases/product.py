@@ -79,6 +79,10 @@ class Product(Basis):
         pairs = zip(self.bases, places, strict=True)
         return math.prod(basis.bound_in(len(own)) for basis, own in pairs)
 
+    @property
+    def exportable(self) -> bool:
+        return all(basis.exportable for basis in self.bases)
+
     def check(self) -> None:
         several = isinstance(self.bases, Sequence) and len(self.bases) > 0
         if not several or not all(isinstance(basis, Basis) for basis in self.bases):

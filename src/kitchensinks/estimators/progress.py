@@ -1,0 +1,136 @@
+"""How far a fit is, on the error stream: a bar with the time left, or lines of text."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any
+
+from kitchensinks.state import Spec
+
+# Seconds of a fit before `verbose=True` shows anything, and between two lines of text.
+PATIENCE = 2.0
+
+
+class Meter:
+    """The progress of some work; this base class reports nothing."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.begun = time.monotonic()
+        self.before, self.total = 0, 0
+
+    def seen(self, done: int, total: int) -> None:
+        """`done` of the total are done; another total, or far fewer than before, is a new pass."""
+        if total != self.total or 2 * done < self.before:
+            self.begun = time.monotonic()
+        self.before, self.total = done, total
+
+    def phase(self, text: str) -> None:
+        """The step that the work is at."""
+
+    def told(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        """The progress of a fit: the step that it is at, and how much of a pass is done."""
+        self.phase(text)
+        if done is not None and total is not None:
+            self.seen(done, total)
+
+    def close(self) -> None:
+        """The work is over."""
+
+
+class Lines(Meter):
+    """Progress as lines of text, `every` so many seconds."""
+
+    def __init__(self, title: str, every: float) -> None:
+        super().__init__(title)
+        self.every, self.last, self.text = every, self.begun, ""
+
+    def phase(self, text: str) -> None:
+        self.text = f", {text}"
+        self._line(self.text)
+
+    def seen(self, done: int, total: int) -> None:
+        super().seen(done, total)
+        if 0 < done < total:
+            self._line(f"{self.text}: {self._left(done, total)}")
+
+    def told(self, text: str, done: int | None = None, total: int | None = None) -> None:
+        if done is None or total is None:
+            self.phase(text)
+        else:
+            self.text = f", {text}"
+            self.seen(done, total)
+
+    def _left(self, done: int, total: int) -> str:
+        left = (time.monotonic() - self.begun) * (total - done) / done
+        return f"{100 * done / total:.0f} %, {left:.0f} s left"
+
+    def _line(self, text: str) -> None:
+        now = time.monotonic()
+        if now - self.last >= self.every:
+            self.last = now
+            print(f"{self.title}{text}", file=sys.stderr, flush=True)
+
+
+class Bar(Meter):
+    """A bar drawn by rich, once the work has taken `after` seconds."""
+
+    def __init__(self, title: str, console: Any, after: float) -> None:
+        from rich.progress import Progress, TextColumn
+
+        super().__init__(title)
+        # The bar with the time left, then the step that the work is at.
+        columns = (*Progress.get_default_columns(), TextColumn("left  {task.fields[text]}"))
+        # What others print to the standard output stays there.
+        self.progress = Progress(*columns, console=console, transient=True, redirect_stdout=False)
+        self.task = self.progress.add_task(title, total=None, text="")
+        self.after, self.opened, self.shown = after, self.begun, False
+
+    def phase(self, text: str) -> None:
+        self.progress.update(self.task, text=text)
+        self._show()
+
+    def seen(self, done: int, total: int) -> None:
+        begun = self.begun
+        super().seen(done, total)
+        if self.begun != begun:
+            self.progress.reset(self.task)
+        self.progress.update(self.task, completed=done, total=total)
+        self._show()
+
+    def close(self) -> None:
+        self.progress.stop()
+
+    def _show(self) -> None:
+        if not self.shown and time.monotonic() - self.opened >= self.after:
+            self.shown = True
+            self.progress.start()
+
+
+@contextmanager
+def meter(title: str, after: float, every: float) -> Iterator[Meter]:
+    """A bar in terminals and notebooks where rich is installed; else lines of text."""
+    found: Meter = Lines(title, every)
+    if find_spec("rich") is not None:
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        if sys.stderr.isatty() or console.is_jupyter:
+            found = Bar(title, console, after)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@contextmanager
+def shown(spec: Spec, verbose: Any) -> Iterator[Spec]:
+    """The spec of a fit whose progress is shown where `verbose` is true and no function."""
+    if callable(verbose) or not verbose:
+        yield spec
+        return
+    with meter("[kitchensinks] fit", PATIENCE, PATIENCE) as found:
+        yield replace(spec, progress=found.told)
