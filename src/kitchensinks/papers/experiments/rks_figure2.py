@@ -111,8 +111,9 @@ def report(results: Results) -> Report:
         axes[0].legend()
 
     notes = (
-        f"C = {_CONSTANT} just exceeds the largest K·‖α‖_∞ of these runs, after which it was chosen: "
-        "only further runs can test it. The paper's picture has no numbers. Its adult set has 123 binary columns, as a9a has. The "
+        f"C = {_CONSTANT} just exceeds the largest K·‖α‖_∞ of these runs, after which it was "
+        "chosen: only further runs can test it. The paper's picture has no numbers. Its adult set "
+        "has 123 binary columns, as a9a has. The "
         "set with numeric columns is ours, with fewer runs."
     )
     return Report(tables, claims, draw, (8.0, 3.2), notes)
