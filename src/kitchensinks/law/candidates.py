@@ -117,8 +117,6 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
 
     def one(factor: float) -> tuple[float, float]:
         nonlocal near
-        if tried and task.late(constants.LATE_AGAIN):
-            return math.inf, factor
         if stage == "basis" and factor == known.factor and math.isfinite(known.error):
             assert candidate.fits is not None, "a first look keeps its fits"
             tried[factor] = known, candidate.fits
@@ -131,7 +129,7 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
 
     step = constants.SPARSE_STEP if candidate.sparse and stage == "basis" else constants.DENSE_STEP
     begun = time.monotonic()
-    _, factor, best = climb(one, first, step, tries)
+    _, factor, best = climb(one, first, step, tries, lambda: task.late(constants.LATE_AGAIN))
     score, fits = tried[best]
     # The score that was known took no time.
     new = sum(own is not known for own, _ in tried.values())
@@ -277,7 +275,7 @@ def _mapping(task: Task, candidate: Candidate) -> float:
     """Seconds that the map of the columns takes for all rows, as measured on some."""
     rows, begun = task.sample[: constants.MAPPED], time.monotonic()
     candidate.found.warp.apply(rows, np.float32)
-    return (time.monotonic() - begun) * task.source.shape[0] / len(rows)
+    return float((time.monotonic() - begun) * task.source.shape[0] / len(rows))
 
 
 def _most_by_memory(task: Task) -> int:

@@ -175,7 +175,7 @@ def settled(task: Task, founds: list[Found]) -> list[Found]:
         # The time that is left for descents is shared out among them.
         end = begun + (place + 1) / count * (constants.LATE_SCALES - begun)
         if own.late(end):
-            return found.scales[0]
+            return np.asarray(found.scales[0])
         start = np.sqrt(_even_scales(own, found.kernel, found.warp) * found.scales[0])
         batch = own.batch_size(found.kernel)
         batches = _batches(own, found.warp, steps * batch, member)
