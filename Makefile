@@ -70,4 +70,4 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo dist docs/_build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) demo dist docs/_build docs/reference .pytest_cache .mypy_cache .ruff_cache

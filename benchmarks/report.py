@@ -17,15 +17,6 @@ RESULTS = HERE / "results"
 README, PAGE = HERE.parent / "README.md", HERE.parent / "docs" / "benchmarks.md"
 LAW = HERE.parent / "docs" / "law.md"
 PICTURES = HERE.parent / "docs" / "pictures"
-# Works that the README shows; the page shows all.
-HEADLINES = (
-    "adult, ridge",
-    "adult, choice of ridge",
-    "adult, stumps",
-    "adult, hinge",
-    "mnist, multinomial",
-    "covtype, choice of ridge, K = 2000",
-)
 
 
 def load(name: str) -> dict[str, Any]:
@@ -33,13 +24,11 @@ def load(name: str) -> dict[str, Any]:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def fits_table(work: dict[str, Any], names: tuple[str, ...] | None = None) -> str:
+def fits_table(work: dict[str, Any]) -> str:
     """One row a contestant; the ratio is its fit time over that of the first, which is ours."""
     lines = ["| work | contestant | fit, s (range) | × ours | memory, MB | test error, % |"]
     lines.append("|---|---|---|---|---|---|")
     for name, rows in work.items():
-        if names is not None and name not in names:
-            continue
         own = next(iter(rows.values())).get("fit_seconds")
         for contestant, row in rows.items():
             if "failed" in row:
@@ -124,7 +113,6 @@ def readme(text: str) -> str:
         {
             "law": law_table(load("learned_law")),
             "tables": tables.summary(load("tables")),
-            "results": fits_table(load("fits")["work"], HEADLINES),
         },
     )
 

@@ -31,7 +31,7 @@ import kitchensinks as ks
 RESULTS = Path(__file__).parents[1] / "results" / "soak.json"
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 MOST = 100
-CLIENTS, THREADS = 50, 8
+THREADS = 8
 
 Counts = dict[str, int]
 
@@ -39,6 +39,7 @@ Counts = dict[str, int]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=20.0, help="at most so long")
+    parser.add_argument("--clients", type=int, default=50, help="commands that predict at once")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     began = time.monotonic()
@@ -52,7 +53,7 @@ def main() -> None:
             "predict": world.faults(world.predict, part),
             "fit": world.faults(world.fit, 2.0 * part),
             "full_disk": world.full_disk(),
-            "concurrent_commands": world.commands(),
+            "concurrent_commands": world.commands(given.clients),
             "threads": world.threads(part),
         }
     found["minutes"] = round((time.monotonic() - began) / 60.0, 1)
@@ -200,7 +201,7 @@ class World:
         assert set(self.folder.glob(".*.part")) == before, "an unfinished file was left"
         return {"sizes": len(sizes), "refused": refused}
 
-    def commands(self) -> Counts:
+    def commands(self, clients: int) -> Counts:
         """Commands that predict at once from one model file."""
         running = [
             subprocess.Popen(
@@ -217,13 +218,13 @@ class World:
                 ],
                 cwd=self.folder,
             )
-            for k in range(CLIENTS)
+            for k in range(clients)
         ]
         assert not any(one.wait() for one in running), "a command failed"
-        for k in range(CLIENTS):
+        for k in range(clients):
             found = pd.read_csv(self.folder / f"scores-{k}.csv").iloc[:, -1].to_numpy()
             np.testing.assert_allclose(found, self.expected, rtol=1e-6)
-        return {"commands": CLIENTS}
+        return {"commands": clients}
 
     def threads(self, seconds: float) -> Counts:
         """Threads that predict with one model at once give the answers of one thread."""

@@ -448,3 +448,21 @@ def network_distances(panel):
             distance = drawn_sum(rng, *second, units[1], hidden) - relu_sum(*second, middle)
             errors.append(root_mean_square(distance * near))
         dots(panel, accuracy, errors, COLOURS[1])
+
+
+def length_norms(panel):
+    """The norm of √(1 + ‖x‖²), and the thesis's bound of it."""
+    places = counts(1, 300)
+    panel.plot(places, [theory.relu_length_norm(n_inputs=d) for d in places], label="exact")
+    printed = [2 * math.sqrt(2 * math.pi) * (d + 1) ** 1.5 for d in places]
+    panel.plot(places, printed, "--", label="_printed")
+
+
+def sphere_error(*, gap, **law):
+    """The distance by 1 − r, for a log axis."""
+    return theory.sphere_error(smoothing=1 - gap, **law)
+
+
+def sphere_norm(*, gap, **law):
+    """The norm by 1 − r."""
+    return theory.sphere_norm(smoothing=1 - gap, **law)

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from itertools import groupby
+from pathlib import Path
 
 import kitchensinks as ks
 
@@ -11,43 +11,133 @@ author = "The kitchensinks developers"
 copyright = f"2026, {author}"
 version = release = ks.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
 exclude_patterns = ["_build"]
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 
-html_theme = "furo"
+html_theme = "pydata_sphinx_theme"
 html_title = f"kitchensinks {version}"
+html_theme_options = {
+    "header_links_before_dropdown": 7,
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_show_sourcelink = False
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
-# Attributes of a docstring as one list: those that are properties have an entry of their own.
-napoleon_use_ivar = True
+
+PAGES = Path(__file__).parent / "reference"
+# Whose inherited methods are shown: fit and predict of the estimators are those of a base class.
+WITH_INHERITED = ("estimators", "papers")
 
 
-def list_public_names(app, docname, source):
-    """Append to the reference every public name, under the room that holds it."""
+def page_of(name):
+    """The page of one public name."""
+    value = getattr(ks, name)
+    if inspect.ismodule(value):
+        directive = f".. automodule:: {value.__name__}\n   :members:\n"
+    elif inspect.isclass(value):
+        directive = f".. autoclass:: kitchensinks.{name}\n   :members:\n"
+        if value.__module__.split(".")[1] in WITH_INHERITED:
+            directive += "   :inherited-members:\n"
+    else:
+        directive = f".. autofunction:: kitchensinks.{name}\n"
+    return f"# ks.{name}\n\n```{{eval-rst}}\n{directive}```\n"
+
+
+def write_pages(app):
+    """One page for each public name, written again only where it differs."""
+    PAGES.mkdir(exist_ok=True)
+    pages = {f"{name}.md": page_of(name) for name in ks.__all__}
+    for path in PAGES.iterdir():
+        if path.name not in pages:
+            path.unlink()
+    for name, text in pages.items():
+        path = PAGES / name
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+
+
+def link_public_names(app, docname, source):
+    """The names in the tables of the reference lead to their pages, which its contents list."""
     if docname != "reference":
         return
-    names = [name for name in ks.__all__ if not inspect.ismodule(getattr(ks, name))]
+    text = re.sub(r"\| `ks\.(\w+)` \|", r"| [`ks.\1`](reference/\1.md) |", source[0])
+    names = "\n".join(f"reference/{name}" for name in sorted(ks.__all__, key=str.lower))
+    source[0] = text + f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
 
-    def room(name):
-        return getattr(ks, name).__module__.split(".")[1]
 
-    for title, group in groupby(sorted(names, key=room), key=room):
-        source[0] += f"\n## {title}\n"
-        for name in group:
-            kind = "class" if inspect.isclass(getattr(ks, name)) else "function"
-            directive = f".. auto{kind}:: kitchensinks.{name}\n"
-            directive += "   :members:\n" if kind == "class" else ""
-            source[0] += f"\n### {name}\n\n```{{eval-rst}}\n{directive}```\n"
+# "Those of :class:`Other` without `this` and `that`" stands for the entries of another class.
+BORROWED = re.compile(r"Those of :class:`(\w+)` without ((?:`\w+`(?:, | and )?)+).*")
+
+
+def sections(lines):
+    """A docstring as [title, lines], the first without a title."""
+    found = [["", []]]
+    for number, line in enumerate(lines):
+        after = lines[number + 1] if number + 1 < len(lines) else ""
+        if line and after and set(after) == {"-"}:
+            found.append([line, []])
+        elif not (found[-1][0] and not found[-1][1] and set(line) == {"-"}):
+            found[-1][1].append(line)
+    return found
+
+
+def entries(lines, section):
+    """The entries of a section, as {names: lines of text}; those borrowed come first."""
+    own, borrowed, text = {}, {}, []
+    for line in dict(sections(lines)).get(section, []):
+        match = BORROWED.fullmatch(line)
+        entry = re.fullmatch(r"(\w[\w, ]*) : (.*)", line)
+        if match is not None:
+            without = re.findall(r"`(\w+)`", match[2])
+            other = inspect.getdoc(getattr(ks, match[1])).split("\n")
+            borrowed = {k: v for k, v in entries(other, section).items() if k not in without}
+        elif entry is not None:
+            text = own[entry[1]] = [entry[2]]
+        elif line:
+            text.append(line.strip())
+    return {name: own.get(name, text) for name, text in {**borrowed, **own}.items()}
+
+
+def write_out(lines):
+    """Parameters with their text on lines of its own, as napoleon wants; attributes as a list."""
+    out = []
+    for title, inside in sections(lines):
+        found = entries(lines, title) if title in ("Parameters", "Attributes") else {}
+        if not found:
+            out += [title, "-" * len(title), *inside] if title else inside
+        elif title == "Parameters":
+            out += [title, "-" * len(title)]
+            for names, text in found.items():
+                out += [names, *(f"    {line}" for line in text)]
+            out.append("")
+        else:
+            out += [".. rubric:: Attributes", ""]
+            for names, text in found.items():
+                first = ", ".join(f"``{name}``" for name in names.split(", "))
+                out += [f"- {first}: {text[0]}", *(f"  {line}" for line in text[1:])]
+            out.append("")
+    return out
 
 
 def plain_text_to_rst(app, what, name, obj, options, lines):
     """Docstrings are plain text: bars are absolute values, tables are in Markdown."""
     out: list[str] = []
     in_table = False
-    for line in lines:
+    for line in write_out(lines):
         if line.startswith("| "):
             cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
             if not in_table:
@@ -66,13 +156,16 @@ def escape(line):
     return "".join(part if part.startswith("``") else part.replace("|", r"\|") for part in parts)
 
 
-def skip_generated(app, what, name, obj, skip, options):
-    """Skip set_fit_request and the like: scikit-learn adds them, with links to its own glossary."""
-    return True if re.fullmatch(r"set_\w+_request", name) else None
+def skip_foreign(app, what, name, obj, skip, options):
+    """Skip what scikit-learn adds or hands down: its texts link to its own glossary."""
+    home = getattr(getattr(obj, "fget", obj), "__module__", None) or "kitchensinks"
+    foreign = not home.startswith("kitchensinks")
+    return True if foreign or re.fullmatch(r"set_\w+_request", name) else None
 
 
 def setup(app):
-    app.connect("autodoc-skip-member", skip_generated)
-    app.connect("source-read", list_public_names)
+    app.connect("builder-inited", write_pages)
+    app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("source-read", link_public_names)
     # Before napoleon, which has the default priority of 500.
     app.connect("autodoc-process-docstring", plain_text_to_rst, priority=400)

@@ -224,6 +224,40 @@ FIGURES = {
         (Curve("separated_norm", "bandwidth", steps(0.05, 1), "d", margin=0.4, radius=1.0,
                n_inputs=[1, 3, 9]),),
         observed=observed.interval_norms),
+    # The thesis: local complexity and noise
+    "thesis_lemma_ii_10": Plot(
+        "Radius at which 2^(i−1) balls cover the functions",
+        "thesis, Lemmas II.9 and II.10; r = 0.5, λ = 0.25",
+        "number i of the covering", "entropy number e_i",
+        (Curve("svm_entropy", "index", counts(1, 300), "N", level=0.5, ridge=0.25,
+               n_features=[10, 100, 1000]),),
+        (1.0, 100)),
+    "thesis_lemma_ii_11": Plot(
+        "Complexity of the ramp losses on given rows",
+        "thesis, Lemma II.11; λ = 0.001, r = 0.01, ρ = 0.2",
+        "rows, m", "Rademacher complexity",
+        (Curve("svm_complexity", "n_rows", ROWS, "N", ridge=1e-3, level=0.01, spread=0.2,
+               n_features=[10, 100, 1000]),),
+        (0.1, 100)),
+    "thesis_lemma_ii_12": Plot(
+        "Complexity of the ramp losses on average",
+        "thesis, Lemma II.12; λ = 0.001, r = 0.01, V = 2",
+        "rows, m", "Rademacher complexity",
+        (Curve("svm_mean_complexity", "n_rows", ROWS, "N", ridge=1e-3, level=0.01, noise=2.0,
+               n_features=[10, 100, 1000]),),
+        (0.1, 100)),
+    "thesis_tsybakov": Plot(
+        "How fast the risk falls with noisy labels", "thesis, section 2.2; λᵢ = i^(−2)",
+        "rows, m", "excess risk, up to constants",
+        (Curve("tsybakov_rate", "n_rows", ROWS, "q", exponent=2.0,
+               noise_exponent=[0.1, 1.0, 10.0]),),
+        (0.01, 1.0)),
+    "thesis_margin": Plot(
+        "Risk of smoothed labels where classes touch", "thesis, section 2.4; c = 1, d = 3",
+        "bandwidth, γ", "excess hinge risk",
+        (Curve("margin_risk", "bandwidth", steps(0.01, 0.3), "β", margin_scale=1.0, n_inputs=3,
+               margin_exponent=[0.5, 1.0, 4.0]),),
+        (0.1, 1.0, 0.01, 0.3)),
     # The thesis: ReLU features and networks
     "thesis_proposition_iii_10_features": Plot(
         "Distance that N random ReLU features guarantee",
@@ -281,6 +315,31 @@ FIGURES = {
         (Curve(observed.network, "depth", list(range(1, 9)), "Rᵢ",
                read=lambda bound: bound.weight_norms[0], accuracy=0.05, size=[0.8, 1.0, 1.25]),),
         axes={"xscale": "linear"}),
+    "thesis_lemma_iii_17": Plot(
+        "Norm of powers in the space of ReLU features", "thesis, Lemma III.17; α = 1",
+        "power, p", "norm of (β·x)^p, at most",
+        (Curve("relu_power_norm", "power", list(range(2, 42, 2)), "d", coefficient=1.0,
+               n_inputs=[1, 10, 100]),),),
+    "thesis_equation_3_12": Plot(
+        "Norm of √(1 + ‖x‖²) in the space of ReLU features", "thesis, (3.12); dashed: as printed",
+        "inputs, d", "norm",
+        beside=observed.length_norms),
+    "thesis_section_3_4_error": Plot(
+        "Distance of smoothed labels on the sphere", "thesis, section 3.4; τ = 1",
+        "1 − r, of the Poisson kernel", "largest distance",
+        (Curve(observed.sphere_error, "gap", steps(1e-3, 0.5), "d", margin=1.0,
+               n_inputs=[1, 3, 9]),),
+        (0.1, 3, 1e-3, 0.5)),
+    "thesis_section_3_4_norm": Plot(
+        "Norm of smoothed labels on the sphere", "thesis, section 3.4",
+        "1 − r, of the Poisson kernel", "norm ‖g‖",
+        (Curve(observed.sphere_norm, "gap", steps(1e-3, 0.5), "d", n_inputs=[1, 3, 9]),),
+        (1000.0, 3, 1e-3, 0.5)),
+    "thesis_section_3_4_rate": Plot(
+        "How fast the risk falls with √m ReLU features", "thesis, section 3.4: m^(−1/8) is d = 3",
+        "rows, m", "excess risk, up to constants",
+        (Curve("sphere_rate", "n_rows", ROWS, "d", n_inputs=[1, 3, 30]),),
+        (0.1, 3)),
 }
 # fmt: on
 

@@ -33,6 +33,13 @@ def test_no_example_escapes(page):
     assert "Not run by the tests" not in outside or any(b.reason for b in blocks_of(page))
 
 
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.name)
+def test_examples_show_results_and_not_that_they_are_true(page):
+    for block in blocks_of(page):
+        shown = re.findall(r"^\(?(?:True|False)\b.*", block.text, re.MULTILINE)
+        assert block.language != "python" or not shown, f"{page.name}:{block.line}: {shown}"
+
+
 def test_a_wrong_example_is_noticed(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```python\nx = 1\n```\n\n```python\n>>> x + 1\n3\n```\n", "utf-8")
@@ -91,3 +98,37 @@ def test_every_picture_is_drawn_shown_and_small():
     files = list((DOCS / "pictures").iterdir())
     assert {path.stem for path in files} == drawn
     assert sum(path.stat().st_size for path in files) < 300_000
+
+
+def test_every_yes_of_ours_links_to_tests_that_exist():
+    """And no other cell of ours does, so that the column says what is checked."""
+    page = DOCS / "compared.md"
+    rows = [line.strip("| ").split(" | ") for line in page.read_text("utf-8").splitlines()]
+    rows = [row for row in rows if len(row) == 5][1:]
+    assert len(rows) > 25
+    for feature, *_, ours in rows:
+        links = re.findall(r"\[yes\]\((\.\./tests/[\w/]+\.py)\)", ours)
+        assert ours == "no" or ours.startswith("[yes]"), feature
+        assert bool(links) == (ours != "no"), feature
+        assert all((page.parent / link).is_file() for link in links), feature
+
+
+def test_the_sidebar_has_at_most_seven_entries_and_every_page_is_reached():
+    """Pages are in the contents of exactly one other page."""
+    contents = {}
+    for page in PAGES:
+        for block in blocks_of(page):
+            if block.language == "{toctree}":
+                contents[page.stem] = [line for line in block.text.split() if line[0] != ":"]
+    assert len(contents["index"]) <= 7
+    listed = [name for names in contents.values() for name in names]
+    assert sorted([*listed, "index"]) == sorted(page.stem for page in PAGES)
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        for block in blocks_of(page):
+            text = text.replace(block.text, "")
+        for link in re.findall(r"\]\((?!http|#)([^)#\s]+)(?:#[^)]*)?\)", text):
+            assert (DOCS / link).exists(), f"{page.name}: {link}"

@@ -47,10 +47,3 @@ def test_the_page_inside_has_one_notation():
     assert len(mentions(PAGE)) == PAGE.count(".py") - 1
     assert "FileSource.held" in defined_in(ROOT / "src" / "kitchensinks" / "cli" / "fit.py")
     assert "FileSource.gone" not in defined_in(ROOT / "src" / "kitchensinks" / "cli" / "fit.py")
-
-
-def test_the_page_inside_is_in_the_toctree():
-    index = (ROOT / "docs" / "index.md").read_text("utf-8")
-    tree = index.partition("```{toctree}")[2].partition("```")[0]
-    assert "inside" in tree.split()
-    assert "(inside.md)" in index

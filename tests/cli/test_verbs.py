@@ -38,7 +38,7 @@ WORDS = {
     "score": ["error", "log loss", "150 rows"],
     "info": ["KitchenSinkClassifier", "colour", "Fourier(", "kind"],
     "report": ["accuracy", "log loss", "150 rows", "report.html"],
-    "export": ["float64 rows"],
+    "export": ["columns by name"],
     "compare": [
         "learned",
         "gradient boosting",

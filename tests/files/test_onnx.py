@@ -20,14 +20,14 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 IRIS = load_iris(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
-DENSE = [basis for basis in BASES if not (basis.sparse or isinstance(basis, ks.Custom))]
+EXPORTED = [basis for basis in BASES if not isinstance(basis, ks.Custom)]
 
 
 def run(path, rows):
     return onnxruntime.InferenceSession(path).run(None, {"rows": np.asarray(rows, np.float64)})
 
 
-@pytest.mark.parametrize("basis", [*DENSE, ks.Stumps("quantile")], ids=name_of)
+@pytest.mark.parametrize("basis", [*EXPORTED, ks.Stumps("quantile")], ids=name_of)
 def test_a_file_answers_as_the_classifier(basis, tmp_path):
     X, y = IRIS
     model = ks.KitchenSinkClassifier(basis, n_components=40, random_state=0).fit(X, y)
@@ -38,7 +38,7 @@ def test_a_file_answers_as_the_classifier(basis, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("basis", [one for one in DENSE if one in ANY_WIDTH][::6], ids=name_of)
+@pytest.mark.parametrize("basis", [one for one in EXPORTED if one in ANY_WIDTH][::5], ids=name_of)
 def test_a_file_answers_as_the_regressor(basis, dtype, tmp_path):
     X, y = DIABETES
     both = np.column_stack([y + 1e4, -1e-3 * y])
@@ -114,19 +114,49 @@ def test_pipelines_convert():
         assert probabilities.dtype == np.float32
 
 
+@pytest.mark.parametrize(
+    "basis", [ks.Binning(), ks.Union([ks.Fourier(), ks.Union([ks.Binning(), ks.ReLU()])])]
+)
+def test_bins_of_a_transformer_are_dense_in_onnx(basis):
+    X, _ = IRIS
+    transformer = ks.RandomFeatures(basis, 20, random_state=0).fit(X[::3])
+    register_converters()
+    model = skl2onnx.to_onnx(transformer, X[:1])
+    (found,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"X": X})
+    features = transformer.transform(X).toarray()
+    # Some rows fall into bins that the fitted ones do not.
+    assert not isinstance(basis, ks.Binning) or (features.sum(axis=1) < 20**0.5 - 1e-6).any()
+    np.testing.assert_allclose(found, features, atol=1e-5)
+
+
+@pytest.mark.parametrize("columns", [[0, 1, 2, 3], [2]])
+def test_far_values_and_bins_never_seen(columns, tmp_path):
+    """Cells are whole numbers of 64 bits that wrap, as in the library."""
+    X, y = IRIS
+    model = ks.KitchenSinkRegressor(
+        ks.Binning(gamma=[0.5, 3.0]), 60, standardize=False, random_state=0
+    ).fit(X[::2, columns], y[::2])
+    ks.to_onnx(model, tmp_path / "model.onnx")
+    sizes = 10.0 ** np.arange(150)[:, None]
+    far = np.random.default_rng(0).normal(size=(150, len(columns))) * sizes
+    for rows in (X[:, columns], far, -far):
+        (found,) = run(tmp_path / "model.onnx", rows)
+        np.testing.assert_allclose(found[:, 0], model.predict(rows), atol=1e-6)
+
+
 def test_what_cannot_be_exported(tmp_path):
     X, y = IRIS
     path = tmp_path / "model.onnx"
-    for basis in (ks.Binning(), ks.Union([ks.Fourier(), ks.Union([ks.Binning()])])):
-        model = ks.KitchenSinkClassifier(basis, n_components=9, random_state=0).fit(X, y)
-        with pytest.raises(ValueError, match=r"Binning cannot be exported.*Use one of Fourier"):
-            ks.to_onnx(model, path)
     own = ks.Custom(
         lambda rng, d, n: rng.normal(size=(n, d)), lambda rows, theta: np.tanh(rows @ theta.T)
     )
     model = ks.KitchenSinkClassifier(own, n_components=9, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="Custom cannot be exported"):
+    with pytest.raises(ValueError, match=r"Custom cannot be exported.*Use one of Binning"):
         ks.to_onnx(model, path)
+    bins = ks.RandomFeatures(ks.Binning(gamma=5.0), 300, random_state=0).fit(X)
+    register_converters()
+    with pytest.raises(ValueError, match=r"[0-9,]+ columns cannot be exported.*16,384"):
+        skl2onnx.to_onnx(bins, X[:1])
     with pytest.raises(TypeError, match="need a fitted KitchenSinkClassifier"):
         ks.to_onnx(LogisticRegression(), path)
     good = ks.KitchenSinkClassifier(ks.Fourier(), n_components=9, random_state=0).fit(X, y)
@@ -184,6 +214,22 @@ def test_too_large_for_a_file_is_said_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr(graph, "LARGEST", 1000)
     with pytest.raises(ValueError, match="fewer components"):
         ks.to_onnx(model, tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("kind", [LINEAR, SQUASH, QUANTILE, MIX])
+def test_columns_are_mapped_to_the_same_bits(kind, tmp_path):
+    """A hundred thousand bins of values with ties: one that is off would be seen."""
+    X, y = DIABETES
+    X = np.round(200 * X) / 40
+    model = ks.KitchenSinkRegressor(ks.Binning(gamma=5.0), 3, random_state=0).fit(X, y)
+    law = warp(Spread.of(X[::2]), X[::2], kind).times(np.linspace(0.5, 2.0, 10))
+    frozen = replace(model.law_.features, scaler=law, n_components=300).with_learned(X)
+    weights = np.random.default_rng(0).normal(size=(frozen.n_columns, 1))
+    state = replace(model.state_, law=replace(model.law_, features=frozen))
+    model.state_ = replace(state, outer=state.outer._replace(weights=weights))
+    ks.to_onnx(model, tmp_path / "model.onnx")
+    found = run(tmp_path / "model.onnx", X)[0]
+    np.testing.assert_allclose(found.ravel(), model.predict(X), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", [LINEAR, SQUASH, QUANTILE, MIX])

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import sys
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,6 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.pipeline import make_pipeline
 
 import kitchensinks as ks
-import kitchensinks.inspect.explain as module
 
 ROWS, VALUES = load_diabetes(return_X_y=True)
 RANDOM = np.random.default_rng(0)
@@ -119,7 +119,8 @@ def test_few_columns_are_exact_and_a_category_is_one_column():
 def test_sampled_contributions_are_within_their_errors(monkeypatch):
     model, X = regressor()
     sampled = [ks.explain(model, X[:3], X[50:90], random_state=seed) for seed in range(40)]
-    monkeypatch.setattr(module, "_EXACT_COLUMNS", 10)
+    # By its name: the attribute of the package is the function.
+    monkeypatch.setattr(sys.modules["kitchensinks.inspect.explain"], "_EXACT_COLUMNS", 10)
     exact = ks.explain(model, X[:3], X[50:90])
     errors = np.array([one.contributions for one in sampled]) - exact.contributions
     assert not exact.errors.any()

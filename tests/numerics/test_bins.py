@@ -5,6 +5,8 @@ import pytest
 
 from kitchensinks.numerics.bins import (
     CELL_LIMIT,
+    add_scores,
+    add_scores_plain,
     bin_hashes,
     bin_hashes_plain,
     find_columns,
@@ -105,6 +107,11 @@ def test_compiled_search_is_the_plain_one(n_rows, n_inputs, n_grids, n_known):
     find_columns(names, table, offsets, compiled)
     find_columns_plain(names, table, offsets, plain)
     np.testing.assert_array_equal(compiled, plain)
+    values = rng.normal(size=(len(table), 2))
+    scores, expected = np.zeros((2, n_rows, 2))
+    add_scores(names, table, offsets, values, scores)
+    add_scores_plain(names, table, offsets, values, expected)
+    np.testing.assert_array_equal(scores, expected)
     for i in range(n_rows):
         for g, part in enumerate(parts):
             known = names[g, i] in part

@@ -193,6 +193,8 @@ def test_the_recipe_comes_from_a_bounded_sample(seekable, monkeypatch):
     assert seen == [20_000]
     assert first.outputs == ["a", "b=z 1"]
     assert first.fingerprint() == Columns.learn(open_table(frame), seed=0).fingerprint()
+    # A table that is larger than the sample by less than a row for each run.
+    assert Columns.learn(open_table(frame[:20_001])).outputs == ["a", "b=x 1"]
 
 
 def test_numbers_alone_need_no_skrub_and_keep_float32(monkeypatch):

@@ -1,6 +1,5 @@
 """`sinks info`, `sinks export` and `sinks datasets`."""
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,24 +119,26 @@ def _in_words(value: dict[str, Any]) -> str:
 
 
 def export(options: Export, terminal: Terminal) -> Facts:
-    """A model as ONNX. The names of its input columns are in the metadata of the file."""
+    """A model as ONNX, which takes the columns of its table."""
     from kitchensinks.files.model import load
     from kitchensinks.files.onnx import to_onnx
 
     onnx = writable(options.onnx)
     keeps_inputs(onnx, model=options.model, force=options.force)
     model = load(options.model)
-    columns, notes, width = model.columns_, {}, model.n_features_in_
-    if columns is not None:
-        notes = {"columns": json.dumps(columns.outputs, ensure_ascii=False)}
-        width = columns.width
-    to_onnx(model, onnx, notes)
+    columns, width = model.columns_, model.n_features_in_
+    to_onnx(model, onnx)
     size = onnx.stat().st_size
-    terminal.show(f"{onnx}: takes float64 rows of {width} numbers; {size / 1e6:.1f} MB.")
-    if columns is not None and columns.outputs != columns.inputs:
+    takes = f"float64 rows of {width} numbers"
+    if columns is not None and not columns.n_given:
+        width = len(columns.inputs)
+        takes = f"{width} columns by name"
+    terminal.show(f"{onnx}: takes {takes}; {size / 1e6:.1f} MB.")
+    if columns is not None and not columns.n_given:
         terminal.note(
-            "The model was fitted to a mixed table: its rows are the encoded columns, whose names "
-            "are in the metadata of the file under 'columns'."
+            "Each column is an input (n, 1): numbers are float64 (NaN where missing), categories "
+            "are text without spaces around it, dates are seconds since 1970. The metadata of the "
+            "file say under 'columns' which is which."
         )
     return {"model": str(options.model), "onnx": str(onnx), "inputs": width, "bytes": size}
 

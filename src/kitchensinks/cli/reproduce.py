@@ -84,11 +84,13 @@ def _run(study: Study, quick: bool, out: Path, terminal: Terminal) -> dict[str, 
 
 
 def _write_page(out: Path, page: Path, terminal: Terminal) -> dict[str, Any]:
-    """Write the page on all results in the folder `out`."""
-    from kitchensinks.papers.experiments import tables
+    """Write the page on all results in the folder `out`, judged by the rule of today."""
+    from kitchensinks.papers.experiments import harness, tables
 
     if not out.is_dir():
         raise FileNotFoundError(f"{out} is not a folder: pass that of the results with --out.")
+    for name in experiments.names():
+        harness.conclude(experiments.study(name), folder_of(name, out, quick=False))
     page.write_text(tables.page(out, page.parent), encoding="utf-8")
     terminal.show(f"Wrote {page}.")
     return {"page": str(page)}

@@ -8,10 +8,14 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from kitchensinks.estimators.base import KitchenSink, reported
+from kitchensinks.estimators.inputs import more_rows
+from kitchensinks.features.bases.base import Basis, check_count
+from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
+from kitchensinks.state.certificate import RiskCertificate, risk_certificate
 
 
 @dataclass(eq=False, repr=False)
@@ -150,6 +154,52 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of `predict_proba`."""
         return self._answer("predict_log_proba", X)
+
+    def risk_certificate(
+        self, X: Any, y: Any, delta: float = 0.05, draws: int = 400
+    ) -> RiskCertificate:
+        """A bound on the expected loss of a fit with ``constraint=``, from its own training rows.
+
+        X and y are the rows of the fit. The bound holds with probability 1 − delta; beside it
+        stands that of the kitchen-sinks paper (section 5), which knows nothing of the features.
+        For two classes, without intercept and weights of rows: see
+        `kitchensinks.state.certificate`. draws: of signs, for the complexity.
+
+        Examples
+        --------
+        >>> import kitchensinks as ks
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = ks.KitchenSinkClassifier(ks.Stumps(), 300, "hinge", constraint=ks.SupBall(3.0),
+        ...                                  fit_intercept=False, random_state=0).fit(X, y)
+        >>> found = model.risk_certificate(X, y)
+        >>> found.complexity < found.paper_complexity, found.bound < found.paper_bound
+        (True, True)
+        """
+        state = self._state()
+        if self.constraint is None or self.fit_intercept or self.class_weight is not None:
+            raise ValueError(
+                f"constraint={self.constraint!r}, fit_intercept={self.fit_intercept!r}, "
+                f"class_weight={self.class_weight!r}: a certificate needs a ball, such as "
+                "ks.SupBall(10), no intercept and no weights of classes. Fit again with these."
+            )
+        if len(self.classes_) != 2 or state.loss.link == "softmax":
+            raise ValueError(
+                f"There are {len(self.classes_)} classes: a certificate is for two. Certify one "
+                "class against the others."
+            )
+        check_count("draws", draws)
+        if not 0 < delta < 1:
+            raise ValueError(f"delta={delta!r}: need a probability of failure between 0 and 1.")
+        batch = more_rows(self, state.complete(self._spec()), state, X, y)
+        if batch.weights is not None:
+            raise ValueError("A certificate counts every row once: give no weights.")
+        with threads(self.n_jobs):
+            found = risk_certificate(
+                state.model, self.constraint, state.loss, batch.rows, batch.targets, delta, draws
+            )
+        given = isinstance(self.basis, Basis) and self.basis.unresolved() is None
+        return found._replace(fixed=found.fixed and given)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose class is right; of Dask collections, partition by partition."""

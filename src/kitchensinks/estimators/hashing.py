@@ -1,6 +1,7 @@
 """Locality-sensitive hashing by the arg-max of maxout units (maxout paper, Remark 1)."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kitchensinks.estimators.buckets import Buckets, Shape
 from kitchensinks.estimators.inputs import TakesSparse, float_rows
 from kitchensinks.features.bases import Draw, Maxout
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.bases.projections import project
 from kitchensinks.numerics.threads import looped
 from kitchensinks.state import seed_of
-from kitchensinks.tables import block_slices
+from kitchensinks.tables import block_slices, densify
 
 Floats = NDArray[np.float64]
 Packed = NDArray[np.uint64]
@@ -36,16 +38,25 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     Parameters
     ----------
-    n_units : m, the length of a code.
+    n_units : m, the length of a code; or "auto" with `near`: as many as the tables need so that a
+        query is compared with about as many rows however many there are.
     pool : q, the number of letters, 2 or more. 2 is the sign of a projection (SimHash).
     projection : "gaussian", "orthogonal" or "hadamard", as for ``ks.Maxout``: the same units from
         the same seed.
     random_state : int, RandomState or None; an int names the units for good.
+    near, recall : None, where `kneighbors` compares a query with every row; or a cosine, and the
+        probability with which rows of that cosine or more are found. Rows then stand in tables of
+        buckets, and a query is compared with the rows of its own buckets alone. The number of
+        tables T and the length of their keys L follow from the exact κ_q: L is the largest with
+        T·L ≤ n_units and 1 − (1 − κ_q(near)^L)^T ≥ recall. With n_units="auto", L grows with the
+        logarithm of the rows, T like a power of them below 1, and m = T·L.
 
     Attributes
     ----------
     codes_ : packed codes of the rows of `fit`, (n, planes, words) of uint64.
     draw_, seed_ : the frozen units.
+    tables_ : with `near`, ``n_tables``, ``n_letters`` and ``chance(cosine)``, the probability that
+        two rows share a bucket; else None.
 
     Examples
     --------
@@ -61,34 +72,63 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     [[0, 1]]
     """
 
-    n_units: int = 1024
+    n_units: int | str = 1024
     pool: int = 8
     projection: str = "gaussian"
     random_state: Any = None
+    near: float | None = None
+    recall: float = 0.9
 
     _kept_dtypes = ()
 
     def fit(self, X: Any, y: Any = None) -> "MaxoutHash":
         """Draw the units, and keep the codes of the rows X (n, d); y is not used."""
-        check_count("n_units", self.n_units)
+        if self.n_units != "auto" or self.near is None:
+            check_count("n_units", self.n_units)
         if check_count("pool", self.pool) < 2:
             raise ValueError(
                 f"pool={self.pool}: a unit of one direction gives every row the same letter. "
                 "Need 2 or more."
             )
+        self._check_tables()
         X = float_rows(self, X, reset=True)
+        self.tables_ = self._tables(X)
+        self.n_units_ = self._units()
         self.seed_ = seed_of(self.random_state)
         basis = Maxout(self.pool, projection=self.projection)
-        self.draw_: Draw = basis.draw(self.seed_, X.shape[1], self.n_units, X.dtype)
-        self._n_features_out = self.n_units
-        self.codes_ = self._packed(X)
+        self.draw_: Draw = basis.draw(self.seed_, X.shape[1], self.n_units_, X.dtype)
+        self._n_features_out = self.n_units_
+        self.codes_, keys = self._coded(X)
+        self.buckets_ = None if keys is None else Buckets.of(keys)
         return self
+
+    def _check_tables(self) -> None:
+        for name, low in (("near", -1.0), ("recall", 0.0)):
+            value = getattr(self, name)
+            if name == "near" and value is None:
+                return
+            if isinstance(value, bool) or not isinstance(value, Real) or not low < value < 1:
+                raise ValueError(f"{name}={value!r}: need a number above {low:g} and below 1.")
+
+    def _tables(self, X: Any) -> Shape | None:
+        if self.near is None:
+            return None
+        near, recall = float(self.near), float(self.recall)
+        if isinstance(self.n_units, str):
+            return Shape.for_rows(X.shape[0], self.pool, near, _typical_cosine(X), recall)
+        return Shape.of(self.n_units, self.pool, near, recall)
+
+    def _units(self) -> int:
+        if isinstance(self.n_units, str):
+            assert self.tables_ is not None, "checked before"
+            return self.tables_.n_tables * self.tables_.n_letters
+        return self.n_units
 
     def transform(self, X: Any) -> NDArray[Any]:
         """C(x): letters 0, …, q − 1, shape (n, n_units), of uint8 (uint16 where q > 256)."""
         check_is_fitted(self)
         X = float_rows(self, X, reset=False)
-        out = np.empty((X.shape[0], self.n_units), dtype=_letters(self.pool))
+        out = np.empty((X.shape[0], self.n_units_), dtype=_letters(self.pool))
         for part in self._parts(X):
             out[part] = self._letters(X[part])
         return out
@@ -101,38 +141,74 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         check_is_fitted(self)
         near = self._packed(float_rows(self, X, reset=False))
         far = self.codes_ if Y is None else self._packed(float_rows(self, Y, reset=False))
-        return different_letters(near, far) / self.n_units
+        return different_letters(near, far) / self.n_units_
 
     def kneighbors(self, X: Any = None, n_neighbors: int = 10, return_distance: bool = True) -> Any:
         """The rows of `fit` with the nearest codes: (distances, places), each (n, n_neighbors).
 
         Nearest first; of rows equally near, the one with the lower place. With X=None the rows of
-        `fit` themselves are asked for, and a row is not its own neighbour.
+        `fit` themselves are asked for, and a row is not its own neighbour. With `near`, rows of
+        the query's buckets alone are compared; a query whose buckets hold fewer than n_neighbors
+        rows is compared with all.
         """
         check_is_fitted(self)
         check_count("n_neighbors", n_neighbors)
         own = X is None
-        queries = self.codes_ if own else self._packed(float_rows(self, X, reset=False))
+        queries, keys = (
+            (self.codes_, None) if own else self._coded(float_rows(self, X, reset=False))
+        )
         n_kept = len(self.codes_)
         if n_neighbors > n_kept - own:
             raise ValueError(
                 f"n_neighbors={n_neighbors}: fit has seen {n_kept} rows, so there are at most "
                 f"{n_kept - own} neighbours. Ask for fewer or fit more rows."
             )
-        distance = np.empty((len(queries), n_neighbors))
-        places = np.empty((len(queries), n_neighbors), dtype=np.int64)
+        if self.buckets_ is None:
+            counts, places = self._scan(queries, n_neighbors, np.arange(n_kept) if own else None)
+        else:
+            asked = self._own_keys() if keys is None else keys
+            counts, places, _ = self.buckets_.nearest(asked, queries, self.codes_, n_neighbors, own)
+            few = np.flatnonzero(places[:, -1] < 0)
+            counts[few], places[few] = self._scan(queries[few], n_neighbors, few if own else None)
+        return (counts / self.n_units_, places) if return_distance else places
+
+    def compared(self, X: Any) -> NDArray[np.int64]:
+        """How many rows of `fit` are in the buckets of each row of X, (n,); all without `near`."""
+        check_is_fitted(self)
+        queries, keys = self._coded(float_rows(self, X, reset=False))
+        if self.buckets_ is None or keys is None:
+            return np.full(len(queries), len(self.codes_))
+        return self.buckets_.nearest(keys, queries, self.codes_, 1, False)[2]
+
+    def _scan(
+        self, queries: Packed, count: int, own: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The nearest of all codes: different letters and places, (queries, count).
+
+        own: the place of each query among the rows, which is left out.
+        """
+        n_kept = len(self.codes_)
+        distance = np.empty((len(queries), count), dtype=np.int64)
+        places = np.empty((len(queries), count), dtype=np.int64)
         for part in block_slices(len(queries), max(1, _BLOCK_ENTRIES // n_kept)):
             counts = different_letters(queries[part], self.codes_)
-            if own:
-                counts[np.arange(len(counts)), np.arange(part.start, part.stop)] = self.n_units + 1
+            if own is not None:
+                counts[np.arange(len(counts)), own[part]] = self.n_units_ + 1
             # One number that orders by distance, then by place.
             keys = counts * n_kept + np.arange(n_kept)
-            keys = np.sort(np.partition(keys, n_neighbors - 1, axis=1)[:, :n_neighbors], axis=1)
-            distance[part], places[part] = keys // n_kept / self.n_units, keys % n_kept
-        return (distance, places) if return_distance else places
+            keys = np.sort(np.partition(keys, count - 1, axis=1)[:, :count], axis=1)
+            distance[part], places[part] = keys // n_kept, keys % n_kept
+        return distance, places
+
+    def _own_keys(self) -> Packed:
+        """The keys of the rows of `fit`, in the order of the rows."""
+        assert self.buckets_ is not None, "keys without tables"
+        keys = np.empty_like(self.buckets_.keys)
+        np.put_along_axis(keys, self.buckets_.rows, self.buckets_.keys, axis=1)
+        return keys
 
     def _parts(self, X: Any) -> Any:
-        return block_slices(X.shape[0], max(16, _BLOCK_ENTRIES // max(self.n_units, X.shape[1])))
+        return block_slices(X.shape[0], max(16, _BLOCK_ENTRIES // max(self.n_units_, X.shape[1])))
 
     def _letters(self, rows: Any) -> NDArray[Any]:
         """Which of the q directions of each unit is largest; the first of equal ones."""
@@ -147,8 +223,31 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return letters
 
     def _packed(self, X: Any) -> Packed:
-        packed = [pack(self._letters(X[part]), self.pool) for part in self._parts(X)]
-        return np.concatenate(packed)
+        return self._coded(X)[0]
+
+    def _coded(self, X: Any) -> tuple[Packed, Packed | None]:
+        """Packed codes, and the keys of the tables where there are any."""
+        codes, keys = [], []
+        for part in self._parts(X):
+            letters = self._letters(X[part])
+            codes.append(pack(letters, self.pool))
+            if self.tables_ is not None:
+                keys.append(self.tables_.keys(letters))
+        return np.concatenate(codes), np.concatenate(keys, axis=1) if keys else None
+
+
+def _typical_cosine(X: Any) -> float:
+    """The mean cosine of pairs of rows from the two halves of X."""
+    half = X.shape[0] // 2
+    count = min(half, 500)
+    if count == 0:
+        return 0.0
+    places = np.linspace(0, half - 1, count).astype(int)
+    one, other = (densify(X[places + shift]).astype(np.float64) for shift in (0, half))
+    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+    products = np.einsum("ij,ij->i", one, other)
+    cosines = np.divide(products, lengths, out=np.zeros(count), where=lengths > 0)
+    return float(np.clip(cosines.mean(), -0.9, 0.9))
 
 
 def _letters(pool: int) -> Any:

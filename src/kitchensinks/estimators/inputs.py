@@ -16,7 +16,8 @@ from sklearn.utils.validation import (
 )
 
 from kitchensinks.fitting.settings import check_dtype
-from kitchensinks.law.encodings import encode
+from kitchensinks.law.encodings import encode, free_text
+from kitchensinks.law.learned import Learned
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
@@ -108,14 +109,23 @@ def training_inputs(
         return Inputs(*_without_missing(rows, y, weights), known=rows)
     if not stream:
         with threads(spec.n_jobs):
-            rows = encode(rows, y, weights, spec.task)
+            rows = encode(rows, y, weights, spec.task, exportable=_exportable(spec))
     columns, known = rows.columns, rows
+    if _exportable(spec) and (text := free_text(columns)):
+        raise ValueError(
+            f"exportable=True, and {', '.join(map(repr, text))} is free text, which cannot be "
+            "exported: leave it out, make it a category, or use exportable=False."
+        )
     estimator.n_features_in_ = rows.shape[1]
     if frame is not None:
         _check_feature_names(estimator, frame, reset=True)
         _check_n_features(estimator, frame, reset=True)
         rows = rows[:]
     return Inputs(rows, y, weights, columns, known)
+
+
+def _exportable(spec: Spec) -> bool:
+    return isinstance(spec.basis, Learned) and spec.basis.exportable
 
 
 def _without_missing(

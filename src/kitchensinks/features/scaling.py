@@ -149,7 +149,7 @@ class Scaler:
     def pulled_back(self, rows: Any, gradients: NDArray[Any]) -> Floats | None:
         """Gradients (n, outputs, width) by what `apply` gives, as gradients by its rows,
         (n, outputs, d); None where the map is not linear. Zero where values are cut off."""
-        return self._straight(rows)[:, None, :] * gradients / self.scale
+        return np.asarray(self._straight(rows)[:, None, :] * gradients / self.scale)
 
     def _straight(self, rows: Any) -> NDArray[np.bool_]:
         """Where values change with those of the rows, (n, d)."""

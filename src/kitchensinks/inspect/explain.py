@@ -35,6 +35,8 @@ class Explanation:
 
     base + Σ_j contributions_j = predictions, for every row and output.
 
+    Attributes
+    ----------
     contributions, errors : (rows, columns), with outputs as a last axis where there are several;
         errors are the standard errors of the sampling, zero where nothing was sampled.
     base : the mean prediction of the background rows, (outputs,) where there are several.

@@ -225,7 +225,8 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
     entries = seconds * constants.SPEED
     if sparse:
         grids = seconds / _cost(task, sparse, task.counted, 1)
-        count, most = int(grids), min(constants.MOST_GRIDS, _most_grids_by_memory(task))
+        most = min(constants.MOST_GRIDS, _most_grids_by_memory(task))
+        count, most = int(grids), int(min(most, most_exported(task)))
     else:
         # n·K entries and n·K²/300 for their Gram.
         half = 1.0 / (2.0 * constants.GRAM_COST)
@@ -287,6 +288,14 @@ def _most_grids_by_memory(task: Task) -> int:
     """Grids whose bins fit, of all rows."""
     most = task.request.memory / (constants.BIN_BYTES * task.source.shape[0])
     return max(constants.FEWEST_GRIDS, int(most))
+
+
+def most_exported(task: Task) -> float:
+    """Grids that fit into an exported file if every row has bins of its own."""
+    if not task.learned.exportable:
+        return math.inf
+    size = constants.EXPORTED_BIN_BYTES + 8.0 * task.targets.shape[1]
+    return float(constants.EXPORTED_BYTES // (size * task.source.shape[0]))
 
 
 def enough(limit: Limit, score: Score, sparse: bool) -> Limit:

@@ -34,6 +34,7 @@ from kitchensinks.law.candidates import (
     grown,
     in_reach,
     in_time,
+    most_exported,
     ridge_for,
     try_stages,
     wider_look,
@@ -175,7 +176,17 @@ def _chosen(task: Task, basis: Basis | None, close: list[Candidate]) -> tuple[La
 
 
 def _takes_bins(task: Task, basis: Basis | None) -> bool:
-    return not task.request.stream and (basis is None or basis.sparse)
+    if task.request.stream or not (basis is None or basis.sparse):
+        return False
+    asked = constants.FEWEST_GRIDS if task.asked is None else task.asked
+    fits = most_exported(task) >= asked
+    if not fits and basis is not None:
+        raise ValueError(
+            f"exportable=True, and the bins of {task.source.shape[0]:,} rows in {asked} grids may "
+            "be more than the 2 GB of an ONNX file: use a dense basis such as ks.Fourier(), or "
+            "leave exportable=False."
+        )
+    return fits
 
 
 def _learned(task: Task, basis: Basis | None, best: list[Found]) -> list[Found]:

@@ -19,6 +19,8 @@ MOST_COLUMNS = 5000
 POOL = 45_000
 # Bytes of a fit on bins for each row and grid: measured as 21 to 24 from 60,000 to 120,000 rows.
 BIN_BYTES = 24.0
+# Bytes of an ONNX file, and of one bin in it without its weights, of at most eight bytes each.
+EXPORTED_BYTES, EXPORTED_BIN_BYTES = 2.0**31 - 2**20, 16.0
 # Entries of the pool, so that wide tables fit into memory (128 MB in float64).
 POOL_ENTRIES = 2**24
 # Rows of the pool however wide the table is.

@@ -37,13 +37,14 @@ def encode(
     weights: Floats | None,
     kind: str,
     like: Columns | None = None,
+    exportable: bool = False,
 ) -> Rows:
     """The rows of a fit with their categories as numbers, in the way that suits the targets.
 
     targets (n,) or (n, outputs): labels for kind "classification", numbers for "regression".
     Weights count as copies of a row; rows without weight change nothing. Means are the default,
-    because they add the fewest columns. like: a recipe whose encoding is taken again. Threads are
-    those of the caller.
+    because they add the fewest columns. like: a recipe whose encoding is taken again. exportable:
+    only encodings that ONNX has, where there is one. Threads are those of the caller.
     """
     if rows.folded is not None:
         return rows
@@ -55,6 +56,8 @@ def encode(
     many = len(counted) >= constants.FEWEST_ENCODED
     free = None if like is None else {e.name for e in like.encoders if isinstance(e, Text)}
     tried = _ways(rows, texts, coded, weights, labels, many, free)
+    if exportable:
+        tried = [one for one in tried if not free_text(one.columns)] or tried
     if like is not None:
         return next((one for one in tried if _kinds(one.columns) == _kinds(like)), tried[0])
     if len(tried) == 1 or not many or not np.ptp(coded[counted], axis=0).any():
@@ -63,6 +66,11 @@ def encode(
     own = None if weights is None else weights[counted]
     batches = (Batch(one[counted], coded[counted], own) for one in tried)
     return tried[_best(batches, Request(seed=0, classes=kind == "classification"))]
+
+
+def free_text(columns: Columns) -> list[str]:
+    """The columns whose encoding ONNX does not have."""
+    return [encoder.name for encoder in columns.encoders if not encoder.exportable]
 
 
 def _sampled(places: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -78,6 +78,9 @@ class Learned(BaseEstimator):
     time : a column of dates or numbers by name or place: the latest rows are held out, because rows
         to be predicted come later. With a splitter, it gets the rows in this order. Where the rows
         of a table are in the order of a date column, this is done without being asked.
+    exportable : True chooses nothing that `ks.to_onnx` refuses. Free text that is no category is an
+        error before the fit, and so is a basis without a form in ONNX. The bins of all rows fit
+        into a file of 2 GB, or there are fewer grids or none.
 
     Examples
     --------
@@ -100,6 +103,7 @@ class Learned(BaseEstimator):
         split: Any = None,
         groups: str | int | None = None,
         time: str | int | None = None,
+        exportable: bool = False,
     ) -> None:
         self.basis = basis
         self.effort = effort
@@ -113,6 +117,7 @@ class Learned(BaseEstimator):
         self.split = split
         self.groups = groups
         self.time = time
+        self.exportable = exportable
 
     def check(self) -> None:
         """Raise an error that names the parameter where one makes no sense."""
@@ -152,6 +157,11 @@ class Learned(BaseEstimator):
                 "Fourier features and Binning."
             )
         self.basis.check()
+        if self.exportable and not self.basis.exportable:
+            raise ValueError(
+                f"exportable=True, and {self.basis!r} has no form in ONNX: use another basis, or "
+                "leave exportable=False."
+            )
         if self.law == "agop" and self.basis.sparse:
             raise ValueError(
                 f"law='agop' takes gradients, and {self.basis!r} has none: use law='ard', or a "

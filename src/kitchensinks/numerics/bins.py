@@ -11,7 +11,8 @@ from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Cells are clipped here before they become integers, so that no row overflows.
 CELL_LIMIT = float(2**50)
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+# Whole cells are scrambled by it.
+ODD = np.uint64(0x9E3779B97F4A7C15)
 # A whole number c, |c| < 2⁵¹, added to 1.5·2⁵² in float64 leaves c in the low bits.
 _MAGIC = 1.5 * 2.0**52
 _MAGIC_BITS = np.array([_MAGIC]).view(np.uint64)[0]
@@ -37,7 +38,7 @@ def _bits(typingctx: Any, number: Any) -> Any:
 def _name(value: Any, shift: Any, rate: Any, multiplier: Any) -> Any:
     """The scrambled cell of a value times the multiplier; no branch, so that loops are vectors."""
     cell = min(max(np.floor((value - shift) * rate), -CELL_LIMIT), CELL_LIMIT)
-    scrambled = (_bits(cell + _MAGIC) - _MAGIC_BITS) * _ODD
+    scrambled = (_bits(cell + _MAGIC) - _MAGIC_BITS) * ODD
     return (scrambled ^ (scrambled >> np.uint64(32))) * multiplier
 
 
@@ -132,7 +133,7 @@ def bin_hashes_plain(
     for g in range(len(shift)):
         cells = np.floor((rows.astype(np.float64) - shift[g]) * rate[g])
         cells = np.clip(cells, -CELL_LIMIT, CELL_LIMIT).astype(np.int64)
-        scrambled = cells.view(np.uint64) * _ODD
+        scrambled = cells.view(np.uint64) * ODD
         scrambled ^= scrambled >> np.uint64(32)
         out[g] = (scrambled * multiplier[g]).sum(axis=1, dtype=np.uint64)
 
@@ -277,6 +278,62 @@ def find_columns_plain(
         inside = place < len(part)
         found[inside] = part[place[inside]] == own[inside]
         out[g] = np.where(found, place + offsets[g], -1)
+
+
+@looped(lambda names, *_: names.shape[1])
+def add_scores(
+    names: Any, table: Any, offsets: Any, values: Any, out: Any, begin: int, end: int
+) -> None:
+    """out_i += Σ_g values[column of names_gi]; bins that are not in the table add nothing.
+
+    names, table, offsets: as `find_columns` has them; values (columns, outputs); out (n, outputs).
+    Grids are added in their order, whichever rows and grids come together: a row's score has the
+    same bits.
+    """
+    n_outputs = values.shape[1]
+    for g in range(len(names)):
+        start = offsets[g]
+        own = table[start : offsets[g + 1]]
+        count = len(own)
+        few = 4 * (end - begin) < count
+        mask = 15
+        while mask < 2 * count and not few:
+            mask = 2 * mask + 1
+        slots = np.empty(mask + 1, np.int32)
+        if not few:
+            for place in range(mask + 1):
+                slots[place] = -1
+            for k in range(count):
+                place = _slot(own[k], mask)
+                while slots[place] >= 0:
+                    place = (place + 1) & mask
+                slots[place] = k
+        for i in range(begin, end):
+            name = names[g, i]
+            if few:
+                found = _bisected(own, name)
+            else:
+                place = _slot(name, mask)
+                while slots[place] >= 0 and own[slots[place]] != name:
+                    place = (place + 1) & mask
+                found = np.int64(slots[place])
+            if found >= 0:
+                for o in range(n_outputs):
+                    out[i, o] += values[start + found, o]
+
+
+def add_scores_plain(
+    names: NDArray[np.uint64],
+    table: NDArray[np.uint64],
+    offsets: NDArray[np.int64],
+    values: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """The same in NumPy."""
+    columns = np.empty(names.shape, np.int64)
+    find_columns_plain(names, table, offsets, columns)
+    for own in columns:
+        out[own >= 0] += values[own[own >= 0]]
 
 
 # Rows that go through all grids together: enough of them to use the bins of a grid often.

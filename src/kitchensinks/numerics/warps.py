@@ -12,7 +12,7 @@ LINEAR, SQUASH, QUANTILE, MIX = 0, 1, 2, 3
 # Squashed values stay within ± this many deviations.
 BEND = 3.0
 # A uniform law on ± this has variance one.
-_HALF = math.sqrt(3.0)
+HALF = math.sqrt(3.0)
 
 
 @compiled()
@@ -62,7 +62,7 @@ def _warp_rows(
                 if own == SQUASH:
                     z = squashed
                 else:
-                    spread = _HALF * (2.0 * _rank(np.float64(rows[i, j]), knots[j]) - 1.0)
+                    spread = HALF * (2.0 * _rank(np.float64(rows[i, j]), knots[j]) - 1.0)
                     z = spread if own == QUANTILE else 0.5 * (squashed + spread)
             out[i, j] = factor[j] * z
 
@@ -106,6 +106,6 @@ def warp_rows_plain(
         between = np.clip(low - 1 + (column - below) / gap, 0, last)
         between = np.where(low == 0, 0.0, np.where(low > last, last, between))
         place = np.where(high > low, 0.5 * (low + high - 1), between)
-        spread = _HALF * (2.0 * place / last - 1.0)
+        spread = HALF * (2.0 * place / last - 1.0)
         forms = {LINEAR: z, SQUASH: squashed, QUANTILE: spread, MIX: 0.5 * (squashed + spread)}
         out[:, j] = factor[j] * forms[int(kind[j])]

@@ -55,6 +55,8 @@ class Stream(enum.IntEnum):
     IMPORTANCE = 14
     #: Seeds of the parts of a Product.
     PRODUCT_PARTS = 15
+    #: Signs of rows, for Rademacher complexities.
+    RADEMACHER = 16
     #: Rows and candidates that a reweighted basis takes.
     REWEIGHTED = 2**32
     #: Shared planes of maxout units, for the further places of the pool.

@@ -49,9 +49,9 @@ class Model:
         watch: shown every block of rows.
         """
         frozen, (unit, weights) = self.frozen, self._narrow
-        width = len(self.weights) if frozen.held else _BLOCK_ENTRIES // _REDRAWN_ROWS
-        if frozen.basis.sparse:
-            width = 16 * frozen.n_components
+        width = _BLOCK_ENTRIES // _REDRAWN_ROWS
+        if frozen.held:
+            width = frozen.basis.scored_entries(frozen.n_components)
         parts = list(block_slices(rows.shape[0], max(64, _BLOCK_ENTRIES // max(1, width))))
         out = np.empty((rows.shape[0], len(self.intercept)))
         scorer = self._scorer if frozen.held else None

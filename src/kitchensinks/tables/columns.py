@@ -278,7 +278,8 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
         return pa.Table.from_batches(table.batches(names))
     size = _MOST_ROWS // _RUNS
     # One run in each of equal stretches of the table, at a random place.
-    shifts = Words(seed, 0, Stream.COLUMN_SAMPLE).raw(_RUNS) % np.uint64(n_rows // _RUNS - size)
+    room = max(1, n_rows // _RUNS - size)
+    shifts = Words(seed, 0, Stream.COLUMN_SAMPLE).raw(_RUNS) % np.uint64(room)
     starts = np.arange(_RUNS) * (n_rows // _RUNS) + shifts.astype(np.int64)
     parts: list[Any] = []
     # A seekable table is read from the start of each run, others from the first row.

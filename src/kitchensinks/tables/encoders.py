@@ -44,6 +44,8 @@ class Encoder:
     kind = "values"
     # Whether the numbers are quantities, which are standardised.
     measured = False
+    # Whether operators of ONNX can make the numbers.
+    exportable = True
     # Families of Arrow types that values may have.
     families: ClassVar[tuple[str, ...]] = ()
 
@@ -151,8 +153,8 @@ class Coded(Encoder):
 
     kind = "text"
 
-    def _numbers(self) -> np.ndarray:
-        """The table (m + 1, width)."""
+    def table_of_levels(self) -> np.ndarray:
+        """The table (m + 1, width) without a flag."""
         raise NotImplementedError
 
     def _takes(self, kind: Any) -> bool:
@@ -173,7 +175,7 @@ class Coded(Encoder):
         return pa.array(self.levels, pa.large_string())
 
     def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
-        words, table = words_of(values), self._numbers()
+        words, table = words_of(values), self.table_of_levels()
         place = pa.compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
         out[:, : table.shape[1]] = table[place.to_numpy(zero_copy_only=False)]
         return _absent(words)
@@ -194,7 +196,7 @@ class Category(Coded):
     def _names(self) -> list[str]:
         return [f"{self.name}={level}" for level in self.levels]
 
-    def _numbers(self) -> np.ndarray:
+    def table_of_levels(self) -> np.ndarray:
         return np.eye(len(self.levels) + 1, len(self.levels))
 
 
@@ -214,7 +216,7 @@ class Levels(Coded):
     def _names(self) -> list[str]:
         return [f"{self.name} {label}" for label in self.labels]
 
-    def _numbers(self) -> np.ndarray:
+    def table_of_levels(self) -> np.ndarray:
         return self.table
 
 
@@ -304,6 +306,7 @@ class Text(Encoder):
     directions: np.ndarray
 
     kind = "text"
+    exportable = False
     families = ("text", "integer")
 
     @classmethod

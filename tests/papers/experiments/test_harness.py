@@ -3,12 +3,15 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
 
+import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Claim, below
-from kitchensinks.papers.experiments.harness import folder_of, reproduce
+from kitchensinks.papers.experiments.data import evidence
+from kitchensinks.papers.experiments.harness import conclude, folder_of, reproduce
 from kitchensinks.papers.experiments.study import Line, Report, Study, Table
 
 
@@ -88,10 +91,31 @@ def test_the_folder_has_numbers_table_and_figure(tmp_path):
     assert all(record["processor_seconds"] >= 0 for record in facts["cells"])
     table = (folder / "table.md").read_text("utf-8")
     assert "| K = 4 | 1.00 | 0.25 | -0.75 |" in table
-    assert "**holds**" in table
+    assert "**undecided**" in table  # one seed
 
 
 def test_numbers_that_are_none_are_refused(tmp_path):
     study = toy([], run=lambda cell, quick: {"error": float("nan")})
     with pytest.raises(ValueError, match="JSON"):
         reproduce(study, tmp_path)
+
+
+def test_cells_keep_the_evidence_of_their_fits():
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    one = ks.KitchenSinkClassifier(ks.Fourier(), 10, loss="hinge", random_state=0)
+    one.fit(rows, rows[:, 0] > 0)
+    found = evidence(one, object())
+    assert found == {"gap": one.gap_, "converged": one.converged_}
+    assert evidence(object()) == {}
+
+
+def test_a_finished_run_is_judged_again_without_its_cells(tmp_path):
+    ran = []
+    study = toy(ran)
+    reproduce(study, tmp_path)
+    folder, done = folder_of("toy-figure1", tmp_path, False), list(ran)
+    before = json.loads((folder / "results.json").read_text("utf-8"))
+    facts = conclude(study, folder)
+    assert ran == done
+    assert facts == before
+    assert conclude(study, tmp_path / "nothing") is None

@@ -159,3 +159,26 @@ def test_tail_too_heavy_for_the_error_is_refused():
     law = {"weight_bound": 1.0, "pool": 4, "unit_bound": 3.0, "tail": 0.5, "delta": 0.1}
     with pytest.raises(ValueError, match=r"no count brings it lower.* or change .*tail=0.5"):
         theory.solve("n_units", theory.maxout_l2_error, value=0.1, **law)
+
+
+def test_remark_2_by_homogeneity():
+    """Inputs of length R with weights C are inputs of length 1 with weights R·C; a loss up to B is
+    B times one up to 1 with L/B and V(0)/B."""
+    law = {"n_rows": 10**5, "n_units": 10**4, "pool": 4, "tail": 1e-4, "delta": 0.05}
+    law["unit_bound"] = theory.maxout_norm_bound(pool=4, tail=1e-4)
+    for radius, bound in ((3.0, 2.0), (0.1, 5.0), (2.0, 0.2)):
+        found = theory.maxout_excess_risk(
+            lipschitz=1.0,
+            weight_bound=0.7,
+            loss_at_zero=0.1,
+            radius=radius,
+            loss_bound=bound,
+            **law,
+        )
+        plain = theory.maxout_excess_risk(
+            lipschitz=1.0 / bound, weight_bound=0.7 * radius, loss_at_zero=0.1 / bound, **law
+        )
+        assert found == pytest.approx(bound * plain)
+    one = {"lipschitz": 1.0, "weight_bound": 0.7, "loss_at_zero": 0.0}
+    printed = 0.2 * theory.maxout_excess_risk(**one, **law)
+    assert theory.maxout_excess_risk(**one, **law, radius=0.2) > printed

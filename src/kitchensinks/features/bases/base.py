@@ -21,6 +21,7 @@ from kitchensinks.features.bases.draw import (
     sample_blocks,
 )
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
+from kitchensinks.features.bases.universal import UNKNOWN, Universal
 from kitchensinks.numerics.words import Words, check_seed
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
 
@@ -95,9 +96,20 @@ class Basis(BaseEstimator):
         return False
 
     @property
+    def exportable(self) -> bool:
+        """Whether features have a form in ONNX: see ``onnx``."""
+        return type(self).onnx is not Basis.onnx
+
+    @property
     def learns_draw(self) -> bool:
         """Whether the draw depends on rows beyond the resolved parameters: see ``learn_draw``."""
         return self.sparse or self.selects
+
+    @property
+    def universal(self) -> Universal:
+        """Whether weighted sums of draws approximate every continuous function, and why (thesis,
+        Theorem III.4 to Corollary III.9): true or false, with a ``reason``."""
+        return UNKNOWN
 
     @property
     def bound(self) -> float:
@@ -283,6 +295,10 @@ class Basis(BaseEstimator):
         """The function rows ↦ φ(x)·weights; weights (columns, outputs)."""
         return lambda rows: self.features(theta, rows) @ weights
 
+    def scored_entries(self, n_draws: int) -> int:
+        """Entries of features that a row has at a time while it is scored."""
+        return 16 * n_draws if self.sparse else self.n_columns(n_draws)
+
     def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """φ' of every column along the direction of its draw, (n, columns), and the directions
         (draws, d), for a basis of functions of ω·x; None for others."""
@@ -313,6 +329,10 @@ class Basis(BaseEstimator):
             f"{type(self).__name__} cannot be exported: it has no form in ONNX. "
             f"Use one of {', '.join(able)}."
         )
+
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: NDArray[Any]) -> str:
+        """`features` times weights (columns, outputs), of the dtype of the draw, in ONNX."""
+        return graph.node("MatMul", self.onnx(graph, draw, rows), weights)
 
     def describe(self, place: str, arrays: Arrays) -> dict[str, Any]:
         """The basis as JSON; arrays among its parameters are added to `arrays`, named by place."""

@@ -10,11 +10,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.features.bases.bandwidth import WithGamma
-from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Theta
+from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Scorer, Theta
 from kitchensinks.features.bases.pitch import check_pitch, pitch_kernel, sample_pitch
-from kitchensinks.numerics.bins import bin_hashes, find_columns, number_names
+from kitchensinks.features.bases.universal import Universal
+from kitchensinks.numerics.bins import (
+    CELL_LIMIT,
+    ODD,
+    add_scores,
+    bin_hashes,
+    find_columns,
+    number_names,
+)
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
+from kitchensinks.tables import block_slices
 
 Names = NDArray[np.uint64]
 
@@ -22,7 +31,15 @@ Names = NDArray[np.uint64]
 _WAITING_NAMES = 2**25
 # Hashes that are numbered at a time, in memory that is used again.
 _NUMBERED = 2**23
+# Hashes that are looked up at a time.
+_LOOKED_UP = 2**20
+# Rows are scored grid by grid, so that the table of a grid is made for many of them.
+_SCORED_ENTRIES = 64
 _GRIDS = ("shift", "rate", "multiplier")
+# Cells of a row, of as many grids and some columns, that an exported model names together.
+_NAMED_CELLS = 2**12
+# Columns of features that an exported transformer has at most: ONNX has no sparse ones.
+_DENSE_COLUMNS = 2**14
 
 
 class Binning(WithGamma):
@@ -83,6 +100,14 @@ class Binning(WithGamma):
     def check(self) -> None:
         super().check()
         check_pitch(self.pitch)
+
+    @property
+    def universal(self) -> Universal:
+        return Universal(
+            True,
+            "The kernel is a mixture of products of hats, whose spectrum sinc² has all of R^d as "
+            "its support, and features are bounded (Corollary III.9).",
+        )
 
     @property
     def bound(self) -> float:
@@ -191,6 +216,24 @@ class Binning(WithGamma):
         find_columns(names, table.names, table.offsets, found)
         return found
 
+    def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
+        table, values = self._table(theta), weights.astype(np.float64)
+
+        def scores(rows: NDArray[Any]) -> NDArray[np.float64]:
+            out = np.zeros((len(rows), values.shape[1]))
+            n_grids = len(theta["shift"])
+            size = max(1, min(n_grids, _LOOKED_UP // max(1, len(rows))))
+            for start in range(0, n_grids, size):
+                part = {name: theta[name][start : start + size] for name in _GRIDS}
+                offsets = table.offsets[start : start + size + 1]
+                add_scores(self.bin_names(part, rows), table.names, offsets, values, out)
+            return out
+
+        return scores
+
+    def scored_entries(self, n_draws: int) -> int:
+        return _SCORED_ENTRIES
+
     def features(self, theta: Theta, rows: Any) -> Any:
         table = self._table(theta)
         found = self.bins(theta, rows).T
@@ -203,6 +246,63 @@ class Binning(WithGamma):
         matrix = sparse.csr_array((values, columns.astype(index), counts.astype(index)), shape)
         matrix.has_sorted_indices = True
         return matrix
+
+    def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
+        """Dense zeros and ones, which are made for few columns alone."""
+        count = len(self._table(draw.theta).names)
+        if count > _DENSE_COLUMNS:
+            raise ValueError(
+                f"Features of Binning with {count:,} columns cannot be exported: ONNX has no "
+                f"sparse ones, and {_DENSE_COLUMNS:,} columns are the most that are made dense. "
+                "Fit with fewer components, or export a KitchenSinkClassifier or "
+                "KitchenSinkRegressor, whose files look bins up in a table."
+            )
+        found = self._onnx_bins(graph, draw, rows)
+        n_rows = graph.node("Shape", rows, start=0, end=1)
+        shape = graph.node("Concat", n_rows, np.array([count + 1]), axis=0)
+        zeros = graph.node("Expand", np.zeros((), draw.dtype), shape)
+        ones = graph.node("Expand", np.ones((), draw.dtype), graph.node("Shape", found))
+        features = graph.node("ScatterElements", zeros, found, ones, axis=1)
+        return graph.node("Slice", features, np.array([0]), np.array([count]), np.array([1]))
+
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: NDArray[Any]) -> str:
+        """The weights of each row's bins, summed; a bin never seen has none."""
+        unseen = np.zeros((1, weights.shape[1]), weights.dtype)
+        own = graph.node("Gather", np.vstack([weights, unseen]), self._onnx_bins(graph, draw, rows))
+        return graph.node("ReduceSum", own, np.array([1]), keepdims=0)
+
+    def _onnx_bins(self, graph: Graph, draw: Draw, rows: str) -> str:
+        """`bins` as nodes, (n, grids), with the number of all columns for a bin never seen.
+
+        Names are those of `bin_hashes`, made of a few columns at a time in whole numbers that wrap
+        at 2⁶⁴. A number for each grid is added, so that one table holds the names of all grids.
+        """
+        theta, table = draw.theta, self._table(draw.theta)
+        shift, rate, multiplier = (theta[name].T for name in _GRIDS)
+        n_inputs, n_grids = shift.shape
+        salt = ODD * np.arange(1, n_grids + 1, dtype=np.uint64) * multiplier[0]
+        keys = table.names + np.repeat(salt, np.diff(table.offsets))
+        if len(np.unique(keys)) < len(keys):
+            raise ValueError(
+                "Two bins of different grids have the same key, so that these grids cannot be "
+                "exported: fit with another random_state."
+            )
+        rows = graph.node("Unsqueeze", graph.cast(rows, np.float64), np.array([2]))
+        names: Any = salt.view(np.int64)
+        for part in block_slices(n_inputs, max(1, _NAMED_CELLS // n_grids)):
+            own = graph.node("Gather", rows, np.arange(part.start, part.stop), axis=1)
+            cell = graph.node("Mul", graph.node("Sub", own, shift[part]), rate[part])
+            cell = graph.node("Clip", graph.node("Floor", cell), -CELL_LIMIT, CELL_LIMIT)
+            spread = graph.node("Mul", graph.cast(cell, np.int64), ODD.view(np.int64))
+            spread = graph.cast(spread, np.uint64)
+            half = graph.node("BitShift", spread, np.uint64(32), direction="RIGHT")
+            mixed = graph.cast(graph.node("BitwiseXor", spread, half), np.int64)
+            terms = graph.node("Mul", mixed, multiplier[part].view(np.int64))
+            # A product with ones, because the sums of ReduceSum are rounded to float64.
+            ones = np.ones((1, part.stop - part.start), np.int64)
+            names = graph.node("Add", names, graph.node("MatMul", ones, terms))
+        names = graph.node("Squeeze", names, np.array([1]))
+        return graph.look_up(names, keys.view(np.int64))
 
     def _table(self, theta: Theta) -> "BinTable":
         if "table" not in theta:

@@ -41,6 +41,9 @@ class Graph(Protocol):
     def cast(self, value: str, dtype: DTypeLike) -> str:
         """The value in another dtype."""
 
+    def look_up(self, value: str, keys: NDArray[Any]) -> str:
+        """The place of each value among different keys (m,), whole numbers or text; m for none."""
+
 
 @dataclass(frozen=True, eq=False)
 class Draw:
@@ -98,6 +101,12 @@ class Draw:
         if self.factors is None:
             return features
         return graph.node("Mul", features, self._column_factors().astype(self.dtype))
+
+    def onnx_scores(self, graph: Graph, rows: str, weights: NDArray[Any]) -> str:
+        """features·weights as nodes of an ONNX graph; weights (columns, outputs) of the dtype."""
+        if self.factors is not None:
+            weights = (self._column_factors()[:, None] * weights).astype(self.dtype)
+        return self.basis.onnx_scores(graph, self, rows, weights)
 
     def bins(self, rows: Any) -> NDArray[Any]:
         """The column of each row in each draw of a binned basis, (draws, n); −1 for none."""

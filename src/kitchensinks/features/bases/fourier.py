@@ -18,6 +18,7 @@ from kitchensinks.features.bases.projections import (
     project_onnx,
     sample_projection,
 )
+from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.distances import cityblock, euclidean, squared_euclidean
 from kitchensinks.numerics.elementwise import cosine
 from kitchensinks.numerics.words import Words
@@ -113,6 +114,14 @@ class Fourier(Projected, WithGamma):
             self.spectrum = params.pop("kernel")
         super().set_params(**params)
         return self
+
+    @property
+    def universal(self) -> Universal:
+        return Universal(
+            True,
+            "Frequencies have a density on all of R^d, and cosines are continuous, bounded and no "
+            "polynomials (Theorem III.4 and Corollary III.9).",
+        )
 
     @property
     def bound(self) -> float:

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.words import Words
 
 
@@ -34,6 +35,10 @@ class Linear(Basis):
     """
 
     takes_sparse_rows = True
+
+    @property
+    def universal(self) -> Universal:
+        return Universal(False, "Sums of columns are linear.")
 
     @property
     def bound(self) -> float:

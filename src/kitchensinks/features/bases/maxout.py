@@ -19,6 +19,7 @@ from kitchensinks.features.bases.projections import (
     summed_directions,
     written_out,
 )
+from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.quadrature import interpolate
 from kitchensinks.numerics.words import Stream, Words
 
@@ -61,6 +62,17 @@ class Maxout(Projected):
         self.pool = pool
         self.projections = projections
         self.projection = projection
+
+    @property
+    def universal(self) -> Universal:
+        if self.pool == 1:
+            return Universal(False, "A pool of one is linear.")
+        lacks = "On rows of one length they are universal, and so with a column of ones."
+        if self.pool == 2:
+            lacks = "On rows of one length the odd powers from 3 on are missing as well."
+        return Universal(
+            False, f"Without an offset, sums of maxout units are linear along rays from 0. {lacks}"
+        )
 
     @property
     def bound(self) -> float:

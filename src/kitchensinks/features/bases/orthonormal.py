@@ -11,6 +11,7 @@ from scipy.special import eval_legendre
 
 from kitchensinks.features.bases.base import Basis, check_choice
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.words import Words
 
 
@@ -53,6 +54,12 @@ class Orthonormal(Basis):
         self.eigenvalues = eigenvalues
         self.system = system
         self.box = box
+
+    @property
+    def universal(self) -> Universal:
+        return Universal(
+            False, "Sums are combinations of as many functions as eigenvalues are given."
+        )
 
     @property
     def bound(self) -> float:

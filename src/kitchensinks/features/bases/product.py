@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.universal import Universal, of_product
 from kitchensinks.numerics.words import Stream, Words
 
 Counts = NDArray[np.int64]
@@ -66,6 +67,10 @@ class Product(Basis):
         return self.places is None and all(basis.rescales for basis in self.bases)
 
     @property
+    def universal(self) -> Universal:
+        return of_product([basis.universal for basis in self.bases])
+
+    @property
     def bound(self) -> float:
         return math.prod(basis.bound for basis in self.bases)
 
@@ -73,6 +78,10 @@ class Product(Basis):
         places = self._places(n_inputs)
         pairs = zip(self.bases, places, strict=True)
         return math.prod(basis.bound_in(len(own)) for basis, own in pairs)
+
+    @property
+    def exportable(self) -> bool:
+        return all(basis.exportable for basis in self.bases)
 
     def check(self) -> None:
         several = isinstance(self.bases, Sequence) and len(self.bases) > 0

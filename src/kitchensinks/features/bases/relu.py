@@ -16,6 +16,7 @@ from kitchensinks.features.bases.projections import (
     summed_directions,
     written_out,
 )
+from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.words import Words
 
 
@@ -53,6 +54,14 @@ class ReLU(Projected, WithGamma):
         self.gamma = gamma
         self.law = law
         self.projection = projection
+
+    @property
+    def universal(self) -> Universal:
+        return Universal(
+            True,
+            "Directions have a density on the sphere of R^(d+1) and ramps are homogeneous "
+            "(Proposition III.5); on a bounded set they are bounded (Corollary III.9).",
+        )
 
     @property
     def bound(self) -> float:

@@ -97,10 +97,12 @@ class Reweighted(Basis):
     # The bound is that of the basis, before the factors 1/√(M·p_i).
     bound = _of_inner("bound")
     features_per_draw = _of_inner("features_per_draw")
+    exportable = _of_inner("exportable")
     takes_sparse_rows = _of_inner("takes_sparse_rows")
     fast_products = _of_inner("fast_products")
     rescales = _of_inner("rescales")
     metric = _of_inner("metric")
+    universal = _of_inner("universal")
 
     def bound_in(self, n_inputs: int) -> float:
         return self.inner.bound_in(n_inputs)

@@ -13,6 +13,7 @@ from kitchensinks.features.bases.bandwidth import WithGamma
 from kitchensinks.features.bases.base import check_choice, require_finite
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
 from kitchensinks.features.bases.projections import Projected, sample_projection
+from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.quadrature import gauss_rule
 from kitchensinks.numerics.words import Words
 
@@ -54,6 +55,21 @@ class Sigmoid(Projected, WithGamma):
         self.activation = activation
         self.gamma = gamma
         self.projection = projection
+
+    @property
+    def universal(self) -> Universal:
+        if self.activation == "step":
+            return Universal(
+                True,
+                "A measure that is zero on all half-spaces is zero (Cybenko 1989), and features "
+                "are bounded (Corollary III.9). Theorem III.4 does not apply: steps are not "
+                "continuous.",
+            )
+        return Universal(
+            True,
+            "(ω, b) has a density on all of R^(d+1), and the activation is continuous, bounded "
+            "and no polynomial (Theorem III.4 and Corollary III.9).",
+        )
 
     @property
     def bound(self) -> float:

@@ -9,6 +9,7 @@ from scipy.special import ndtr
 
 from kitchensinks.features.bases.base import Basis, check_choice, check_positive
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Products, Scorer, Theta
+from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.signs import (
     interval_sums,
@@ -103,6 +104,14 @@ class Stumps(Basis):
     def __init__(self, threshold: Any = "normal", a: float = 3.0) -> None:
         self.threshold = threshold
         self.a = a
+
+    @property
+    def universal(self) -> Universal:
+        return Universal(
+            False,
+            "Sums of stumps are additive, g_1(x_1) + … + g_d(x_d): with two columns or more no "
+            "number of them has an interaction. In one column they are universal.",
+        )
 
     @property
     def bound(self) -> float:

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Scorer, Theta
+from kitchensinks.features.bases.universal import Universal, of_sum
 from kitchensinks.numerics.words import Stream, Words
 
 
@@ -51,6 +52,10 @@ class Union(Basis):
         return all(basis.rescales for basis in self.bases)
 
     @property
+    def universal(self) -> Universal:
+        return of_sum([basis.universal for basis in self.bases])
+
+    @property
     def bound(self) -> float:
         return max(basis.bound / math.sqrt(basis.features_per_draw) for basis in self.bases)
 
@@ -58,6 +63,10 @@ class Union(Basis):
         return max(
             basis.bound_in(n_inputs) / math.sqrt(basis.features_per_draw) for basis in self.bases
         )
+
+    @property
+    def exportable(self) -> bool:
+        return all(basis.exportable for basis in self.bases)
 
     def check(self) -> None:
         several = isinstance(self.bases, Sequence) and len(self.bases) > 0
@@ -171,6 +180,16 @@ class Union(Basis):
         ]
         return graph.node("Gather", graph.node("Concat", *pieces, axis=1), union.order, axis=1)
 
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: NDArray[Any]) -> str:
+        """The sum of the scores of the parts, each by its own way."""
+        union: UnionParts = draw.theta["parts"]
+        owners = union.column_owners
+        scores = [
+            part.onnx_scores(graph, rows, weights.dtype.type(_share(part)) * weights[owners == j])
+            for j, part in union.parts.items()
+        ]
+        return graph.node("Sum", *scores)
+
     def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
         """The sum of the scores of the parts, each by its own way."""
         union: UnionParts = theta["parts"]
@@ -180,6 +199,11 @@ class Union(Basis):
             own = weights.dtype.type(_share(part)) * weights[owners == j]
             scorers.append(part.basis.scorer(part.theta, own))
         return lambda rows: np.asarray(sum(score(rows) for score in scorers))
+
+    def scored_entries(self, n_draws: int) -> int:
+        counts = np.bincount(self.owners(n_draws), minlength=len(self.bases))
+        pairs = zip(self.bases, counts, strict=True)
+        return sum(basis.scored_entries(int(count)) for basis, count in pairs)
 
     def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any] | None:
         union: UnionParts = theta["parts"]

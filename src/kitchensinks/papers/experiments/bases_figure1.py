@@ -64,7 +64,8 @@ def report(results: Results) -> Report:
         for text, kernel, why in kernels:
             away = np.abs(simulated - kernel).max(axis=1)
             check = near(away, 0.0, four_errors, label=_AWAY, against="expected")
-            claims.append(Claim(text, [check], why))
+            kind = "ours" if "corrected" in text else "paper"
+            claims.append(Claim(text, [check], why, kind))
 
     def draw(figure: Any) -> None:
         for axis, (basis, (_, _, printed, corrected)) in zip(

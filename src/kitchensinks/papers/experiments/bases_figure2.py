@@ -9,7 +9,7 @@ import numpy as np
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Claim, log_slope, near, ratio
-from kitchensinks.papers.experiments.data import load, part, percent_wrong, standardised
+from kitchensinks.papers.experiments.data import evidence, load, part, percent_wrong, standardised
 from kitchensinks.papers.experiments.study import (
     Cell,
     Line,
@@ -42,7 +42,8 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     with Stopwatch() as watch:
         model.fit(data.X_train, data.y_train)
     error = percent_wrong(model.predict(data.X_test), data.y_test)
-    return {"error": error, "seconds": watch.processor, "wall": watch.wall, "gamma": gamma}
+    measured = {"error": error, "seconds": watch.processor, "wall": watch.wall, "gamma": gamma}
+    return measured | evidence(model)
 
 
 def report(results: Results) -> Report:

@@ -47,6 +47,21 @@ def standardised(rows: np.ndarray, like: np.ndarray) -> np.ndarray:
     return np.asarray((rows - like.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))
 
 
+def evidence(*models: Any) -> dict[str, Any]:
+    """What fits of a cell say of their optimum: the largest gap (None where one has none), and
+    whether all solvers converged. Nothing for models of other libraries.
+    """
+    states = [model.state_ for model in models if hasattr(model, "state_")]
+    if not states:
+        return {}
+    found = [state.fitted.evidence for state in states]
+    gap = max(float(one.gap) for one in found)
+    return {
+        "gap": gap if np.isfinite(gap) else None,
+        "converged": all(bool(one.converged) for one in found),
+    }
+
+
 def fit_quietly(model: Any, rows: np.ndarray, targets: np.ndarray) -> Any:
     """Fit without the warning of an iteration limit, which some studies set on purpose."""
     with warnings.catch_warnings():

@@ -53,9 +53,12 @@ def report(results: Results) -> Report:
         Claim(
             "the target is ±1 where the density is high, and 0 elsewhere",
             [below([row["dense_where_zero"]], [row["dense_where_signed"]], "mean density")],
+            kind="construction",
         ),
         Claim(
-            "the density oscillates rapidly", [below([5], [row["turns"]], "more than five peaks")]
+            "the density oscillates rapidly",
+            [below(5.0, [row["turns"]], "more than five peaks")],
+            kind="construction",
         ),
     ]
 

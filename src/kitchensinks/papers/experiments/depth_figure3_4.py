@@ -6,7 +6,7 @@ import numpy as np
 
 from kitchensinks.papers.experiments import nets
 from kitchensinks.papers.experiments.claims import Claim, below
-from kitchensinks.papers.experiments.data import fit_quietly
+from kitchensinks.papers.experiments.data import evidence, fit_quietly
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 NODES = 1280
@@ -34,6 +34,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         "loss": float(np.mean((predicted - truth) ** 2)),
         "variance": float(np.var(predicted)),
         "target_variance": float(np.var(truth)),
+        **evidence(model),
     }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from kitchensinks.papers.experiments import nets
 from kitchensinks.papers.experiments.claims import Claim, below
-from kitchensinks.papers.experiments.data import fit_quietly
+from kitchensinks.papers.experiments.data import evidence, fit_quietly
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
 NODES = [20, 40, 80, 160, 320, 640, 1280, 2560, 5120]
@@ -36,7 +36,8 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         fit_quietly(model, data["rows"], targets)
     pairs = {"train_error": (data["rows"], targets), "error": (data["others"], truth)}
     measured = {name: _error(model.predict(rows), own, task) for name, (rows, own) in pairs.items()}
-    return measured | {"fit_seconds": watch.processor, "target_variance": float(truth.var())}
+    measured |= {"fit_seconds": watch.processor, "target_variance": float(truth.var())}
+    return measured | evidence(model)
 
 
 def _error(predicted: np.ndarray, truth: np.ndarray, task: str) -> float:

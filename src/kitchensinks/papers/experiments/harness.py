@@ -57,6 +57,22 @@ def reproduce(
     return facts
 
 
+def conclude(study: Study, folder: Path) -> dict[str, Any] | None:
+    """Apply report and rule of today to the cells of a finished run, and write what follows.
+
+    None where there is no finished run of this version. The cells, and on which machine they were
+    measured, stay as they are.
+    """
+    path = folder / RESULTS
+    facts = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    if not facts.get("complete") or facts["version"] != study.version:
+        return None
+    facts |= conclusions(study.report(results_of(facts)))
+    (folder / TABLE).write_text(markdown(facts), encoding="utf-8")
+    _write(path, facts)
+    return facts
+
+
 def folder_of(name: str, out: Path, quick: bool) -> Path:
     """Quick runs have separate folders, because their numbers do not reproduce the papers'."""
     return out / "quick" / name if quick else out / name

@@ -60,7 +60,7 @@ def report(results: Results) -> Report:
         Claim(
             "large distances saturate",
             [
-                below(results.values("end", q=q), [0.2], f"q = {q}, slope from 1.5 to 2")
+                below(results.values("end", q=q), 0.2, f"q = {q}, slope from 1.5 to 2")
                 for q in POOLS
             ],
         ),

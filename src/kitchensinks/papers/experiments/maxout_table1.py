@@ -195,7 +195,7 @@ def _claims(ours: Groups, paper: Any, counts: list[int], pools: list[int]) -> li
         ),
         Claim(
             f"below the best k-nearest neighbours ({NEIGHBOURS} %, the paper's number)",
-            [below(ours[4, most], [NEIGHBOURS], f"q = 4, m = {most:,}")],
+            [below(ours[4, most], NEIGHBOURS, f"q = 4, m = {most:,}")],
         ),
     ]
 

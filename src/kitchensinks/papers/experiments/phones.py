@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 import kitchensinks as ks
 from kitchensinks.papers.datasets import Dataset
 from kitchensinks.papers.experiments.claims import Claim, below
-from kitchensinks.papers.experiments.data import fit_quietly, load, part, percent_wrong
+from kitchensinks.papers.experiments.data import evidence, fit_quietly, load, part, percent_wrong
 from kitchensinks.papers.experiments.study import Cell, Groups
 
 POOLS = [2, 4, 8, 16]
@@ -36,7 +36,7 @@ def strength(name: str, quick: bool) -> float:
     return float(model.fit(data.X_train, data.y_train).alpha_)
 
 
-def run(cell: Cell, quick: bool) -> dict[str, float]:
+def run(cell: Cell, quick: bool) -> dict[str, Any]:
     """Per cent of the test frames that multinomial logistic regression gets wrong.
 
     It is fitted to m random features, or to the standardised inputs in a cell without m.
@@ -54,7 +54,7 @@ def run(cell: Cell, quick: bool) -> dict[str, float]:
         alpha, solver = (1e-6, "stochastic") if name == "timit" else (strength(name, quick), "auto")
         model = _classifier(basis, cell["m"], alpha, cell["seed"], solver)
         fit_quietly(model, data.X_train, data.y_train)
-    return {"error": percent_wrong(model.predict(data.X_test), data.y_test)}
+    return {"error": percent_wrong(model.predict(data.X_test), data.y_test), **evidence(model)}
 
 
 def _classifier(basis: Any, count: int, alpha: float | str, seed: int, solver: str = "auto") -> Any:

@@ -25,6 +25,7 @@ def report(results: Results) -> Report:
     claim = Claim(
         "the two classes cover the pictures about equally",
         [near([share], 0.5, 0.05, label=name) for name, share in shares.items()],
+        kind="construction",
     )
 
     def draw(figure: Any) -> None:

@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 import kitchensinks as ks
 from kitchensinks.papers.experiments import bandwidths
 from kitchensinks.papers.experiments.claims import Claim, below
-from kitchensinks.papers.experiments.data import fit_quietly
+from kitchensinks.papers.experiments.data import evidence, fit_quietly
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table, grid
 
 FACTORS = [4.0**power for power in range(-4, 5)]
@@ -27,7 +27,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     name, basis = cell["data"], cell["features"]
     data = bandwidths.real(name, n_rows, 1)
     gamma = cell["factor"] * bandwidths.middle(name, basis, data.X_train)
-    found = []
+    found, models = [], []
     cut = StratifiedKFold(folds, shuffle=True, random_state=0)
     for fitted, held in cut.split(data.X_train, data.y_train):
         model = bandwidths.classifier(
@@ -35,7 +35,8 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         )
         fit_quietly(model, data.X_train[fitted], data.y_train[fitted])
         found.append(model.score(data.X_train[held], data.y_train[held]))
-    return {"gamma": gamma, "accuracies": found}
+        models.append(model)
+    return {"gamma": gamma, "accuracies": found, **evidence(*models)}
 
 
 def report(results: Results) -> Report:

@@ -8,7 +8,7 @@ import numpy as np
 import kitchensinks as ks
 from kitchensinks.papers.experiments import bandwidths
 from kitchensinks.papers.experiments.claims import Check, Claim, below, near
-from kitchensinks.papers.experiments.data import fit_quietly
+from kitchensinks.papers.experiments.data import evidence, fit_quietly
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
 # (accuracy, deviation, seconds) of Fourier and ReLU features.
@@ -68,6 +68,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         "gamma": gamma,
         "rows": len(labels),
         "objective": model.objective_ if np.isfinite(model.objective_) else None,
+        **evidence(model),
     }
 
 

@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 import kitchensinks as ks
 from kitchensinks.papers import datasets
-from kitchensinks.papers.experiments.data import load, part
+from kitchensinks.papers.experiments.data import evidence, load, part
 from kitchensinks.papers.experiments.study import Cell, Results
 
 NOISE = 0.1
@@ -80,13 +80,16 @@ def log_squared(m: int, factor: float) -> int:
     return max(1, round(factor * math.log(m) ** 2))
 
 
-def scores(cell: Cell, m: int, lambdas: list[float], n_test: int) -> list[float]:
-    """Accuracy on test rows for each λ, with m training rows."""
+def scores(
+    cell: Cell, m: int, lambdas: list[float], n_test: int
+) -> tuple[list[float], dict[str, Any]]:
+    """Accuracy on test rows for each λ, with m training rows, and the evidence of the fits."""
     data, run = cell.get("data", "annulus"), cell["run"]
     rows, labels = training(data, m, run)
     others, truth = testing(data, n_test)
-    machines = (machine(rows, cell["N"], cell["method"], lam, run) for lam in lambdas)
-    return [float(each.fit(rows, labels).score(others, truth)) for each in machines]
+    machines = [machine(rows, cell["N"], cell["method"], lam, run) for lam in lambdas]
+    found = [float(each.fit(rows, labels).score(others, truth)) for each in machines]
+    return found, evidence(*machines)
 
 
 class Best(NamedTuple):

@@ -26,9 +26,9 @@ def cells(quick: bool) -> list[Cell]:
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     m, n_test = (200, 2000) if quick else (ROWS, 100_000)
     lambdas = rfsvm.LAMBDAS[::4] if quick else rfsvm.LAMBDAS
-    found = rfsvm.scores(cell, m, lambdas, n_test)
+    found, fits = rfsvm.scores(cell, m, lambdas, n_test)
     accuracies = [1.0 - rfsvm.NOISE - rfsvm.excess_risk(score) for score in found]
-    return {"lambdas": lambdas, "accuracies": accuracies}
+    return {"lambdas": lambdas, "accuracies": accuracies, **fits}
 
 
 def report(results: Results) -> Report:

@@ -35,6 +35,7 @@ def report(results: Results) -> Report:
     claim = Claim(
         "the unit circle is a best classifier, of 90 % accuracy",
         [near(accuracy, 0.9, 0.005, label="accuracy of the unit circle")],
+        kind="construction",
     )
     table = Table(
         "The Bayes classifier", [Line("accuracy of the unit circle", accuracy, 0.9)], "", 4

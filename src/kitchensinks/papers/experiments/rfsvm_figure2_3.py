@@ -26,8 +26,8 @@ def cells(quick: bool) -> list[Cell]:
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     lambdas = LAMBDAS[::2] if quick else LAMBDAS
-    found = rfsvm.scores(cell, cell["m"], lambdas, 2000 if quick else 100_000)
-    return {"lambdas": lambdas, "risks": [rfsvm.excess_risk(score) for score in found]}
+    found, fits = rfsvm.scores(cell, cell["m"], lambdas, 2000 if quick else 100_000)
+    return {"lambdas": lambdas, "risks": [rfsvm.excess_risk(score) for score in found], **fits}
 
 
 def report(results: Results) -> Report:

@@ -33,7 +33,8 @@ def cells(quick: bool) -> list[Cell]:
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     n_test = 500 if quick else GRID[cell["data"]]["n_test"]
     lambdas = LAMBDAS[1:3] if quick else LAMBDAS
-    return {"lambdas": lambdas, "accuracies": rfsvm.scores(cell, cell["m"], lambdas, n_test)}
+    found, fits = rfsvm.scores(cell, cell["m"], lambdas, n_test)
+    return {"lambdas": lambdas, "accuracies": found, **fits}
 
 
 def report(results: Results) -> Report:

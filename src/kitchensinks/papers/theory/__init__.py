@@ -1,6 +1,6 @@
 """The papers' bounds as functions: what each statement guarantees, and what it takes.
 
-One file for each paper, and three for the thesis; every function names its statement, maps the
+One file for each paper, and five for the thesis; every function names its statement, maps the
 paper's symbols to its arguments, and corrects the printed constant where that is wrong. Arguments
 are given by name. A constant that a paper leaves unnamed is an argument too. `solve` is the inverse
 of all of them: it finds the features, rows or units at which a bound has a given value.
@@ -33,6 +33,13 @@ from kitchensinks.papers.theory.random_bases import (
     bases_l2_error,
     bases_uniform_error,
 )
+from kitchensinks.papers.theory.thesis_local import (
+    margin_risk,
+    svm_complexity,
+    svm_entropy,
+    svm_mean_complexity,
+    tsybakov_rate,
+)
 from kitchensinks.papers.theory.thesis_relu import (
     maurey_error,
     relu_features_error,
@@ -51,6 +58,13 @@ from kitchensinks.papers.theory.thesis_spectra import (
     polynomial_freedom,
     subexponential_freedom,
     widom_eigenvalue,
+)
+from kitchensinks.papers.theory.thesis_sphere import (
+    relu_length_norm,
+    relu_power_norm,
+    sphere_error,
+    sphere_norm,
+    sphere_rate,
 )
 from kitchensinks.papers.theory.thesis_svm import (
     plain_plan,
@@ -72,6 +86,7 @@ __all__ = [
     "gaussian_freedom",
     "leverage_error",
     "leverage_features",
+    "margin_risk",
     "maurey_error",
     "max_second_moment",
     "maxout_approximation_risk",
@@ -85,8 +100,10 @@ __all__ = [
     "polynomial_freedom",
     "polynomial_plan",
     "relu_features_error",
+    "relu_length_norm",
     "relu_network",
     "relu_network_accuracy",
+    "relu_power_norm",
     "relu_rows_error",
     "relu_variation",
     "relu_variation_of_norm",
@@ -98,8 +115,15 @@ __all__ = [
     "sinks_excess_risk",
     "sinks_l2_error",
     "solve",
+    "sphere_error",
+    "sphere_norm",
+    "sphere_rate",
     "subexponential_freedom",
     "subexponential_plan",
+    "svm_complexity",
+    "svm_entropy",
     "svm_excess_risk",
+    "svm_mean_complexity",
+    "tsybakov_rate",
     "widom_eigenvalue",
 ]

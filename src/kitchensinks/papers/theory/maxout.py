@@ -32,6 +32,8 @@ _bound = checked(
     lipschitz=positive("L, the Lipschitz constant of the loss V"),
     loss_at_zero=nonnegative("V(0), the loss at margin zero; its values lie in [0, 1]"),
     error=positive("the ε of Theorem 2"),
+    radius=positive("R, the largest length of an input (Remark 2)"),
+    loss_bound=positive("B, the largest value of the loss (Remark 2)"),
     tail=chance("the chance that one unit exceeds M, such as 1/m"),
     delta=DELTA,
 )
@@ -205,11 +207,17 @@ def maxout_excess_risk(
     unit_bound: float,
     tail: float,
     delta: float,
+    radius: float = 1.0,
+    loss_bound: float = 1.0,
 ) -> float:
     """Risk of the fitted sum of m maxout units above the best risk in F.
 
-    4LC(σ(q) + √(2 log(1/δ)/m))/√N + 2|V(0)|/√N + 2√(2 log(2/δ)/N) + (added risk of Lemma 4), with
-    probability at least 1 - 3δ over the rows and the draw, for a loss with values in [0, 1].
+    R·4LC(σ(q) + √(2 log(1/δ)/m))/√N + 2|V(0)|/√N + B·2√(2 log(2/δ)/N) + R·(added risk of Lemma 4),
+    with probability at least 1 - 3δ over the rows and the draw, for inputs of length at most R and
+    a loss with values in [0, B].
+
+    Remark 2 multiplies the whole bound with R·B. That is the same or more where R and B are 1 or
+    more; below 1 it is not a bound, because B has no part in the units and R none in the deviation.
 
     Source: maxout, Theorem 2. The paper compares with the minimum over F̂ where its proof has F,
     prints log(1/δ) for the log(2/δ) of (10), and averages over the projections inside an inequality
@@ -223,9 +231,11 @@ def maxout_excess_risk(
     """
     size = math.sqrt(max_second_moment(pool=pool)) + math.sqrt(2 * math.log(1 / delta) / n_units)
     deviation = 2 * math.sqrt(2 * math.log(2 / delta))
-    spread = 4 * lipschitz * weight_bound * size + 2 * loss_at_zero + deviation
+    spread = 4 * radius * lipschitz * weight_bound * size
+    spread += 2 * loss_at_zero + loss_bound * deviation
+    # A unit of an input of length R is R times that of its direction, as if L were R·L.
     return spread / math.sqrt(n_rows) + maxout_approximation_risk(
-        lipschitz=lipschitz,
+        lipschitz=radius * lipschitz,
         weight_bound=weight_bound,
         n_units=n_units,
         pool=pool,

@@ -1,0 +1,160 @@
+"""The recipe of a table's columns in ONNX: every column of the table is an input of its own."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.features.bases.draw import Floats, Graph
+from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.encoders import MISSING_WORDS, Coded, Date, Encoder, Number
+
+# A word that is no category of any column.
+_UNKNOWN = "a word that no table has"
+# Seconds of a day.
+_DAY = 86400.0
+# Moments of probes lie in this many seconds after the beginning of 1970.
+_MOMENTS = 2e9
+
+
+class Input(NamedTuple):
+    """An input (n, 1) of the graph: its column, and what its values are."""
+
+    name: str
+    text: bool
+    meaning: str
+
+
+def table_inputs(columns: Columns) -> list[Input]:
+    """The inputs of a recipe in the order of its columns; an error where ONNX cannot have one."""
+    able = [encoder for encoder in columns.encoders if encoder.exportable]
+    if len(able) < len(columns.encoders):
+        text = [repr(one.name) for one in columns.encoders if not one.exportable]
+        raise ValueError(
+            f"The model takes free text ({', '.join(text)}), whose n-grams ONNX cannot count. "
+            "Fit again without these columns, or make them categories: a categorical dtype of "
+            "pandas or polars."
+        )
+    return [Input(one.name, isinstance(one, Coded), _meaning(one)) for one in columns.encoders]
+
+
+def table_numbers(graph: Graph, columns: Columns, inputs: list[str]) -> str:
+    """`Columns.apply` of the inputs, (n, width)."""
+    parts: list[str] = []
+    for encoder, value in zip(columns.encoders, inputs, strict=True):
+        if isinstance(encoder, Coded):
+            parts.append(_coded(graph, encoder, value))
+            continue
+        missing = graph.node("IsNaN", value)
+        numbers, fills = [value], np.zeros(1)
+        if isinstance(encoder, Number):
+            fills = np.array([encoder.fill])
+        elif isinstance(encoder, Date):
+            found = _date(graph, value)
+            numbers, fills = [found[part] for part in encoder.parts], np.array(encoder.fills)
+        joined = graph.node("Concat", *numbers, axis=1)
+        parts.append(graph.node("Where", missing, fills, joined))
+        if encoder.flagged:
+            parts.append(graph.cast(missing, np.float64))
+    return graph.cast(graph.node("Concat", *parts, axis=1), columns.dtype)
+
+
+def table_probes(
+    columns: Columns, centre: Floats, scale: Floats, count: int, missing: float
+) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+    """Rows like those of the fit, as inputs of the graph and as the numbers of the recipe.
+
+    centre, scale (width,): of the numbers. missing: the share of missing values.
+    """
+    rng = np.random.default_rng(0)
+    feeds, arrays = {}, []
+    for encoder, place in zip(columns.encoders, columns.groups, strict=True):
+        gone = rng.random(count) < missing
+        if isinstance(encoder, Coded):
+            words = np.array([*encoder.levels, _UNKNOWN], dtype=object)
+            values = np.where(gone, "?", rng.choice(words, count)).astype(object)
+            arrays.append(pa.array(values.tolist(), pa.large_string()))
+        elif isinstance(encoder, Date):
+            seconds = np.floor(rng.uniform(0.0, _MOMENTS, count))
+            moments = seconds.astype("datetime64[s]")
+            values = np.where(gone, np.nan, seconds)
+            arrays.append(pa.array(moments, mask=gone))
+        else:
+            values = centre[place.start] + scale[place.start] * rng.normal(size=count)
+            values = np.where(gone, np.nan, values)
+            arrays.append(pa.array(values, from_pandas=True))
+        feeds[encoder.name] = values[:, None]
+    batch = pa.RecordBatch.from_arrays(arrays, names=columns.inputs)
+    return feeds, columns.apply(batch)
+
+
+def _meaning(encoder: Encoder) -> str:
+    if isinstance(encoder, Date):
+        return "seconds since 1970"
+    return "text" if isinstance(encoder, Coded) else "number"
+
+
+def _coded(graph: Graph, encoder: Coded, words: str) -> str:
+    """A row of the encoder's table for each word; words for missing values are the empty one."""
+    table, levels = encoder.table_of_levels(), list(encoder.levels)
+    empty = table[levels.index("") if "" in levels else len(levels)]
+    known = [level for level in levels if level not in MISSING_WORDS]
+    numbers = table[[levels.index(level) for level in known]]
+    rows = np.vstack([numbers.reshape(len(known), -1), [empty] * len(MISSING_WORDS), table[-1:]])
+    if encoder.flagged:
+        flag = np.zeros(len(rows))
+        flag[len(known) : -1] = 1.0
+        rows = np.column_stack([rows, flag])
+    place = graph.look_up(words, np.array([*known, *MISSING_WORDS], dtype=object))
+    place = graph.node("Reshape", place, np.array([-1]))
+    return graph.node("Gather", rows, place, axis=0)
+
+
+def _date(graph: Graph, seconds: str) -> dict[str, str]:
+    """The parts of moments (n, 1), in whole seconds since 1970, by the Gregorian calendar.
+
+    Years begin in March, so that the day that is sometimes there is the last one: an era of 400
+    years has 146,097 days, and five months have 153.
+    """
+
+    def add(one: Any, other: Any) -> str:
+        return graph.node("Add", one, other)
+
+    def less(one: Any, other: Any) -> str:
+        return graph.node("Sub", one, other)
+
+    def times(one: Any, number: float) -> str:
+        return graph.node("Mul", one, number)
+
+    def whole(one: Any, number: float) -> str:
+        return graph.node("Floor", graph.node("Div", one, number))
+
+    def rest(one: Any, number: float) -> str:
+        return less(one, times(whole(one, number), number))
+
+    seconds = graph.node("Floor", seconds)
+    day = whole(seconds, _DAY)
+    # Days since the first of March of the year 0, and in the era of the day.
+    since = add(day, 719_468.0)
+    of_era = rest(since, 146_097.0)
+    # Years of the era, without the days that leap years have added.
+    plain = add(less(of_era, whole(of_era, 1460.0)), whole(of_era, 36_524.0))
+    year = whole(less(plain, whole(of_era, 146_096.0)), 365.0)
+    leaps = less(add(times(year, 365.0), whole(year, 4.0)), whole(year, 100.0))
+    of_year = less(of_era, leaps)
+    month = whole(add(times(of_year, 5.0), 2.0), 153.0)
+    of_month = less(of_year, whole(add(times(month, 153.0), 2.0), 5.0))
+    early = graph.cast(graph.node("GreaterOrEqual", month, 10.0), np.float64)
+    years = add(year, times(whole(since, 146_097.0), 400.0))
+    of_day = rest(seconds, _DAY)
+    return {
+        "days": graph.node("Div", seconds, _DAY),
+        "year": add(years, early),
+        "month": less(add(month, 3.0), times(early, 12.0)),
+        "day": add(of_month, 1.0),
+        # The first of January 1970 was a Thursday.
+        "weekday": rest(add(day, 3.0), 7.0),
+        "hour": whole(of_day, 3600.0),
+        "minute": whole(rest(of_day, 3600.0), 60.0),
+    }

@@ -1,0 +1,101 @@
+"""Risk certificates: complexities by brute force, and bounds that hold on fresh rows."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import kitchensinks as ks
+
+RNG = np.random.default_rng(0)
+
+
+def sample(count):
+    rows = RNG.uniform(-1, 1, size=(count, 2))
+    return rows, np.where(rows[:, 0] * rows[:, 1] + 0.1 * RNG.normal(size=count) > 0, 1, -1)
+
+
+def fitted(constraint, rows, labels, basis=None, loss="hinge"):
+    basis = ks.Fourier(gamma=2.0) if basis is None else basis
+    return ks.KitchenSinkClassifier(
+        basis,
+        40,
+        loss,
+        constraint=constraint,
+        fit_intercept=False,
+        standardize=False,
+        random_state=0,
+    ).fit(rows, labels)
+
+
+@pytest.mark.parametrize(
+    "basis", [ks.Fourier(gamma=2.0), ks.Fourier(gamma=2.0, form="paired"), ks.Stumps()], ids=repr
+)
+def test_complexity_by_brute_force(basis):
+    """All 2^9 signs, and the supremum of each from the raw features."""
+    rows, labels = sample(9)
+    raw = basis.draw(0, 2, 40).features(rows)
+    sums = np.array(list(itertools.product([-1, 1], repeat=9))) @ raw / 9
+    columns = raw.shape[1]
+    exact = {
+        ks.SupBall(5.0): (5.0 / columns * np.abs(sums).sum(axis=1) / basis.bound).mean(),
+        ks.L2Ball(2.0): (2.0 * np.linalg.norm(sums, axis=1)).mean(),
+    }
+    for ball, expected in exact.items():
+        model = fitted(ball, rows, labels, basis)
+        found = model.risk_certificate(rows, labels, draws=20_000)
+        assert found.complexity == pytest.approx(expected, rel=0.02)
+        assert abs(found.complexity - expected) <= found.complexity_error
+        assert found.complexity <= found.paper_complexity
+    assert exact[ks.SupBall(5.0)] <= 5.0 / math.sqrt(9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared"])
+def test_the_bound_holds_on_fresh_rows(loss):
+    rows, labels = sample(3000)
+    others, truth = sample(20_000)
+    model = fitted(ks.SupBall(2.0), rows, labels, loss=loss)
+    found = model.risk_certificate(rows, labels)
+    scores = model.decision_function(others)
+    assert np.abs(scores).max() <= 2.0 + 1e-6
+    true = float(np.mean(model.loss_.value(truth[:, None] * 1.0, scores[:, None])))
+    assert true <= found.bound <= found.paper_bound
+    empirical = model.loss_.value(labels[:, None] * 1.0, model.decision_function(rows)[:, None])
+    assert found.empirical_risk == pytest.approx(float(np.mean(empirical)))
+    assert found.fixed
+    if loss == "hinge":
+        assert np.mean(model.predict(others) != truth) <= found.bound
+
+
+def test_more_rows_certify_more():
+    bounds = []
+    for count in (200, 20_000):
+        rows, labels = sample(count)
+        bounds.append(fitted(ks.SupBall(2.0), rows, labels).risk_certificate(rows, labels).bound)
+    assert bounds[1] < bounds[0]
+
+
+def test_what_was_learned_from_rows_is_said():
+    rows, labels = sample(200)
+    for change in ({"standardize": True}, {"basis": ks.Fourier()}):
+        model = clone(fitted(ks.SupBall(2.0), rows, labels)).set_params(**change)
+        assert not model.fit(rows, labels).risk_certificate(rows, labels).fixed
+
+
+def test_refusals():
+    rows, labels = sample(100)
+    model = fitted(ks.SupBall(2.0), rows, labels)
+    with pytest.raises(ValueError, match="delta=0"):
+        model.risk_certificate(rows, labels, delta=0)
+    for change in ({"fit_intercept": True}, {"constraint": None, "alpha": 0.1}):
+        other = clone(model).set_params(**change).fit(rows, labels)
+        with pytest.raises(ValueError, match="needs a ball, such as"):
+            other.risk_certificate(rows, labels)
+    three = clone(model).fit(rows, np.arange(100) % 3)
+    with pytest.raises(ValueError, match="There are 3 classes"):
+        three.risk_certificate(rows, np.arange(100) % 3)
+    unbounded = clone(model).set_params(basis=ks.ReLU(gamma=1.0)).fit(rows, labels)
+    with pytest.raises(ValueError, match="is not bounded"):
+        unbounded.risk_certificate(rows, labels)
