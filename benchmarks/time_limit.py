@@ -1,7 +1,7 @@
 """How closely `Learned(time_limit=...)` is kept: seconds of fits over their limits.
 
-Run ``python -m benchmarks.time_limit cpu_act adult``. The clock of the fit is the processor's time of
-its one thread, so that a busy machine changes nothing.
+Run ``python -m benchmarks.time_limit cpu_act adult``. The clock of a fit is the time that its one
+thread has of the processor, so that a busy machine changes nothing.
 """
 
 import argparse
