@@ -23,10 +23,34 @@ def finished(tmp_path_factory):
     return run_demo("--quick", "--out", folder), folder
 
 
-def test_it_ends_well_and_says_nothing_on_the_error_stream(finished):
+def test_it_ends_well_and_says_what_it_is_doing_on_the_error_stream(finished):
     outcome, _ = finished
     assert outcome.returncode == 0, outcome.stderr
-    assert outcome.stderr == ""
+    said = [line for line in outcome.stderr.splitlines() if line.startswith("Fitting ")]
+    assert [line.split(",")[0] for line in said] == [
+        f"Fitting {name}" for name in (*demo.REAL, *demo.SYNTHETIC)
+    ]
+    others = [line for line in outcome.stderr.splitlines() if line not in said]
+    assert others.pop() == "Drawing two pictures."
+    assert all(line.startswith(("Compiling loops", "  ")) for line in others)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_it_says_what_it_compiles_where_nothing_is_kept(kept, monkeypatch, capsys):
+    fitted = []
+    monkeypatch.setattr(demo, "is_kept", lambda loop: kept)
+    monkeypatch.setattr(demo, "fit_and_score", lambda *given: fitted.append(given[2]))
+    demo.warm_up()
+    out, said = capsys.readouterr()
+    names = list(demo.bases_for(2))
+    assert out == ""
+    assert len(fitted) == len(names)
+    lines = said.splitlines()
+    assert len(lines) == (0 if kept else 1 + len(names))
+    if not kept:
+        assert lines[0].startswith("Compiling loops: this happens once")
+        told = zip(lines[1:], names, strict=True)
+        assert all(f"what {name} needs" in line for line, name in told)
 
 
 def test_the_table_has_a_line_for_every_set_and_basis_and_stars_the_lowest_error(finished):

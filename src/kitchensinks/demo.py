@@ -250,23 +250,41 @@ def draw_errors(fits: Sequence[Fit], panel: Any) -> None:
 
 def run(out: Path, size: Size) -> list[Path]:
     """Fit, print and draw; returns the files written."""
-    if not is_kept(bin_hashes):
-        print("Compiling loops: this happens once, they are kept on disk.", flush=True)
-    # Import and compile before the first timed fit.
-    tiny = QUICK._replace(n_train=20, n_test=20)
-    fit_and_score(load_set("annulus", tiny), "", ks.Binning(), 4)
-    fits = []
-    for name in (*REAL, *SYNTHETIC):
+    warm_up()
+    fits, names = [], (*REAL, *SYNTHETIC)
+    for number, name in enumerate(names, start=1):
+        say(f"Fitting {name}, set {number} of {len(names)}, with every basis.")
         data = load_set(name, size)
         choices: dict[str, Basis | None] = {LINEAR: None, **bases_for(data.X_train.shape[1])}
         for label, basis in choices.items():
             fits.append(fit_and_score(data, label, basis, size.n_components))
     print(*table(fits), NOTES, sep="\n", flush=True)
+    say("Drawing two pictures.")
     boundaries, curves = out / "boundaries.png", out / "error_against_k.png"
     flat = [fit for fit in fits if fit.data.name in SYNTHETIC and fit.n_components]
     save_boundaries(flat, size, boundaries)
     save_curves(with_curves([fit for fit in fits if fit.data.name in CURVES], size), curves)
     return [boundaries, curves]
+
+
+def warm_up() -> None:
+    """Import and compile before the first timed fit, and say what is compiled."""
+    first = not is_kept(bin_hashes)
+    if first:
+        say("Compiling loops: this happens once, they are kept on disk.")
+    start, tiny = time.perf_counter(), QUICK._replace(n_train=20, n_test=20)
+    data = load_set("annulus", tiny)
+    bases = list(bases_for(2).items())
+    for number, (label, basis) in enumerate(bases, start=1):
+        if first:
+            seconds = time.perf_counter() - start
+            say(f"  {number} of {len(bases)}: what {label} needs ({seconds:.0f} s so far)")
+        fit_and_score(data, "", basis, 4)
+
+
+def say(text: str) -> None:
+    """One line on the error stream."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def with_curves(fits: list[Fit], size: Size) -> list[Fit]:

@@ -15,6 +15,7 @@ import kitchensinks as ks
 from kitchensinks.fitting.growth import FIRST_COMPONENTS
 from kitchensinks.law import Law, Learned, Request, constants, find_law
 from kitchensinks.law.learned import EFFORTS
+from kitchensinks.law.task import Task
 from kitchensinks.problem.targets import Batch
 
 QUICK = Learned(steps=6, batch=64, seconds=0.05, members=2)
@@ -205,6 +206,38 @@ def test_a_time_limit_leaves_out_rounds_and_components():
     enough, _ = find_law(clone(QUICK).set_params(time_limit=1e3), BATCH, now)
     without, _ = find_law(QUICK, BATCH, REQUEST)
     assert repr(enough) == repr(without)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("effort", ["default", "thorough"])
+@pytest.mark.parametrize("width", [12, 150])
+def test_a_time_limit_is_kept_to_a_tenth_from_two_seconds_on(effort, width, monkeypatch):
+    """By the processor's time of the one thread, which other processes do not lengthen."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, width)).astype(np.float32)
+    y = np.sin(2 * X[:, 0]) * X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=len(X))
+
+    def seconds(limit):
+        model = ks.KitchenSinkRegressor(
+            ks.Learned(effort=effort, time_limit=limit), n_jobs=1, random_state=0
+        )
+        begun = time.process_time()
+        model.fit(X, y)
+        return time.process_time() - begun
+
+    seconds(2.0)  # compiles
+    monkeypatch.setattr(time, "monotonic", time.process_time)
+    for limit in (2.0, 4.0):
+        assert seconds(limit) < 1.1 * limit
+
+
+def test_what_would_begin_late_is_left_out():
+    """The first item is done whatever the time; without a limit, all are."""
+    for limit, started, expected in ((None, 0.0, [0, 1, 2]), (1.0, 0.0, [0, None, None])):
+        request = replace(REQUEST, started=started)
+        task = Task.of(BATCH, request, clone(QUICK).set_params(time_limit=limit))
+        assert task.early(0.5, lambda job: job[1], range(3)) == expected
+        assert (task.used == 0.0) == (limit is None)
 
 
 # -- a law: learn once, fit twice ---------------------------------------------------------

@@ -30,8 +30,8 @@ def info(options: Info, terminal: Terminal) -> Facts:
         if name == "trials":
             for trial in value:
                 told = f"{trial['stage']}: {trial['what']}, {trial['rows']} rows"
-                error = f"squared error {trial['error']:.2%} of the targets' variance"
-                terminal.show(f"{'trial':12s}{told}, {error}")
+                share = f"squared error {trial['error']:.2%} of the targets' variance"
+                terminal.show(f"{'trial':12s}{told}, {share}")
         elif value not in (None, "", []):
             terminal.show(f"{name:12s}{_told(value)}")
     return facts

@@ -87,6 +87,7 @@ def _score(
     options: Score, state: State, table: Table, name: str, terminal: Terminal
 ) -> tuple[str, Facts]:
     table.check_names([name])
+    assert state.columns is not None, "checked by `table_model`"
     rows = Rows(table, state.columns)
     truths, weights = known_targets(table, name)
     truths = comparable(truths, state.targets, name)

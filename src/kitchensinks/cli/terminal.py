@@ -103,7 +103,7 @@ def run(
     """Do the work of a verb; an error becomes one line on the error stream and an exit code."""
     terminal = Terminal(as_json, quiet)
 
-    def tell(message: Any, *_where: Any) -> None:
+    def tell(message: Warning | str, *_where: Any, **_line: Any) -> None:
         terminal.note(f"Note: {_one_line(message)}")
 
     try:

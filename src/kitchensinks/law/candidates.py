@@ -90,6 +90,17 @@ def again(job: tuple[Task, Candidate]) -> Candidate:
     return search(task, "again", candidate, factor, tries)
 
 
+def in_reach(task: Task, candidate: Candidate) -> bool:
+    """Whether `again` would be over before it is late, at the pace of the trials so far."""
+    limit = task.learned.time_limit
+    if limit is None:
+        return True
+    rows = len(task.data.fitted)
+    count = _components(task, "again", candidate, rows)
+    seconds = candidate.pace * _cost(task, candidate.sparse, rows, count)
+    return task.used + seconds / limit < constants.LATE_LAST
+
+
 def at_last(job: tuple[Task, Candidate]) -> Candidate:
     """The same with nearly as many features as the last fit has."""
     task, candidate = job
@@ -118,7 +129,7 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
 
     step = constants.SPARSE_STEP if candidate.sparse and stage == "basis" else constants.DENSE_STEP
     begun = time.monotonic()
-    _, factor, best = climb(one, first, step, tries)
+    _, factor, best = climb(one, first, step, tries, lambda: task.late(constants.LATE_AGAIN))
     score, fits = tried[best]
     # The score that was known took no time.
     new = sum(own is not known for own, _ in tried.values())
@@ -245,6 +256,8 @@ def in_time(task: Task, candidate: Candidate, share: float = 1.0) -> Limit:
     if whole is None or task.asked is not None:
         return limit
     left = whole - (time.monotonic() - task.request.started)
+    # However many components there are, all rows are mapped.
+    left -= _mapping(task, candidate)
     seconds = max(0.0, share * constants.LAST_SHARE * left / candidate.pace)
     count = limit.components
     while count > _fewest(candidate.sparse):
@@ -257,6 +270,13 @@ def in_time(task: Task, candidate: Candidate, share: float = 1.0) -> Limit:
     return Limit(
         count - count % 2, f"stopped at {count - count % 2} components: time_limit={whole:g}"
     )
+
+
+def _mapping(task: Task, candidate: Candidate) -> float:
+    """Seconds that the map of the columns takes for all rows, as measured on some."""
+    rows, begun = task.sample[: constants.MAPPED], time.monotonic()
+    candidate.found.warp.apply(rows, np.float32)
+    return float((time.monotonic() - begun) * task.source.shape[0] / len(rows))
 
 
 def _most_by_memory(task: Task) -> int:

@@ -32,6 +32,7 @@ from kitchensinks.law.candidates import (
     enough,
     first_look,
     grown,
+    in_reach,
     in_time,
     most_exported,
     ridge_for,
@@ -82,7 +83,8 @@ def _learn(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins]
     mean = task.mean_error()
     if task.split:
         task.note("split", f"held out: {task.split}", len(task.data.fitted), mean)
-    runs = task.together(short_run, _tried(task, basis))
+    tried = task.early(constants.LATE_MAPS, short_run, _tried(task, basis))
+    runs = [run for run in tried if run is not None]
     founds = _learned(task, basis, _best_maps(task, basis, runs))
     trend = find_trend(task, founds[0])
     left = task.without(trend)
@@ -148,11 +150,12 @@ def _best_maps(task: Task, basis: Basis | None, runs: list[tuple[float, Found]])
         error = group[0][0]
         near = [found for other, found in group if other <= constants.EQUAL_MAPS * error]
         near = near[: own.work.close]
-        if len(near) == 1:
+        if len(near) == 1 or own.late(constants.LATE_NEAR):
             return near[0]
         # Batches of a few hundred rows do not tell maps apart that are nearly equal.
         bins = _takes_bins(own, basis) and near[0].kernel == "laplacian"
-        looks = own.together(first_look, [(found, bins, None) for found in near])
+        tried = own.early(constants.LATE_NEAR, first_look, [(found, bins, None) for found in near])
+        looks = [look for look in tried if look is not None]
         return min(looks, key=lambda look: look.score.error).found
 
     return task.together(best, tried)
@@ -192,7 +195,8 @@ def _learned(task: Task, basis: Basis | None, best: list[Found]) -> list[Found]:
         return [by_gradients(task, best[0], basis)]
     founds = settled(task, best)
     gaussian = basis is None or basis.metric == "gaussian"
-    if task.wide and task.n_inputs <= constants.MOST_TURNED and gaussian:
+    many = task.n_inputs > constants.MOST_TURNED
+    if task.wide and not many and gaussian and not task.late(constants.LATE_TURNS):
         founds += turned(task, allowed(task, *_TURNED, best[0].map))
     return founds
 
@@ -203,11 +207,19 @@ def _candidates(task: Task, basis: Basis | None, founds: list[Found]) -> list[Ca
     if _takes_bins(task, basis):
         jobs = [(found, True, basis) for found in founds if found.kernel == "laplacian"] + jobs
     jobs += [(found, basis is not None and basis.sparse, basis) for found in _plain(task, basis)]
-    looks = task.together(first_look, jobs)
+    if task.wide and task.learned.time_limit is not None:
+        # The first one is tried in any case, and bins of many columns seldom win.
+        jobs.sort(key=lambda job: job[1])
+    tried = task.early(constants.LATE_FACTORS, first_look, jobs)
+    jobs = [job for job, look in zip(jobs, tried, strict=True) if look is not None]
+    looks = [look for look in tried if look is not None]
     note_runs(task, jobs, looks)
     least = min(look.score.error for look in looks)
     hopeful = [one for one in looks if one.score.error <= constants.HOPELESS_FIRST * least]
-    return hopeful if task.late(constants.LATE_FACTORS) else task.together(wider_look, hopeful)
+    if task.late(constants.LATE_FACTORS):
+        return hopeful
+    wider = task.early(constants.LATE_FACTORS, wider_look, hopeful)
+    return [found or look for found, look in zip(wider, hopeful, strict=True)]
 
 
 def _plain(task: Task, basis: Basis | None) -> list[Found]:
@@ -233,7 +245,11 @@ def _close(task: Task, candidates: list[Candidate]) -> list[Candidate]:
     more = many or (task.work.twice and len(close) > 1)
     if not more or task.late(constants.LATE_AGAIN):
         return close
-    return _duel(task, task.together(again, close))
+    reached = [candidate for candidate in close if in_reach(task, candidate)]
+    found = [one for one in task.early(constants.LATE_AGAIN, again, reached) if one is not None]
+    if not found or task.late(constants.LATE_AGAIN):
+        return found or close
+    return _duel(task, found)
 
 
 def _even(candidate: Candidate) -> bool:

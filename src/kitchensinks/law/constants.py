@@ -258,15 +258,23 @@ DONE = {
 
 # -- a time limit: shares of it -----------------------------------------------------------------
 
-# Descents end here,
+# No short run of another map is begun from here on,
+LATE_MAPS = 0.2
+# maps are no longer compared by small fits,
+LATE_NEAR = 0.25
+# descents end here, in the order in which they are run,
 LATE_SCALES = 0.35
-# no further factors are tried from here on,
+# no round of directions is begun,
+LATE_TURNS = 0.4
+# no further candidates and factors are tried from here on,
 LATE_FACTORS = 0.45
 # no second look is begun,
 LATE_AGAIN = 0.5
 # and neither two stages nor another ridge are tried.
 LATE_LAST = 0.6
-# The last fit may take this share of the time that is left.
+# Rows that tell how long the map of the columns takes,
+MAPPED = 1000
+# and the last fit may take this share of the time that is then left.
 LAST_SHARE = 0.6
 
 # -- categories --------------------------------------------------------------------------------

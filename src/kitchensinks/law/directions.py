@@ -9,6 +9,7 @@ features that look along what varies together (neighbouring pixels), and not alo
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -99,14 +100,21 @@ def directions(products: Floats, rank: int | None) -> Floats:
 
 
 def learn_directions(
-    data: HeldOut, warp: Warp, basis: Basis, count: int, seed: int, rounds: int, rank: int | None
+    data: HeldOut,
+    warp: Warp,
+    basis: Basis,
+    count: int,
+    seed: int,
+    rounds: int,
+    rank: int | None,
+    late: Callable[[], bool] = lambda: False,
 ) -> tuple[Warp, list[float]]:
     """The map of the round with the least held-out error, and the errors of all rounds.
 
     warp: a map without factors; basis: resolved anew in every round, so that its bandwidth follows
     the scales. The columns are scaled, or, where a rank is given, the rows turned, to so many
     directions in the last round. All directions are a law to choose or not: rounds end where the
-    error hardly falls.
+    error hardly falls, or where it is late().
     """
     best, least = warp, math.inf
     errors: list[float] = []
@@ -126,7 +134,7 @@ def learn_directions(
         falls = fit.error < constants.FALLING * least
         if fit.error < least or (step == rounds and not whole):
             best, least = current, fit.error
-        if step == rounds or (whole and not falls):
+        if step == rounds or (whole and not falls) or late():
             break
         products = gradient_products(frozen, fit.weights, shown, own)
         # From slopes along what was drawn from to slopes along the columns of the map.
@@ -156,9 +164,10 @@ def turned(task: Task, names: tuple[str, ...]) -> list[Found]:
         own, name = job
         return _along_slopes(own, "gaussian", name, basis, constants.TURNS, width)
 
-    runs = task.together(along, names)
-    best = min(range(len(names)), key=lambda k: float(runs[k].errors.min()))
-    slopes, name, plain = runs[best], names[best], mapped(task, names[best])
+    found = zip(names, task.early(constants.LATE_TURNS, along, names), strict=True)
+    runs = [(name, run) for name, run in found if run is not None]
+    name, slopes = min(runs, key=lambda run: float(run[1].errors.min()))
+    plain = mapped(task, name)
     places = task.data.fitted[: constants.SLOPE_FITTED]
     rows = plain.apply(task.pool[places], np.float32)
     own = task.data.weights_of(places)
@@ -181,7 +190,14 @@ def _along_slopes(
     data = replace(task.data, fitted=task.data.fitted[:most])
     plain = mapped(task, name)
     learned, errors = learn_directions(
-        data, plain, basis, constants.SLOPE_FEATURES, task.seed, rounds, rank
+        data,
+        plain,
+        basis,
+        constants.SLOPE_FEATURES,
+        task.seed,
+        rounds,
+        rank,
+        lambda: task.late(constants.LATE_TURNS),
     )
     for k, error in enumerate(errors):
         task.note(

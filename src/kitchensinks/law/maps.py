@@ -168,16 +168,22 @@ def settled(task: Task, founds: list[Found]) -> list[Found]:
     let columns go that few rows speak for.
     """
     members, steps = task.work.members, task.work.steps
+    begun, count = min(task.used, constants.LATE_SCALES), len(founds) * members
 
-    def run(job: tuple[Task, tuple[Found, int]]) -> Floats:
-        own, (found, member) = job
+    def run(job: tuple[Task, tuple[int, Found, int]]) -> Floats:
+        own, (place, found, member) = job
+        # The time that is left for descents is shared out among them.
+        end = begun + (place + 1) / count * (constants.LATE_SCALES - begun)
+        if own.late(end):
+            return np.asarray(found.scales[0])
         start = np.sqrt(_even_scales(own, found.kernel, found.warp) * found.scales[0])
         batch = own.batch_size(found.kernel)
         batches = _batches(own, found.warp, steps * batch, member)
         descent = Descent.begin(found.kernel, start, steps, own.hot)
-        return descent.run(batches, steps, batch, lambda: own.late(constants.LATE_SCALES)).scales
+        return descent.run(batches, steps, batch, lambda: own.late(end)).scales
 
-    runs = task.together(run, [(found, m) for found in founds for m in range(members)])
+    jobs = [(found, member) for found in founds for member in range(members)]
+    runs = task.together(run, [(place, *job) for place, job in enumerate(jobs)])
     return [
         replace(found, scales=np.stack(runs[k * members : (k + 1) * members]))
         for k, found in enumerate(founds)

@@ -200,8 +200,27 @@ class Task:
 
     def late(self, share: float) -> bool:
         """Whether more than this share of the time limit is used up."""
+        return self.used > share
+
+    @property
+    def used(self) -> float:
+        """The share of the time limit that is used up; 0 without one."""
         limit = self.learned.time_limit
-        return limit is not None and time.monotonic() - self.request.started > share * limit
+        return 0.0 if limit is None else (time.monotonic() - self.request.started) / limit
+
+    def early(
+        self,
+        share: float,
+        work: Callable[[tuple["Task", Item]], Result],
+        items: Iterable[Item],
+    ) -> list[Result | None]:
+        """`together`, with None for the items, save the first, that would begin late."""
+
+        def one(job: tuple["Task", tuple[int, Item]]) -> Result | None:
+            own, (place, item) = job
+            return None if place and own.late(share) else work((own, item))
+
+        return self.together(one, enumerate(items))
 
     def together(
         self, work: Callable[[tuple["Task", Item]], Result], items: Iterable[Item]

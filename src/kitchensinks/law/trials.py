@@ -344,19 +344,24 @@ def lowest(errors: dict[int, float]) -> float:
 
 
 def climb(
-    attempt: Callable[[float], tuple[float, Any]], first: float, ratio: float, most: int
+    attempt: Callable[[float], tuple[float, Any]],
+    first: float,
+    ratio: float,
+    most: int,
+    late: Callable[[], bool] = lambda: False,
 ) -> tuple[float, float, Any]:
     """(error, value, note) of the best value on a geometric grid, step by step while it falls.
 
-    attempt(value) gives its error and a note to keep with it; `most` values are tried. Between two
-    neighbours that were tried, the value is where the parabola through the three is lowest.
+    attempt(value) gives its error and a note to keep with it; `most` values are tried, and no other
+    one once it is late(). Between two neighbours that were tried, the value is where the parabola
+    through the three is lowest.
 
     >>> climb(lambda value: (abs(math.log(value / 9.0)), 0.0), 1.0, 3.0, 5)[1]
     9.0
     """
     tried = {0: attempt(first)}
     direction = 1
-    while len(tried) < most:
+    while len(tried) < most and not late():
         best = min(tried, key=lambda k: tried[k][0])
         if best + direction in tried:
             direction = -direction
