@@ -59,7 +59,8 @@ class Linear(Basis):
     def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
         taken = rows[:, theta["column"]]
         dense = taken.toarray() if sparse.issparse(taken) else taken
-        return np.asarray(dense * theta["length"].astype(rows.dtype))
+        # Row by row in memory, as all features are: other loops would be compiled for other orders.
+        return np.multiply(dense, theta["length"].astype(rows.dtype), order="C")
 
     def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         count = len(theta["column"])
