@@ -60,7 +60,8 @@ class Linear(Basis):
         taken = rows[:, theta["column"]]
         dense = taken.toarray() if sparse.issparse(taken) else taken
         # Row by row in memory, as all features are: other loops would be compiled for other orders.
-        return np.multiply(dense, theta["length"].astype(rows.dtype), order="C")
+        lengths = theta["length"].astype(rows.dtype)
+        return np.asarray(np.multiply(dense, lengths, order="C"))
 
     def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         count = len(theta["column"])
