@@ -295,8 +295,8 @@ def test_info_reads_the_header_alone(sinks, workshop, monkeypatch):
 @pytest.mark.parametrize("members", [1, 2])
 def test_info_says_what_was_tried_for_a_learned_law(members, sinks, tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 3))
-    learned = ks.Learned(ks.Fourier(), members=members, steps=3, batch=32, seconds=0.01)
+    X = rng.normal(size=(900, 8))
+    learned = ks.Learned(ks.Fourier(), members=members, steps=8, batch=128, seconds=0.01)
     model = ks.KitchenSinkRegressor(learned, random_state=0).fit(X, X[:, 0] * X[:, 1])
     ks.save(model, tmp_path / "law.sinks")
     code, out, _ = sinks("info", tmp_path / "law.sinks", "--json")

@@ -138,9 +138,9 @@ def test_the_law_is_learned_from_a_sample(rows, values):
 
 def test_a_law_that_cannot_be_learned_is_the_plain_one(rows, values):
     settings = {"basis": ks.Learned(ks.Fourier()), "n_components": 60}
-    few, short = spread_out(rows[:150], values[:150], chunks=(50,) * 3)
-    with pytest.warns(UserWarning, match="150 rows, and a law is learned from 400 or more"):
+    few, short = spread_out(rows[:24], values[:24], chunks=(8,) * 3)
+    with pytest.warns(UserWarning, match="24 rows, and a law is learned from 30 or more"):
         model = regressor(**settings).fit(few, short)
-    assert "150 rows" in model.law_.note
-    memory = regressor(n_components=60).fit(rows[:150], values[:150])
+    assert "24 rows" in model.law_.note
+    memory = regressor(n_components=60).fit(rows[:24], values[:24])
     assert_same_fit(model, memory)

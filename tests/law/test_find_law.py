@@ -202,7 +202,8 @@ def test_a_time_limit_leaves_out_rounds_and_components():
     fewest = constants.FEWEST_GRIDS if law.features.basis.sparse else constants.FEWEST_FEATURES
     draws = law.features.n_components * law.features.basis.features_per_draw
     assert fewest <= draws < 1.2 * fewest
-    enough, _ = find_law(clone(QUICK).set_params(time_limit=1e3), BATCH, REQUEST)
+    now = replace(REQUEST, started=time.monotonic())
+    enough, _ = find_law(clone(QUICK).set_params(time_limit=1e3), BATCH, now)
     without, _ = find_law(QUICK, BATCH, REQUEST)
     assert repr(enough) == repr(without)
 

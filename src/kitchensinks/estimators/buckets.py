@@ -92,12 +92,10 @@ class Buckets:
 
     def ranges(self, keys: Packed) -> tuple[Places, Places]:
         """First and last place of the bucket of each key, (n_tables, queries) each."""
-        shape = keys.shape
-        ends = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
-        for own, asked, *out in zip(self.keys, keys, *ends, strict=True):
-            for side, end in zip(("left", "right"), out, strict=True):
-                end[:] = np.searchsorted(own, asked, side=side)
-        return ends
+        pairs = list(zip(self.keys, keys, strict=True))
+        low = [np.searchsorted(own, asked, side="left") for own, asked in pairs]
+        high = [np.searchsorted(own, asked, side="right") for own, asked in pairs]
+        return np.stack(low).astype(np.int64), np.stack(high).astype(np.int64)
 
     def nearest(
         self, keys: Packed, queries: Packed, codes: Packed, count: int, own: bool

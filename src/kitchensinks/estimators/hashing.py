@@ -107,7 +107,7 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             value = getattr(self, name)
             if name == "near" and value is None:
                 return
-            if isinstance(value, bool) or not isinstance(value, Real) or not low < value < 1:
+            if isinstance(value, bool) or not isinstance(value, Real) or not low < float(value) < 1:
                 raise ValueError(f"{name}={value!r}: need a number above {low:g} and below 1.")
 
     def _tables(self, X: Any) -> Shape | None:

@@ -28,7 +28,6 @@ from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
 from kitchensinks.law.maps import Found
 from kitchensinks.law.task import Task
-from kitchensinks.numerics.pairs import mirror
 from kitchensinks.numerics.products import inverse_lower
 
 Floats = NDArray[np.float64]
@@ -222,8 +221,7 @@ def _inverse(matrix: Floats) -> Floats:
     """Of a symmetric positive definite matrix, which is overwritten."""
     if not inverse_lower(matrix.T):
         raise np.linalg.LinAlgError("the kernel matrix of a trial is not positive definite")
-    mirror(matrix)
-    return matrix
+    return np.triu(matrix) + np.triu(matrix, 1).T
 
 
 def _kernel(found: Found, rows: Floats, others: Floats) -> Floats:

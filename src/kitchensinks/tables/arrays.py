@@ -57,8 +57,8 @@ def advice(tables: bool = False) -> Iterator[None]:
         raise ValueError(f"{str(error).splitlines()[0].rstrip('.')}. {text}") from None
 
 
-def check_size(rows: Any, dtype: Any) -> Any:
-    """Rows in the working dtype, so small that their squares are finite; NaN passes.
+def check_size(rows: Any, dtype: Any, missing: bool = True) -> Any:
+    """Rows in the working dtype, so small that their squares are finite; missing: NaN passes.
 
     Products with the longest directions of a heavy-tailed law stay finite with them.
     """
@@ -68,13 +68,14 @@ def check_size(rows: Any, dtype: Any) -> Any:
     limit = math.sqrt(float(np.finfo(dtype).max))
     # The least of numbers is NaN where one of them is: then it is looked for among the others.
     least, most = (values.min(), values.max()) if values.size else (0.0, 0.0)
-    if np.isnan(least):
+    if missing and np.isnan(least):
         least, most = np.fmin.reduce(values, None), np.fmax.reduce(values, None)
-    if not max(-least, most) >= limit:
+    if max(-least, most) < limit or (missing and np.isnan(least)):
         return cast
-    given = rows.data if sparse.issparse(rows) else rows
+    given = np.abs(rows.data if sparse.issparse(rows) else rows)
+    largest = given.max() if not missing else np.nanmax(given)
     raise ValueError(
-        f"rows hold an entry of size {np.nanmax(np.abs(given)):.0e}: need finite numbers below "
+        f"rows hold an entry of size {largest:.0e}: need finite numbers below "
         f"{limit:.0e} in {np.dtype(dtype)}. Fill in missing values, standardise large columns, "
         "or give float64 rows."
     )

@@ -239,7 +239,7 @@ class Draw:
                 f"rows are {describe(rows)}; this draw was made for {self.n_inputs} columns: "
                 f"need shape (n, {self.n_inputs})."
             )
-        return check_size(rows, self.dtype)
+        return check_size(rows, self.dtype, missing=False)
 
 
 class Shared:

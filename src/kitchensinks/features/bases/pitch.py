@@ -51,7 +51,8 @@ def sample_pitch(pitch: Any, words: Words, *shape: int) -> Floats:
 def pitch_kernel(pitch: Any, differences: Floats) -> Floats:
     """k(r) = ∫ max(0, 1 − r/δ)·p(δ) dδ of r = γ|x − z|: the chance of numbers to share a bin."""
     if isinstance(pitch, str):
-        return np.exp(-differences) if pitch == "gamma" else np.maximum(0.0, 1.0 - differences)
+        laplacian = pitch == "gamma"
+        return np.asarray(np.exp(-differences) if laplacian else np.maximum(0.0, 1.0 - differences))
     if callable(pitch):
         return np.asarray(pitch(differences), dtype=np.float64)
     total = np.zeros(differences.shape)

@@ -33,7 +33,8 @@ CATALOGUE = {
     "bases-table1": About(
         f"{_BASES}, Table I",
         "Least squares on Fourier and binning features against exact kernel machines, four sets",
-        8, ("cpu_act", "house_16H", "a9a", "covtype-binary")),
+        8, ("cpu_act", "house_16H", "a9a", "covtype-binary"),
+        substitute="Census is house_16H, with 16 of the paper's 119 columns"),
     "depth-figure3.3": About(
         f"{_THESIS}, Figure 3.3",
         "Radial density, and smoothed and unsmoothed targets, of the depth-separation data", 0.1),
@@ -49,7 +50,8 @@ CATALOGUE = {
     "maxout-figure2": About(
         f"{_MAXOUT}, Figure 2",
         "Two principal components of maxout features of one person's face views",
-        1, ("umist_faces",)),
+        1, ("umist_faces",),
+        substitute="UMIST face views for the paper's, which are not named"),
     "maxout-table1": About(
         f"{_MAXOUT}, Table 1",
         "MNIST test error of ridge regression on random maxout features, by m and q",
@@ -57,11 +59,13 @@ CATALOGUE = {
     "maxout-table2": About(
         f"{_MAXOUT}, Table 2",
         "Errors on speech frames of logistic regression on maxout features, by m and q",
-        5, ("phoneme", "isolet")),
+        5, ("phoneme", "isolet"),
+        substitute="phonemes of TIMIT (log-periodograms) and ISOLET for TIMIT itself"),
     "maxout-table3": About(
         f"{_MAXOUT}, Table 3",
         "Maxout units that share projections, and Fourier features, on speech frames",
-        3, ("phoneme", "isolet")),
+        3, ("phoneme", "isolet"),
+        substitute="phonemes of TIMIT (log-periodograms) and ISOLET for TIMIT itself"),
     "maxout-timit": About(
         f"{_MAXOUT}, Tables 2 and 3",
         "Frame errors on your own TIMIT frames of logistic regression on maxout features",
@@ -90,7 +94,8 @@ CATALOGUE = {
     "rks-figure1": About(
         f"{_SINKS}, Figure 1",
         "Random stumps against AdaBoost: error against K, time against K, time against error",
-        10, (*_ADULT, "uci_har", "kddcup99")),
+        10, (*_ADULT, "uci_har", "kddcup99"),
+        substitute="UCI HAR for the paper's private activity set"),
     "rks-figure2": About(
         f"{_SINKS}, Figure 2",
         "The largest weight over 500 runs against K on adult, without ridge or constraint",
@@ -98,7 +103,8 @@ CATALOGUE = {
     "rks-sigmoid-fourier": About(
         f"{_SINKS}, section 4",
         "Fourier and sigmoid features against AdaBoost and against fitted nonlinearities",
-        3, ("adult-onehot", "uci_har", "kddcup99")),
+        3, ("adult-onehot", "uci_har", "kddcup99"),
+        substitute="UCI HAR for the paper's private activity set"),
     "theory-rates": About(
         "Random bases, Theorems 3.1 and 3.2; kitchen sinks, Lemma 1",
         "Approximation error of sums of K random functions, with the bounds above the data", 1),

@@ -159,7 +159,8 @@ def ratio(high: Given, low: Given, least: float, most: float = math.inf, label: 
 
 
 def _mean(values: Given) -> float:
-    return float(values) if np.ndim(values) == 0 else spread(np.asarray(values, dtype=float))[0]
+    array = np.atleast_1d(np.asarray(values, dtype=float))
+    return spread(array)[0]
 
 
 def _edge(high: Given, low: Given) -> Edge:

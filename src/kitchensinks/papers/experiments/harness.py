@@ -67,7 +67,7 @@ def conclude(study: Study, folder: Path) -> dict[str, Any] | None:
     facts = json.loads(path.read_text("utf-8")) if path.exists() else {}
     if not facts.get("complete") or facts["version"] != study.version:
         return None
-    facts |= conclusions(study.report(results_of(facts)))
+    facts |= _about(study) | conclusions(study.report(results_of(facts)))
     (folder / TABLE).write_text(markdown(facts), encoding="utf-8")
     _write(path, facts)
     return facts
@@ -93,8 +93,12 @@ def conclusions(report: Report) -> dict[str, Any]:
 
 
 def _head(study: Study, quick: bool) -> dict[str, Any]:
-    about = {key: getattr(study, key) for key in ("name", "source", "what", "version")}
-    return about | {"quick": quick, "complete": False, "machine": machine()}
+    return _about(study) | {"quick": quick, "complete": False, "machine": machine()}
+
+
+def _about(study: Study) -> dict[str, Any]:
+    keys = ("name", "source", "what", "substitute", "version")
+    return {key: getattr(study, key) for key in keys}
 
 
 def _measured(study: Study, cell: Cell, quick: bool) -> dict[str, Any]:

@@ -115,7 +115,8 @@ class Report:
 class About:
     """One table or figure: its place, what it shows, minutes of a full run, and the data sets.
 
-    `licensed` data have to be bought: --all skips the study where they are missing.
+    `licensed` data have to be bought: --all skips the study where they are missing. `substitute`
+    says which data stand in for those of the paper, where they are others.
     """
 
     source: str
@@ -123,6 +124,7 @@ class About:
     minutes: float
     needs: tuple[str, ...] = ()
     licensed: bool = False
+    substitute: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,7 @@ undecided, a significant counterexample refutes, and claims of ours are no longe
 
 def markdown(facts: Facts) -> str:
     """table.md of one results.json."""
-    lines = [f"# {facts['name']}: {facts['source']}", "", f"{facts['what']}.", ""]
+    lines = [f"# {facts['name']}: {facts['source']}", "", _what(facts), ""]
     if facts["quick"]:
         lines += ["A quick run on few rows: these are not the numbers of the study.", ""]
     claims = ["What the paper claims:", "", *_claims(facts["claims"]), ""]
@@ -50,12 +50,18 @@ def page(results: Path, docs: Path) -> str:
     lines = [_HEAD, *_overview(studies)]
     for facts in studies:
         name = facts["name"]
-        lines += [f"## {name}: {facts['source']}", "", f"{facts['what']}.", ""]
+        lines += [f"## {name}: {facts['source']}", "", _what(facts), ""]
         lines += [*_claims(facts["claims"]), ""]
         if (results / name / "figure.svg").exists():
             lines += [f"![{name}]({up}/{name}/figure.svg)", ""]
         lines += [*_tables(facts), *_foot(facts)]
     return "\n".join(lines)
+
+
+def _what(facts: Facts) -> str:
+    """The first line: on which data, where they are not the paper's, and what is shown."""
+    other = f"On other data than the paper's: {s}. " if (s := facts["substitute"]) else ""
+    return f"{other}{facts['what']}."
 
 
 def _overview(studies: list[Facts]) -> Iterator[str]:

@@ -135,4 +135,4 @@ def margin_risk(
     0.2257
     """
     log_ratio = math.lgamma((n_inputs + margin_exponent) / 2) - math.lgamma(n_inputs / 2)
-    return 2 * margin_scale * (2 * bandwidth) ** margin_exponent * math.exp(log_ratio)
+    return float(2 * margin_scale * (2 * bandwidth) ** margin_exponent * math.exp(log_ratio))
