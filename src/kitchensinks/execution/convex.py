@@ -37,7 +37,7 @@ from kitchensinks.solvers import FactoredGram, Problem, Solution, solve_smooth
 from kitchensinks.solvers.intercept import moved_scores
 from kitchensinks.solvers.smoothed import solve_smoothed
 from kitchensinks.state import Spec
-from kitchensinks.state.state import Limits, batch_of
+from kitchensinks.state.remembered import Limits, batch_of
 from kitchensinks.tables.keys import RowSample
 
 # Where a solver starts, and what it tells after each iteration.

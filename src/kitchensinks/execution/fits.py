@@ -27,8 +27,8 @@ from kitchensinks.law import Law, Learned, find_law
 from kitchensinks.law.find import components, working_dtype
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
+from kitchensinks.state.remembered import REMEMBERED, Limits, batch_of
 from kitchensinks.state.resume import resuming
-from kitchensinks.state.state import REMEMBERED, Limits, batch_of
 from kitchensinks.tables.keys import RowSample
 
 # Sample that calibrates probabilities where the loss is not squared: the rows held out, and those

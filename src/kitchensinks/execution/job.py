@@ -18,7 +18,7 @@ from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.fitting.settings import Progress, silent
 from kitchensinks.problem.moments import Moments
-from kitchensinks.state.state import Limits
+from kitchensinks.state.remembered import Limits
 from kitchensinks.tables.keys import RowSample
 
 # Tasks for each thread of the cluster, at least, where there are as many partitions.

@@ -25,7 +25,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, Classes
 from kitchensinks.state import Spec, State
-from kitchensinks.state.state import Limits, sample_of
+from kitchensinks.state.remembered import Limits, sample_of
 from kitchensinks.state.streams import add_rows
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.keys import RowSample, row_keys

@@ -20,7 +20,7 @@ from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit
 from kitchensinks.fitting.squared import LookedPath, solve_moments
 from kitchensinks.problem.losses import Array
-from kitchensinks.state.state import Limits
+from kitchensinks.state.remembered import Limits
 from kitchensinks.tables.keys import RowSample
 
 

@@ -242,7 +242,7 @@ RIDGE_FEATURES = 3000
 ENOUGH = 0.002
 
 # About how many percent of learning are done at a trial of each stage, to tell the time left: as on
-# adult and cpu_act with nothing chosen.
+# adult with nothing chosen.
 DONE = {
     "mean": 5,
     "split": 5,

@@ -35,22 +35,12 @@ from kitchensinks.solvers.path import leaving_weights
 from kitchensinks.state.model import Model
 from kitchensinks.state.outer import Outer, warn_unconverged
 from kitchensinks.state.outside import Watch
+from kitchensinks.state.remembered import batch_of, sample_of
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import RowSample, find_copies, row_keys
 
-
-class Limits(NamedTuple):
-    """The most rows of a sample, and the most entries of them."""
-
-    rows: int
-    entries: int
-
-
-# Rows that are remembered to calibrate probabilities and intervals, and to choose the ridge of a
-# stream.
-REMEMBERED = Limits(2000, 2**21)
 # Products of rows that come in batches, whatever the dtype of the features.
 SUMMED: np.dtype[Any] = np.dtype(np.float64)
 # Rows whose standard deviations are computed at a time.
@@ -452,23 +442,3 @@ def _kept_sums(fit: Fit, batch: Batch, loss: Loss) -> Sums:
     if fit.span is not None and loss.squared:
         return FewRows(batch._replace(rows=fit.span.rows))
     return None
-
-
-def sample_of(
-    batch: Batch, seed: int, sample: RowSample | None = None, limits: Limits = REMEMBERED
-) -> RowSample:
-    """A sample of rows, with targets as notes, added to `sample`."""
-    fitting = limits.entries // batch.rows.shape[1]
-    limit = min(limits.rows, max(100, fitting))
-    for part in block_slices(len(batch.targets), max(1, fitting)):
-        own = batch.part(part)
-        highest = None if sample is None else sample.highest
-        found = RowSample.of(own.rows, own.weights, limit, seed, own.targets, highest)
-        sample = found if sample is None else sample.merge(found)
-    assert sample is not None
-    return sample
-
-
-def batch_of(sample: RowSample) -> Batch:
-    """The rows that `sample_of` has taken, as a fit in memory has them."""
-    return Batch(sample.rows, sample.notes, sample.weights)

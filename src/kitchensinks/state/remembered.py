@@ -1,0 +1,39 @@
+"""Rows that a fit remembers, whichever batches or partitions they come in."""
+
+from typing import NamedTuple
+
+from kitchensinks.problem.targets import Batch
+from kitchensinks.tables import block_slices
+from kitchensinks.tables.keys import RowSample
+
+
+class Limits(NamedTuple):
+    """The most rows of a sample, and the most entries of them."""
+
+    rows: int
+    entries: int
+
+
+# Rows that are remembered to calibrate probabilities and intervals, and to choose the ridge of a
+# stream.
+REMEMBERED = Limits(2000, 2**21)
+
+
+def sample_of(
+    batch: Batch, seed: int, sample: RowSample | None = None, limits: Limits = REMEMBERED
+) -> RowSample:
+    """A sample of rows, with targets as notes, added to `sample`."""
+    fitting = limits.entries // batch.rows.shape[1]
+    limit = min(limits.rows, max(100, fitting))
+    for part in block_slices(len(batch.targets), max(1, fitting)):
+        own = batch.part(part)
+        highest = None if sample is None else sample.highest
+        found = RowSample.of(own.rows, own.weights, limit, seed, own.targets, highest)
+        sample = found if sample is None else sample.merge(found)
+    assert sample is not None
+    return sample
+
+
+def batch_of(sample: RowSample) -> Batch:
+    """The rows that `sample_of` has taken, as a fit in memory has them."""
+    return Batch(sample.rows, sample.notes, sample.weights)
