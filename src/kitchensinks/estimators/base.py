@@ -48,9 +48,8 @@ def reported(read: Callable[[State], Any], doc: str) -> property:
     """An attribute that is read from the state of a fitted estimator."""
 
     def get(estimator: "KitchenSink") -> Any:
-        state = estimator._state()
         with threads(estimator.n_jobs):
-            return read(state)
+            return read(estimator._state())
 
     return property(get, doc=doc)
 
@@ -111,8 +110,8 @@ class KitchenSink(TakesSparse):
             run = settings.of_run(batch, checkpoint)
             plan, fit = fit_features(blocks, batch, run, spec.calibrates, moments)
             _warn_stochastic(plan, spec)
-            n_rows = len(batch.targets)
-            self.state_ = State.of(spec, law, plan, settings, fit, n_rows, batch, growth)
+            count = len(batch.targets)
+            self.state_ = State.of(spec, law, plan, settings, fit, count, batch, growth)
         return self
 
     def _fit_dask(self, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint | None) -> Self:
