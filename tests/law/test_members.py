@@ -215,7 +215,7 @@ def test_batches_go_on_with_the_committee_of_the_first():
 def test_what_runs_side_by_side_is_recorded_in_its_order(n_jobs):
     """Whichever ends first; work inside of work stands where it was called."""
     said = []
-    request = replace(Request(seed=0), progress=said.append)
+    request = replace(Request(seed=0), progress=lambda text, *_: said.append(text))
     task = Task(BATCH, request, Learned())
     task.note("mean", "before", 1, 1.0)
 
