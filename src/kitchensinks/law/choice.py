@@ -259,7 +259,12 @@ def _even(candidate: Candidate) -> bool:
 
 def _duel(task: Task, close: list[Candidate]) -> list[Candidate]:
     """The best law with equal scales and the best of the others with nearly as many features as the
-    last fit has, where those are many more than were tried and both are close; else all."""
+    last fit has, where those are many more than were tried and both are close; else all.
+
+    In wide tables alone: elsewhere equal scales are rarely close, and the fits cost too much.
+    """
+    if not task.wide:
+        return close
     least = min(candidate.error for candidate in close)
     near = sorted((one for one in close if not one.sparse), key=lambda one: one.error)
     pair = [one for one in near if _even(one)][:1] + [one for one in near if not _even(one)][:1]
