@@ -320,7 +320,8 @@ def ridge_for(task: Task, candidate: Candidate, count: int) -> float:
     """
     score = candidate.score
     count = min(count, _most_by_memory(task))
-    tried = min(count, constants.RIDGE_FEATURES)
+    most = constants.WIDE_RIDGE_FEATURES if task.wide else constants.RIDGE_FEATURES
+    tried = min(count, most)
     near = count <= constants.MORE * score.components or not task.work.twice
     known = task.request.alpha is not None or (near and not task.classes)
     if known or task.late(constants.LATE_LAST):

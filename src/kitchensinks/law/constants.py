@@ -237,7 +237,10 @@ FEWEST_GRIDS, MOST_GRIDS = 16, 1000
 FEWEST_FEATURES, MOST_FEATURES = 256, 8000
 # Most features that the ridge is searched again with: with more, it is as much weaker (MNIST: 1e-4
 # with 3000 features, 4e-5 with 8000).
-RIDGE_FEATURES = 3000
+WIDE_RIDGE_FEATURES = 3000
+# The same of other tables: a fifth of the time is saved, and errors change by 0.3 % on average
+# (bank8FM, kin8nm, magic, deliveries).
+RIDGE_FEATURES = 1500
 # Components are enough where more would lower the held-out error by less than this share.
 ENOUGH = 0.002
 
