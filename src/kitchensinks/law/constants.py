@@ -235,7 +235,7 @@ WIDE_SECONDS_AN_ENTRY = 3e-6
 FEWEST_GRIDS, MOST_GRIDS = 16, 1000
 # Fewest and most dense features of it.
 FEWEST_FEATURES, MOST_FEATURES = 256, 8000
-# Most features that the ridge of wide tables is searched again with: with more, it is as much weaker
+# Most features that the ridge of wide tables is searched again with: with more it is as much weaker
 # (MNIST: 1e-4 with 3000 features, 4e-5 with 8000).
 WIDE_RIDGE_FEATURES = 3000
 # The same of other tables: a fifth of the time is saved, and errors change by 0.3 % on average
