@@ -165,6 +165,7 @@ def _rows(X):
     ("learned", "error", "words"),
     [
         ({"split": 5}, TypeError, "need a splitter of scikit-learn"),
+        ({"split": "time"}, TypeError, "need a splitter of scikit-learn"),
         ({"groups": 0.5}, TypeError, "groups=0.5: need a column of X"),
         ({"time": True}, TypeError, "time=True: need a column of X"),
         ({"time": "who"}, ValueError, "need a column of dates or numbers"),

@@ -100,7 +100,7 @@ EXPECTED = {
     "check_estimators_partial_fit_n_features": "class_weight='balanced' needs to know",
 }
 # The fit of noisy rows is so smooth in a ball of 5 that its optimum predicts the rare class too
-# seldom for the check: the solution agrees with cvxpy's to the gap.
+# seldom for the check; its gap is as small as that of others (tests/laws/test_certificates.py).
 IN_A_SMALL_BALL = {"check_class_weight_classifiers": ""}
 
 

@@ -135,7 +135,9 @@ class Learned(BaseEstimator):
         self._check_split()
 
     def _check_split(self) -> None:
-        if self.split is not None and not callable(getattr(self.split, "split", None)):
+        # Strings have a method of that name too.
+        splits = callable(getattr(self.split, "split", None)) and not isinstance(self.split, str)
+        if self.split is not None and not splits:
             raise TypeError(
                 f"split={self.split!r}: need a splitter of scikit-learn such as TimeSeriesSplit(), "
                 "or None."
