@@ -35,9 +35,9 @@ class Work(NamedTuple):
 
 
 EFFORTS = {
-    "quick": Work(1, 10, 600, 4000, 1 / 3, maps=2, close=1, twice=False),
-    "default": Work(3, 14, 1000, 8000, 1.0, maps=4, close=2, twice=True),
-    "thorough": Work(5, 30, 1400, 16_000, 3.0, maps=4, close=4, twice=True),
+    "quick": Work(1, 10, 850, 4000, 1 / 3, maps=2, close=1, twice=False),
+    "default": Work(3, 14, 1400, 8000, 1.0, maps=4, close=2, twice=True),
+    "thorough": Work(5, 30, 2000, 16_000, 3.0, maps=4, close=4, twice=True),
 }
 
 
