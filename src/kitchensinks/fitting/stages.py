@@ -21,7 +21,7 @@ from kitchensinks.fitting.held_out import Split
 from kitchensinks.fitting.plan import Shape, takes_span
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import HELD_OUT, Fit, Task, space_of
-from kitchensinks.fitting.sparse import CALIBRATED, solve_sparse, sparse_design
+from kitchensinks.fitting.sparse import CALIBRATED, WarmStarts, sparse_design
 from kitchensinks.fitting.squared import fit_squared
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
@@ -79,7 +79,7 @@ def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
             scores[part] = FIRST_SHARE * (features @ one.weights + one.intercept)
         settings.progress("second stage")
         following = replace(settings, alpha=second)
-        two = solve_sparse(design, targets - scores, own, following, second)
+        two = WarmStarts(design, targets - scores).solve(own, following, second)
         return one, two, scores + design.scores(two.weights) + two.intercept
 
     held_out = None
