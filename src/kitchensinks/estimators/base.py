@@ -21,8 +21,8 @@ from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.growth import Growth, grow, prefix_errors
-from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.run import fit_features
 from kitchensinks.fitting.settings import Solver

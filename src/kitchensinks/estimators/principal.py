@@ -18,7 +18,7 @@ from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, Look
+from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, RowSummary
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.problem.moments import Moments
@@ -292,10 +292,10 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _freeze(self, X: Any, weights: Floats | None) -> None:
         basis, seed = self._dense_basis(), seed_of(self.random_state)
-        look = Look.of(X, weights, seed, bool(self.standardize), asked=True)
-        assert look.sample is not None
-        frozen = Frozen.of_look(look, basis, seed, X.shape[1], self.n_features, X.dtype)
-        self._set_features(frozen, look.sample.rows)
+        summary = RowSummary.of(X, weights, seed, bool(self.standardize), asked=True)
+        assert summary.sample is not None
+        frozen = Frozen.of_summary(summary, basis, seed, X.shape[1], self.n_features, X.dtype)
+        self._set_features(frozen, summary.sample.rows)
 
     def _set_features(self, frozen: Frozen, sample: NDArray[Any]) -> None:
         """What is frozen; `sample`: rows that say where the mean of the features is."""

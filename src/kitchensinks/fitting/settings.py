@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases.base import check_count, check_positive
-from kitchensinks.fitting.keeping import Checkpoint
+from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch

@@ -11,7 +11,7 @@ from kitchensinks.features.bases.base import check_count, check_positive
 LAWS = ("ard", "agop")
 
 
-class Work(NamedTuple):
+class Effort(NamedTuple):
     """Counted work of learning: no clock has a part in it, so a busy machine gets the same law.
 
     members : how many times the descent on leave-one-out error is run, each time on batches of its
@@ -35,9 +35,9 @@ class Work(NamedTuple):
 
 
 EFFORTS = {
-    "quick": Work(1, 10, 600, 4000, 1 / 3, maps=2, close=1, twice=False),
-    "default": Work(3, 14, 1000, 8000, 1.0, maps=4, close=2, twice=True),
-    "thorough": Work(5, 30, 1400, 16_000, 3.0, maps=4, close=4, twice=True),
+    "quick": Effort(1, 10, 600, 4000, 1 / 3, maps=2, close=1, twice=False),
+    "default": Effort(3, 14, 1000, 8000, 1.0, maps=4, close=2, twice=True),
+    "thorough": Effort(5, 30, 1400, 16_000, 3.0, maps=4, close=4, twice=True),
 }
 
 
@@ -193,7 +193,7 @@ class Learned(BaseEstimator):
             check_positive("time_limit", self.time_limit)
 
     @property
-    def work(self) -> Work:
+    def work(self) -> Effort:
         """The work of the effort, with the numbers that were given in place of its own."""
         work = EFFORTS[self.effort]
         return work._replace(

@@ -182,10 +182,10 @@ class _Admm:
             self.move_scores(checking)
             if checking:
                 self.best.report()
-                settled = self.best.close_enough(tol)
-                settled = settled or (not self.problem.bounded and self.residual <= tol)
-                if settled or iteration == last:
-                    return settled
+                converged = self.best.close_enough(tol)
+                converged = converged or (not self.problem.bounded and self.residual <= tol)
+                if converged or iteration == last:
+                    return converged
             self.move_weights()
             self.best.iteration += 1
 

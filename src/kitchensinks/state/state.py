@@ -20,8 +20,8 @@ from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut
 from kitchensinks.fitting.squared import (
-    Look,
-    LookedPath,
+    RidgeCandidates,
+    Validation,
     effective_dimension,
     left_out_of,
     solve_moments,
@@ -150,19 +150,21 @@ class State:
                 "This estimator is frozen, and has no rows of positive weight yet: call "
                 "partial_fit."
             )
-        look = None if self.sample is None else Look(self._errors_on_sample)
-        fit = solve_moments(self.sums, self.settings, self.law.features.dtype, look, SUMMED)
+        validation = None if self.sample is None else Validation(self._errors_on_sample)
+        fit = solve_moments(self.sums, self.settings, self.law.features.dtype, validation, SUMMED)
         outer = Outer.of(fit, self.targets, self.loss)
         warn_unconverged(outer.evidence, self.settings.tol)
         return outer
 
-    def _errors_on_sample(self, looked: LookedPath) -> Array:
+    def _errors_on_sample(self, candidates: RidgeCandidates) -> Array:
         """Leave-one-out errors of a ridge path, as a fit has them, on the rows remembered."""
         assert self.sample is not None, "rows were remembered"
         rows, targets, weights = batch_of(self.sample)
         features = densify(self.law.features.features(rows))
         leaving = self._leaving(self.sample)
-        squares = looked.path.left_out_squares(features, targets, weights, leaving, looked.alphas)
+        squares = candidates.path.left_out_squares(
+            features, targets, weights, leaving, candidates.alphas
+        )
         assert weights is not None, "a sample has weights"
         return np.asarray(squares / weights.sum())
 
