@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import islice
 from typing import Any, NamedTuple
@@ -44,7 +44,7 @@ class Frozen:
     n_inputs: int
     n_components: int
     dtype: np.dtype[Any]
-    learned: Draw | None = None
+    learned: Draw | None = field(default=None, metadata={"stored": False})
 
     @classmethod
     def learn(

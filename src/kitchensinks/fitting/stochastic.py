@@ -12,6 +12,7 @@ import numpy as np
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import CALIBRATION_ROWS, Fit
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Solution
 from kitchensinks.problem.targets import Batch
@@ -88,7 +89,7 @@ class Stochastic:
 
     def fit(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
         """Several epochs over all rows, each in a random order of its own."""
-        random = np.random.default_rng(settings.seed)
+        random = Words(settings.seed, 0, Stream.STOCHASTIC_ORDER).generator()
         places = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         n_batches = -(-len(places) // BATCH)
         epochs = min(settings.max_iter, max(EPOCHS, FEWEST_STEPS // n_batches))

@@ -1,5 +1,6 @@
 """``ks.Learned``: what an estimator is given in place of a basis to have its law learned."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ EFFORTS = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class Learned(BaseEstimator):
     """Learn the law of the features on held-out rows: the default of the estimators.
 
@@ -89,35 +91,19 @@ class Learned(BaseEstimator):
     Learned(basis=Fourier(), effort='quick')
     """
 
-    def __init__(
-        self,
-        basis: Basis | None = None,
-        effort: str = "default",
-        members: int | None = None,
-        law: str = "ard",
-        steps: int | None = None,
-        batch: int | None = None,
-        seconds: float | None = None,
-        time_limit: float | None = None,
-        rank: int | None = None,
-        split: Any = None,
-        groups: str | int | None = None,
-        time: str | int | None = None,
-        exportable: bool = False,
-    ) -> None:
-        self.basis = basis
-        self.effort = effort
-        self.members = members
-        self.law = law
-        self.steps = steps
-        self.batch = batch
-        self.seconds = seconds
-        self.time_limit = time_limit
-        self.rank = rank
-        self.split = split
-        self.groups = groups
-        self.time = time
-        self.exportable = exportable
+    basis: Basis | None = None
+    effort: str = "default"
+    members: int | None = None
+    law: str = "ard"
+    steps: int | None = None
+    batch: int | None = None
+    seconds: float | None = None
+    time_limit: float | None = None
+    rank: int | None = None
+    split: Any = None
+    groups: str | int | None = None
+    time: str | int | None = None
+    exportable: bool = False
 
     def check(self) -> None:
         """Raise an error that names the parameter where one makes no sense."""

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.numerics.threads import compiled, in_order
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array, Kinked
 from kitchensinks.problem.problem import Callback, Problem, Solution
@@ -66,7 +67,7 @@ def solve_coordinates(
     NEEDS.check(problem)
     first_pass = problem.design.passes
     state = _State(problem, kinked(problem.loss), dual)
-    rng = np.random.default_rng(0)
+    rng = Words(0, 0, Stream.COORDINATE_ORDER).generator()
     epochs, visits = 0, 0.0
     while True:
         state.look()

@@ -1,7 +1,7 @@
 """What a fit leaves: one value, pickled, saved, shipped, exported and forgotten by its fields."""
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -43,6 +43,8 @@ from kitchensinks.tables.keys import RowSample, find_copies, row_keys
 
 # Products of rows that come in batches, whatever the dtype of the features.
 SUMMED: np.dtype[Any] = np.dtype(np.float64)
+# Fields that predicting does without, and that are not stored in files.
+_OF_ROWS = {"stored": False}
 # Rows whose standard deviations are computed at a time.
 _DEVIATION_ROWS = 2048
 
@@ -82,11 +84,11 @@ class State:
     law: Law
     plan: Plan
     outer: Outer | None = None
-    sums: Sums = None
-    sample: RowSample | None = None
+    sums: Sums = field(default=None, metadata=_OF_ROWS)
+    sample: RowSample | None = field(default=None, metadata=_OF_ROWS)
     calibrated: Calibration | Residuals | None = None
-    posterior_of_few: Posterior | None = None
-    growth: Growth | None = None
+    posterior_of_few: Posterior | None = field(default=None, metadata=_OF_ROWS)
+    growth: Growth | None = field(default=None, metadata=_OF_ROWS)
     n_rows: int = 0
 
     @classmethod
@@ -131,7 +133,7 @@ class State:
 
     def __getstate__(self) -> dict[str, Any]:
         # What was derived from the fields is derived again.
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     # -- weights -------------------------------------------------------------------------
 

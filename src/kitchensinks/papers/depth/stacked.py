@@ -67,28 +67,18 @@ def _in_single(scores: Floats) -> Floats:
     return np.asarray(np.ldexp(mantissa.astype(np.float32).astype(np.float64), exponent))
 
 
+@dataclass(eq=False, repr=False)
 class _StackedSinks(BaseEstimator):
     """Parameters and fit common to regression and classification."""
 
-    def __init__(
-        self,
-        basis: Basis | None = None,
-        n_components: int = 1000,
-        n_layers: int = 2,
-        alpha: float | str = "auto",
-        standardize: bool = True,
-        dtype: Any = None,
-        memory_budget: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.basis = basis
-        self.n_components = n_components
-        self.n_layers = n_layers
-        self.alpha = alpha
-        self.standardize = standardize
-        self.dtype = dtype
-        self.memory_budget = memory_budget
-        self.random_state = random_state
+    basis: Basis | None = None
+    n_components: int = 1000
+    n_layers: int = 2
+    alpha: float | str = "auto"
+    standardize: bool = True
+    dtype: Any = None
+    memory_budget: Any = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to rows X (n, d) and targets y; a weight of 2 equals two copies of the row."""
