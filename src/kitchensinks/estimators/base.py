@@ -71,6 +71,10 @@ class KitchenSink(TakesSparse):
     random_state: Any
     verbose: Any
 
+    state_: State
+    # Whether rows outside of the fitted range have been warned of.
+    _told_outside: bool
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters, nested ones too: ``basis__gamma``, ``solver__tol``."""
         # None stands for Learned() and a name for a Solver, also where their parameters are set.
@@ -227,8 +231,7 @@ class KitchenSink(TakesSparse):
 
     def _state(self) -> State:
         check_is_fitted(self, "state_")
-        state: State = self.state_
-        return state
+        return self.state_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_") and self.state_.has_rows

@@ -16,7 +16,7 @@ from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Solution
 from kitchensinks.problem.targets import Batch
-from kitchensinks.solvers.stochastic import StochasticState, stochastic_step
+from kitchensinks.solvers.stochastic import Objective, StochasticState, stochastic_step
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.view import Rows
 
@@ -110,17 +110,12 @@ class Stochastic:
         own = np.ones(len(targets)) if weights is None else weights
         total = float(own.sum())
         self.count, self.weight = self.count + len(own), self.weight + total
-        scores = stochastic_step(
-            self.state,
-            self._walker(rows),
-            settings.loss,
-            targets,
-            own / total,
-            (total / len(own)) / (self.weight / self.count),
-            _alpha_of(settings),
-            settings.fit_intercept,
-            settings.constraint,
+        emphasis = (total / len(own)) / (self.weight / self.count)
+        objective = Objective(
+            settings.loss, _alpha_of(settings), settings.fit_intercept, settings.constraint
         )
+        parts = self._walker(rows)
+        scores = stochastic_step(self.state, parts, objective, targets, own / total, emphasis)
         self.recent.append((scores, targets, own))
 
     def copy(self) -> "Stochastic":

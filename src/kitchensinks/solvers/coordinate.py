@@ -96,7 +96,13 @@ def solve_coordinates(
 
 
 class _State:
-    """Dual variables of all outputs, the weights that belong to them, and the best point so far."""
+    """Dual variables of all outputs, the weights that belong to them, and the best point so far.
+
+    bins (n, grids): the rows of a design of bins, None for dense ones; means (n,): z·m of each row.
+    """
+
+    bins: NDArray[Any] | None = None
+    means: Array
 
     def __init__(self, problem: Problem, loss: Kinked, dual: Array | None) -> None:
         self.problem = problem
@@ -134,8 +140,6 @@ class _State:
     def _measured(self) -> Array:
         """‖z‖² of each row; z·m is kept in `means`."""
         design = self.problem.design
-        #: rows of bins (n, grids), None for dense ones
-        self.bins: NDArray[Any] | None = None
         norms, self.means = np.empty((2, design.n_rows))
         if isinstance(design, Bins):
             self.bins = np.ascontiguousarray(design.columns.T)

@@ -153,7 +153,9 @@ class _Best:
 
 
 class _Admm:
-    """Weights, split scores u and multipliers λ of all outputs."""
+    """Weights, split scores u and multipliers λ of all outputs; image: Z'w(u − λ/ρ) of the last."""
+
+    image: Array
 
     def __init__(
         self, problem: Problem, loss: Kinked, factored: FactoredGram | ImplicitGram, best: _Best

@@ -80,6 +80,11 @@ class _StackedSinks(BaseEstimator):
     memory_budget: Any = None
     random_state: Any = None
 
+    seed_: int = field(init=False)
+    scaler_: Scaler | None = field(init=False)
+    chains_: list[Chain] = field(init=False)
+    alphas_: Floats = field(init=False)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to rows X (n, d) and targets y; a weight of 2 equals two copies of the row."""
         n_layers = check_count("n_layers", self.n_layers)
@@ -98,7 +103,7 @@ class _StackedSinks(BaseEstimator):
         scale = 1.0 if self.scaler_ is None else self.scaler_.scale
         variance = float((spread.squares / spread.weight / scale**2).sum())
         emphasis = math.sqrt(variance / targets.shape[1])
-        self.chains_: list[Chain] = []
+        self.chains_ = []
         for start in range(n_layers):
             chain = Chain(emphasis)
             for number in range(n_layers):
@@ -176,6 +181,8 @@ class StackedSinksRegressor(RegressorMixin, _StackedSinks):
     True
     """
 
+    _one_output: bool
+
     def _encode(self, y: Any) -> Floats:
         numbers = Numbers.check(y)
         self._one_output = numbers.ndim == 1
@@ -206,6 +213,9 @@ class StackedSinksClassifier(ClassifierMixin, _StackedSinks):
     >>> bool(model.score(X[1::2], y[1::2]) > 0.94)
     True
     """
+
+    classes_: NDArray[Any]
+    _targets: Classes
 
     def _encode(self, y: Any) -> Floats:
         labels = Classes.check(y)
