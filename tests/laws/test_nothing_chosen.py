@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import kitchensinks as ks
 
@@ -154,7 +154,19 @@ def test_files_keep_the_law(kind, tmp_path):
     assert repr(again.law_) == repr(model.law_)
 
 
+def checks():
+    """scikit-learn's checks; slow where they are another one with rows in another container."""
+    for kind in KINDS:
+        model = kind(ks.Learned(effort="quick"), random_state=0)
+        for estimator, check in estimator_checks_generator(model):
+            name, options = check.func.__name__, check.keywords
+            again = options.get("readonly_memmap") or name == "check_estimator_sparse_matrix"
+            told = f"{kind.__name__}-{name}-{'-'.join(map(str, options.values()))}"
+            marks = [pytest.mark.slow] if again else []
+            yield pytest.param(estimator, check, id=told, marks=marks)
+
+
 @pytest.mark.filterwarnings("ignore:.*the plain law of", "ignore:The first batch of partial_fit")
-@parametrize_with_checks([kind(ks.Learned(effort="quick"), random_state=0) for kind in KINDS])
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -27,6 +27,9 @@ Force = Annotated[
 SkipBad = Annotated[
     bool, _option("Leave out rows that cannot be read; count them.", "--skip-bad-rows")
 ]
+Truth = Annotated[
+    str | None, _option("The column of true values, if not that of the fit.", "--target", "-t")
+]
 
 
 class Verb:
@@ -148,9 +151,7 @@ class Score(Verb):
 
     model: Model
     data: Data
-    target: Annotated[
-        str | None, _option("The column of true values, if not that of the fit.", "--target", "-t")
-    ] = None
+    target: Truth = None
     threads: Threads = None
     skip_bad_rows: SkipBad = False
 
@@ -167,9 +168,7 @@ class Report(Verb):
     out: Annotated[
         Path, _option("What to write: .html, or .json for the facts alone.", "--out", "-o")
     ]
-    target: Annotated[
-        str | None, _option("The column of true values, if not that of the fit.", "--target", "-t")
-    ] = None
+    target: Truth = None
     compare: Annotated[
         bool, _option("Fit a linear model and boosted trees beside it.", "--compare/--no-compare")
     ] = True

@@ -21,8 +21,8 @@ from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.growth import Growth, grow, prefix_errors
-from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.run import fit_features
 from kitchensinks.fitting.settings import Solver
@@ -70,6 +70,10 @@ class KitchenSink(TakesSparse):
     n_jobs: int | None
     random_state: Any
     verbose: Any
+
+    state_: State
+    # Whether rows outside of the fitted range have been warned of.
+    _told_outside: bool
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, nested ones too: ``basis__gamma``, ``solver__tol``."""
@@ -227,8 +231,7 @@ class KitchenSink(TakesSparse):
 
     def _state(self) -> State:
         check_is_fitted(self, "state_")
-        state: State = self.state_
-        return state
+        return self.state_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_") and self.state_.has_rows

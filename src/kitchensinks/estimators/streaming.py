@@ -62,8 +62,15 @@ class StreamingRidge(TakesSparse):
 
     alphas: Any
     fit_intercept: bool
+    n_features_in_: int
+    coef_: Array
+    intercept_: float | Array
+    alpha_: float | Array
+    best_score_: float | Array
+    cv_errors_: Array
+    criterion_: str
     # Whether there is one target, or two classes: weights are then a vector.
-    _single = False
+    _single: bool = False
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to a feature matrix or to blocks.

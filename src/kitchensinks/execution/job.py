@@ -15,7 +15,7 @@ from kitchensinks.execution.recipe import NOTHING, Recipe, Seen, Split, Sums, bo
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
-from kitchensinks.fitting.keeping import Checkpoint
+from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.settings import Progress, silent
 from kitchensinks.problem.moments import Moments
 from kitchensinks.state.remembered import Limits
@@ -79,8 +79,8 @@ class Job:
     @property
     def sample(self) -> RowSample:
         """The rows that the look has found: a law is learned from them."""
-        assert self.seen.look.sample is not None, "a look goes before all else"
-        return self.seen.look.sample
+        assert self.seen.rows_summary.sample is not None, "a look goes before all else"
+        return self.seen.rows_summary.sample
 
     def sampled(self, limits: Limits) -> RowSample:
         """Rows with their targets, by their keys; copies of a row are one of more weight."""
@@ -183,8 +183,8 @@ def rows_job(
     job = Job(Recipe(schema, seed, standardize, memory_budget, dtype), partitions).looked()
     if job.seen.weight == 0.0:
         raise ValueError("There are no rows of positive weight in any partition: need some.")
-    look, n_inputs = job.seen.look, schema.n_inputs
-    return job.with_features(Frozen.of_look(look, basis, seed, n_inputs, n_components, dtype))
+    summary, n_inputs = job.seen.rows_summary, schema.n_inputs
+    return job.with_features(Frozen.of_summary(summary, basis, seed, n_inputs, n_components, dtype))
 
 
 # -- samples in a checkpoint -------------------------------------------------------------

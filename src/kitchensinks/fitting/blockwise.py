@@ -20,7 +20,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting.held import HeldRows
+from kitchensinks.fitting.pieces import RowPieces
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, shares_of, solver_options
@@ -43,14 +43,14 @@ _PILOT = 256
 def fit_blocks(blocks: FeatureBlocks, batch: Batch, settings: Settings) -> Fit:
     """Rows of this process."""
     frozen, memory = blocks.frozen, blocks.memory_budget
-    held = HeldRows([blocks.rows], frozen, memory, keep=False)
+    held = RowPieces([blocks.rows], frozen, memory, keep=False)
     shares = shares_of(batch.weights, blocks.n_rows)
     return Descent(held.design, held, batch.targets, shares, frozen, settings, memory).fit()
 
 
 @dataclass
 class Descent:
-    """Rounds over the blocks; `rows` is a row vector of `HeldRows`, the shares sum to one."""
+    """Rounds over the blocks; `rows` is a row vector of `RowPieces`, the shares sum to one."""
 
     design: Design
     rows: RowVector
@@ -155,7 +155,7 @@ def _below(targets: Array, level: Array) -> Array:
 
 
 def _moments(
-    rows: HeldRows, residual: Array, shares: Array, draws: slice, intercept: bool
+    rows: RowPieces, residual: Array, shares: Array, draws: slice, intercept: bool
 ) -> Moments:
     """The sums of a block of features with the residuals."""
     moments: Moments | None = None
@@ -169,27 +169,27 @@ def _moments(
     return moments
 
 
-def _cross(rows: HeldRows, residual: Array, shares: Array, draws: slice) -> Array:
+def _cross(rows: RowPieces, residual: Array, shares: Array, draws: slice) -> Array:
     weighted = (shares[:, None] * residual).astype(rows.frozen.dtype)
     products = (features.T @ weighted[part] for part, features in rows.some(draws))
     return np.asarray(sum(product.astype(np.float64) for product in products))
 
 
-def _advanced(rows: HeldRows, residual: Array, draws: slice, step: Array, shift: Array) -> Array:
+def _advanced(rows: RowPieces, residual: Array, draws: slice, step: Array, shift: Array) -> Array:
     moved, narrow = residual + shift, step.astype(rows.frozen.dtype)
     for part, features in rows.some(draws):
         moved[part] -= features @ narrow
     return moved
 
 
-def _residual(rows: HeldRows, targets: Array, weights: Array, intercept: Array) -> Array:
+def _residual(rows: RowPieces, targets: Array, weights: Array, intercept: Array) -> Array:
     left, narrow = targets - intercept, weights.astype(rows.frozen.dtype)
     for part, columns, features in rows.pieces():
         left[part] -= features @ narrow[columns]
     return left
 
 
-def _image(rows: HeldRows, residual: Array, shares: Array) -> Array:
+def _image(rows: RowPieces, residual: Array, shares: Array) -> Array:
     """Z'(w∘r) of all features."""
     weighted = (shares[:, None] * residual).astype(rows.frozen.dtype)
     image = np.zeros((rows.frozen.n_columns, residual.shape[1]))

@@ -10,9 +10,16 @@ import numpy as np
 from scipy.linalg import cholesky, eigvalsh, solve_triangular
 from scipy.linalg.lapack import dpocon, dpotrs
 
-from kitchensinks.fitting.keeping import Arrays
+from kitchensinks.fitting.checkpoint import Arrays
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.space import Fit, LeftOut, Task, gram_noise, spectrum_facts, warn_noise
+from kitchensinks.fitting.space import (
+    Fit,
+    LeftOut,
+    TrainingSet,
+    gram_noise,
+    spectrum_facts,
+    warn_noise,
+)
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
 from kitchensinks.problem.problem import NEGLIGIBLE
@@ -34,40 +41,41 @@ from kitchensinks.tables import densify
 _SERVED_UNITS = 4.0
 
 
-def fit_squared(task: Task, moments: Moments | None = None) -> Fit:
+def fit_squared(training: TrainingSet, moments: Moments | None = None) -> Fit:
     """Sum, solve, and look once more at the rows for leave-one-out where that is asked for.
 
     The features are made anew for the second look: that costs a tenth of it, and keeping them
     would cost all the memory that the sums save.
     """
-    moments = task.sums() if moments is None else moments
-    look = Look(lambda looked: _leave_one_out(task, looked), task.space.span)
-    fit = solve_moments(moments, task.settings, task.space.dtype, look)
-    if task.space.span is None:
+    moments = training.sums() if moments is None else moments
+    validation = Validation(
+        lambda candidates: _leave_one_out(training, candidates), training.space.span
+    )
+    fit = solve_moments(moments, training.settings, training.space.dtype, validation)
+    if training.space.span is None:
         fit.moments = moments
         return fit
-    span, within = task.space.span, fit.left_out
+    span, within = training.space.span, fit.left_out
     if within is not None:
         fit.left_out = lambda features, *rest: within(span.place(features)[0], *rest)
     fit.span = span
     fit.freedom = float(np.sum(span.values / (span.values + fit.alpha)))
-    fit.solution = task.space.lift(fit.solution)
-    rounded = rounding_of(span.squares(task.shares), span.rows.dtype)
-    scale = float(moments.normal_equations(task.settings.fit_intercept).squares.sum())
-    fit.solution = as_served(fit.solution, rounded, scale, task.settings.tol)
+    fit.solution = training.space.lift(fit.solution)
+    rounded = rounding_of(span.squares(training.shares), span.rows.dtype)
+    scale = float(moments.normal_equations(training.settings.fit_intercept).squares.sum())
+    fit.solution = as_served(fit.solution, rounded, scale, training.settings.tol)
     return fit
 
 
-def solve_task(task: Task) -> Solution:
+def solve_given(training: TrainingSet) -> Solution:
     """The solution for the rows of a space, with a given ridge."""
-    return solve_moments(task.sums(), task.settings, task.space.dtype).solution
+    return solve_moments(training.sums(), training.settings, training.space.dtype).solution
 
 
-class Look(NamedTuple):
-    """A look at rows: the error of each strength and output of a path (alphas, outputs), and the
-    span of the rows where the path is in that."""
+class Validation(NamedTuple):
+    """Errors of candidates on rows (alphas, outputs); the span of the rows that the path is in."""
 
-    errors: Callable[["LookedPath"], Array]
+    errors: Callable[["RidgeCandidates"], Array]
     span: Span | None = None
 
 
@@ -75,7 +83,7 @@ def solve_moments(
     moments: Moments,
     settings: Settings,
     dtype: np.dtype[Any],
-    look: Look | None = None,
+    validation: Validation | None = None,
     summed: np.dtype[Any] | None = None,
 ) -> Fit:
     """Squared loss from sums. With rows at hand α="auto" is leave-one-out, else generalised.
@@ -83,12 +91,14 @@ def solve_moments(
     The dtype is that of the features; `summed` is that of their products, where it is another.
     """
     if settings.alpha == "auto":
-        looked = LookedPath.of(moments, settings, dtype, look and look.span, summed)
-        if look is not None:
-            errors = look.errors(looked)
+        candidates = RidgeCandidates.of(
+            moments, settings, dtype, validation and validation.span, summed
+        )
+        if validation is not None:
+            errors = validation.errors(candidates)
         else:
-            errors = looked.path.generalised_error(looked.alphas)
-        return looked.best(errors, settings)
+            errors = candidates.path.generalised_error(candidates.alphas)
+        return candidates.best(errors, settings)
     equations = moments.normal_equations(settings.fit_intercept)
     noise = gram_noise(summed or dtype, float(np.trace(equations.gram)), moments.count)
     alpha = float(settings.alpha)
@@ -107,7 +117,7 @@ def solve_moments(
 
 
 @dataclass(frozen=True)
-class LookedPath:
+class RidgeCandidates:
     """The ridge path of some sums: its strengths above the rounding error of the Gram, and that.
 
     rounded (K,): the size of each feature's rounding.
@@ -126,7 +136,7 @@ class LookedPath:
         dtype: np.dtype[Any],
         span: Span | None = None,
         summed: np.dtype[Any] | None = None,
-    ) -> "LookedPath":
+    ) -> "RidgeCandidates":
         """The path of sums over features of a dtype, or over coordinates in a span.
 
         summed: the dtype of the products, where it is another.
@@ -197,22 +207,22 @@ def as_served(solution: Solution, rounded: Array, scale: float, tol: float) -> S
     return solution._replace(objective=objective, gap=gap, converged=solution.converged and close)
 
 
-def _leave_one_out(task: Task, looked: LookedPath) -> Array:
+def _leave_one_out(training: TrainingSet, candidates: RidgeCandidates) -> Array:
     """Leave-one-out Σw·e²/Σw of each strength and output, in a second look at the rows."""
-    path, alphas = looked.path, looked.alphas
-    task.settings.progress("leave-one-out over the ridge path")
-    total = np.zeros((len(alphas), task.targets.shape[1]))
-    leaving = leaving_weights(task.settings.row_keys(), task.targets, task.weights)
+    path, alphas = candidates.path, candidates.alphas
+    training.settings.progress("leave-one-out over the ridge path")
+    total = np.zeros((len(alphas), training.targets.shape[1]))
+    leaving = leaving_weights(training.settings.row_keys(), training.targets, training.weights)
 
     def squares(rows: slice, features: Any) -> Array:
         own = None if leaving is None else leaving[rows]
-        return path.left_out_squares(features, *task.part(rows), own, alphas)
+        return path.left_out_squares(features, *training.part(rows), own, alphas)
 
     def restore(state: Arrays) -> None:
         total[...] = state["total"]
 
     saved = "leave-one-out", lambda: {"total": total}, restore
-    with closing(task.blocks(squares, *saved)) as blocks:
+    with closing(training.blocks(squares, *saved)) as blocks:
         for _, block in blocks:
             total += block
     return total / path.equations.weight

@@ -177,6 +177,12 @@ def _ratio(above: Array, below: Array) -> Array:
 class Equations:
     """A system of arrays: product(v) is Av and precondition(v) is M⁻¹v, for v (K, outputs)."""
 
+    # Residual r, M⁻¹r, direction d and its image Ad, each (K, outputs).
+    residual: Array
+    shaped: Array
+    direction: Array
+    image: Array
+
     def __init__(
         self,
         product: Operator,

@@ -1,7 +1,7 @@
 """What a fit leaves: one value, pickled, saved, shipped, exported and forgotten by its fields."""
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,8 +20,8 @@ from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut
 from kitchensinks.fitting.squared import (
-    Look,
-    LookedPath,
+    RidgeCandidates,
+    Validation,
     effective_dimension,
     left_out_of,
     solve_moments,
@@ -43,6 +43,8 @@ from kitchensinks.tables.keys import RowSample, find_copies, row_keys
 
 # Products of rows that come in batches, whatever the dtype of the features.
 SUMMED: np.dtype[Any] = np.dtype(np.float64)
+# Fields that predicting does without, and that are not stored in files.
+_OF_ROWS = {"stored": False}
 # Rows whose standard deviations are computed at a time.
 _DEVIATION_ROWS = 2048
 
@@ -82,11 +84,11 @@ class State:
     law: Law
     plan: Plan
     outer: Outer | None = None
-    sums: Sums = None
-    sample: RowSample | None = None
+    sums: Sums = field(default=None, metadata=_OF_ROWS)
+    sample: RowSample | None = field(default=None, metadata=_OF_ROWS)
     calibrated: Calibration | Residuals | None = None
-    posterior_of_few: Posterior | None = None
-    growth: Growth | None = None
+    posterior_of_few: Posterior | None = field(default=None, metadata=_OF_ROWS)
+    growth: Growth | None = field(default=None, metadata=_OF_ROWS)
     n_rows: int = 0
 
     @classmethod
@@ -131,7 +133,7 @@ class State:
 
     def __getstate__(self) -> dict[str, Any]:
         # What was derived from the fields is derived again.
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     # -- weights -------------------------------------------------------------------------
 
@@ -150,19 +152,21 @@ class State:
                 "This estimator is frozen, and has no rows of positive weight yet: call "
                 "partial_fit."
             )
-        look = None if self.sample is None else Look(self._errors_on_sample)
-        fit = solve_moments(self.sums, self.settings, self.law.features.dtype, look, SUMMED)
+        validation = None if self.sample is None else Validation(self._errors_on_sample)
+        fit = solve_moments(self.sums, self.settings, self.law.features.dtype, validation, SUMMED)
         outer = Outer.of(fit, self.targets, self.loss)
         warn_unconverged(outer.evidence, self.settings.tol)
         return outer
 
-    def _errors_on_sample(self, looked: LookedPath) -> Array:
+    def _errors_on_sample(self, candidates: RidgeCandidates) -> Array:
         """Leave-one-out errors of a ridge path, as a fit has them, on the rows remembered."""
         assert self.sample is not None, "rows were remembered"
         rows, targets, weights = batch_of(self.sample)
         features = densify(self.law.features.features(rows))
         leaving = self._leaving(self.sample)
-        squares = looked.path.left_out_squares(features, targets, weights, leaving, looked.alphas)
+        squares = candidates.path.left_out_squares(
+            features, targets, weights, leaving, candidates.alphas
+        )
         assert weights is not None, "a sample has weights"
         return np.asarray(squares / weights.sum())
 
