@@ -66,6 +66,7 @@ class KitchenSink(TakesSparse):
     constraint: Constraint | None
     standardize: bool
     fit_intercept: bool
+    categorical_features: Any
     solver: Any
     n_jobs: int | None
     random_state: Any
@@ -118,6 +119,11 @@ class KitchenSink(TakesSparse):
         from kitchensinks.execution.fits import fit_collections
 
         spec = self._spec()
+        if not isinstance(self.categorical_features, str):
+            raise ValueError(
+                "categorical_features is not supported for Dask collections: encode the categories "
+                "first (dask_ml.preprocessing.Categorizer and DummyEncoder), or fit in memory."
+            )
         check_columns(self, X, reset=True)
         self._forget()
         with shown(spec, self.verbose) as spec:

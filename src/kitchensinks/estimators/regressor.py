@@ -68,6 +68,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
     constraint: Constraint | None = None
     standardize: bool = True
     fit_intercept: bool = True
+    categorical_features: Any = "from_dtype"
     solver: Any = "auto"
     n_jobs: int | None = None
     random_state: Any = None

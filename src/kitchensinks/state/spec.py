@@ -32,6 +32,7 @@ from kitchensinks.problem.targets import (
 )
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.memory import memory_budget
+from kitchensinks.tables.named import FROM_DTYPE, check_categories
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Spec:
         if solver.name == "stochastic" and count == "auto":
             raise ValueError("solver='stochastic' cannot choose K: give n_components a number.")
         check_jobs(given["n_jobs"])
+        check_categories(given.get("categorical_features", FROM_DTYPE))
         return cls(
             task=task,
             basis=basis,
