@@ -16,6 +16,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
 from kitchensinks.state.certificate import RiskCertificate, risk_certificate
+from kitchensinks.state.kept import Waiting
 
 
 @dataclass(eq=False, repr=False)
@@ -121,14 +122,14 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         As `KitchenSinkRegressor.partial_fit`. Give all classes at the first call where the first
         batch may lack some.
         """
-        known = hasattr(self, "state_")
+        known = self._begun
         if self.class_weight == "balanced" and not known:
             raise ValueError(
                 "class_weight='balanced' needs to know the share of each class before the first "
                 "batch: call freeze(X, y) with representative rows, or give a dict."
             )
         if classes is not None and known:
-            labels = _classes_of(self.state_).labels
+            labels = _classes_of(self._known).labels
             if not np.array_equal(np.unique(classes), labels):
                 raise ValueError(
                     f"classes={np.unique(classes).tolist()}, but the first rows had "
@@ -210,6 +211,6 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         return self._score(super().score, X, y, sample_weight)
 
 
-def _classes_of(state: State) -> Classes:
+def _classes_of(state: State | Waiting) -> Classes:
     assert isinstance(state.targets, Classes)
     return state.targets

@@ -22,6 +22,7 @@ from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
+from kitchensinks.state.kept import Waiting
 from kitchensinks.tables import advice, check_size, describe
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.columns import Columns, array_table, names_of_places
@@ -171,7 +172,12 @@ def _without_missing(
 
 
 def more_rows(
-    estimator: BaseEstimator, spec: Spec, state: State, X: Any, y: Any, sample_weight: Any = None
+    estimator: BaseEstimator,
+    spec: Spec,
+    state: State | Waiting,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
 ) -> Batch:
     """Encoded rows for a fit that has been made: a later batch, or rows to measure it with."""
     if isinstance(X, Table):
@@ -183,7 +189,7 @@ def more_rows(
     return spec.encode(rows, y, weights)
 
 
-def known_rows(estimator: BaseEstimator, state: State, X: Any) -> Any:
+def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
     """Rows such as the fit had: arrays with its columns, or tables by its recipe."""
     columns = state.columns
     if columns is not None and columns.n_given:
@@ -252,6 +258,11 @@ def check_columns(estimator: BaseEstimator, X: Any, reset: bool) -> None:
     """Number and names of the columns of a Dask collection, by scikit-learn's own checks."""
     from kitchensinks.execution.partitions import shown_columns
 
+    if reset and not isinstance(getattr(estimator, "categorical_features", ""), str):
+        raise ValueError(
+            "categorical_features is not supported for Dask collections: encode the categories "
+            "first (dask_ml.preprocessing.Categorizer and DummyEncoder), or fit in memory."
+        )
     validate_data(estimator, shown_columns(X), reset=reset, skip_check_array=True)
 
 

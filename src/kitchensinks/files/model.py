@@ -75,7 +75,7 @@ _TYPES: dict[str, type] = {
 # Fields that belong to one run, or that a file does without: they come back as their defaults.
 _LEFT_OUT = {
     Frozen: {"learned"},
-    State: {"sums", "sample", "posterior_of_few", "growth"},
+    State: {"sums", "sample", "posterior_of_few", "growth", "kept"},
     Settings: {"keys", "one", "progress", "checkpoint"},
 }
 # What a file holds of a draw beside its fields.

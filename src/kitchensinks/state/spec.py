@@ -123,6 +123,13 @@ class Spec:
             return 0
         return 1 if self.task == "classification" else 2
 
+    @property
+    def depends_on_rows(self) -> bool:
+        """Whether the features depend on the rows that they are frozen with."""
+        if self.standardize or not isinstance(self.basis, Basis):
+            return True
+        return self.basis.sparse or self.basis.unresolved() is not None
+
     def with_targets(self, summary: Any, spread: Callable[[], float], given: Any = None) -> "Spec":
         """With the loss for these targets, and how they are encoded.
 

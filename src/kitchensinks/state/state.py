@@ -32,6 +32,7 @@ from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
 from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
 from kitchensinks.solvers.path import leaving_weights
+from kitchensinks.state.kept import Kept
 from kitchensinks.state.model import Model
 from kitchensinks.state.outer import Outer, warn_unconverged
 from kitchensinks.state.outside import Watch
@@ -72,7 +73,7 @@ class State:
     was encoded; loss, settings: what was minimised; outer: the weights, None where they are to be
     solved from the sums; calibrated: from scores to probabilities or intervals, where that was
     found with the weights; sums: what more rows are added to; sample: rows remembered, to calibrate
-    and to choose the ridge with.
+    and to choose the ridge with; kept: all rows, where they leave no sums that others are added to.
     """
 
     columns: Columns | None
@@ -88,6 +89,7 @@ class State:
     posterior_of_few: Posterior | None = None
     growth: Growth | None = None
     n_rows: int = 0
+    kept: Kept | None = None
 
     @classmethod
     def of(
@@ -396,7 +398,9 @@ class State:
         outer = None
         if isinstance(sums, Stochastic):
             outer = Outer.of(sums.as_fit(self.settings), self.targets, self.loss)
-        state = replace(self, sums=sums, outer=outer, calibrated=None, posterior_of_few=None)
+        state = replace(
+            self, sums=sums, outer=outer, calibrated=None, posterior_of_few=None, kept=None
+        )
         return state if batch is None else state.remembering(batch)
 
     def small(self) -> "State":
@@ -408,6 +412,7 @@ class State:
             sums=None,
             sample=None,
             posterior_of_few=None,
+            kept=None,
         )
 
     def complete(self, spec: Spec) -> Spec:
