@@ -47,6 +47,10 @@ class Training(Verb):
     target: Annotated[str, _option("The column to predict.", "--target", "-t")]
     task: Annotated[str, _option("auto, classification or regression.")] = "auto"
     drop: Annotated[list[str] | None, _option("A column to leave out; repeat for more.")] = None
+    category: Annotated[
+        list[str] | None,
+        _option("A column whose numbers are names of categories; repeat for more."),
+    ] = None
     skip_bad_rows: SkipBad = False
     seed: Annotated[int, _option("Names the draw, and the rows held out.")] = 0
     effort: Annotated[str, _option("Of learning: quick, default or thorough.")] = "default"
@@ -71,6 +75,11 @@ class Training(Verb):
     def excluded(self) -> list[str]:
         """Columns of the table that are not inputs."""
         return [self.target, *(self.drop or [])]
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What the recipe of the columns is learned with."""
+        return {"exclude": self.excluded, "seed": self.seed, "categories": self.category or []}
 
 
 @dataclass(frozen=True, kw_only=True)

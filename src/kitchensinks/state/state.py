@@ -32,6 +32,7 @@ from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
 from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
 from kitchensinks.solvers.path import leaving_weights
+from kitchensinks.state.kept import Kept
 from kitchensinks.state.model import Model
 from kitchensinks.state.outer import Outer, warn_unconverged
 from kitchensinks.state.outside import Watch
@@ -74,7 +75,7 @@ class State:
     was encoded; loss, settings: what was minimised; outer: the weights, None where they are to be
     solved from the sums; calibrated: from scores to probabilities or intervals, where that was
     found with the weights; sums: what more rows are added to; sample: rows remembered, to calibrate
-    and to choose the ridge with.
+    and to choose the ridge with; kept: all rows, where they leave no sums that others are added to.
     """
 
     columns: Columns | None
@@ -90,6 +91,7 @@ class State:
     posterior_of_few: Posterior | None = field(default=None, metadata=_OF_ROWS)
     growth: Growth | None = field(default=None, metadata=_OF_ROWS)
     n_rows: int = 0
+    kept: Kept | None = field(default=None, metadata=_OF_ROWS)
 
     @classmethod
     def of(
@@ -400,7 +402,9 @@ class State:
         outer = None
         if isinstance(sums, Stochastic):
             outer = Outer.of(sums.as_fit(self.settings), self.targets, self.loss)
-        state = replace(self, sums=sums, outer=outer, calibrated=None, posterior_of_few=None)
+        state = replace(
+            self, sums=sums, outer=outer, calibrated=None, posterior_of_few=None, kept=None
+        )
         return state if batch is None else state.remembering(batch)
 
     def small(self) -> "State":
@@ -412,6 +416,7 @@ class State:
             sums=None,
             sample=None,
             posterior_of_few=None,
+            kept=None,
         )
 
     def complete(self, spec: Spec) -> Spec:
