@@ -225,8 +225,9 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
     outputs = targets.n_outputs
     _check_weights(frozen, outer, outputs)
     record, evidence = state.law.record, outer.evidence
-    if record is not None and record.scales.shape != record.importances.shape:
-        raise ValueError("scales and importances of the law are not of the same columns")
+    if record is not None:
+        for name in ("scales", "importances"):
+            _check_array(f"{name} of the law", getattr(record, name), record.scales.shape)
     path = [one for one in (evidence.alphas, evidence.alpha_errors) if one is not None]
     if len({len(one) for one in path}) > 1:
         raise ValueError("the ridge path has other errors than ridges")
