@@ -20,12 +20,13 @@ from kitchensinks.solvers import Solution, solve_squared
 from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import (
+    Leaving,
     RidgePath,
     alpha_grid,
     freedom_left,
     least_error,
     least_freedom,
-    leaving_weights,
+    scores_without,
 )
 from kitchensinks.solvers.quadratic import direct_solution
 from kitchensinks.tables import densify
@@ -202,10 +203,10 @@ def _leave_one_out(task: Task, looked: LookedPath) -> Array:
     path, alphas = looked.path, looked.alphas
     task.settings.progress("leave-one-out over the ridge path")
     total = np.zeros((len(alphas), task.targets.shape[1]))
-    leaving = leaving_weights(task.settings.row_keys(), task.targets, task.weights)
+    leaving = Leaving.of(task.settings.row_keys(), task.targets, task.weights)
 
     def squares(rows: slice, features: Any) -> Array:
-        own = None if leaving is None else leaving[rows]
+        own = None if leaving is None else leaving.part(rows)
         return path.left_out_squares(features, *task.part(rows), own, alphas)
 
     def restore(state: Arrays) -> None:
@@ -228,7 +229,7 @@ def _eigen_fit(
     fit = Fit(alpha, solution, errors=errors, **facts)
     if settings.constraint is None:
 
-        def left_out(features: Any, targets: Array, leaving: Array | None) -> Array:
+        def left_out(features: Any, targets: Array, leaving: Leaving | None) -> Array:
             return path.left_out(densify(features), targets, leaving, np.array([alpha]))[:, 0]
 
         fit.left_out = left_out
@@ -301,13 +302,13 @@ def _left_out(
 ) -> LeftOut:
     """As RidgePath.left_out, for one α, from the Cholesky factor of G + αI."""
 
-    def left_out(features: Any, targets: Array, leaving: Array | None) -> Array:
+    def left_out(features: Any, targets: Array, leaving: Leaving | None) -> Array:
         centred = (densify(features) - equations.mean).astype(np.float64)
         half = solve_triangular(factor, centred.T, lower=True, check_finite=False)
         leverage = np.einsum("ij,ij->j", half, half)[:, None] + fit_intercept
-        left = freedom_left(leverage, equations.weight, leaving)
+        own = None if leaving is None else leaving.weights
+        left = freedom_left(leverage, equations.weight, own)
         left = np.maximum(left, least_freedom(centred.dtype))
-        scores = centred @ fitted + equations.target
-        return np.asarray(targets - (targets - scores) / left)
+        return scores_without(targets, centred @ fitted + equations.target, left, leaving)
 
     return left_out

@@ -31,7 +31,7 @@ from kitchensinks.law import Law
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
 from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
-from kitchensinks.solvers.path import leaving_weights
+from kitchensinks.solvers.path import Leaving
 from kitchensinks.state.model import Model
 from kitchensinks.state.outer import Outer, warn_unconverged
 from kitchensinks.state.outside import Watch
@@ -342,8 +342,9 @@ class State:
             places, scores = fit.held_out
             held = batch.part(places)
             keys = row_keys(held.rows, self.law.features.seed)
-            leaving = leaving_weights(keys, held.targets, held.weights)
-            found = calibrate(self.targets, scores, held.targets, held.weights, leaving)
+            leaving = Leaving.of(keys, held.targets, held.weights)
+            own = None if leaving is None else leaving.weights
+            found = calibrate(self.targets, scores, held.targets, held.weights, own)
             return replace(self, calibrated=found)
         if self._equations is None:
             return replace(self, calibrated=self._calibrated_on_sample(fit.left_out))
@@ -366,18 +367,20 @@ class State:
             scores = self.model.scores(rows)
         else:
             scores = left_out(self.law.features.features(rows), targets, leaving)
-        return calibrate(self.targets, scores, targets, weights, leaving)
+        return calibrate(self.targets, scores, targets, weights, leaving.weights)
 
-    def _leaving(self, sample: RowSample) -> Array:
-        """The weight that leaves with each remembered row, as `leaving_weights` of all rows.
+    def _leaving(self, sample: RowSample) -> Leaving:
+        """What leaves with each remembered row, as `Leaving.of` all rows says.
 
-        An entry of the sample has the weight of all copies. Where content repeats by itself, each
-        row leaves alone.
+        An entry of the sample has the weight of all its copies. Where content repeats by itself,
+        each row leaves alone.
         """
-        keys = np.repeat(row_keys(sample.rows, sample.seed), sample.counts)
-        together = find_copies(keys, np.repeat(sample.notes, sample.counts, axis=0))
-        alone = together is None and len(np.unique(keys)) < len(keys)
-        return np.asarray(sample.weights / sample.counts) if alone else sample.weights
+        _, targets, _ = batch_of(sample)
+        keys = row_keys(sample.rows, sample.seed)
+        every, of_every = (np.repeat(one, sample.counts, axis=0) for one in (keys, targets))
+        if find_copies(every, of_every) is None:
+            return Leaving(sample.weights / sample.counts, targets)
+        return Leaving.together(keys, targets, sample.weights)
 
     def remembering(self, batch: Batch) -> "State":
         """With some rows of a batch in the sample, whichever batches they come in.
