@@ -245,7 +245,8 @@ class Task:
         moments = Moments.zeros(space.shift, self.targets.shape[1])
 
         def sums(rows: slice, features: Any) -> BlockSums:
-            return moments.sums_of(features.copy() if keep else features, *self.part(rows))
+            own = features.astype(settings.summed or features.dtype, copy=keep)
+            return moments.sums_of(own, *self.part(rows))
 
         with closing(self.blocks(sums, phase, moments.state, moments.restore, keep)) as blocks:
             for rows, block in blocks:

@@ -43,7 +43,8 @@ def fit_squared(task: Task, moments: Moments | None = None) -> Fit:
     """
     moments = task.sums() if moments is None else moments
     look = Look(lambda looked: _leave_one_out(task, looked), task.space.span)
-    fit = solve_moments(moments, task.settings, task.space.dtype, look)
+    summed = task.settings.summed
+    fit = solve_moments(moments, task.settings, task.space.dtype, look, summed)
     if task.space.span is None:
         fit.moments = moments
         return fit

@@ -72,7 +72,7 @@ class State:
     was encoded; loss, settings: what was minimised; outer: the weights, None where they are to be
     solved from the sums; calibrated: from scores to probabilities or intervals, where that was
     found with the weights; sums: what more rows are added to; sample: rows remembered, to calibrate
-    and to choose the ridge with.
+    and to choose the ridge with; n_rows: all that were fitted or summed.
     """
 
     columns: Columns | None
@@ -399,7 +399,9 @@ class State:
         outer = None
         if isinstance(sums, Stochastic):
             outer = Outer.of(sums.as_fit(self.settings), self.targets, self.loss)
+        more = 0 if batch is None else len(batch.targets)
         state = replace(self, sums=sums, outer=outer, calibrated=None, posterior_of_few=None)
+        state = replace(state, n_rows=self.n_rows + more)
         return state if batch is None else state.remembering(batch)
 
     def small(self) -> "State":
