@@ -1,4 +1,4 @@
-"""Ill-conditioned sums and float32 features: what rounding does, and that the certificate says so."""
+"""Ill-conditioned sums and float32 features: what rounding does, and that the gap says so."""
 
 import warnings
 
@@ -103,3 +103,34 @@ def test_steps_by_residuals_take_the_rounding_of_sums_away():
     assert model.converged_
     assert "refined" in model.solver_
     assert off < 1e-2, off
+
+
+NARROWED = [
+    *[(basis, "squared") for basis in [*BASES, ks.Stumps(), ks.Maxout(), ks.Binning()]],
+    *[(ks.Sigmoid(), loss) for loss in ("huber", "quantile", "poisson", "logistic", "hinge")],
+]
+
+
+@pytest.mark.parametrize("alpha", ["auto", 1e-3])
+@pytest.mark.parametrize(("basis", "loss"), NARROWED, ids=repr)
+def test_float32_features_predict_as_float64_ones(basis, loss, alpha):
+    """Root mean square and largest difference, in deviations of the predictions (promises.md)."""
+    rng = np.random.default_rng(0)
+    rows, others = rng.normal(size=(400, 4)), rng.normal(size=(300, 4))
+    targets = np.sin(2 * rows[:, 0]) + rows[:, 1] * rows[:, 2] + 0.3 * rng.normal(size=400)
+    kind, method = ks.KitchenSinkRegressor, "predict"
+    if loss in ("logistic", "hinge"):
+        kind, method, targets = ks.KitchenSinkClassifier, "decision_function", targets > 0
+    elif loss == "poisson":
+        targets = np.exp(targets / 2)
+    answers = []
+    for dtype in ("float32", "float64"):
+        solver = ks.Solver(dtype=dtype, tol=1e-8, max_iter=5000)
+        model = kind(basis, 60, loss, alpha=alpha, random_state=0, solver=solver)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answers.append(getattr(model.fit(rows, targets), method)(others))
+    off = np.abs(answers[0] - answers[1]) / answers[1].std()
+    kinked = loss in ("quantile", "hinge")
+    assert np.sqrt(np.mean(off**2)) < (5e-3 if kinked else 5e-4)
+    assert off.max() < (3e-2 if kinked else 3e-3)
