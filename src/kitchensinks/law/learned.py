@@ -1,5 +1,6 @@
 """``ks.Learned``: what an estimator is given in place of a basis to have its law learned."""
 
+import reprlib
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -133,7 +134,8 @@ class Learned(BaseEstimator):
             whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
             if not (column is None or isinstance(column, str) or whole):
                 raise TypeError(
-                    f"{name}={column!r}: need a column of X, by its name or its place, or None."
+                    f"{name}={reprlib.repr(column)}: need a column of X, by its name or its "
+                    "place, or None."
                 )
 
     def _check_basis(self) -> None:

@@ -31,7 +31,7 @@ from kitchensinks.law import Law
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
 from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
-from kitchensinks.solvers.path import leaving_weights
+from kitchensinks.solvers.path import Leaving
 from kitchensinks.state.kept import Kept
 from kitchensinks.state.model import Model
 from kitchensinks.state.outer import Outer, warn_unconverged
@@ -75,7 +75,8 @@ class State:
     was encoded; loss, settings: what was minimised; outer: the weights, None where they are to be
     solved from the sums; calibrated: from scores to probabilities or intervals, where that was
     found with the weights; sums: what more rows are added to; sample: rows remembered, to calibrate
-    and to choose the ridge with; kept: all rows, where they leave no sums that others are added to.
+    and to choose the ridge with; n_rows: all that were fitted or summed; kept: all rows, where they
+    leave no sums that others are added to.
     """
 
     columns: Columns | None
@@ -348,8 +349,9 @@ class State:
             places, scores = fit.held_out
             held = batch.part(places)
             keys = row_keys(held.rows, self.law.features.seed)
-            leaving = leaving_weights(keys, held.targets, held.weights)
-            found = calibrate(self.targets, scores, held.targets, held.weights, leaving)
+            leaving = Leaving.of(keys, held.targets, held.weights)
+            own = None if leaving is None else leaving.weights
+            found = calibrate(self.targets, scores, held.targets, held.weights, own)
             return replace(self, calibrated=found)
         if self._equations is None:
             return replace(self, calibrated=self._calibrated_on_sample(fit.left_out))
@@ -372,18 +374,20 @@ class State:
             scores = self.model.scores(rows)
         else:
             scores = left_out(self.law.features.features(rows), targets, leaving)
-        return calibrate(self.targets, scores, targets, weights, leaving)
+        return calibrate(self.targets, scores, targets, weights, leaving.weights)
 
-    def _leaving(self, sample: RowSample) -> Array:
-        """The weight that leaves with each remembered row, as `leaving_weights` of all rows.
+    def _leaving(self, sample: RowSample) -> Leaving:
+        """What leaves with each remembered row, as `Leaving.of` all rows says.
 
-        An entry of the sample has the weight of all copies. Where content repeats by itself, each
-        row leaves alone.
+        An entry of the sample has the weight of all its copies. Where content repeats by itself,
+        each row leaves alone.
         """
-        keys = np.repeat(row_keys(sample.rows, sample.seed), sample.counts)
-        together = find_copies(keys, np.repeat(sample.notes, sample.counts, axis=0))
-        alone = together is None and len(np.unique(keys)) < len(keys)
-        return np.asarray(sample.weights / sample.counts) if alone else sample.weights
+        _, targets, _ = batch_of(sample)
+        keys = row_keys(sample.rows, sample.seed)
+        places = np.repeat(np.arange(len(keys)), sample.counts)
+        if find_copies(keys[places], targets[places]) is None:
+            return Leaving(sample.weights / sample.counts, targets)
+        return Leaving.together(keys, targets, sample.weights)
 
     def remembering(self, batch: Batch) -> "State":
         """With some rows of a batch in the sample, whichever batches they come in.
@@ -403,7 +407,13 @@ class State:
         if isinstance(sums, Stochastic):
             outer = Outer.of(sums.as_fit(self.settings), self.targets, self.loss)
         state = replace(
-            self, sums=sums, outer=outer, calibrated=None, posterior_of_few=None, kept=None
+            self,
+            sums=sums,
+            outer=outer,
+            calibrated=None,
+            posterior_of_few=None,
+            kept=None,
+            n_rows=self.n_rows + (0 if batch is None else len(batch.targets)),
         )
         return state if batch is None else state.remembering(batch)
 
