@@ -26,13 +26,18 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"kitchensinks {version}"
 html_theme_options = {
     "header_links_before_dropdown": 7,
+    "navbar_align": "left",
     "navigation_with_keys": False,
     "show_prev_next": False,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_context = {"default_mode": "auto"}
+html_static_path = ["_static"]
+html_css_files = ["narrow.css"]
 html_show_sourcelink = False
+toc_object_entries_show_parents = "hide"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -68,6 +73,11 @@ def write_pages(app):
         path = PAGES / name
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
+
+
+def drop_last_blank_line(app, docname, source):
+    """The blank line that ends an example for doctest is not shown."""
+    source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
 
 
 def link_public_names(app, docname, source):
@@ -150,6 +160,11 @@ def plain_text_to_rst(app, what, name, obj, options, lines):
     lines[:] = out
 
 
+def drop_empty_types(app, what, name, obj, options, lines):
+    """Napoleon takes types from annotations, and "Any" says nothing."""
+    lines[:] = [line for line in lines if not re.fullmatch(r":type \w+: Any", line)]
+
+
 def escape(line):
     """Bars escaped, except within ``literals``."""
     parts = re.split(r"(``.*?``)", line)
@@ -166,6 +181,8 @@ def skip_foreign(app, what, name, obj, skip, options):
 def setup(app):
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("source-read", drop_last_blank_line)
     app.connect("source-read", link_public_names)
     # Before napoleon, which has the default priority of 500.
     app.connect("autodoc-process-docstring", plain_text_to_rst, priority=400)
+    app.connect("autodoc-process-docstring", drop_empty_types, priority=600)
