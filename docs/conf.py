@@ -17,8 +17,9 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "examples"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 
@@ -35,9 +36,22 @@ html_theme_options = {
 }
 html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
-html_css_files = ["narrow.css"]
+html_css_files = ["pages.css"]
 html_show_sourcelink = False
 toc_object_entries_show_parents = "hide"
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "backreferences_dir": "gallery/uses",
+    "doc_module": ("kitchensinks",),
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -59,6 +73,7 @@ def page_of(name):
             directive += "   :inherited-members:\n"
     else:
         directive = f".. autofunction:: kitchensinks.{name}\n"
+    directive += f"\n.. minigallery:: kitchensinks.{name}\n"
     return f"# ks.{name}\n\n```{{eval-rst}}\n{directive}```\n"
 
 
