@@ -40,5 +40,5 @@ right.set(title="on new rows", xlim=(-0.02, 0.3), ylim=(0.7, 1.01))
 # %%
 # The law in words, and the solver that found the weights.
 
-print(model.law_.note)
+print(f"{model.n_components_} features of {model.basis_}")
 print(model.plan_)

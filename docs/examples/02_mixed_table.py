@@ -43,7 +43,7 @@ print(model.columns_.outputs)
 figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained", sharey=True)
 PartialDependenceDisplay.from_estimator(
     model,
-    test[:200].astype({"hour": float}),
+    test[:300].dropna().astype({"hour": float}),
     ["hour", "weather", "degrees"],
     categorical_features=["weather"],
     ax=axes,
