@@ -98,6 +98,16 @@ def test_every_picture_is_drawn_shown_and_small():
     assert sum(path.stat().st_size for path in files) < 300_000
 
 
+def test_screenshots_are_small_and_shown_with_a_text_in_their_place():
+    pages = [*PAGES, DOCS.parent / "CONTRIBUTING.md"]
+    text = "".join(path.read_text("utf-8") for path in pages)
+    shown = re.findall(r"!\[([^\]]+)\]\((?:docs/)?screens/(\w+\.webp)\)", text)
+    files = {path.name: path.stat().st_size for path in (DOCS / "screens").iterdir()}
+    assert {name for _, name in shown} == set(files)
+    assert all(len(said) > 20 for said, _ in shown)
+    assert max(files.values()) < 100_000
+
+
 def test_every_yes_of_ours_links_to_tests_that_exist():
     """And no other cell of ours does, so that the column says what is checked."""
     page = DOCS / "compared.md"
