@@ -22,7 +22,7 @@ nav ul{padding:0;margin:.6rem 0;display:flex;flex-wrap:wrap;gap:.2rem 1rem;list-
 a{color:var(--bar)}
 table{border-collapse:collapse;margin:.5rem 0;font-variant-numeric:tabular-nums}
 th,td{padding:.25rem .6rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;
-max-width:20rem;overflow-wrap:break-word}
+max-width:34rem;overflow-wrap:break-word}
 td.number{text-align:right;white-space:nowrap}.wide{overflow-x:auto}figure{margin:.6rem 0}
 svg{width:100%;height:auto}
 svg text{font:12px system-ui,sans-serif;fill:var(--ink)}
