@@ -3,10 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.base import check_count, check_positive
+from kitchensinks.features.links import Linked
 
 LAWS = ("ard", "agop")
 
@@ -41,7 +41,7 @@ EFFORTS = {
 }
 
 
-class Learned(BaseEstimator):
+class Learned(Linked):
     """Learn the law of the features on held-out rows: the default of the estimators.
 
     Parameters
