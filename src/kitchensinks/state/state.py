@@ -166,7 +166,7 @@ class State:
         assert self.sample is not None, "rows were remembered"
         rows, targets, weights = batch_of(self.sample)
         features = densify(self.law.features.features(rows))
-        leaving = self._leaving(self.sample)
+        leaving = leaving_of(self.sample)
         squares = candidates.path.left_out_squares(
             features, targets, weights, leaving, candidates.alphas
         )
