@@ -317,7 +317,7 @@ class FileSource(Source):
 
     @cached_property
     def columns(self) -> Columns:
-        return Columns.learn(self.table, self.options.excluded, self.options.seed)
+        return Columns.learn(self.table, **self.options.recipe)
 
     @cached_property
     def rows(self) -> Rows:

@@ -47,6 +47,10 @@ class Training(Verb):
     target: Annotated[str, _option("The column to predict.", "--target", "-t")]
     task: Annotated[str, _option("auto, classification or regression.")] = "auto"
     drop: Annotated[list[str] | None, _option("A column to leave out; repeat for more.")] = None
+    category: Annotated[
+        list[str] | None,
+        _option("A column whose numbers are names of categories; repeat for more."),
+    ] = None
     skip_bad_rows: SkipBad = False
     seed: Annotated[int, _option("Names the draw, and the rows held out.")] = 0
     effort: Annotated[str, _option("Of learning: quick, default or thorough.")] = "default"
@@ -71,6 +75,11 @@ class Training(Verb):
     def excluded(self) -> list[str]:
         """Columns of the table that are not inputs."""
         return [self.target, *(self.drop or [])]
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What the recipe of the columns is learned with."""
+        return {"exclude": self.excluded, "seed": self.seed, "categories": self.category or []}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,6 +224,24 @@ class Compare(Training):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Explore(Verb):
+    """A page on this machine that shows what basis, K, gamma and ridge do to two columns."""
+
+    module = "explore"
+    example = "sinks explore train.csv --target income"
+
+    data: Annotated[
+        str | None, typer.Argument(help="A table to look at beside the built-in sets.")
+    ] = None
+    target: Annotated[
+        str | None, _option("The column of the table to predict.", "--target", "-t")
+    ] = None
+    task: Annotated[str, _option("auto, classification or regression.")] = "auto"
+    port: Annotated[int, _option("Where to serve the page; 0: any free port.")] = 0
+    skip_bad_rows: SkipBad = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Datasets(Verb):
     """List the data sets known by name, or write one as CSV files."""
 
@@ -247,4 +274,4 @@ class Reproduce(Verb):
     ] = None
 
 
-VERBS = (Fit, Predict, Score, Report, Info, Export, Compare, Datasets, Reproduce)
+VERBS = (Fit, Predict, Score, Report, Info, Export, Compare, Explore, Datasets, Reproduce)

@@ -114,19 +114,28 @@ class Job:
         return bundles
 
     def sums(
-        self, bundles: list[Bundle], limits: Limits | None = None, split: Split | None = None
+        self,
+        bundles: list[Bundle],
+        limits: Limits | None = None,
+        split: Split | None = None,
+        dtype: np.dtype[Any] | None = None,
     ) -> Any:
-        """The task of the sums over bundles; `limits` and `split` are those of `Recipe.sums`."""
+        """The task of the sums over bundles; the rest is as for `Recipe.sums`."""
         shift, call = delayed(Recipe.shift)(self.sent), delayed(Recipe.sums)
-        return tree([call(self.sent, part, shift, limits, split) for part in bundles], Sums.merge)
+        given = shift, limits, split, dtype
+        return tree([call(self.sent, part, *given) for part in bundles], Sums.merge)
 
     def summed(
-        self, limits: Limits | None = None, split: Split | None = None, phase: str = "sums"
+        self,
+        limits: Limits | None = None,
+        split: Split | None = None,
+        phase: str = "sums",
+        dtype: np.dtype[Any] | None = None,
     ) -> Sums:
         """All the sums, here; with a checkpoint they come in waves, saved now and then."""
         text = f"summing {len(self.partitions.parts)} partitions"
         if self.checkpoint is None:
-            (found,) = self.compute(text, self.sums(self.bundles(), limits, split))
+            (found,) = self.compute(text, self.sums(self.bundles(), limits, split, dtype))
             return Sums(*found)
         total: list[Sums] = []
 
@@ -144,7 +153,7 @@ class Job:
             moments.restore(arrays)
             total.append(Sums(moments, _unpacked(arrays)))
 
-        source = partial(self.waves, text, lambda wave: self.sums(wave, limits, split))
+        source = partial(self.waves, text, lambda wave: self.sums(wave, limits, split, dtype))
         for _, sums in self.checkpoint.over(phase, source, state, restore):
             total[:] = [total[-1].merge(sums) if total else sums]
         return total[-1]

@@ -224,11 +224,16 @@ class Recipe:
         return np.asarray(self.features.features(self.pilot).mean(axis=0, dtype=np.float64))
 
     def sums(
-        self, parts: Sequence[Part], shift: Array, limits: Limits | None, split: Split | None
+        self,
+        parts: Sequence[Part],
+        shift: Array,
+        limits: Limits | None,
+        split: Split | None,
+        dtype: np.dtype[Any] | None = None,
     ) -> Sums:
         """Sums over neighbouring partitions, or over one side of a split of their rows.
 
-        limits: of the sample of their rows, None for no sample.
+        limits: of the sample of their rows, None for no sample; dtype: as `Settings.summed`.
         """
         moments, sample = Moments.zeros(shift, self.n_outputs), None
         for batch in self.batches(parts):
@@ -236,7 +241,7 @@ class Recipe:
                 sample = sample_of(batch, self.seed, sample, limits)
             if split is not None:
                 batch = batch.part(split.counted(row_keys(batch.rows, self.seed)))
-            add_rows(moments, self._blocks(batch), batch)
+            add_rows(moments, self._blocks(batch), batch, dtype)
         return Sums(moments, sample)
 
     def errors(self, parts: Sequence[Part], candidates: RidgeCandidates) -> Array:

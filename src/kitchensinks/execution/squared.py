@@ -29,8 +29,8 @@ def fit_squared(
 ) -> tuple[Fit, RowSample | None]:
     """The fit with its sums, and a sample of the rows where limits are given."""
     if settings.alpha != "auto":
-        found = job.summed(limits)
-        fit = solve_moments(found.moments, settings, job.frozen.dtype)
+        found = job.summed(limits, dtype=settings.summed)
+        fit = solve_moments(found.moments, settings, job.frozen.dtype, summed=settings.summed)
     elif job.checkpoint is None:
         found, fit = _in_one_graph(job, settings.bare(), limits)
     else:

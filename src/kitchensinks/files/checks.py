@@ -236,8 +236,9 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
 
 def _check_records(record: Record | None, evidence: Evidence) -> None:
     """An error where scales and importances, or ridges and their errors, are not as many."""
-    if record is not None and record.scales.shape != record.importances.shape:
-        raise ValueError("scales and importances of the law are not of the same columns")
+    if record is not None:
+        for name in ("scales", "importances"):
+            _check_array(f"{name} of the law", getattr(record, name), record.scales.shape)
     path = [one for one in (evidence.alphas, evidence.alpha_errors) if one is not None]
     if len({len(one) for one in path}) > 1:
         raise ValueError("the ridge path has other errors than ridges")

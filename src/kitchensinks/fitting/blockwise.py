@@ -36,6 +36,8 @@ from kitchensinks.tables import block_slices
 _WIDEST = 4096
 # Columns of a block, at least, whatever the memory.
 _NARROWEST = 64
+# An objective this many times that at zero weights has diverged.
+_DIVERGED = 2.0
 # Rows of a task that give a rough mean of its features: sums about it keep their digits.
 _PILOT = 256
 
@@ -99,6 +101,9 @@ class Descent:
             objective = float(np.sum(errors + alpha * np.sum(weights**2, axis=0)))
             gap = float(np.sum(gradient**2)) / (4.0 * alpha)
             tell(done, objective, gap)
+            if not objective <= _DIVERGED * float(squares.sum()):
+                # No step raises the objective but by rounding.
+                raise self._too_weak()
             converged = gap <= settings.tol * max(objective, NEGLIGIBLE * float(squares.sum()))
         name = "block coordinate descent"
         solution = Solution(
@@ -111,6 +116,13 @@ class Descent:
         widest = np.clip(np.sqrt(self.memory / gram_bytes(1)), _NARROWEST, _WIDEST)
         size = max(1, int(widest) // self.frozen.basis.features_per_draw)
         return list(block_slices(self.frozen.n_components, size))
+
+    def _too_weak(self) -> ValueError:
+        return ValueError(
+            f"alpha={float(self.settings.alpha):.2g} is below the rounding error of the Gram "
+            f"matrix in {self.frozen.dtype}: solver='blocks' needs a larger alpha or "
+            "dtype='float64'."
+        )
 
     def _solvable(
         self, number: int, draws: slice, residual: RowVector, mean: Array
@@ -132,11 +144,7 @@ class Descent:
         try:
             factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
-            raise ValueError(
-                f"alpha={float(self.settings.alpha):.2g} is below the rounding error of the Gram "
-                f"matrix in {self.frozen.dtype}: solver='blocks' needs a larger alpha or "
-                "dtype='float64'."
-            ) from None
+            raise self._too_weak() from None
         if 8.0 * len(gram) * self.frozen.n_columns <= 0.5 * self.memory:
             self._factors[number] = factor
         return equations.mean, factor, equations.cross

@@ -67,6 +67,14 @@ class Settings:
         keys = functools.cache(lambda: row_keys(batch.rows, self.seed))
         return replace(self, keys=keys, checkpoint=checkpoint)
 
+    @property
+    def summed(self) -> np.dtype[Any] | None:
+        """The dtype that features are multiplied and summed in; None: their own.
+
+        Float64 where no ridge hides the rounding of float32 products: in a ball, or with alpha=0.
+        """
+        return np.dtype(np.float64) if self.loss.squared and self.alpha == 0.0 else None
+
     def row_keys(self) -> NDArray[np.uint64]:
         """The keys of the rows that are fitted."""
         assert self.keys is not None, "these rows have no keys here"

@@ -22,6 +22,7 @@ from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers import Design
 from kitchensinks.solvers.dual import Span
+from kitchensinks.solvers.path import Leaving
 from kitchensinks.tables import block_slices, densify
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ Walk = Callable[..., Iterator[tuple[slice, Any]]]
 # Places of rows that were held out, and their scores (rows, outputs).
 HeldOutScores = tuple[np.ndarray, Array]
 # Scores that rows of features get from the fit without each row itself:
-# (features, targets, weight that leaves with a row) -> (n, outputs).
-LeftOut = Callable[[Any, Array, Array | None], Array]
+# (features, targets, what leaves with a row) -> (n, outputs).
+LeftOut = Callable[[Any, Array, Leaving | None], Array]
 
 # Share of the rows held out to choose a ridge strength.
 HELD_OUT = 0.2
@@ -246,7 +247,8 @@ class TrainingSet:
         moments = Moments.zeros(space.shift, self.targets.shape[1])
 
         def sums(rows: slice, features: Any) -> BlockSums:
-            return moments.sums_of(features.copy() if keep else features, *self.part(rows))
+            own = features.astype(settings.summed or features.dtype, copy=keep)
+            return moments.sums_of(own, *self.part(rows))
 
         with closing(self.blocks(sums, phase, moments.state, moments.restore, keep)) as blocks:
             for rows, block in blocks:

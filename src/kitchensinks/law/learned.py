@@ -1,13 +1,14 @@
 """``ks.Learned``: what an estimator is given in place of a basis to have its law learned."""
 
+import reprlib
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.base import check_count, check_positive
+from kitchensinks.features.links import Linked
 
 LAWS = ("ard", "agop")
 
@@ -36,14 +37,14 @@ class Effort(NamedTuple):
 
 
 EFFORTS = {
-    "quick": Effort(1, 10, 600, 4000, 1 / 3, maps=2, close=1, twice=False),
-    "default": Effort(3, 14, 1000, 8000, 1.0, maps=4, close=2, twice=True),
-    "thorough": Effort(5, 30, 1400, 16_000, 3.0, maps=4, close=4, twice=True),
+    "quick": Effort(1, 10, 850, 4000, 1 / 3, maps=2, close=1, twice=False),
+    "default": Effort(3, 14, 1400, 8000, 1.0, maps=4, close=2, twice=True),
+    "thorough": Effort(5, 30, 2000, 16_000, 3.0, maps=4, close=4, twice=True),
 }
 
 
 @dataclass(eq=False, repr=False)
-class Learned(BaseEstimator):
+class Learned(Linked):
     """Learn the law of the features on held-out rows: the default of the estimators.
 
     Parameters
@@ -133,7 +134,8 @@ class Learned(BaseEstimator):
             whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
             if not (column is None or isinstance(column, str) or whole):
                 raise TypeError(
-                    f"{name}={column!r}: need a column of X, by its name or its place, or None."
+                    f"{name}={reprlib.repr(column)}: need a column of X, by its name or its "
+                    "place, or None."
                 )
 
     def _check_basis(self) -> None:

@@ -193,7 +193,7 @@ def _fitted(model: Fitted) -> dict[str, str]:
         "basis": short_name(law.features.basis),
         "components": f"{law.features.n_components:,}",
         "columns": f"{columns:,}, as {law.features.n_inputs:,} numbers",
-        "rows": f"{state.n_rows:,}" if state.n_rows else "in batches",
+        "rows": f"{state.n_rows:,}",
         "loss": state.loss.name,
         "ridge": _short(evidence.alpha),
         "solver": f"{evidence.solver} ({plan.solver}, {plan.space})",

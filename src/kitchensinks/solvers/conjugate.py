@@ -112,8 +112,9 @@ class Stop:
             done |= before - objective < self.settled * objective
         if self.enough is not None:
             done |= sums.shaped <= self.enough
-        # No objective is below zero.
-        return _Look(objective, np.minimum(gap, objective), converged, done)
+        # No objective is below zero; one that seems to be is not known.
+        gap = np.where(objective > 0.0, np.minimum(gap, objective), gap)
+        return _Look(objective, gap, converged, done)
 
 
 class Outcome(NamedTuple):

@@ -31,15 +31,16 @@ from kitchensinks.law import Law
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
 from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
-from kitchensinks.solvers.path import leaving_weights
+from kitchensinks.solvers.path import Leaving
+from kitchensinks.state.kept import Kept
 from kitchensinks.state.model import Model
 from kitchensinks.state.outer import Outer, warn_unconverged
 from kitchensinks.state.outside import Watch
-from kitchensinks.state.remembered import batch_of, sample_of
+from kitchensinks.state.remembered import batch_of, leaving_of, sample_of
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.keys import RowSample, find_copies, row_keys
+from kitchensinks.tables.keys import RowSample, row_keys
 
 # Products of rows that come in batches, whatever the dtype of the features.
 SUMMED: np.dtype[Any] = np.dtype(np.float64)
@@ -74,7 +75,8 @@ class State:
     was encoded; loss, settings: what was minimised; outer: the weights, None where they are to be
     solved from the sums; calibrated: from scores to probabilities or intervals, where that was
     found with the weights; sums: what more rows are added to; sample: rows remembered, to calibrate
-    and to choose the ridge with.
+    and to choose the ridge with; n_rows: all that were fitted or summed; kept: all rows, where they
+    leave no sums that others are added to.
     """
 
     columns: Columns | None
@@ -90,6 +92,7 @@ class State:
     posterior_of_few: Posterior | None = field(default=None, metadata=_OF_ROWS)
     growth: Growth | None = field(default=None, metadata=_OF_ROWS)
     n_rows: int = 0
+    kept: Kept | None = field(default=None, metadata=_OF_ROWS)
 
     @classmethod
     def of(
@@ -163,7 +166,7 @@ class State:
         assert self.sample is not None, "rows were remembered"
         rows, targets, weights = batch_of(self.sample)
         features = densify(self.law.features.features(rows))
-        leaving = self._leaving(self.sample)
+        leaving = leaving_of(self.sample)
         squares = candidates.path.left_out_squares(
             features, targets, weights, leaving, candidates.alphas
         )
@@ -346,8 +349,9 @@ class State:
             places, scores = fit.held_out
             held = batch.part(places)
             keys = row_keys(held.rows, self.law.features.seed)
-            leaving = leaving_weights(keys, held.targets, held.weights)
-            found = calibrate(self.targets, scores, held.targets, held.weights, leaving)
+            leaving = Leaving.of(keys, held.targets, held.weights)
+            own = None if leaving is None else leaving.weights
+            found = calibrate(self.targets, scores, held.targets, held.weights, own)
             return replace(self, calibrated=found)
         if self._equations is None:
             return replace(self, calibrated=self._calibrated_on_sample(fit.left_out))
@@ -365,23 +369,12 @@ class State:
         if left_out is None and not isinstance(self.targets, Classes):
             return None
         rows, targets, weights = batch_of(sample)
-        leaving = self._leaving(sample)
+        leaving = leaving_of(sample)
         if left_out is None:
             scores = self.model.scores(rows)
         else:
             scores = left_out(self.law.features.features(rows), targets, leaving)
-        return calibrate(self.targets, scores, targets, weights, leaving)
-
-    def _leaving(self, sample: RowSample) -> Array:
-        """The weight that leaves with each remembered row, as `leaving_weights` of all rows.
-
-        An entry of the sample has the weight of all copies. Where content repeats by itself, each
-        row leaves alone.
-        """
-        keys = np.repeat(row_keys(sample.rows, sample.seed), sample.counts)
-        together = find_copies(keys, np.repeat(sample.notes, sample.counts, axis=0))
-        alone = together is None and len(np.unique(keys)) < len(keys)
-        return np.asarray(sample.weights / sample.counts) if alone else sample.weights
+        return calibrate(self.targets, scores, targets, weights, leaving.weights)
 
     def remembering(self, batch: Batch) -> "State":
         """With some rows of a batch in the sample, whichever batches they come in.
@@ -400,7 +393,15 @@ class State:
         outer = None
         if isinstance(sums, Stochastic):
             outer = Outer.of(sums.as_fit(self.settings), self.targets, self.loss)
-        state = replace(self, sums=sums, outer=outer, calibrated=None, posterior_of_few=None)
+        state = replace(
+            self,
+            sums=sums,
+            outer=outer,
+            calibrated=None,
+            posterior_of_few=None,
+            kept=None,
+            n_rows=self.n_rows + (0 if batch is None else len(batch.targets)),
+        )
         return state if batch is None else state.remembering(batch)
 
     def small(self) -> "State":
@@ -412,6 +413,7 @@ class State:
             sums=None,
             sample=None,
             posterior_of_few=None,
+            kept=None,
         )
 
     def complete(self, spec: Spec) -> Spec:
