@@ -46,7 +46,10 @@ def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[
             f"categorical_features={given!r} has names, and X is an array without any: give "
             "places, or a data frame."
         )
-    taken = {"mask": _of_mask, "place": _of_places, "name": _of_names}[kind](listed, names)
+    if kind == "mask":
+        taken = _of_mask(listed, names)
+    else:
+        taken = _of_places(listed, names) if kind == "place" else _of_names(listed, names)
     return [name for name in names if name in taken]
 
 
