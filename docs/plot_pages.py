@@ -37,8 +37,8 @@ def selection_spectrum(figure: Figure) -> None:
     rows, draw = annulus()
     left, right = figure.subplots(1, 2)
     values = selection.spectrum(draw.basis, rows)
-    selection.plot_spectrum(values[values > 1e-12 * values.max()], n_inputs=2, axes=left)
-    selection.plot_dimension(values, axes=right)
+    ks.plot.SpectrumDisplay(values[values > 1e-12 * values.max()], n_inputs=2).plot(left)
+    ks.plot.DimensionDisplay(values).plot(right)
 
 
 @picture
@@ -46,8 +46,8 @@ def selection_leverages(figure: Figure) -> None:
     rows, draw = annulus()
     left, right = figure.subplots(1, 2)
     mu = selection.mu_of_dimension(selection.spectrum(draw.basis, rows), 20)
-    selection.plot_leverages(draw, rows, mu, axes=left)
-    selection.plot_components(draw, rows, axes=right)
+    ks.plot.LeverageDisplay.from_draw(draw, rows, mu, ax=left)
+    ks.plot.SuggestionDisplay.from_draw(draw, rows, ax=right)
 
 
 @picture

@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import kitchensinks as ks
 
 RNG = np.random.default_rng(0)
-X = RNG.normal(size=(500, 4))
-X[:, 3] = RNG.random(500) < 0.7
+X = RNG.normal(size=(240, 4))
+X[:, 3] = RNG.random(240) < 0.7
 Y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 3]
 HOLES = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
 NAMES = ["a", "b", "c", "d"]
@@ -103,10 +103,10 @@ def test_one_missing_value_among_many_rows_spoils_no_fold(text):
 def test_batches_with_missing_values():
     model = ks.KitchenSinkRegressor(ks.Fourier(gamma=0.5), 40, alpha=1e-3, random_state=0)
     model.freeze(X, Y)
-    model.partial_fit(HOLES[:250], Y[:250]).partial_fit(X[250:], Y[250:])
-    filled = np.where(np.isnan(HOLES[:250]), X.mean(axis=0), HOLES[:250])
+    model.partial_fit(HOLES[:120], Y[:120]).partial_fit(X[120:], Y[120:])
+    filled = np.where(np.isnan(HOLES[:120]), X.mean(axis=0), HOLES[:120])
     other = ks.KitchenSinkRegressor(ks.Fourier(gamma=0.5), 40, alpha=1e-3, random_state=0)
-    other.freeze(X, Y).partial_fit(np.vstack([filled, X[250:]]), Y)
+    other.freeze(X, Y).partial_fit(np.vstack([filled, X[120:]]), Y)
     np.testing.assert_allclose(model.predict(X), other.predict(X), rtol=1e-4, atol=1e-4)
     with pytest.warns(UserWarning, match="first batch"):
         stream = ks.KitchenSinkRegressor(ks.Fourier(), 40).partial_fit(HOLES, Y)

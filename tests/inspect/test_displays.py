@@ -44,13 +44,23 @@ def spectrum(ax):
     return ks.plot.SpectrumDisplay.from_basis(ks.Fourier(), ROWS[:60], ax=ax)
 
 
+def dimension(ax):
+    return ks.plot.DimensionDisplay.from_basis(ks.Fourier(), ROWS[:60], ax=ax)
+
+
+def suggestion(ax):
+    draw = ks.Fourier(gamma=0.5).draw(seed=0, n_inputs=2, n_components=50)
+    return ks.plot.SuggestionDisplay.from_draw(draw, ROWS[:40, :2], ax=ax)
+
+
 def embedding(ax):
     X, y = load_iris(return_X_y=True)
     pca = ks.KitchenSinkPCA(n_components=2, random_state=0).fit(X)
     return ks.plot.EmbeddingDisplay.from_estimator(pca, X, y, ax=ax)
 
 
-MADE = [components, ridge_path, trials, kernel_error, leverage, spectrum, embedding]
+MADE = [components, ridge_path, trials, kernel_error, leverage, spectrum, dimension, suggestion]
+MADE += [embedding]
 
 
 @pytest.mark.parametrize("made", MADE, ids=lambda made: made.__name__)

@@ -80,14 +80,18 @@ def test_the_suggestion_is_that_of_the_theory():
 def test_plots_show_the_numbers(monkeypatch):
     draw = ks.Fourier(gamma=0.3).draw(0, 4, 100)
     values = selection.spectrum(draw.basis, ROWS)
-    axes = selection.plot_spectrum(values, 4)
+    axes = ks.plot.SpectrumDisplay(values, 4).plot().ax_
     assert [len(line.get_xdata()) for line in axes.get_lines()] == [60, 60, 60]
     np.testing.assert_allclose(axes.get_lines()[0].get_ydata(), values)
-    same = selection.plot_dimension(values, axes=selection.plot_dimension(values))
-    assert len(same.get_lines()) == 2
-    leverages = selection.plot_leverages(draw, ROWS, 0.02).get_lines()[0].get_ydata()
-    assert leverages[0] == selection.maximal_leverage(draw, ROWS, 0.02)
-    assert len(selection.plot_components(draw, ROWS).get_lines()) == 2
+    (curve,) = ks.plot.DimensionDisplay(values).plot().ax_.get_lines()
+    for mu, dimension in zip(*curve.get_data(), strict=True):
+        assert dimension == selection.effective_dimension(values, mu)
+    assert ks.plot.LeverageDisplay.from_draw(draw, ROWS, 0.02).leverages[0] == (
+        selection.maximal_leverage(draw, ROWS, 0.02)
+    )
+    display = ks.plot.SuggestionDisplay.from_draw(draw, ROWS)
+    found = selection.suggested_components(draw, ROWS, display.mus[3])
+    assert (display.reweighted[3], display.plain[3]) == (found.reweighted, found.plain)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"kitchensinks\[plot\]"):
-        selection.plot_dimension(values)
+        ks.plot.DimensionDisplay(values).plot()

@@ -80,7 +80,7 @@ def test_the_law_finds_what_matters(rank, tmp_path):
     np.testing.assert_array_equal(ks.load(tmp_path / "model").predict(X), model.predict(X))
 
 
-@pytest.mark.parametrize("kind", ["classes", "numbers"])
+@pytest.mark.parametrize("kind", ["classes", pytest.param("numbers", marks=pytest.mark.slow)])
 def test_wide_tables_learn_directions(kind, tmp_path):
     """Two directions of 120 matter, none of them along a column."""
     rng = np.random.default_rng(0)

@@ -325,7 +325,7 @@ def test_tables_that_do_not_fit_together():
 def test_intervals_are_categories_in_their_order():
     """Columns of `pandas.cut`."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": rng.normal(size=500)})
+    frame = pd.DataFrame({"x": rng.normal(size=200)})
     frame["bin"] = pd.cut(frame["x"], 5)
     model = ks.KitchenSinkRegressor(random_state=0).fit(frame, frame["x"] ** 2)
     assert model.score(frame, frame["x"] ** 2) > 0.9

@@ -81,29 +81,14 @@ class Inputs(NamedTuple):
 
 
 def training_inputs(
-    estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any, stream: bool = False
+    estimator: BaseEstimator, spec: Spec, X: Any, y: Any, sample_weight: Any, stream: bool = False
 ) -> Inputs:
     """The rows of a fit; the recipe of a table's columns is learned from them.
 
     stream: the same rows may come again, so that no recipe may use their targets.
     """
-    given = estimator.categorical_features
-    if isinstance(X, Table):
-        X, y, sample_weight = table_targets(X, y, sample_weight, categories=given)
-    elif isinstance(X, Rows) and not isinstance(given, str):
-        raise ValueError(
-            "categorical_features is for arrays, frames and tables, and ks.Rows have a recipe of "
-            "their own: give the columns to ks.Columns.learn(table, categories=[...])."
-        )
-    elif isinstance(y, str):
-        raise ValueError(
-            f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets themselves, "
-            "or ks.open_table(X) as X."
-        )
-    frame = X if is_mixed(X) or _has_chosen(X, given) else None
-    if frame is not None:
-        table = open_table(frame)
-        X = Rows(table, Columns.learn(table, categories=given))
+    frame = X if is_mixed(X) or _has_chosen(X, estimator.categorical_features) else None
+    X, y, sample_weight = _opened(estimator.categorical_features, X, y, sample_weight, frame)
     if isinstance(X, Rows):
         rows: Any = X
         # The names are those of the recipe: blocks of the rows are arrays without names.
@@ -114,17 +99,9 @@ def training_inputs(
     y = spec.kind.check(y)
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows, positive=True)
-    array = None if isinstance(rows, Rows) else rows
-    if array is not None:
-        chosen = columns_named(given, names_of_places(rows.shape[1]), named=False)
-        if not chosen:
-            return Inputs(*_without_missing(rows, y, weights), known=rows)
-        rows = _as_table(rows, chosen)
-    if not stream:
-        with threads(spec.n_jobs):
-            rows = encode(rows, y, weights, spec.task, exportable=_exportable(spec))
-    if array is not None:
-        return Inputs(rows[:], y, weights, rows.columns.of_places(array.shape[1]), known=array)
+    if not isinstance(rows, Rows):
+        return _array_inputs(estimator, spec, Batch(rows, y, weights), stream)
+    rows = rows if stream else _encoded(spec, Batch(rows, y, weights))
     columns, known = rows.columns, rows
     if _exportable(spec) and (text := free_text(columns)):
         raise ValueError(
@@ -137,6 +114,47 @@ def training_inputs(
         _check_n_features(estimator, frame, reset=True)
         rows = rows[:]
     return Inputs(rows, y, weights, columns, known)
+
+
+def _opened(given: Any, X: Any, y: Any, sample_weight: Any, frame: Any) -> tuple[Any, Any, Any]:
+    """Tables and frames as rows by a recipe, with their targets and weights; arrays as they came.
+
+    given: the columns that are categories; frame: X, where a recipe has to make numbers of it.
+    """
+    if isinstance(X, Table):
+        X, y, sample_weight = table_targets(X, y, sample_weight, categories=given)
+    elif isinstance(X, Rows) and not isinstance(given, str):
+        raise ValueError(
+            "categorical_features is for arrays, frames and tables, and ks.Rows have a recipe of "
+            "their own: give the columns to ks.Columns.learn(table, categories=[...])."
+        )
+    elif isinstance(y, str):
+        raise ValueError(
+            f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets themselves, "
+            "or ks.open_table(X) as X."
+        )
+    if frame is not None:
+        table = open_table(frame)
+        X = Rows(table, Columns.learn(table, categories=given))
+    return X, y, sample_weight
+
+
+def _array_inputs(estimator: BaseEstimator, spec: Spec, batch: Batch, stream: bool) -> Inputs:
+    """The rows of an array, with a recipe where values are missing or columns are categories."""
+    array, y, weights = batch
+    names = names_of_places(array.shape[1])
+    chosen = columns_named(estimator.categorical_features, names, named=False)
+    if not chosen:
+        return Inputs(*_without_missing(array, y, weights), known=array)
+    rows = _as_table(array, chosen)
+    rows = rows if stream else _encoded(spec, Batch(rows, y, weights))
+    return Inputs(rows[:], y, weights, rows.columns.of_places(array.shape[1]), known=array)
+
+
+def _encoded(spec: Spec, batch: Batch) -> Rows:
+    """The rows with their categories as numbers; targets are as they came."""
+    with threads(spec.n_jobs):
+        return encode(*batch, spec.task, exportable=_exportable(spec))
 
 
 def _has_chosen(X: Any, given: Any) -> bool:

@@ -13,7 +13,7 @@ def documentation() -> str:
         named = metadata.metadata("kitchensinks").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:
         return ""
-    addresses = dict(one.split(", ", 1) for one in named)
+    addresses: dict[str, str] = dict(one.split(", ", 1) for one in named)
     return addresses.get("Documentation", "").rstrip("/")
 
 

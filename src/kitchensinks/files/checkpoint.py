@@ -45,7 +45,7 @@ class Checkpoint:
 
     >>> import tempfile, numpy as np, kitchensinks as ks
     >>> X = np.random.default_rng(0).normal(size=(500, 3))
-    >>> model = ks.KitchenSinkRegressor(n_components=20, random_state=0)
+    >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=20, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     once = model.fit(X, X[:, 0], checkpoint=ks.Checkpoint(folder)).model_.weights
     ...     again = model.fit(X, X[:, 0], checkpoint=ks.Checkpoint(folder)).model_.weights

@@ -52,7 +52,7 @@ def fit_features(
         if plan.solver != "direct":
             fit = fit_convex(training, calibrate > 0, known)
         else:
-            fit = fit_squared(training, known)
+            fit = fit_squared(training, training.sums() if known is None else known)
             if calibrate and fit.left_out is None:
                 fixed = replace(training, settings=replace(settings, alpha=fit.alpha))
                 fit.held_out = held_out_scores(fixed, solve_given)

@@ -42,13 +42,12 @@ from kitchensinks.tables import densify
 _SERVED_UNITS = 4.0
 
 
-def fit_squared(training: TrainingSet, moments: Moments | None = None) -> Fit:
-    """Sum, solve, and look once more at the rows for leave-one-out where that is asked for.
+def fit_squared(training: TrainingSet, moments: Moments) -> Fit:
+    """Solve, and look once more at the rows for leave-one-out where that is asked for.
 
     The features are made anew for the second look: that costs a tenth of it, and keeping them
     would cost all the memory that the sums save.
     """
-    moments = training.sums() if moments is None else moments
     validation = Validation(
         lambda candidates: _leave_one_out(training, candidates), training.space.span
     )

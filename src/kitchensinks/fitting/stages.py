@@ -73,7 +73,8 @@ def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     def solve(own: Array | None, settings: Settings) -> tuple[Fit, Any, Array]:
         """Both stages on rows of these weights, and the scores of all rows."""
         settings.progress("first stage")
-        one = fit_squared(TrainingSet(space, targets, own, settings))
+        training = TrainingSet(space, targets, own, settings)
+        one = fit_squared(training, training.sums())
         scores = np.empty_like(targets, dtype=np.float64)
         for part, features in first.blocks.fresh():
             scores[part] = FIRST_SHARE * (features @ one.weights + one.intercept)

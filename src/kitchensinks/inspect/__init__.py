@@ -15,12 +15,6 @@ from kitchensinks.features.spectrum import (
     suggested_components,
 )
 from kitchensinks.inspect.explain import Explanation, explain
-from kitchensinks.inspect.plots import (
-    plot_components,
-    plot_dimension,
-    plot_leverages,
-    plot_spectrum,
-)
 from kitchensinks.inspect.profile import DistanceProfile, distance_profile
 
 __all__ = [
@@ -36,10 +30,6 @@ __all__ = [
     "leverages",
     "maximal_leverage",
     "mu_of_dimension",
-    "plot_components",
-    "plot_dimension",
-    "plot_leverages",
-    "plot_spectrum",
     "spectrum",
     "suggested_components",
 ]

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.leverage import check_eigenvalues, effective_dimension, leverages
-from kitchensinks.features.spectrum import decay_rates, spectrum
+from kitchensinks.features.spectrum import decay_rates, spectrum, suggested_components
 from kitchensinks.state import seed_of
 from kitchensinks.tables import numeric_rows
 
@@ -24,11 +24,13 @@ Floats = NDArray[np.float64]
 
 __all__ = [
     "ComponentsDisplay",
+    "DimensionDisplay",
     "EmbeddingDisplay",
     "KernelErrorDisplay",
     "LeverageDisplay",
     "RidgePathDisplay",
     "SpectrumDisplay",
+    "SuggestionDisplay",
     "TrialsDisplay",
 ]
 
@@ -301,6 +303,66 @@ class SpectrumDisplay(_Display):
         )
         ax.set(xlabel="i", ylabel="λ", ylim=(values[shown].min() / 2, 4 * values[0]))
         ax.legend()
+
+
+@dataclass(eq=False)
+class DimensionDisplay(_Display):
+    """d(μ) against μ, over the range of the eigenvalues."""
+
+    eigenvalues: Floats
+
+    @classmethod
+    def from_basis(cls, basis: Basis, rows: Any, weights: Any = None, ax: Any = None) -> Self:
+        """Of the kernel of a basis on rows (n, d).
+
+        >>> import kitchensinks as ks
+        >>> rows = np.random.default_rng(0).normal(size=(60, 2))
+        >>> DimensionDisplay.from_basis(ks.Fourier(gamma=0.5), rows).ax_.get_xlabel()
+        'μ'
+        """
+        points = numeric_rows(rows)
+        return cls(spectrum(basis.resolve(points), points, weights)).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        grid = _mus(self.eigenvalues, 50)
+        ax.loglog(grid, [effective_dimension(self.eigenvalues, mu) for mu in grid])
+        ax.set(xlabel="μ", ylabel="effective dimension d(μ)")
+
+
+@dataclass(eq=False)
+class SuggestionDisplay(_Display):
+    """The numbers of features of `suggested_components` against μ, reweighted and plain."""
+
+    mus: Floats
+    reweighted: Sequence[int]
+    plain: Sequence[int]
+
+    @classmethod
+    def from_draw(
+        cls, draw: Draw, rows: Any, delta: float = 0.05, weights: Any = None, ax: Any = None
+    ) -> Self:
+        """Of the draws of a basis, on rows (n, d), with probability 1 − delta.
+
+        >>> import kitchensinks as ks
+        >>> rows = np.random.default_rng(0).normal(size=(50, 2))
+        >>> draw = ks.Fourier(gamma=0.5).draw(seed=0, n_inputs=2, n_components=100)
+        >>> len(SuggestionDisplay.from_draw(draw, rows).ax_.get_lines())
+        2
+        """
+        mus = _mus(spectrum(draw.basis, rows, weights), 12)
+        found = [suggested_components(draw, rows, mu, delta, weights) for mu in mus]
+        return cls(mus, [one.reweighted for one in found], [one.plain for one in found]).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        ax.loglog(self.mus, self.reweighted, label="reweighted")
+        ax.loglog(self.mus, self.plain, label="plain")
+        ax.set(xlabel="μ", ylabel="suggested number of features")
+        ax.legend()
+
+
+def _mus(eigenvalues: Any, count: int) -> Floats:
+    """μ from the largest eigenvalue down to a millionth of it."""
+    return float(check_eigenvalues(eigenvalues).max()) * np.logspace(0, -6, count)
 
 
 @dataclass(eq=False)

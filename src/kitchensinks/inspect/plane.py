@@ -70,7 +70,9 @@ def view(
     stands for it; None takes the first row.
     """
     plane = plane.some()
-    labels, codes = np.unique(plane.targets, return_inverse=True) if plane.classes else ([], None)
+    labels, codes = np.empty(0), None
+    if plane.classes:
+        labels, codes = np.unique(plane.targets, return_inverse=True)
     held = np.arange(len(plane.rows)) % _HELD_OUT == _HELD_OUT - 1
     kind = KitchenSinkClassifier if plane.classes else KitchenSinkRegressor
     model = kind(basis, n_components=n_components, alpha=alpha, random_state=seed)

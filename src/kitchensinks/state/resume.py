@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,19 +18,6 @@ from kitchensinks.state.spec import Spec
 from kitchensinks.tables.table import checksum
 from kitchensinks.tables.view import Rows
 
-# What a fit is of; other fields of a spec change how it is computed.
-_FACTS = (
-    "task",
-    "basis",
-    "n_components",
-    "loss",
-    "alpha",
-    "constraint",
-    "standardize",
-    "fit_intercept",
-    "class_weight",
-    "solver",
-)
 # Parameters of a solver that may differ when a fit goes on.
 _FREE = {"memory_budget"}
 
@@ -57,7 +44,7 @@ def resuming(
 
 def identity_of(spec: Spec) -> dict[str, str]:
     """The parameters that must be the same for sums to be those of the same fit."""
-    facts = {name: _plain(getattr(spec, name)) for name in _FACTS}
+    facts = {one.name: _plain(getattr(spec, one.name)) for one in fields(spec) if one.compare}
     return facts | {"random_state": str(spec.seed)} if spec.seed_given else facts
 
 

@@ -43,6 +43,9 @@ class Spec:
     targets says; columns: the recipe from the columns of a table to numbers, None for arrays;
     targets: how y is encoded, None until it has been looked at; order: groups and times of the
     rows. Seed and memory are those of this run.
+
+    Fields that take no part in comparisons say how a fit is computed, or follow from its rows: the
+    others are what it is a fit of.
     """
 
     task: str
@@ -54,18 +57,18 @@ class Spec:
     standardize: bool
     fit_intercept: bool
     solver: Solver
-    n_jobs: int | None
-    seed: int
-    memory: float
-    seed_given: bool = False
+    n_jobs: int | None = field(compare=False)
+    seed: int = field(compare=False)
+    memory: float = field(compare=False)
+    seed_given: bool = field(default=False, compare=False)
     class_weight: Any = None
-    huber: bool = False
-    progress: Progress = silent
+    huber: bool = field(default=False, compare=False)
+    progress: Progress = field(default=silent, compare=False)
     # When the fit began, by the monotonic clock.
-    started: float = field(default_factory=lambda: time.monotonic())
-    columns: Columns | None = None
-    targets: Targets | None = None
-    order: Order = NO_ORDER
+    started: float = field(default_factory=lambda: time.monotonic(), compare=False)
+    columns: Columns | None = field(default=None, compare=False)
+    targets: Targets | None = field(default=None, compare=False)
+    order: Order = field(default=NO_ORDER, compare=False)
 
     @classmethod
     def of(cls, task: str, progress: Progress = silent, **given: Any) -> "Spec":

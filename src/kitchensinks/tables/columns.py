@@ -122,11 +122,7 @@ class Columns:
                 encoders.append(_learn_one(kinds[name], name, values, formats.get(name, ""), seed))
         if not encoders:
             raise ValueError(f"{table.label} has no column with values to learn from.")
-        narrow = all(
-            isinstance(encoder, Number) and _is_narrow(table.schema.field(encoder.name).type)
-            for encoder in encoders
-        )
-        return cls(tuple(encoders), np.dtype(np.float32 if narrow else np.float64))
+        return cls(tuple(encoders), _dtype_of(encoders, table))
 
     @property
     def inputs(self) -> list[str]:
@@ -383,10 +379,15 @@ def _kind_of_words(values: Any) -> str:
     return "category" if len(words) <= _FEW else "text"
 
 
-def _is_narrow(kind: Any) -> bool:
-    """Whether float32 holds every value as it is."""
-    types = pa.types
-    return bool(types.is_float32(kind) or types.is_float16(kind) or types.is_boolean(kind))
+def _dtype_of(encoders: list[Encoder], table: Table) -> np.dtype[Any]:
+    """float32 where that holds every value as it is, else float64."""
+    narrow = (pa.types.is_float32, pa.types.is_float16, pa.types.is_boolean)
+
+    def is_narrow(encoder: Encoder) -> bool:
+        kind = table.schema.field(encoder.name).type
+        return isinstance(encoder, Number) and any(one(kind) for one in narrow)
+
+    return np.dtype(np.float32 if all(map(is_narrow, encoders)) else np.float64)
 
 
 def _decided(kinds: dict[str, str], sample: Any) -> tuple[dict[str, str], dict[str, str]]:

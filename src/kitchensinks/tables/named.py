@@ -41,35 +41,46 @@ def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[
         return []
     listed = list(given)
     kind = _kind(listed[0]) if listed else "place"
-    if kind == "mask":
-        if len(listed) != len(names):
-            raise ValueError(
-                f"categorical_features has {len(listed)} times True or False, and X has "
-                f"{len(names)} columns: need one for each."
-            )
-        return [name for name, taken in zip(names, listed, strict=True) if taken]
-    if kind == "place":
-        wrong = [int(place) for place in listed if not 0 <= place < len(names)]
-        if wrong:
-            raise ValueError(
-                f"categorical_features has the place {wrong[0]}, and X has {len(names)} columns: "
-                f"need places from 0 to {len(names) - 1}."
-            )
-        taken = {names[int(place)] for place in listed}
-    elif not named:
+    if kind == "name" and not named:
         raise ValueError(
             f"categorical_features={given!r} has names, and X is an array without any: give "
             "places, or a data frame."
         )
+    if kind == "mask":
+        taken = _of_mask(listed, names)
     else:
-        taken = {str(name) for name in listed}
-        unknown = sorted(taken - set(names))
-        if unknown:
-            raise ValueError(
-                f"categorical_features has {unknown[0]!r}, which is no column"
-                f"{nearest(unknown[0], list(names))}"
-            )
+        taken = _of_places(listed, names) if kind == "place" else _of_names(listed, names)
     return [name for name in names if name in taken]
+
+
+def _of_mask(given: list[bool], names: Sequence[str]) -> set[str]:
+    if len(given) != len(names):
+        raise ValueError(
+            f"categorical_features has {len(given)} times True or False, and X has "
+            f"{len(names)} columns: need one for each."
+        )
+    return {name for name, taken in zip(names, given, strict=True) if taken}
+
+
+def _of_places(given: list[int], names: Sequence[str]) -> set[str]:
+    wrong = [int(place) for place in given if not 0 <= place < len(names)]
+    if wrong:
+        raise ValueError(
+            f"categorical_features has the place {wrong[0]}, and X has {len(names)} columns: "
+            f"need places from 0 to {len(names) - 1}."
+        )
+    return {names[int(place)] for place in given}
+
+
+def _of_names(given: list[str], names: Sequence[str]) -> set[str]:
+    taken = {str(name) for name in given}
+    unknown = sorted(taken - set(names))
+    if unknown:
+        raise ValueError(
+            f"categorical_features has {unknown[0]!r}, which is no column"
+            f"{nearest(unknown[0], list(names))}"
+        )
+    return taken
 
 
 def _kind(one: Any) -> str:
