@@ -89,10 +89,10 @@ def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     # Where few rows are held out, the fit without them is the final one.
     final = not chosen and share <= _NEGLIGIBLE
     rough = settings
-    if not final:
-        few = (
-            min(_ROUGH_VISITS, settings.max_iter) if not settings.loss.smooth else settings.max_iter
-        )
+    # The level of a quantile is that of the rows held out: it would be too far out if the last fit
+    # were closer to its optimum than the one without them.
+    if not (final or settings.loss.shares_below):
+        few = settings.max_iter if settings.loss.smooth else min(_ROUGH_VISITS, settings.max_iter)
         rough = replace(settings, tol=max(_ROUGH, settings.tol), max_iter=few)
     last: Solution | None = None
     dual: Array | None = None
