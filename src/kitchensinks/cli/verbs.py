@@ -27,6 +27,9 @@ Force = Annotated[
 SkipBad = Annotated[
     bool, _option("Leave out rows that cannot be read; count them.", "--skip-bad-rows")
 ]
+Truth = Annotated[
+    str | None, _option("The column of true values, if not that of the fit.", "--target", "-t")
+]
 
 
 class Verb:
@@ -157,9 +160,7 @@ class Score(Verb):
 
     model: Model
     data: Data
-    target: Annotated[
-        str | None, _option("The column of true values, if not that of the fit.", "--target", "-t")
-    ] = None
+    target: Truth = None
     threads: Threads = None
     skip_bad_rows: SkipBad = False
 
@@ -176,9 +177,7 @@ class Report(Verb):
     out: Annotated[
         Path, _option("What to write: .html, or .json for the facts alone.", "--out", "-o")
     ]
-    target: Annotated[
-        str | None, _option("The column of true values, if not that of the fit.", "--target", "-t")
-    ] = None
+    target: Truth = None
     compare: Annotated[
         bool, _option("Fit a linear model and boosted trees beside it.", "--compare/--no-compare")
     ] = True
@@ -225,6 +224,24 @@ class Compare(Training):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Explore(Verb):
+    """A page on this machine that shows what basis, K, gamma and ridge do to two columns."""
+
+    module = "explore"
+    example = "sinks explore train.csv --target income"
+
+    data: Annotated[
+        str | None, typer.Argument(help="A table to look at beside the built-in sets.")
+    ] = None
+    target: Annotated[
+        str | None, _option("The column of the table to predict.", "--target", "-t")
+    ] = None
+    task: Annotated[str, _option("auto, classification or regression.")] = "auto"
+    port: Annotated[int, _option("Where to serve the page; 0: any free port.")] = 0
+    skip_bad_rows: SkipBad = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Datasets(Verb):
     """List the data sets known by name, or write one as CSV files."""
 
@@ -257,4 +274,4 @@ class Reproduce(Verb):
     ] = None
 
 
-VERBS = (Fit, Predict, Score, Report, Info, Export, Compare, Datasets, Reproduce)
+VERBS = (Fit, Predict, Score, Report, Info, Export, Compare, Explore, Datasets, Reproduce)

@@ -20,8 +20,8 @@ from kitchensinks.estimators.inputs import (
 from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
 from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.growth import Growth, prefix_errors
-from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Learned, find_law
 from kitchensinks.law.splits import order_of
@@ -70,6 +70,8 @@ class KitchenSink(TakesSparse):
     random_state: Any
     verbose: Any
 
+    # Whether rows outside of the fitted range have been warned of.
+    _told_outside: bool
     # Rows that are fitted when something is asked for.
     _waiting: Waiting
 
@@ -243,8 +245,7 @@ class KitchenSink(TakesSparse):
 
     def _state(self) -> State:
         check_is_fitted(self, "state_")
-        state: State = self.state_
-        return state
+        return self.state_
 
     @property
     def state_(self) -> State:

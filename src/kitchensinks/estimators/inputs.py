@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.law.encodings import encode, free_text
 from kitchensinks.law.learned import Learned
@@ -40,7 +41,7 @@ _FEW_ENTRIES = 2**12
 _LARGEST = {"d": math.sqrt(float(np.finfo(np.float64).max)), "f": np.inf}
 
 
-class TakesSparse(BaseEstimator):
+class TakesSparse(Linked):
     """An estimator whose rows may be sparse; a transformer keeps the dtypes that it names."""
 
     _kept_dtypes: tuple[str, ...] = ("float64", "float32")
@@ -191,24 +192,21 @@ def more_rows(
 
 def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
     """Rows such as the fit had: arrays with its columns, or tables by its recipe."""
-    columns = state.columns
-    if columns is not None and columns.n_given:
-        columns = None
-    if isinstance(X, np.ndarray):
-        if columns is None and _is_checked(estimator, X):
-            return state.numbers(X)
-    elif columns is not None and getattr(X, "shape", ())[:1] == (1,):
-        one = one_row(columns, X)
-        if one is not None:
-            return one
-    table = isinstance(X, Table | Rows)
-    if not table and columns is not None and hasattr(X, "columns"):
-        # Columns that the recipe does not ask for are left out.
-        known = set(columns.inputs) <= set(X.columns)
-        X, table = open_table(X[columns.inputs] if known else X), True
-    if table and columns is not None:
-        # By the model's own recipe, whatever that of the rows is.
-        return Rows(X if isinstance(X, Table) else X.table, columns)
+    # An array with missing values has a recipe too, which no table goes through.
+    if state.columns is None or state.columns.n_given:
+        return _known_array(estimator, state, X)
+    found = _known_table(state.columns, X)
+    if found is not None:
+        return found
+    if hasattr(estimator, "feature_names_in_") or estimator.n_features_in_ != state.columns.width:
+        raise ValueError(
+            f"X is {describe(X)}, and fit had a table: give a table with the same columns."
+        )
+    return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
+
+
+def _known_array(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
+    """Rows for a model that was fitted to an array."""
     if isinstance(X, Table):
         raise ValueError(
             "This model was fitted to arrays, and knows no column names: give it arrays."
@@ -220,12 +218,23 @@ def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
                 f"{estimator.n_features_in_}: give rows with the same columns."
             )
         return X
-    names = hasattr(estimator, "feature_names_in_")
-    if columns is not None and (names or estimator.n_features_in_ != columns.width):
-        raise ValueError(
-            f"X is {describe(X)}, and fit had a table: give a table with the same columns."
-        )
-    return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
+    if not _is_checked(estimator, X):
+        X = _checked_array(estimator, X, reset=False, scaled=True)
+    return state.numbers(X)
+
+
+def _known_table(columns: Columns, X: Any) -> Any:
+    """Rows by the model's own recipe, whatever that of the rows is; None where X is no table."""
+    if isinstance(X, Table | Rows):
+        return Rows(X if isinstance(X, Table) else X.table, columns)
+    if not hasattr(X, "columns"):
+        return None
+    one = one_row(columns, X) if getattr(X, "shape", ())[:1] == (1,) else None
+    if one is not None:
+        return one
+    # Columns that the recipe does not ask for are left out.
+    known = set(columns.inputs) <= set(X.columns)
+    return Rows(open_table(X[columns.inputs] if known else X), columns)
 
 
 def _is_checked(estimator: BaseEstimator, X: NDArray[Any]) -> bool:

@@ -34,9 +34,9 @@ from kitchensinks.law.maps import (
     Found,
     allowed,
     even,
+    learn_scales,
     mapped,
     plain_map,
-    settled,
     short_run,
     tried_maps,
 )
@@ -205,7 +205,7 @@ def _of_kernel(task: Task, own: list[tuple[Task, Places]], kernel: str) -> list[
 
     def long(job: tuple[Task, tuple[Task, Found]]) -> Found:
         _, (part, start) = job
-        return settled(part, [start])[0]
+        return learn_scales(part, [start])[0]
 
     names = tried_maps(task, kernel)
     runs = task.together(short, [(part, name) for name in names for part, _ in own])

@@ -4,8 +4,8 @@ import warnings
 from dataclasses import replace
 
 from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.growth import Growth, grow
-from kitchensinks.fitting.keeping import Checkpoint
 from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.run import fit_features
 from kitchensinks.law import Law

@@ -173,4 +173,5 @@ def merged(state: State, other: State) -> State:
     if scaler is not None:
         features = features.covering(scaler.low, scaler.high)
     state = replace(state, law=replace(state.law, features=features))
-    return replace(state.with_sums(mine.merge(theirs), None), sample=sample)
+    both = state.with_sums(mine.merge(theirs), None)
+    return replace(both, sample=sample, n_rows=state.n_rows + other.n_rows)

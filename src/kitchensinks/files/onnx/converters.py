@@ -46,7 +46,7 @@ _INSIDE = 0.9
 _COLUMN = "column_{}"
 
 
-def to_onnx(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> None:
+def to_onnx(estimator: Model, path: str | os.PathLike[str], notes: Any = None) -> None:
     """Write a fitted classifier or regressor as an ONNX file, checked before it is kept.
 
     The file takes float64 rows (n, d) as `rows`. The file of a model of a table takes its columns,
