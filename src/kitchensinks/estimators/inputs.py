@@ -90,16 +90,8 @@ def training_inputs(
     given = estimator.categorical_features
     if isinstance(X, Table):
         X, y, sample_weight = table_targets(X, y, sample_weight, categories=given)
-    elif isinstance(X, Rows) and not isinstance(given, str):
-        raise ValueError(
-            "categorical_features is for arrays, frames and tables, and ks.Rows have a recipe of "
-            "their own: give the columns to ks.Columns.learn(table, categories=[...])."
-        )
-    elif isinstance(y, str):
-        raise ValueError(
-            f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets themselves, "
-            "or ks.open_table(X) as X."
-        )
+    else:
+        _check_named(X, y, given)
     frame = X if is_mixed(X) or _has_chosen(X, given) else None
     if frame is not None:
         table = open_table(frame)
@@ -114,18 +106,10 @@ def training_inputs(
     y = spec.kind.check(y)
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows, positive=True)
-    array = None if isinstance(rows, Rows) else rows
-    if array is not None:
-        chosen = columns_named(given, names_of_places(rows.shape[1]), named=False)
-        if not chosen:
-            return Inputs(*_without_missing(rows, y, weights), known=rows)
-        rows = _as_table(rows, chosen)
-    if not stream:
-        with threads(spec.n_jobs):
-            rows = encode(rows, y, weights, spec.task, exportable=_exportable(spec))
-    if array is not None:
-        return Inputs(rows[:], y, weights, rows.columns.of_places(array.shape[1]), known=array)
-    columns, known = rows.columns, rows
+    if not isinstance(rows, Rows):
+        return _array_inputs(rows, y, weights, spec, given, stream)
+    rows = known = _encoded(rows, y, weights, spec, stream)
+    columns = rows.columns
     if _exportable(spec) and (text := free_text(columns)):
         raise ValueError(
             f"exportable=True, and {', '.join(map(repr, text))} is free text, which cannot be "
@@ -137,6 +121,44 @@ def training_inputs(
         _check_n_features(estimator, frame, reset=True)
         rows = rows[:]
     return Inputs(rows, y, weights, columns, known)
+
+
+def _check_named(X: Any, y: Any, categories: Any) -> None:
+    """An error where targets or categories are named, and what is given has no names of its own."""
+    if isinstance(X, Rows) and not isinstance(categories, str):
+        raise ValueError(
+            "categorical_features is for arrays, frames and tables, and ks.Rows have a recipe of "
+            "their own: give the columns to ks.Columns.learn(table, categories=[...])."
+        )
+    if isinstance(y, str):
+        raise ValueError(
+            f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets themselves, "
+            "or ks.open_table(X) as X."
+        )
+
+
+def _encoded(rows: Rows, y: NDArray[Any], weights: Array | None, spec: Spec, stream: bool) -> Rows:
+    """The rows with their categories as numbers; without the targets for rows of a stream."""
+    if stream:
+        return rows
+    with threads(spec.n_jobs):
+        return encode(rows, y, weights, spec.task, exportable=_exportable(spec))
+
+
+def _array_inputs(
+    rows: Any,
+    y: NDArray[Any],
+    weights: Array | None,
+    spec: Spec,
+    categories: Any,
+    stream: bool,
+) -> Inputs:
+    """The rows of an array, with a recipe where it has missing values or categories."""
+    chosen = columns_named(categories, names_of_places(rows.shape[1]), named=False)
+    if not chosen:
+        return Inputs(*_without_missing(rows, y, weights), known=rows)
+    table = _encoded(_as_table(rows, chosen), y, weights, spec, stream)
+    return Inputs(table[:], y, weights, table.columns.of_places(rows.shape[1]), known=rows)
 
 
 def _has_chosen(X: Any, given: Any) -> bool:

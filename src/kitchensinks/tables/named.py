@@ -42,34 +42,46 @@ def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[
     listed = list(given)
     kind = _kind(listed[0]) if listed else "place"
     if kind == "mask":
-        if len(listed) != len(names):
-            raise ValueError(
-                f"categorical_features has {len(listed)} times True or False, and X has "
-                f"{len(names)} columns: need one for each."
-            )
-        return [name for name, taken in zip(names, listed, strict=True) if taken]
-    if kind == "place":
-        wrong = [int(place) for place in listed if not 0 <= place < len(names)]
-        if wrong:
-            raise ValueError(
-                f"categorical_features has the place {wrong[0]}, and X has {len(names)} columns: "
-                f"need places from 0 to {len(names) - 1}."
-            )
-        taken = {names[int(place)] for place in listed}
-    elif not named:
+        taken = _by_mask(listed, names)
+    elif kind == "place":
+        taken = _by_place(listed, names)
+    elif named:
+        taken = _by_name(listed, names)
+    else:
         raise ValueError(
             f"categorical_features={given!r} has names, and X is an array without any: give "
             "places, or a data frame."
         )
-    else:
-        taken = {str(name) for name in listed}
-        unknown = sorted(taken - set(names))
-        if unknown:
-            raise ValueError(
-                f"categorical_features has {unknown[0]!r}, which is no column"
-                f"{nearest(unknown[0], list(names))}"
-            )
     return [name for name in names if name in taken]
+
+
+def _by_mask(given: list[Any], names: Sequence[str]) -> set[str]:
+    if len(given) != len(names):
+        raise ValueError(
+            f"categorical_features has {len(given)} times True or False, and X has {len(names)} "
+            "columns: need one for each."
+        )
+    return {name for name, taken in zip(names, given, strict=True) if taken}
+
+
+def _by_place(given: list[Any], names: Sequence[str]) -> set[str]:
+    for place in given:
+        if not 0 <= place < len(names):
+            raise ValueError(
+                f"categorical_features has the place {int(place)}, and X has {len(names)} columns: "
+                f"need places from 0 to {len(names) - 1}."
+            )
+    return {names[int(place)] for place in given}
+
+
+def _by_name(given: list[Any], names: Sequence[str]) -> set[str]:
+    for name in given:
+        if name not in names:
+            raise ValueError(
+                f"categorical_features has {str(name)!r}, which is no column"
+                f"{nearest(name, list(names))}"
+            )
+    return set(given)
 
 
 def _kind(one: Any) -> str:
