@@ -6,6 +6,9 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import BayesianRidge
 
 import kitchensinks as ks
+from kitchensinks.fitting import sparse
+from kitchensinks.fitting.settings import Settings
+from kitchensinks.problem.losses import get_loss
 from tests.catalogue import build
 
 ROWS, VALUES = load_diabetes(return_X_y=True)
@@ -149,6 +152,13 @@ def test_an_interval_of_quantiles_covers_rows_to_come(basis):
         for tau in (0.05, 0.95)
     )
     assert 0.87 <= np.mean((targets >= low) & (targets <= high)) <= 0.93
+
+
+@pytest.mark.parametrize(("loss", "alike"), [("quantile", True), ("huber", False)])
+def test_the_fit_that_sets_a_level_is_as_close_as_the_last_one(loss, alike):
+    """Ridges of other losses are compared by rougher fits."""
+    settings = Settings(get_loss(loss), "auto", None, True, 1e-3, 200, "auto", 0)
+    assert (sparse._rough(settings) == settings) == alike
 
 
 @pytest.mark.parametrize("tau", [0.05, 0.5])

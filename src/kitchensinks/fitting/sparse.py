@@ -119,7 +119,13 @@ def _held_share(settings: Settings, n_rows: int, calibrate: int) -> tuple[float,
 
 
 def _rough(settings: Settings) -> Settings:
-    """These settings, as close to the optimum as comparing ridge strengths needs."""
+    """These settings, as close to the optimum as comparing ridge strengths needs.
+
+    The rows held out set the level of a quantile, which would be too far out if the last fit were
+    closer to its optimum than the one without them: it is the same for both.
+    """
+    if settings.loss.shares_below:
+        return settings
     most = settings.max_iter if settings.loss.smooth else min(_ROUGH_VISITS, settings.max_iter)
     return replace(settings, tol=max(_ROUGH, settings.tol), max_iter=most)
 

@@ -115,11 +115,8 @@ class Columns:
         commas = _with_commas(sample, {n: k for n, k in kinds.items() if n not in chosen})
         if not identifiers:
             names = _without_identifiers(sample, kinds, commas.union(chosen))
-        encoders: list[Encoder] = []
-        for name in names:
-            values = sample.column(name).combine_chunks()
-            if values.null_count < len(values) and kinds[name] != "null":
-                encoders.append(_learn_one(kinds[name], name, values, formats.get(name, ""), seed))
+        known = {name: kinds[name] for name in names if kinds[name] != "null"}
+        encoders = _learn_each(known, sample, formats, seed)
         if not encoders:
             raise ValueError(f"{table.label} has no column with values to learn from.")
         return cls(tuple(encoders), _dtype_of(encoders, table))
@@ -420,6 +417,18 @@ def _decided(kinds: dict[str, str], sample: Any) -> tuple[dict[str, str], dict[s
             if hasattr(step, "format_"):
                 formats[name] = step.format_ or ""
     return kinds, formats
+
+
+def _learn_each(
+    kinds: dict[str, str], sample: Any, formats: dict[str, str], seed: int
+) -> list[Encoder]:
+    """The encoders of the columns that have any value."""
+    encoders = []
+    for name, kind in kinds.items():
+        values = sample.column(name).combine_chunks()
+        if values.null_count < len(values):
+            encoders.append(_learn_one(kind, name, values, formats.get(name, ""), seed))
+    return encoders
 
 
 def _learn_one(kind: str, name: str, values: Any, format_: str, seed: int) -> Encoder:
