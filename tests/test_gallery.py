@@ -14,7 +14,7 @@ def marked(path):
     return pytest.param(path, marks=slow, id=path.stem)
 
 
-@pytest.mark.parametrize("path", map(marked, EXAMPLES))
+@pytest.mark.parametrize("path", [marked(path) for path in EXAMPLES])
 def test_example_runs_and_draws(path, tmp_path, monkeypatch):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
