@@ -167,7 +167,7 @@ def server(explorer: Explorer, port: int = 0) -> ThreadingHTTPServer:
         server_version, sys_version = "sinks", ""
 
         def do_GET(self) -> None:
-            here = self.server.server_address[1]
+            here = self.connection.getsockname()[1]
             other_site = self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin")
             if self.headers.get("Host") not in (f"127.0.0.1:{here}", f"localhost:{here}"):
                 self._json(403, {"error": "This page is for this machine alone."})

@@ -14,7 +14,7 @@ def documentation() -> str:
     except metadata.PackageNotFoundError:
         return ""
     addresses = dict(one.split(", ", 1) for one in named)
-    return addresses.get("Documentation", "").rstrip("/")
+    return str(addresses.get("Documentation", "")).rstrip("/")
 
 
 class Linked(BaseEstimator):

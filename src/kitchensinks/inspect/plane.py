@@ -70,7 +70,9 @@ def view(
     stands for it; None takes the first row.
     """
     plane = plane.some()
-    labels, codes = np.unique(plane.targets, return_inverse=True) if plane.classes else ([], None)
+    labels, values = np.array([]), plane.targets
+    if plane.classes:
+        labels, values = np.unique(plane.targets, return_inverse=True)
     held = np.arange(len(plane.rows)) % _HELD_OUT == _HELD_OUT - 1
     kind = KitchenSinkClassifier if plane.classes else KitchenSinkRegressor
     model = kind(basis, n_components=n_components, alpha=alpha, random_state=seed)
@@ -88,11 +90,10 @@ def view(
     place = plane.rows[:1] if at is None else np.array([at], dtype=np.float64)
     exact, product = _kernels(frozen, place, plane.grid(SMALL))
     low, high = plane.corners()
-    values = codes if codes is not None else plane.targets.astype(np.float64)
-    points = np.column_stack([plane.rows, values])[:SHOWN]
+    points = np.column_stack([plane.rows, values.astype(np.float64)])[:SHOWN]
     return {
         "names": list(plane.names),
-        "labels": [str(label) for label in labels],
+        "labels": [str(label) for label in labels.tolist()],
         "low": _numbers(low),
         "high": _numbers(high),
         "points": [_numbers(point) for point in points],
