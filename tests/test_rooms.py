@@ -1,4 +1,5 @@
-"""The rooms of the package: who may import from whom, and how light the front door is."""
+"""The rooms of the package: who may import from whom, how large files and functions may be, and how
+light the front door is."""
 
 import ast
 import re
@@ -7,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from radon.complexity import cc_visit
+from radon.visitors import Function
 
 import kitchensinks as ks
 
@@ -19,6 +22,9 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 TABLE = CONTRIBUTING.read_text("utf-8").split("## The rooms")[1].split("\n## ")[0]
 FILES = re.findall(r"^\| `(\w+(?:/|\.py))` \| \S.* \|$", TABLE, re.MULTILINE)
 ROOMS = [file.removesuffix("/").removesuffix(".py") for file in FILES]
+MOST_LINES = 450
+MOST_COMPLEX = 15
+STILL_COMPLEX = {"law/choice.py: _candidates", "law/choice.py: _close"}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
 
@@ -78,6 +84,23 @@ def test_a_room_below_is_noticed(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path / "kitchensinks")
     assert imported_rooms(file) == {"cli", "papers", "solvers", "tables"}
+
+
+def test_no_file_is_long():
+    long = {path: len(path.read_text("utf-8").splitlines()) for path in MODULES}
+    long = {str(path.relative_to(PACKAGE)): n for path, n in long.items() if n > MOST_LINES}
+    assert not long, f"over {MOST_LINES} lines: {long}. Divide them by what they are about."
+
+
+def test_no_function_is_complex():
+    """Branches, loops, conditions and their parts, as radon counts them; ruff counts fewer."""
+    found = {}
+    for path in MODULES:
+        for block in cc_visit(path.read_text("utf-8")):
+            if isinstance(block, Function) and block.complexity > MOST_COMPLEX:
+                found[f"{path.relative_to(PACKAGE)}: {block.fullname}"] = block.complexity
+    found = {name: count for name, count in found.items() if name not in STILL_COMPLEX}
+    assert not found, f"complexity over {MOST_COMPLEX}: {found}. Give each idea a function."
 
 
 def run(code):

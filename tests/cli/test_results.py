@@ -407,3 +407,18 @@ def test_adult_with_no_option_but_the_target(sinks, data_folder, tmp_path):
     assert code == 0, said
     _, out, _ = sinks("score", model, tmp_path / "test.csv", "--json")
     assert json.loads(out)["error"] < 0.146
+
+
+def test_numbers_are_categories_where_they_are_named(sinks, tmp_path):
+    rng = np.random.default_rng(0)
+    codes, effects = rng.integers(0, 60, 400), rng.normal(size=60)
+    table = {"code": codes, "size": rng.normal(size=400), "y": effects[codes]}
+    path, out = write(pyarrow.table(table), tmp_path / "train.csv"), tmp_path / "model.sinks"
+    given = ["fit", path, "-t", "y", "--effort", "quick", "--validation", "0", "-o", out]
+    code, _, said = sinks(*given, "--category", "code")
+    assert code == 0, said
+    kinds = [type(one).__name__ for one in ks.load(out).columns_.encoders]
+    assert kinds == ["Means", "Number"]
+    code, _, said = sinks(*given, "--category", "kode")
+    assert code != 0
+    assert "--category names 'kode', which is no column: did you mean 'code'?" in said

@@ -1,11 +1,10 @@
-"""Every verb in a process of its own, in a terminal and into pipes."""
+"""Every verb in a terminal, in a process of its own, and without one."""
 
 import os
 import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -59,7 +58,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("verb", WORDS)
-def test_a_verb_in_a_terminal_and_into_pipes(verb, workshop, tmp_path):
+def test_a_verb_in_a_terminal_and_without_one(verb, workshop, tmp_path, sinks):
     if verb == "export":
         pytest.importorskip("skl2onnx")
     if verb == "compare":
@@ -67,15 +66,13 @@ def test_a_verb_in_a_terminal_and_into_pipes(verb, workshop, tmp_path):
     folders = [tmp_path / "plain", tmp_path / "terminal"]
     for folder in folders:
         folder.mkdir()
-    with ThreadPoolExecutor() as both:
-        first = both.submit(run_plain, *arguments_of(verb, workshop, folders[0]))
-        second = both.submit(run_in_terminal, *arguments_of(verb, workshop, folders[1]))
-        plain, (code, screen) = first.result(), second.result()
-    assert plain.returncode == 0, plain.stderr
-    assert "\x1b" not in plain.stdout + plain.stderr
+    code, output, notes = sinks(*arguments_of(verb, workshop, folders[0]))
+    assert code == 0, notes
+    assert "\x1b" not in output + notes
+    code, screen = run_in_terminal(*arguments_of(verb, workshop, folders[1]))
     assert code == 0, screen
     for word in WORDS[verb]:
-        assert word in plain.stdout + plain.stderr
+        assert word in output + notes
         assert word in screen
     names = [WRITES[verb]] if verb in WRITES else []
     for folder in folders:

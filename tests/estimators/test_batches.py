@@ -372,3 +372,17 @@ def test_estimators_with_and_without_a_list_of_bandwidths_differ():
     for one, other in (pair, pair[::-1]):
         with pytest.raises(ValueError, match="differ in their"):
             one.merge(other)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.filterwarnings("ignore:The first batch of partial_fit freezes")
+def test_rows_are_counted_over_fits_batches_and_workers(loss):
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    y = X[:, 0] > 0
+    model = build(ks.KitchenSinkClassifier, n_components=10, loss=loss, random_state=0)
+    model.fit(X, y).partial_fit(X[:20], y[:20])
+    assert model.state_.n_rows == 110
+    frozen = build(ks.KitchenSinkClassifier, n_components=10, random_state=0).freeze(X, y)
+    assert frozen.state_.n_rows == 0
+    parts = [copy.deepcopy(frozen).partial_fit(X[k::2][:40], y[k::2][:40]) for k in range(2)]
+    assert parts[0].merge(parts[1]).state_.n_rows == 80

@@ -22,7 +22,7 @@ NAMES = ["a", "b", "c", "d"]
 
 def models():
     few = {"n_components": 60, "random_state": 0}
-    yield ks.KitchenSinkRegressor(random_state=0), Y
+    yield ks.KitchenSinkRegressor(ks.Learned(effort="quick"), random_state=0), Y
     yield ks.KitchenSinkRegressor(ks.Fourier(), **few), Y
     yield ks.KitchenSinkRegressor(ks.Stumps(), **few, standardize=False), Y
     yield ks.KitchenSinkRegressor(ks.Binning(), **few), np.column_stack([Y, -Y])

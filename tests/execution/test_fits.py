@@ -38,13 +38,19 @@ def test_partitions_do_not_change_the_weights(rows, values, chunks, alpha):
     assert_same_fit(regressor(alpha=alpha).fit(X, y), memory)
 
 
-def test_float32_predictions_are_those_of_one_machine(rows, values):
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"alpha": 1e-6}, {"constraint": ks.SupBall(1e4)}, {"constraint": ks.L2Ball(50.0)}],
+    ids=str,
+)
+def test_float32_predictions_are_those_of_one_machine(rows, values, settings):
     # With noise: where there is hardly any, the ridge is so weak that float32 in memory is itself
     # 1.3e-3 away from float64.
     noisy = values + np.random.default_rng(3).normal(size=N_ROWS)
-    memory = regressor(dtype="float32").fit(rows, noisy)
+    memory = regressor(dtype="float32", **settings).fit(rows, noisy)
     X, y = spread_out(rows, noisy)
-    model = regressor(dtype="float32").fit(X, y)
+    model = regressor(dtype="float32", **settings).fit(X, y)
     difference = np.abs(model.predict(X).compute() - memory.predict(rows)).max()
     assert difference < 1e-3 * noisy.std()
 

@@ -382,11 +382,11 @@ def test_crafted_sums_are_refused(harm, tmp_path):
         regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
 
 
-@pytest.mark.parametrize("settled", [{}, {"seed": -1, "memory": 1, "threads": 1}, None, [1]])
-def test_crafted_choices_are_refused(settled, tmp_path):
+@pytest.mark.parametrize("choices", [{}, {"seed": -1, "memory": 1, "threads": 1}, None, [1]])
+def test_crafted_choices_are_refused(choices, tmp_path):
     regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
     header, entries = contents(tmp_path / "identity")
-    store(tmp_path / "identity", {**header, "settled": settled}, entries)
+    store(tmp_path / "identity", {**header, "choices": choices}, entries)
     with pytest.raises(CheckpointError, match="identity is damaged"):
         regressor().fit(X, Y, checkpoint=Checkpoint(tmp_path))
 

@@ -153,6 +153,16 @@ def test_a_model_too_large_for_its_file_is_not_saved(path):
     assert not path.exists()
 
 
+@pytest.mark.parametrize("name", ["scales", "importances"])
+def test_a_record_of_a_law_is_made_of_finite_numbers(name, path):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 3))
+    model = ks.KitchenSinkRegressor(ks.Learned(effort="quick"), random_state=0)
+    saved_as(path, model.fit(rows, rows[:, 0]))
+    with_arrays(path, **{f"record-{name}": np.array([0.5, np.nan, 0.5])})
+    refuses(path)
+
+
 @pytest.mark.parametrize(
     ("place", "field"),
     [

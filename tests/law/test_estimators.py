@@ -386,7 +386,8 @@ def test_parameters_of_learning_are_set_where_nothing_was_chosen():
 
 def test_weak_signals_are_learned():
     weak = 0.4 * X[:, 0] + np.random.default_rng(0).normal(size=N_ROWS)
-    model = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(X, weak)
+    law = ks.Learned(effort="quick")
+    model = ks.KitchenSinkRegressor(law, random_state=0).fit(X, weak)
     assert np.argmax(model.feature_importances_) == 0
 
 

@@ -168,6 +168,7 @@ def _rows(X):
         ({"split": "time"}, TypeError, "need a splitter of scikit-learn"),
         ({"groups": 0.5}, TypeError, "groups=0.5: need a column of X"),
         ({"time": True}, TypeError, "time=True: need a column of X"),
+        ({"time": np.arange(900.0)}, TypeError, r"^time=.{,40}: need a column of X"),
         ({"time": "who"}, ValueError, "need a column of dates or numbers"),
         ({"time": "wen"}, ValueError, "when"),
         ({"groups": 3}, ValueError, "has 3 columns"),

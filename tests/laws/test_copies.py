@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
 
 import kitchensinks as ks
@@ -14,7 +15,7 @@ from kitchensinks.law.learned import Learned
 from kitchensinks.law.task import Task
 from kitchensinks.law.values import Request
 from kitchensinks.problem.targets import Batch
-from kitchensinks.solvers.path import leaving_weights
+from kitchensinks.solvers.path import Leaving
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.content import table_keys
 from kitchensinks.tables.keys import find_copies, row_keys
@@ -156,13 +157,67 @@ def test_few_rows_that_are_there_four_times(count):
 
 
 def test_a_few_odd_targets_do_not_hide_the_copies():
-    """Leave-one-out takes rows of equal content and target together, and others alone."""
+    """Leave-one-out takes rows of equal content together, with their mean target."""
     rows, targets = numbers(800, 0)
     odd = targets[SHUFFLED].copy()
     odd[:5] += 0.5
-    leaving = leaving_weights(row_keys(rows[SHUFFLED], 0), odd[:, None], None)
-    np.testing.assert_array_equal(leaving[:5], 1.0)
-    assert set(np.unique(leaving[5:])) <= {3.0, 4.0, 5.0}
+    leaving = Leaving.of(row_keys(rows[SHUFFLED], 0), odd[:, None], None)
+    np.testing.assert_array_equal(leaving.weights, 5.0)
+    for place in (0, 4, 7):
+        own = odd[SHUFFLED[place] == SHUFFLED]
+        assert leaving.targets[place, 0] == pytest.approx(own.mean())
+
+
+NOISES = [0.0, 1e-9, 1e-3, 0.2]
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("way", ["features", "span", "batches", "streaming ridge"])
+def test_copies_whose_targets_differ_a_little_are_left_out_together(way, noise):
+    """Another copy gave the target away, and the weakest ridge of all was chosen."""
+    rows, targets = numbers(200, 0)
+    places = np.repeat(np.arange(200), 5)
+    changed = targets[places] + noise * np.random.default_rng(1).normal(size=1000)
+
+    def fit(rows, targets):
+        if way == "streaming ridge":
+            wide = np.tanh(rows @ np.random.default_rng(2).normal(size=(6, 80)))
+            # In the units of the number of rows.
+            alphas = len(rows) * np.logspace(-12, 0, 13)
+            return ks.StreamingRidgeCV(alphas).fit(wide, targets), wide
+        model = build(ks.KitchenSinkRegressor, n_components=1200 if way == "span" else 60)
+        model.set_params(random_state=0)
+        if way != "batches":
+            return model.fit(rows, targets), rows
+        model.freeze(rows, targets)
+        for part in range(3):
+            model.partial_fit(rows[part::3], targets[part::3])
+        return model, rows
+
+    (once, own), (model, _) = fit(rows, targets), fit(rows[places], changed)
+    size = 5.0 if way == "streaming ridge" else 1.0
+    assert model.alpha_ == pytest.approx(size * once.alpha_, rel=1e-6)
+    off = np.abs(model.predict(own) - once.predict(own)).max()
+    assert off < noise + 1e-3 * targets.std(), off
+
+
+def test_leave_one_out_of_copies_is_that_of_refits_without_them():
+    rows, targets = numbers(40, 0)
+    places = np.repeat(np.arange(40), 3)
+    changed = targets[places] + 0.3 * np.random.default_rng(1).normal(size=120)
+    weights = np.random.default_rng(2).uniform(0.5, 2.0, 120)
+    model = build(ks.KitchenSinkRegressor, n_components=30, dtype="float64", random_state=0)
+    model.fit(rows[places], changed, sample_weight=weights)
+    features = np.asarray(model.law_.features.features(rows[places]), dtype=np.float64)
+    for place in (8, 12, 16):
+        alpha, total = model.alphas_[place], 0.0
+        for one in range(40):
+            rest = places != one
+            ridge = Ridge(alpha * weights.sum(), solver="svd")
+            ridge.fit(features[rest], changed[rest], weights[rest])
+            error = changed[~rest] - ridge.predict(features[~rest])
+            total += weights[~rest] @ error**2
+        assert model.alpha_errors_[place, 0] == pytest.approx(total / weights.sum(), rel=1e-6)
 
 
 def test_folds_of_mean_targets_keep_copies_together():

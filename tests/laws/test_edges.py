@@ -50,19 +50,25 @@ def test_targets_at_the_ends_of_the_range_are_fitted_in_units_of_their_own(size,
     np.testing.assert_allclose(large / size, plain, atol=1e-4)
 
 
-@pytest.mark.parametrize("basis", [ks.Fourier(), ks.Binning()], ids=repr)
-def test_targets_of_1e308_are_fitted_or_refused(basis):
-    """Weights in units of the targets may be beyond the range of float64."""
-    for spread in (0.1, 3.0):
-        targets = 1e308 * np.tanh(MORE[:, 0] * spread)
-        model = ks.KitchenSinkRegressor(basis, 30, random_state=0)
-        try:
-            answer = model.fit(MORE, targets).predict(MORE)
-        except ValueError as refusal:
-            assert "divide the targets by a constant" in str(refusal)  # noqa: PT017
-        else:
-            plain = model.fit(MORE, targets / 1e308).predict(MORE)
-            np.testing.assert_allclose(answer / 1e308, plain, atol=1e-4)
+@pytest.mark.parametrize("size", [1.01e300, 1e308, 1.7e308])
+@pytest.mark.parametrize("loss", ["squared", "huber", "quantile"])
+def test_targets_beyond_1e300_are_refused(loss, size):
+    """Predictions of targets of 1.7e308 were infinite, and those of Huber's loss constant."""
+    for kind in (ks.KitchenSinkRegressor, ks.StackedSinksRegressor):
+        options = {"loss": loss} if kind is ks.KitchenSinkRegressor else {}
+        with pytest.raises(ValueError, match=r"at most 1e\+300.*divide the targets by a constant"):
+            kind(**options).fit(MORE, size * np.tanh(MORE[:, 0]) / np.tanh(MORE[:, 0]).max())
+
+
+@pytest.mark.parametrize("loss", ["huber", "quantile"])
+def test_robust_losses_of_very_large_targets_are_those_of_small_ones(loss):
+    signs = np.where(MORE[:, 0] + 0.5 * RNG.normal(size=len(MORE)) > 0, 1.0, -1.0)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 30, loss, random_state=0)
+    plain = model.fit(MORE, signs).predict(MORE)
+    # The strengths of ridge that are tried depend on the power of two below the largest target.
+    size = 2.0**996
+    large = model.fit(MORE, size * signs).predict(MORE)
+    np.testing.assert_allclose(large / size, plain, atol=1e-6)
 
 
 @pytest.mark.parametrize("ball", [None, ks.SupBall(3.0), ks.L2Ball(2.0)])

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import kitchensinks as ks
 
@@ -124,6 +124,38 @@ def test_the_order_of_rows_changes_little(kind):
 
 
 @every_kind
+@pytest.mark.parametrize("change", ["order of columns", "constant column"])
+def test_columns_elsewhere_change_no_more_than_another_seed(kind, change):
+    """A feature is drawn by the places of the columns, so that other places are another draw."""
+    X, y = table(kind)
+    held, truth = table(kind, 1600)
+    held, truth = held[600:], truth[600:]
+
+    def changed(rows):
+        if change == "order of columns":
+            return rows[:, [3, 0, 4, 2, 1]]
+        return np.column_stack([rows, np.full(len(rows), 7.0)])
+
+    scores = [fitted(kind, X, y).score(held, truth)]
+    scores.append(fitted(kind, changed(X), y).score(changed(held), truth))
+    assert abs(scores[0] - scores[1]) < 0.06
+
+
+@every_kind
+@pytest.mark.parametrize("way", ["neighbours", "stacked"])
+def test_rows_twice_are_weights_of_two(kind, way):
+    X, y = table(kind)
+    twice = np.repeat(np.arange(600), 2) if way == "neighbours" else np.tile(np.arange(600), 2)
+    weighted = fitted(kind, X, y, np.full(600, 2.0))
+    with pytest.warns(UserWarning, match="50% of the rows are copies"):
+        doubled = fitted(kind, X[twice], y[twice])
+    held = np.random.default_rng(2).normal(size=(500, 5))
+    mine, theirs = answers(weighted, held), answers(doubled, held)
+    off = np.sqrt(np.mean((mine - theirs) ** 2)) / mine.std()
+    assert off < 0.02, off
+
+
+@every_kind
 @pytest.mark.parametrize(
     "options",
     [
@@ -154,7 +186,19 @@ def test_files_keep_the_law(kind, tmp_path):
     assert repr(again.law_) == repr(model.law_)
 
 
+def checks():
+    """scikit-learn's checks; slow where they are another one with rows in another container."""
+    for kind in KINDS:
+        model = kind(ks.Learned(effort="quick"), random_state=0)
+        for estimator, check in estimator_checks_generator(model):
+            name, options = check.func.__name__, check.keywords
+            again = options.get("readonly_memmap") or name == "check_estimator_sparse_matrix"
+            told = f"{kind.__name__}-{name}-{'-'.join(map(str, options.values()))}"
+            marks = [pytest.mark.slow] if again else []
+            yield pytest.param(estimator, check, id=told, marks=marks)
+
+
 @pytest.mark.filterwarnings("ignore:.*the plain law of", "ignore:The first batch of partial_fit")
-@parametrize_with_checks([kind(ks.Learned(effort="quick"), random_state=0) for kind in KINDS])
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kitchensinks.numerics.pairs import (
+    clear_lower,
     mirror,
     pair_distances,
     pair_distances_plain,
@@ -15,20 +16,29 @@ from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH, warp_rows
 SHAPES = [(1, 1), (1, 5), (3, 2), (4, 4), (2, 7), (0, 5), (5, 130)]
 
 
+@pytest.mark.parametrize("share", [0.5, 1.0])
 @pytest.mark.parametrize(("n_inputs", "n_rows"), SHAPES)
-def test_pairs_agree_with_their_plain_twins(n_inputs, n_rows):
+def test_pairs_agree_with_their_plain_twins(n_inputs, n_rows, share):
     rng = np.random.default_rng(n_rows)
+    first = int(share * n_rows)
     columns = rng.normal(size=(n_inputs, n_rows)).astype(np.float32)
-    fast, plain = np.full((2, n_rows, n_rows), np.nan, dtype=np.float32)
+    fast, plain = np.full((2, first, n_rows), -1.0, dtype=np.float32)
     pair_distances(columns, fast)
     pair_distances_plain(columns, plain)
     np.testing.assert_allclose(fast, plain, rtol=1e-5, atol=1e-5)
-    weights = rng.normal(size=(n_rows, n_rows)).astype(np.float32)
-    weights += weights.T
+    weights = rng.normal(size=(first, n_rows)).astype(np.float32)
     fast, plain = np.full((2, n_inputs), np.nan)
     weighted_distances(columns, weights, fast)
     weighted_distances_plain(columns, weights, plain)
     np.testing.assert_allclose(fast, plain, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (3, 7), (0, 2)])
+def test_what_is_cleared_is_on_and_below_the_diagonal(shape):
+    matrix = np.random.default_rng(0).normal(size=shape)
+    above = np.triu(matrix, 1)
+    clear_lower(matrix)
+    np.testing.assert_array_equal(matrix, above)
 
 
 @pytest.mark.parametrize("size", [1, 2, 33, 70])

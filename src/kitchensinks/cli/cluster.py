@@ -68,7 +68,7 @@ class ClusterSource(Source):
 
     @cached_property
     def columns(self) -> Columns:
-        return Columns.learn(open_table(self.few), self.options.excluded, self.options.seed)
+        return Columns.learn(open_table(self.few), **self.options.recipe)
 
     @cached_property
     def X(self) -> Any:

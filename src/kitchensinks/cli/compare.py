@@ -81,7 +81,7 @@ def _compare(
     options: Compare, table: Table, widths: list[int], terminal: Terminal
 ) -> dict[str, Any]:
     targets, weights, task = read_target(table, options.target, options.task)
-    rows = Rows(table, Columns.learn(table, options.excluded, options.seed))
+    rows = Rows(table, Columns.learn(table, **options.recipe))
     for text in oddities(table, weights):
         terminal.note(text)
     keys = row_keys(rows, options.seed)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.cli.bases import LEARNED, NAMES, basis_named, components_of
+from kitchensinks.cli.checkpoint import CheckpointFolder
 from kitchensinks.cli.options import (
     cluster,
     constraint,
@@ -24,7 +25,6 @@ from kitchensinks.cli.scoring import Facts, score_blocks
 from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Fit, Training
-from kitchensinks.cli.work import Work
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.progress import Meter
@@ -101,7 +101,7 @@ def fit(options: Fit, terminal: Terminal) -> Facts:
     if is_pipe(options.out):
         terminal.leave_output()
     parameters, where = _parameters(options), cluster(options.scheduler, options.dask)
-    work = Work(options.checkpoint)
+    folder = CheckpointFolder(options.checkpoint)
     try:
         opened: AbstractContextManager[Source]
         if where is None:
@@ -111,11 +111,11 @@ def fit(options: Fit, terminal: Terminal) -> Facts:
 
             opened = connected_source(options, where, terminal)
         with opened as source:
-            return _fit_source(options, parameters, source, work, terminal)
+            return _fit_source(options, parameters, source, folder, terminal)
     except KeyboardInterrupt as error:
-        raise KeyboardInterrupt(str(error) or work.advice()) from None
+        raise KeyboardInterrupt(str(error) or folder.advice()) from None
     finally:
-        work.release()
+        folder.release()
 
 
 def _parameters(options: Fit) -> dict[str, Any]:
@@ -192,7 +192,11 @@ def spec_of(model: KitchenSink, task: str, **more: Any) -> Spec:
 
 
 def _fit_source(
-    options: Fit, parameters: dict[str, Any], source: Source, work: Work, terminal: Terminal
+    options: Fit,
+    parameters: dict[str, Any],
+    source: Source,
+    folder: CheckpointFolder,
+    terminal: Terminal,
 ) -> Facts:
     """Learn a law without the rows held out and score it there, then fit that law to all rows.
 
@@ -205,14 +209,14 @@ def _fit_source(
     own = identity_of(spec_of(model, source.task))
     for text in source.notes():
         terminal.note(text)
-    work.begin({**source.identity(), "validation": str(options.validation), **own})
+    folder.begin({**source.identity(), "validation": str(options.validation), **own})
     like, validation = None, None
     if options.validation > 0:
-        first, validation = _scored(model, source, work, terminal)
+        first, validation = _scored(model, source, folder, terminal)
         like = first.columns_
         model.set_params(basis=first.law_, n_components=None)
     with terminal.progress("Fitting all rows") as meter:
-        source.fit(model, Step(False, meter, work.checkpoint("all-rows"), like))
+        source.fit(model, Step(False, meter, folder.checkpoint("all-rows"), like))
     if validation is None:
         terminal.note(_in_words(model.law_))
     # The parameters are those that were asked for: another fit of the model learns again.
@@ -223,7 +227,7 @@ def _fit_source(
     notes = {name: facts[name] for name in ("target", "task", "basis", "rows", "validation")}
     with whole_file(options.out) as path:
         save(model, path, notes=notes)
-    work.clear()
+    folder.clear()
     terminal.show(
         f"{facts['model']}: {facts['basis']}, K = {facts['components']}, alpha "
         f"{facts['alpha']:.3g}, {facts['loss']} loss; {facts['rows']:,} rows in "
@@ -233,20 +237,20 @@ def _fit_source(
 
 
 def _scored(
-    model: KitchenSink, source: Source, work: Work, terminal: Terminal
+    model: KitchenSink, source: Source, folder: CheckpointFolder, terminal: Terminal
 ) -> tuple[KitchenSink, Facts]:
     """The model fitted without the rows held out, and its scores; or both, as a stop left them."""
-    known = work.kept()
+    known = folder.kept()
     if known is not None:
         first, validation = known
         terminal.note(f"Learned and scored before the stop. {_in_words(first.law_)}")
         return first, validation
     with terminal.progress("Fitting without the held-out rows") as meter:
-        source.fit(model, Step(True, meter, work.checkpoint("held-out")))
+        source.fit(model, Step(True, meter, folder.checkpoint("held-out")))
     terminal.note(_in_words(model.law_))
     text, validation = source.score(model)
     terminal.note(f"Held out: {text}.")
-    work.keep(model, validation)
+    folder.keep(model, validation)
     return model, validation
 
 
@@ -313,7 +317,7 @@ class FileSource(Source):
 
     @cached_property
     def columns(self) -> Columns:
-        return Columns.learn(self.table, self.options.excluded, self.options.seed)
+        return Columns.learn(self.table, **self.options.recipe)
 
     @cached_property
     def rows(self) -> Rows:

@@ -36,6 +36,7 @@ _ADVICE = {
     r", give sample_weight instead, which": ", one row of each with a weight, from Python,",
     r"\bmemory_budget\b(?!=)": "--memory",
     r"skip_bad_rows=True, ": "",
+    r"\bcategorical_features has\b": "--category names",
 }
 # The least memory that a fit may be given, in bytes: blocks of rows and their features.
 LEAST_MEMORY = 16e6

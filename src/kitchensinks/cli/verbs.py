@@ -27,6 +27,9 @@ Force = Annotated[
 SkipBad = Annotated[
     bool, _option("Leave out rows that cannot be read; count them.", "--skip-bad-rows")
 ]
+Truth = Annotated[
+    str | None, _option("The column of true values, if not that of the fit.", "--target", "-t")
+]
 
 
 class Verb:
@@ -44,6 +47,10 @@ class Training(Verb):
     target: Annotated[str, _option("The column to predict.", "--target", "-t")]
     task: Annotated[str, _option("auto, classification or regression.")] = "auto"
     drop: Annotated[list[str] | None, _option("A column to leave out; repeat for more.")] = None
+    category: Annotated[
+        list[str] | None,
+        _option("A column whose numbers are names of categories; repeat for more."),
+    ] = None
     skip_bad_rows: SkipBad = False
     seed: Annotated[int, _option("Names the draw, and the rows held out.")] = 0
     effort: Annotated[str, _option("Of learning: quick, default or thorough.")] = "default"
@@ -68,6 +75,11 @@ class Training(Verb):
     def excluded(self) -> list[str]:
         """Columns of the table that are not inputs."""
         return [self.target, *(self.drop or [])]
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What the recipe of the columns is learned with."""
+        return {"exclude": self.excluded, "seed": self.seed, "categories": self.category or []}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,9 +160,7 @@ class Score(Verb):
 
     model: Model
     data: Data
-    target: Annotated[
-        str | None, _option("The column of true values, if not that of the fit.", "--target", "-t")
-    ] = None
+    target: Truth = None
     threads: Threads = None
     skip_bad_rows: SkipBad = False
 
@@ -167,9 +177,7 @@ class Report(Verb):
     out: Annotated[
         Path, _option("What to write: .html, or .json for the facts alone.", "--out", "-o")
     ]
-    target: Annotated[
-        str | None, _option("The column of true values, if not that of the fit.", "--target", "-t")
-    ] = None
+    target: Truth = None
     compare: Annotated[
         bool, _option("Fit a linear model and boosted trees beside it.", "--compare/--no-compare")
     ] = True

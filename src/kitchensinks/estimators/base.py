@@ -19,27 +19,25 @@ from kitchensinks.estimators.inputs import (
 )
 from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
-from kitchensinks.features.bases import Basis
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.fitting.growth import Growth, grow, prefix_errors
-from kitchensinks.fitting.keeping import Checkpoint
-from kitchensinks.fitting.plan import Plan
-from kitchensinks.fitting.run import fit_features
+from kitchensinks.fitting.checkpoint import Checkpoint
+from kitchensinks.fitting.growth import Growth, prefix_errors
 from kitchensinks.fitting.settings import Solver
-from kitchensinks.law import Law, Learned, find_law
+from kitchensinks.law import Learned, find_law
 from kitchensinks.law.splits import order_of
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
-from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
 from kitchensinks.state.importance import Groups, variance_along
+from kitchensinks.state.kept import Waiting, is_kept, own_copy
 from kitchensinks.state.local import LocalModels, local_models
+from kitchensinks.state.made import fitted_state
 from kitchensinks.state.outside import Outside, Watch, in_words
 from kitchensinks.state.resume import batch_identity, resuming
-from kitchensinks.state.streams import frozen_state, merged, with_rows
+from kitchensinks.state.streams import frozen_state, going_on, merged, settle, with_rows
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.table import Table
 
@@ -66,10 +64,16 @@ class KitchenSink(TakesSparse):
     constraint: Constraint | None
     standardize: bool
     fit_intercept: bool
+    categorical_features: Any
     solver: Any
     n_jobs: int | None
     random_state: Any
     verbose: Any
+
+    # Whether rows outside of the fitted range have been warned of.
+    _told_outside: bool
+    # Rows that are fitted when something is asked for.
+    _waiting: Waiting
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, nested ones too: ``basis__gamma``, ``solver__tol``."""
@@ -103,15 +107,7 @@ class KitchenSink(TakesSparse):
             resuming(spec, checkpoint, lambda: batch_identity(batch)) as spec,
         ):
             law, bins = find_law(spec.basis, batch, spec.request())
-            batch = law.left(batch, spec.encoding.unit)
-            law, growth, moments = _grown(spec, law, batch, checkpoint)
-            settings = spec.settings(law, batch.counted)
-            blocks = FeatureBlocks(batch.rows, law.features, spec.memory, bins)
-            run = settings.of_run(batch, checkpoint)
-            plan, fit = fit_features(blocks, batch, run, spec.calibrates, moments)
-            _warn_stochastic(plan, spec)
-            count = len(batch.targets)
-            self.state_ = State.of(spec, law, plan, settings, fit, count, batch, growth)
+            self.state_ = fitted_state(spec, law, bins, batch, checkpoint)
         return self
 
     def _fit_dask(self, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint | None) -> Self:
@@ -148,9 +144,8 @@ class KitchenSink(TakesSparse):
 
     def _forget(self) -> None:
         """A failed fit leaves no state."""
-        for name in ("state_", "_told_outside"):
-            if hasattr(self, name):
-                delattr(self, name)
+        for name in ("state_", "_waiting", "_told_outside"):
+            self.__dict__.pop(name, None)
 
     def _progress(self, text: str, done: int | None = None, total: int | None = None) -> None:
         if callable(self.verbose):
@@ -181,10 +176,23 @@ class KitchenSink(TakesSparse):
             law, _ = find_law(spec.basis, batch, spec.request(stream=True))
             return frozen_state(spec, law, batch), spec, batch
 
+    @property
+    def _begun(self) -> bool:
+        """Whether there was a fit, or a batch."""
+        return bool(self.__dict__.keys() & {"state_", "_waiting"})
+
+    @property
+    def _known(self) -> State | Waiting:
+        """What has settled how rows and targets are read."""
+        return self.__dict__.get("_waiting") or self.state_
+
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
-        if not hasattr(self, "state_"):
+        if not self._begun and isinstance(self._spec().basis, Learned):
+            spec, batch = self._first_rows(X, y, sample_weight, classes, stream=True)
+            return self._wait(Waiting(spec.columns, spec.encoding, spec.loss, own_copy(batch)))
+        if not self._begun:
             state, spec, batch = self._frozen(X, y, sample_weight, classes)
-            if _depends_on_rows(spec):
+            if spec.depends_on_rows:
                 warnings.warn(
                     "The first batch of partial_fit freezes the scaler, the law and the bins of "
                     "the features; later batches are measured by it. Call freeze(X, y) with "
@@ -192,11 +200,21 @@ class KitchenSink(TakesSparse):
                     stacklevel=3,
                 )
         else:
+            spec = self._known.complete(self._spec())
+            batch = more_rows(self, spec, self._known, X, y, sample_weight)
+            waiting = going_on(self._known, batch)
+            if waiting is not None:
+                return self._wait(waiting)
             state = self.state_
-            spec = state.complete(self._spec())
-            batch = more_rows(self, spec, state, X, y, sample_weight)
         with shown(spec, self.verbose) as spec, threads(spec.n_jobs):
             self.state_ = with_rows(state, spec, batch)
+        return self
+
+    def _wait(self, waiting: Waiting) -> Self:
+        """Fit the rows when the model is asked for something, or where they are too many."""
+        self._waiting = waiting
+        if not is_kept(waiting.batch):
+            self._state()
         return self
 
     def merge(self, other: Any) -> Self:
@@ -206,7 +224,7 @@ class KitchenSink(TakesSparse):
                 f"merge needs another {type(self).__name__}, not {type(other).__name__}."
             )
         for one in (self, other):
-            if not hasattr(one, "state_"):
+            if not one._begun:
                 raise ValueError(
                     "merge adds sums of squared-loss fits: call freeze or partial_fit on both "
                     "first, with loss='squared'."
@@ -227,11 +245,28 @@ class KitchenSink(TakesSparse):
 
     def _state(self) -> State:
         check_is_fitted(self, "state_")
-        state: State = self.state_
-        return state
+        return self.state_
+
+    @property
+    def state_(self) -> State:
+        """All that a fit leaves, as one value; rows that wait are fitted first."""
+        waiting: Waiting | None = self.__dict__.get("_waiting")
+        if waiting is not None:
+            spec = waiting.complete(self._spec())
+            with shown(spec, self.verbose) as spec, threads(spec.n_jobs):
+                self.state_ = settle(waiting, spec)
+        if not self._begun:
+            raise AttributeError(f"{type(self).__name__} has no state_ before a fit.")
+        left: State = self.__dict__["state_"]
+        return left
+
+    @state_.setter
+    def state_(self, state: State) -> None:
+        self.__dict__["state_"] = state
+        self.__dict__.pop("_waiting", None)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "state_") and self.state_.has_rows
+        return "_waiting" in self.__dict__ or (self._begun and self.state_.has_rows)
 
     def _answer(self, method: str, X: Any) -> NDArray[Any]:
         """What a method gives for rows: an array, or a lazy one for Dask collections."""
@@ -404,47 +439,7 @@ class KitchenSink(TakesSparse):
             return variance_along(state.model, own)
 
 
-def _grown(
-    spec: Spec, law: Law, batch: Batch, checkpoint: Checkpoint | None
-) -> tuple[Law, Growth | None, Moments | None]:
-    """With n_components="auto", a given law with K doubled until the held-out error stops falling.
-
-    The curve and the sums over the rows come with it; a learned law has chosen its own K.
-    """
-    if spec.n_components != "auto" or law.record is not None:
-        return law, None, None
-    if law.features.basis.selects:
-        raise ValueError(
-            f"n_components='auto': {law.features.basis!r} selects its draws for one K, so that "
-            "prefixes say nothing about a larger one: give n_components a number."
-        )
-    blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
-    run = spec.settings(law, batch.counted).of_run(batch, checkpoint)
-    own = batch._replace(targets=spec.loss.working(batch.targets))
-    growth, moments = grow(blocks, own, run, spec.encoding.winners(batch.targets))
-    features = replace(law.features, n_components=growth.n_components)
-    return replace(law, features=features), growth, moments
-
-
-def _warn_stochastic(plan: Plan, spec: Spec) -> None:
-    if plan.solver == "stochastic" and spec.solver.name == "auto":
-        warnings.warn(
-            f"{plan.reason}, more than the memory budget allows: fitted by stochastic gradients, "
-            "which certify nothing. Raise memory_budget, or pass solver='stochastic' to silence "
-            "this warning.",
-            stacklevel=3,
-        )
-
-
 def _growth_of(state: State) -> Growth:
     if state.growth is None:
         raise AttributeError("k_path_ is there after a fit with n_components='auto'.")
     return state.growth.in_units(state.targets.unit)
-
-
-def _depends_on_rows(spec: Spec) -> bool:
-    """Whether the features depend on the rows that they are frozen with."""
-    basis = spec.basis
-    if spec.standardize or not isinstance(basis, Basis):
-        return True
-    return basis.sparse or basis.unresolved() is not None

@@ -16,6 +16,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
 from kitchensinks.state.certificate import RiskCertificate, risk_certificate
+from kitchensinks.state.kept import Waiting
 
 
 @dataclass(eq=False, repr=False)
@@ -47,6 +48,9 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     standardize : zero mean and unit variance for every column, because one bandwidth serves all.
     fit_intercept : whether there is a b; without it the fit is that of the papers.
     class_weight : None, "balanced" or a dict from class to weight.
+    categorical_features : columns that are categories whatever their type, as a list of names, of
+        places, or of True and False for each column. "from_dtype": those whose type says so, text
+        and declared categories of frames and tables, which are categories in any case.
     solver : "auto", or the name of an algorithm, or ``ks.Solver(...)`` with its accuracy,
         precision and memory. ``model.plan_`` says what ran and why.
     n_jobs : threads of fits and predictions; None takes all cores that the process may use (its
@@ -93,6 +97,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     standardize: bool = True
     fit_intercept: bool = True
     class_weight: Any = None
+    categorical_features: Any = "from_dtype"
     solver: Any = "auto"
     n_jobs: int | None = None
     random_state: Any = None
@@ -117,14 +122,14 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         As `KitchenSinkRegressor.partial_fit`. Give all classes at the first call where the first
         batch may lack some.
         """
-        known = hasattr(self, "state_")
+        known = self._begun
         if self.class_weight == "balanced" and not known:
             raise ValueError(
                 "class_weight='balanced' needs to know the share of each class before the first "
                 "batch: call freeze(X, y) with representative rows, or give a dict."
             )
         if classes is not None and known:
-            labels = _classes_of(self.state_).labels
+            labels = _classes_of(self._known).labels
             if not np.array_equal(np.unique(classes), labels):
                 raise ValueError(
                     f"classes={np.unique(classes).tolist()}, but the first rows had "
@@ -206,6 +211,6 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         return self._score(super().score, X, y, sample_weight)
 
 
-def _classes_of(state: State) -> Classes:
+def _classes_of(state: State | Waiting) -> Classes:
     assert isinstance(state.targets, Classes)
     return state.targets

@@ -1,6 +1,6 @@
 """Locality-sensitive hashing by the arg-max of maxout units (maxout paper, Remark 1)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -79,6 +79,13 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     near: float | None = None
     recall: float = 0.9
 
+    seed_: int = field(init=False)
+    n_units_: int = field(init=False)
+    draw_: Draw = field(init=False)
+    codes_: NDArray[Any] = field(init=False)
+    tables_: Shape | None = field(init=False)
+    buckets_: Buckets | None = field(init=False)
+
     _kept_dtypes = ()
 
     def fit(self, X: Any, y: Any = None) -> "MaxoutHash":
@@ -96,7 +103,7 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.n_units_ = self._units()
         self.seed_ = seed_of(self.random_state)
         basis = Maxout(self.pool, projection=self.projection)
-        self.draw_: Draw = basis.draw(self.seed_, X.shape[1], self.n_units_, X.dtype)
+        self.draw_ = basis.draw(self.seed_, X.shape[1], self.n_units_, X.dtype)
         self._n_features_out = self.n_units_
         self.codes_, keys = self._coded(X)
         self.buckets_ = None if keys is None else Buckets.of(keys)

@@ -23,9 +23,11 @@ from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
+from kitchensinks.state.kept import Waiting
 from kitchensinks.tables import advice, check_size, describe
 from kitchensinks.tables.arrays import check_weights
-from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.columns import Columns, array_table, names_of_places
+from kitchensinks.tables.named import FROM_DTYPE, columns_named
 from kitchensinks.tables.noticed import counts_rows
 from kitchensinks.tables.single import one_row
 from kitchensinks.tables.table import Table, check_schema, open_table
@@ -79,23 +81,29 @@ class Inputs(NamedTuple):
 
 
 def training_inputs(
-    estimator: BaseEstimator, spec: Spec, X: Any, y: Any, sample_weight: Any, stream: bool = False
+    estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any, stream: bool = False
 ) -> Inputs:
     """The rows of a fit; the recipe of a table's columns is learned from them.
 
     stream: the same rows may come again, so that no recipe may use their targets.
     """
+    given = estimator.categorical_features
     if isinstance(X, Table):
-        X, y, sample_weight = table_targets(X, y, sample_weight)
+        X, y, sample_weight = table_targets(X, y, sample_weight, categories=given)
+    elif isinstance(X, Rows) and not isinstance(given, str):
+        raise ValueError(
+            "categorical_features is for arrays, frames and tables, and ks.Rows have a recipe of "
+            "their own: give the columns to ks.Columns.learn(table, categories=[...])."
+        )
     elif isinstance(y, str):
         raise ValueError(
             f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets themselves, "
             "or ks.open_table(X) as X."
         )
-    frame = X if is_mixed(X) else None
+    frame = X if is_mixed(X) or _has_chosen(X, given) else None
     if frame is not None:
         table = open_table(frame)
-        X = Rows(table, Columns.learn(table))
+        X = Rows(table, Columns.learn(table, categories=given))
     if isinstance(X, Rows):
         rows: Any = X
         # The names are those of the recipe: blocks of the rows are arrays without names.
@@ -106,11 +114,17 @@ def training_inputs(
     y = spec.kind.check(y)
     check_consistent_length(rows, y)
     weights = None if sample_weight is None else check_weights(sample_weight, rows, positive=True)
-    if not isinstance(rows, Rows):
-        return Inputs(*_without_missing(rows, y, weights), known=rows)
+    array = None if isinstance(rows, Rows) else rows
+    if array is not None:
+        chosen = columns_named(given, names_of_places(rows.shape[1]), named=False)
+        if not chosen:
+            return Inputs(*_without_missing(rows, y, weights), known=rows)
+        rows = _as_table(rows, chosen)
     if not stream:
         with threads(spec.n_jobs):
             rows = encode(rows, y, weights, spec.task, exportable=_exportable(spec))
+    if array is not None:
+        return Inputs(rows[:], y, weights, rows.columns.of_places(array.shape[1]), known=array)
     columns, known = rows.columns, rows
     if _exportable(spec) and (text := free_text(columns)):
         raise ValueError(
@@ -123,6 +137,24 @@ def training_inputs(
         _check_n_features(estimator, frame, reset=True)
         rows = rows[:]
     return Inputs(rows, y, weights, columns, known)
+
+
+def _has_chosen(X: Any, given: Any) -> bool:
+    """Whether columns of a frame are categories although their types do not say so."""
+    if isinstance(X, Table | Rows) or isinstance(given, str) or not hasattr(X, "columns"):
+        return False
+    return bool(columns_named(given, [str(name) for name in X.columns]))
+
+
+def _as_table(rows: Any, categories: list[str]) -> Rows:
+    """An array as a table whose columns are named by their places."""
+    if sparse.issparse(rows):
+        raise ValueError(
+            f"categorical_features names {len(categories)} columns of sparse rows: need dense ones "
+            "(X.toarray()), or indicators of the categories (sklearn.preprocessing.OneHotEncoder)."
+        )
+    table = open_table(array_table(rows))
+    return Rows(table, Columns.learn(table, categories=categories))
 
 
 def _exportable(spec: Spec) -> bool:
@@ -141,7 +173,12 @@ def _without_missing(
 
 
 def more_rows(
-    estimator: BaseEstimator, spec: Spec, state: State, X: Any, y: Any, sample_weight: Any = None
+    estimator: BaseEstimator,
+    spec: Spec,
+    state: State | Waiting,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
 ) -> Batch:
     """Encoded rows for a fit that has been made: a later batch, or rows to measure it with."""
     if isinstance(X, Table):
@@ -153,26 +190,23 @@ def more_rows(
     return spec.encode(rows, y, weights)
 
 
-def known_rows(estimator: BaseEstimator, state: State, X: Any) -> Any:
+def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
     """Rows such as the fit had: arrays with its columns, or tables by its recipe."""
-    columns = state.columns
-    if columns is not None and columns.n_given:
-        columns = None
-    if isinstance(X, np.ndarray):
-        if columns is None and _is_checked(estimator, X):
-            return state.numbers(X)
-    elif columns is not None and getattr(X, "shape", ())[:1] == (1,):
-        one = one_row(columns, X)
-        if one is not None:
-            return one
-    table = isinstance(X, Table | Rows)
-    if not table and columns is not None and hasattr(X, "columns"):
-        # Columns that the recipe does not ask for are left out.
-        known = set(columns.inputs) <= set(X.columns)
-        X, table = open_table(X[columns.inputs] if known else X), True
-    if table and columns is not None:
-        # By the model's own recipe, whatever that of the rows is.
-        return Rows(X if isinstance(X, Table) else X.table, columns)
+    # An array with missing values has a recipe too, which no table goes through.
+    if state.columns is None or state.columns.n_given:
+        return _known_array(estimator, state, X)
+    found = _known_table(state.columns, X)
+    if found is not None:
+        return found
+    if hasattr(estimator, "feature_names_in_") or estimator.n_features_in_ != state.columns.width:
+        raise ValueError(
+            f"X is {describe(X)}, and fit had a table: give a table with the same columns."
+        )
+    return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
+
+
+def _known_array(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
+    """Rows for a model that was fitted to an array."""
     if isinstance(X, Table):
         raise ValueError(
             "This model was fitted to arrays, and knows no column names: give it arrays."
@@ -184,12 +218,23 @@ def known_rows(estimator: BaseEstimator, state: State, X: Any) -> Any:
                 f"{estimator.n_features_in_}: give rows with the same columns."
             )
         return X
-    names = hasattr(estimator, "feature_names_in_")
-    if columns is not None and (names or estimator.n_features_in_ != columns.width):
-        raise ValueError(
-            f"X is {describe(X)}, and fit had a table: give a table with the same columns."
-        )
-    return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
+    if not _is_checked(estimator, X):
+        X = _checked_array(estimator, X, reset=False, scaled=True)
+    return state.numbers(X)
+
+
+def _known_table(columns: Columns, X: Any) -> Any:
+    """Rows by the model's own recipe, whatever that of the rows is; None where X is no table."""
+    if isinstance(X, Table | Rows):
+        return Rows(X if isinstance(X, Table) else X.table, columns)
+    if not hasattr(X, "columns"):
+        return None
+    one = one_row(columns, X) if getattr(X, "shape", ())[:1] == (1,) else None
+    if one is not None:
+        return one
+    # Columns that the recipe does not ask for are left out.
+    known = set(columns.inputs) <= set(X.columns)
+    return Rows(open_table(X[columns.inputs] if known else X), columns)
 
 
 def _is_checked(estimator: BaseEstimator, X: NDArray[Any]) -> bool:
@@ -222,15 +267,25 @@ def check_columns(estimator: BaseEstimator, X: Any, reset: bool) -> None:
     """Number and names of the columns of a Dask collection, by scikit-learn's own checks."""
     from kitchensinks.execution.partitions import shown_columns
 
+    if reset and not isinstance(getattr(estimator, "categorical_features", ""), str):
+        raise ValueError(
+            "categorical_features is not supported for Dask collections: encode the categories "
+            "first (dask_ml.preprocessing.Categorizer and DummyEncoder), or fit in memory."
+        )
     validate_data(estimator, shown_columns(X), reset=reset, skip_check_array=True)
 
 
 def table_targets(
-    table: Table, y: Any, sample_weight: Any, columns: Columns | None = None
+    table: Table,
+    y: Any,
+    sample_weight: Any,
+    columns: Columns | None = None,
+    categories: Any = FROM_DTYPE,
 ) -> tuple[Rows, Any, Any]:
     """Rows, targets and weights of a table whose column y is the target.
 
-    Rows without a target get no weight. columns: the recipe, where it is known.
+    Rows without a target get no weight. columns: the recipe, where it is known; categories: what
+    it is learned with, where not.
     """
     if not isinstance(y, str):
         raise ValueError(
@@ -241,7 +296,7 @@ def table_targets(
     targets, weights = known_targets(table, y)
     if weights is not None and sample_weight is not None:
         weights = weights * np.asarray(sample_weight, dtype=np.float64)
-    recipe = Columns.learn(table, exclude=[y]) if columns is None else columns
+    recipe = columns or Columns.learn(table, exclude=[y], categories=categories)
     return Rows(table, recipe), targets, sample_weight if weights is None else weights
 
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -15,10 +15,11 @@ from sklearn.utils.validation import _check_sample_weight
 from kitchensinks.estimators.inputs import TakesSparse, check_columns, float_rows
 from kitchensinks.estimators.transform import check_basis
 from kitchensinks.execution import is_dask
-from kitchensinks.features.bases import Basis
+from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, Look
+from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, RowSummary
+from kitchensinks.features.scaling import Scaler
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.problem.moments import Moments
@@ -139,6 +140,17 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
     dtype: Any = None
     memory_budget: Any = None
 
+    seed_: int = field(init=False)
+    basis_: Basis = field(init=False)
+    scaler_: Scaler | None = field(init=False)
+    draw_: Draw = field(init=False)
+    _features: Frozen = field(init=False)
+    _shift: Floats = field(init=False)
+    _moments: Moments | None = field(init=False)
+    # Rows of a fit with fewer rows than features, and their weights.
+    _few: tuple[Any, Floats | None] = field(init=False)
+    _principal: Principal | None = field(init=False)
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the components of the rows X (n, d); y is not used, weights count as copies.
 
@@ -155,10 +167,10 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         else:
             self._check_memory(X.shape[0])
             shares = np.ones(X.shape[0]) if weights is None else weights
-            self._moments: Moments | None = None
+            self._moments = None
             # Summed if more rows come in.
             self._few = X.copy(), weights
-            self._principal: Principal | None = Principal.of_rows(
+            self._principal = Principal.of_rows(
                 lambda: self._walk(X),
                 self.draw_.n_columns,
                 shares / shares.sum(),
@@ -292,10 +304,10 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _freeze(self, X: Any, weights: Floats | None) -> None:
         basis, seed = self._dense_basis(), seed_of(self.random_state)
-        look = Look.of(X, weights, seed, bool(self.standardize), asked=True)
-        assert look.sample is not None
-        frozen = Frozen.of_look(look, basis, seed, X.shape[1], self.n_features, X.dtype)
-        self._set_features(frozen, look.sample.rows)
+        summary = RowSummary.of(X, weights, seed, bool(self.standardize), asked=True)
+        assert summary.sample is not None
+        frozen = Frozen.of_summary(summary, basis, seed, X.shape[1], self.n_features, X.dtype)
+        self._set_features(frozen, summary.sample.rows)
 
     def _set_features(self, frozen: Frozen, sample: NDArray[Any]) -> None:
         """What is frozen; `sample`: rows that say where the mean of the features is."""

@@ -68,6 +68,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
     constraint: Constraint | None = None
     standardize: bool = True
     fit_intercept: bool = True
+    categorical_features: Any = "from_dtype"
     solver: Any = "auto"
     n_jobs: int | None = None
     random_state: Any = None
@@ -78,13 +79,17 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add a batch of rows, to those of earlier batches or of `fit`.
 
-        Squared loss: exact. Scaler, law, bins and classes are frozen by `freeze` or `fit`, or by
-        the first batch (with a warning, because later batches are then measured by the first one);
-        after that any split into batches gives the same weights, which are solved when they are
-        asked for. alpha="auto" is chosen by generalised cross-validation, because batches are seen
-        once; a classifier remembers some 2000 rows to calibrate probabilities. Other losses, and K
-        too large for sums: one averaged stochastic gradient step for each 512 rows, from features
-        made anew by their seed.
+        A given basis with squared loss: exact. Scaler, law, bins and classes are frozen by `freeze`
+        or `fit`, or by the first batch (with a warning, because later batches are then measured by
+        the first one); after that any split into batches gives the same weights, which are solved
+        when they are asked for. alpha="auto" is chosen by generalised cross-validation, because
+        batches are seen once; some 2000 rows are remembered to calibrate. Other losses, and K too
+        large for sums: one averaged stochastic gradient step for each 512 rows, from features made
+        anew by their seed.
+
+        A learned law stays that of `fit`, or is learned from the first rows of a stream and again
+        when it has half as many more. The rows are kept up to 2²⁴ entries where they leave no sums,
+        and all are fitted together when the model is asked for something: see docs/fitting.md.
         """
         return self._partial_fit(X, y, sample_weight)
 

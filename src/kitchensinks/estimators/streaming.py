@@ -22,7 +22,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.dual import Span
-from kitchensinks.solvers.path import RidgePath, least_error, leaving_weights
+from kitchensinks.solvers.path import Leaving, RidgePath, least_error
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.keys import row_keys
@@ -50,11 +50,11 @@ class Copies:
             self.add(block)
             yield block
 
-    def leaving(self, code: Callable[[np.ndarray], Array]) -> Array | None:
-        """As `leaving_weights`, for the rows in the order of their blocks."""
+    def leaving(self, code: Callable[[np.ndarray], Array]) -> Leaving | None:
+        """What leaves with each row, for the rows in the order of their blocks."""
         keys = np.concatenate([block.rows for block in self.blocks])
         coded = np.concatenate([code(block.targets) for block in self.blocks])
-        return leaving_weights(keys, coded, _joined_weights(self.blocks))
+        return Leaving.of(keys, coded, _joined_weights(self.blocks))
 
 
 class StreamingRidge(TakesSparse):
@@ -62,8 +62,15 @@ class StreamingRidge(TakesSparse):
 
     alphas: Any
     fit_intercept: bool
+    n_features_in_: int
+    coef_: Array
+    intercept_: float | Array
+    alpha_: float | Array
+    best_score_: float | Array
+    cv_errors_: Array
+    criterion_: str
     # Whether there is one target, or two classes: weights are then a vector.
-    _single = False
+    _single: bool = False
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to a feature matrix or to blocks.
@@ -133,7 +140,7 @@ class StreamingRidge(TakesSparse):
         total = np.zeros((len(alphas), len(path.equations.target)))
         leaving, done = copies.leaving(self._code), 0
         for rows, y, weights in blocks():
-            own = None if leaving is None else leaving[done : done + len(y)]
+            own = None if leaving is None else leaving.part(slice(done, done + len(y)))
             total += path.left_out_squares(densify(rows), self._code(y), weights, own, alphas)
             done += len(y)
         return total / path.equations.weight

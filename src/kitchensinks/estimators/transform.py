@@ -1,6 +1,6 @@
 """The scikit-learn transformer over any basis."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
 from kitchensinks import state
 from kitchensinks.estimators.inputs import TakesSparse, check_columns, float_rows
 from kitchensinks.execution import is_dask
-from kitchensinks.features.bases import Basis, Fourier
+from kitchensinks.features.bases import Basis, Draw, Fourier
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import check_dtype
@@ -60,6 +60,10 @@ class RandomFeatures(TakesSparse, TransformerMixin, BaseEstimator):
     n_components: int = 1000
     random_state: Any = None
     dtype: Any = None
+
+    seed_: int = field(init=False)
+    basis_: Basis = field(init=False)
+    draw_: Draw = field(init=False)
 
     def set_params(self, **params: Any) -> "RandomFeatures":
         # None stands for Fourier(), also where one of its parameters is searched over.

@@ -27,7 +27,7 @@ from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import (
     HELD_OUT,
     Fit,
-    Task,
+    TrainingSet,
     solver_options,
     spectrum_facts,
     warn_noise,
@@ -135,8 +135,8 @@ def calibration_of(
     """From scores of rows of the sample that were held out of a fit on the rest of it."""
     batch = batch_of(sample)
     run = settings.of_run(batch)
-    task = Task.of(FeatureBlocks(batch.rows, job.frozen, spec.memory), batch, run)
-    found = calibrated(task, alpha)
+    training = TrainingSet.of(FeatureBlocks(batch.rows, job.frozen, spec.memory), batch, run)
+    found = calibrated(training, alpha)
     if found is None:
         return None
     places, scores = found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.execution.cluster import persist, tree
 from kitchensinks.execution.partitions import Partitions
-from kitchensinks.fitting.held import HeldRows
+from kitchensinks.fitting.pieces import RowPieces
 from kitchensinks.problem.design import Design, Merge
 from kitchensinks.problem.losses import Array
 
@@ -31,7 +31,7 @@ class Vector:
 
 
 class PartitionedDesign(Design):
-    """`Design` whose rows are tasks, each of which gives `HeldRows`."""
+    """`Design` whose rows are tasks, each of which gives `RowPieces`."""
 
     def __init__(
         self,
@@ -105,20 +105,20 @@ def _whole(pieces: list[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _visit(
-    rows: HeldRows, *vectors: Any, weights: Array, respond: Any, shared: dict[str, Any]
+    rows: RowPieces, *vectors: Any, weights: Array, respond: Any, shared: dict[str, Any]
 ) -> Any:
     return rows.design.visit(weights, respond, *vectors, **shared)
 
 
-def _scores(rows: HeldRows, weights: Array) -> Array:
+def _scores(rows: RowPieces, weights: Array) -> Array:
     return rows.design.scores(weights)
 
 
-def _adjoint(rows: HeldRows, dual: Array) -> Array:
+def _adjoint(rows: RowPieces, dual: Array) -> Array:
     return rows.design.adjoint(dual)
 
 
-def _band(rows: HeldRows, curvature: Array, dual: Array, centre: Array) -> tuple[Array, Array]:
+def _band(rows: RowPieces, curvature: Array, dual: Array, centre: Array) -> tuple[Array, Array]:
     return rows.design.band(curvature, centre, dual)
 
 

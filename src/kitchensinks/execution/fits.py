@@ -19,7 +19,7 @@ from kitchensinks.execution.recipe import Recipe, Score
 from kitchensinks.execution.squared import fit_squared
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting.keeping import Checkpoint
+from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.plan import Shape, make_plan
 from kitchensinks.fitting.settings import silent
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
@@ -117,7 +117,7 @@ def _law(spec: Spec, job: Job) -> Law:
     kind = working_dtype(basis, rows, request)
     count = components(basis, schema.n_inputs, request)
     sizes = spec.seed, schema.n_inputs, count, kind
-    return Law(Frozen.of_look(job.seen.look, basis, *sizes, request.unscaled), note=note)
+    return Law(Frozen.of_summary(job.seen.rows_summary, basis, *sizes, request.unscaled), note=note)
 
 
 def _fit(spec: Spec, law: Law, job: Job) -> State:

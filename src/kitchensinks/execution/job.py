@@ -15,7 +15,7 @@ from kitchensinks.execution.recipe import NOTHING, Recipe, Seen, Split, Sums, bo
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
-from kitchensinks.fitting.keeping import Checkpoint
+from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.settings import Progress, silent
 from kitchensinks.problem.moments import Moments
 from kitchensinks.state.remembered import Limits
@@ -79,8 +79,8 @@ class Job:
     @property
     def sample(self) -> RowSample:
         """The rows that the look has found: a law is learned from them."""
-        assert self.seen.look.sample is not None, "a look goes before all else"
-        return self.seen.look.sample
+        assert self.seen.rows_summary.sample is not None, "a look goes before all else"
+        return self.seen.rows_summary.sample
 
     def sampled(self, limits: Limits) -> RowSample:
         """Rows with their targets, by their keys; copies of a row are one of more weight."""
@@ -114,19 +114,28 @@ class Job:
         return bundles
 
     def sums(
-        self, bundles: list[Bundle], limits: Limits | None = None, split: Split | None = None
+        self,
+        bundles: list[Bundle],
+        limits: Limits | None = None,
+        split: Split | None = None,
+        dtype: np.dtype[Any] | None = None,
     ) -> Any:
-        """The task of the sums over bundles; `limits` and `split` are those of `Recipe.sums`."""
+        """The task of the sums over bundles; the rest is as for `Recipe.sums`."""
         shift, call = delayed(Recipe.shift)(self.sent), delayed(Recipe.sums)
-        return tree([call(self.sent, part, shift, limits, split) for part in bundles], Sums.merge)
+        given = shift, limits, split, dtype
+        return tree([call(self.sent, part, *given) for part in bundles], Sums.merge)
 
     def summed(
-        self, limits: Limits | None = None, split: Split | None = None, phase: str = "sums"
+        self,
+        limits: Limits | None = None,
+        split: Split | None = None,
+        phase: str = "sums",
+        dtype: np.dtype[Any] | None = None,
     ) -> Sums:
         """All the sums, here; with a checkpoint they come in waves, saved now and then."""
         text = f"summing {len(self.partitions.parts)} partitions"
         if self.checkpoint is None:
-            (found,) = self.compute(text, self.sums(self.bundles(), limits, split))
+            (found,) = self.compute(text, self.sums(self.bundles(), limits, split, dtype))
             return Sums(*found)
         total: list[Sums] = []
 
@@ -144,7 +153,7 @@ class Job:
             moments.restore(arrays)
             total.append(Sums(moments, _unpacked(arrays)))
 
-        source = partial(self.waves, text, lambda wave: self.sums(wave, limits, split))
+        source = partial(self.waves, text, lambda wave: self.sums(wave, limits, split, dtype))
         for _, sums in self.checkpoint.over(phase, source, state, restore):
             total[:] = [total[-1].merge(sums) if total else sums]
         return total[-1]
@@ -183,8 +192,8 @@ def rows_job(
     job = Job(Recipe(schema, seed, standardize, memory_budget, dtype), partitions).looked()
     if job.seen.weight == 0.0:
         raise ValueError("There are no rows of positive weight in any partition: need some.")
-    look, n_inputs = job.seen.look, schema.n_inputs
-    return job.with_features(Frozen.of_look(look, basis, seed, n_inputs, n_components, dtype))
+    summary, n_inputs = job.seen.rows_summary, schema.n_inputs
+    return job.with_features(Frozen.of_summary(summary, basis, seed, n_inputs, n_components, dtype))
 
 
 # -- samples in a checkpoint -------------------------------------------------------------

@@ -16,11 +16,11 @@ from sklearn.utils import check_consistent_length
 from kitchensinks.execution.cluster import check_versions, versions
 from kitchensinks.execution.partitions import Part, Schema, checked_rows, in_partition
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.features.frozen import Frozen, Look
+from kitchensinks.features.frozen import Frozen, RowSummary
 from kitchensinks.features.scaling import Spread
 from kitchensinks.features.trend import Trend
-from kitchensinks.fitting.held import HeldRows
-from kitchensinks.fitting.squared import LookedPath
+from kitchensinks.fitting.pieces import RowPieces
+from kitchensinks.fitting.squared import RidgeCandidates
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, Classes
@@ -50,7 +50,7 @@ class Seen(NamedTuple):
     """
 
     targets: Any
-    look: Look
+    rows_summary: RowSummary
     rows: dict[int, int]
     weight: float
     memory: float
@@ -59,7 +59,7 @@ class Seen(NamedTuple):
     def merge(self, other: "Seen") -> "Seen":
         return Seen(
             both(self.targets, other.targets),
-            self.look.merge(other.look),
+            self.rows_summary.merge(other.rows_summary),
             {**self.rows, **other.rows},
             self.weight + other.weight,
             min(self.memory, other.memory),
@@ -72,7 +72,7 @@ class Seen(NamedTuple):
 
 
 # The summary of no partitions.
-NOTHING = Seen(None, Look(None, None), {}, 0.0, math.inf)
+NOTHING = Seen(None, RowSummary(None, None), {}, 0.0, math.inf)
 
 
 class Sums(NamedTuple):
@@ -192,17 +192,17 @@ class Recipe:
         with in_partition(part.number):
             read, memory = self.read(part), memory_budget(self.memory_budget)
             if read is None:
-                return Seen(None, Look(None, None), {part.number: 0}, 0.0, memory)
+                return Seen(None, RowSummary(None, None), {part.number: 0}, 0.0, memory)
             summary, weights = None, read.weights
             if self.spec is not None and self.spec.targets is None:
                 summary = self.spec.kind.summarise(read.targets, weights)
             else:
                 weights = self.encoded(read).weights
             n_rows = read.rows.shape[0]
-            look = Look.of(read.rows, weights, self.seed, self.standardize, asked=True)
+            found = RowSummary.of(read.rows, weights, self.seed, self.standardize, asked=True)
             total = float(n_rows if weights is None else weights.sum())
             digest = _digest(part.number, read.targets, weights)
-            return Seen(summary, look, {part.number: n_rows}, total, memory, digest)
+            return Seen(summary, found, {part.number: n_rows}, total, memory, digest)
 
     def values(self, part: Part, n_outputs: int) -> tuple[Array, Array]:
         """The targets as they came, (n, outputs), and their weights."""
@@ -224,11 +224,16 @@ class Recipe:
         return np.asarray(self.features.features(self.pilot).mean(axis=0, dtype=np.float64))
 
     def sums(
-        self, parts: Sequence[Part], shift: Array, limits: Limits | None, split: Split | None
+        self,
+        parts: Sequence[Part],
+        shift: Array,
+        limits: Limits | None,
+        split: Split | None,
+        dtype: np.dtype[Any] | None = None,
     ) -> Sums:
         """Sums over neighbouring partitions, or over one side of a split of their rows.
 
-        limits: of the sample of their rows, None for no sample.
+        limits: of the sample of their rows, None for no sample; dtype: as `Settings.summed`.
         """
         moments, sample = Moments.zeros(shift, self.n_outputs), None
         for batch in self.batches(parts):
@@ -236,12 +241,12 @@ class Recipe:
                 sample = sample_of(batch, self.seed, sample, limits)
             if split is not None:
                 batch = batch.part(split.counted(row_keys(batch.rows, self.seed)))
-            add_rows(moments, self._blocks(batch), batch)
+            add_rows(moments, self._blocks(batch), batch, dtype)
         return Sums(moments, sample)
 
-    def errors(self, parts: Sequence[Part], looked: LookedPath) -> Array:
+    def errors(self, parts: Sequence[Part], candidates: RidgeCandidates) -> Array:
         """Leave-one-out Σw·e²/Σw over neighbouring partitions, (alphas, outputs)."""
-        path, alphas = looked.path, looked.alphas
+        path, alphas = candidates.path, candidates.alphas
         total = np.zeros((len(alphas), self.n_outputs))
         for batch in self.batches(parts):
             for rows, features in self._blocks(batch).fresh():
@@ -252,11 +257,11 @@ class Recipe:
 
     def held(
         self, parts: Sequence[Part], memory: float, keep: bool
-    ) -> tuple[HeldRows, Array, Array, Keys]:
+    ) -> tuple[RowPieces, Array, Array, Keys]:
         """Rows for the solvers of many passes, their targets, weights and keys."""
         batches = list(self.batches(parts))
         return (
-            HeldRows([batch.rows for batch in batches], self.features, memory, keep),
+            RowPieces([batch.rows for batch in batches], self.features, memory, keep),
             np.concatenate([batch.targets for batch in batches]),
             np.concatenate([_weights_of(batch) for batch in batches]),
             np.concatenate([row_keys(batch.rows, self.seed) for batch in batches]),

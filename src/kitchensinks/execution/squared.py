@@ -18,7 +18,7 @@ from kitchensinks.execution.job import Bundle, Job
 from kitchensinks.execution.recipe import Recipe, Sums
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit
-from kitchensinks.fitting.squared import LookedPath, solve_moments
+from kitchensinks.fitting.squared import RidgeCandidates, solve_moments
 from kitchensinks.problem.losses import Array
 from kitchensinks.state.remembered import Limits
 from kitchensinks.tables.keys import RowSample
@@ -29,8 +29,8 @@ def fit_squared(
 ) -> tuple[Fit, RowSample | None]:
     """The fit with its sums, and a sample of the rows where limits are given."""
     if settings.alpha != "auto":
-        found = job.summed(limits)
-        fit = solve_moments(found.moments, settings, job.frozen.dtype)
+        found = job.summed(limits, dtype=settings.summed)
+        fit = solve_moments(found.moments, settings, job.frozen.dtype, summed=settings.summed)
     elif job.checkpoint is None:
         found, fit = _in_one_graph(job, settings.bare(), limits)
     else:
@@ -43,7 +43,7 @@ def fit_squared(
 def _in_one_graph(job: Job, settings: Settings, limits: Limits | None) -> tuple[Sums, Fit]:
     bundles, dtype = job.bundles(), job.frozen.dtype
     sums = job.sums(bundles, limits)
-    path = delayed(_looked_path)(sums, settings, dtype)
+    path = delayed(_candidates)(sums, settings, dtype)
     errors = _errors(job, bundles, delayed(_light)(path, dtype))
     text = f"summing {len(job.partitions.parts)} partitions, leave-one-out"
     found, fit = job.compute(text, sums, delayed(_best)(path, errors, settings))
@@ -53,11 +53,11 @@ def _in_one_graph(job: Job, settings: Settings, limits: Limits | None) -> tuple[
 def _leave_one_out(job: Job, settings: Settings, found: Sums) -> Fit:
     """From sums that are here: errors in waves, which a checkpoint can stop and take up again."""
     assert job.checkpoint is not None
-    looked = LookedPath.of(found.moments, settings, job.frozen.dtype)
-    total = np.zeros((len(looked.alphas), len(looked.path.equations.target)))
+    candidates = RidgeCandidates.of(found.moments, settings, job.frozen.dtype)
+    total = np.zeros((len(candidates.alphas), len(candidates.path.equations.target)))
 
     def wave(bundles: list[Bundle]) -> Any:
-        return _errors(job, bundles, scattered(_light(looked, job.frozen.dtype)))
+        return _errors(job, bundles, scattered(_light(candidates, job.frozen.dtype)))
 
     walk = job.checkpoint.over(
         "leave-one-out",
@@ -67,7 +67,7 @@ def _leave_one_out(job: Job, settings: Settings, found: Sums) -> Fit:
     )
     for _, errors in walk:
         np.add(total, errors, out=total)
-    return looked.best(total, settings)
+    return candidates.best(total, settings)
 
 
 def _errors(job: Job, bundles: list[Bundle], light: Any) -> Any:
@@ -78,21 +78,22 @@ def _errors(job: Job, bundles: list[Bundle], light: Any) -> Any:
 # -- what runs on the workers -------------------------------------------------------------------
 
 
-def _looked_path(sums: Sums, settings: Settings, dtype: np.dtype[Any]) -> LookedPath:
-    return LookedPath.of(sums.moments, settings, dtype)
+def _candidates(sums: Sums, settings: Settings, dtype: np.dtype[Any]) -> RidgeCandidates:
+    return RidgeCandidates.of(sums.moments, settings, dtype)
 
 
-def _light(looked: LookedPath, dtype: np.dtype[Any]) -> LookedPath:
+def _light(candidates: RidgeCandidates, dtype: np.dtype[Any]) -> RidgeCandidates:
     """What leave-one-out needs of the path: eigenvectors in the dtype of the features, no Gram."""
-    path, factored, nothing = copy(looked.path), copy(looked.path.factored), np.zeros((0, 0))
+    path, nothing = copy(candidates.path), np.zeros((0, 0))
+    factored = copy(path.factored)
     path.equations = replace(path.equations, gram=nothing)
     factored.gram, factored.vectors = nothing, factored.vectors.astype(dtype)
     path.factored = factored
-    return replace(looked, path=path)
+    return replace(candidates, path=path)
 
 
-def _best(looked: LookedPath, errors: Array, settings: Settings) -> Fit:
+def _best(candidates: RidgeCandidates, errors: Array, settings: Settings) -> Fit:
     """The weights at the strength of least error; what holds a Gram stays behind."""
-    fit = looked.best(errors, settings)
+    fit = candidates.best(errors, settings)
     fit.left_out = None
     return fit

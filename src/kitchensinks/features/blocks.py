@@ -11,7 +11,7 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 
-Work = Callable[[slice, Any], Any]
+BlockFunction = Callable[[slice, Any], Any]
 
 # Rows of a block: enough for the products to run at full speed, few enough that
 # float32 products summed within a block keep their digits.
@@ -101,7 +101,9 @@ class FeatureBlocks:
         """Whether the basis makes sums of products faster than from its features."""
         return self.frozen.basis.fast_products and self.frozen.held
 
-    def fresh(self, start: int = 0, work: Work | None = None) -> Iterator[tuple[slice, Any]]:
+    def fresh(
+        self, start: int = 0, work: BlockFunction | None = None
+    ) -> Iterator[tuple[slice, Any]]:
         """Blocks of newly made features, from the block that begins at row `start` on.
 
         With `work`, what it makes of (slice of rows, features), in several threads.
@@ -130,7 +132,7 @@ class FeatureBlocks:
         each = entry * (2.0 * rows + (0.0 if self.sparse else float(columns) ** 2))
         return max(1, int(0.5 * self.memory_budget / max(1.0, each)))
 
-    def walk(self, work: Work | None = None) -> Iterator[tuple[slice, Any]]:
+    def walk(self, work: BlockFunction | None = None) -> Iterator[tuple[slice, Any]]:
         """Blocks of features, kept in memory after the first walk where they fit.
 
         With `work`, what it makes of (slice of rows, features), in several threads.

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import islice
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from kitchensinks.tables.keys import RowSample, sample_size
 # Entries of a block of rows in the first pass, which fits into cache.
 _SPREAD_ENTRIES = 2**18
 # Summaries of blocks that are merged at a time: each merge copies the sample.
-_LOOKS = 16
+_MERGED = 16
 # Entries of features that are made at a time, part by part of the draw.
 WALKED_ENTRIES = 2**25
 # A draw larger than this many bytes is made anew, part by part, each time it is used.
@@ -44,7 +44,7 @@ class Frozen:
     n_inputs: int
     n_components: int
     dtype: np.dtype[Any]
-    learned: Draw | None = None
+    learned: Draw | None = field(default=None, metadata={"stored": False})
 
     @classmethod
     def learn(
@@ -65,8 +65,8 @@ class Frozen:
         basis.check()
         n_inputs = rows.shape[1]
         asked = basis.unresolved() is not None
-        look = Look.of(rows, weights, seed, standardize, asked)
-        frozen = cls.of_look(look, basis, seed, n_inputs, n_components, dtype, unscaled)
+        summary = RowSummary.of(rows, weights, seed, standardize, asked)
+        frozen = cls.of_summary(summary, basis, seed, n_inputs, n_components, dtype, unscaled)
         return frozen.with_learned(rows, weights)
 
     def with_learned(self, rows: Any, weights: Floats | None = None) -> "Frozen":
@@ -106,9 +106,9 @@ class Frozen:
         return self.basis.draw(self.seed, self.n_inputs, self.n_components, self.dtype)
 
     @classmethod
-    def of_look(
+    def of_summary(
         cls,
-        look: "Look",
+        summary: "RowSummary",
         basis: Basis,
         seed: int,
         n_inputs: int,
@@ -116,12 +116,12 @@ class Frozen:
         dtype: DTypeLike,
         unscaled: NDArray[np.bool_] | None = None,
     ) -> "Frozen":
-        """Scaler and resolved basis from what a look at the rows has found; nothing `learned`."""
-        scaler = None if look.spread is None else Scaler.over(look.spread, unscaled)
+        """Scaler and resolved basis from the summary of the rows; nothing `learned`."""
+        scaler = None if summary.spread is None else Scaler.over(summary.spread, unscaled)
         if basis.unresolved() is None:
             basis.check()
         else:
-            sample = look.sample
+            sample = summary.sample
             assert sample is not None, "the law is learned from rows, and none were sampled"
             shown = sample.rows if scaler is None else scaler.apply(sample.rows, np.float64)
             basis = basis.resolve(shown, sample.shares)
@@ -215,7 +215,7 @@ class Frozen:
         return None
 
 
-class Look(NamedTuple):
+class RowSummary(NamedTuple):
     """Mean and spread of rows, and a sample of them that a law is learned from; parts merge."""
 
     spread: Spread | None
@@ -224,7 +224,7 @@ class Look(NamedTuple):
     @classmethod
     def of(
         cls, rows: Any, weights: Floats | None, seed: int, standardize: bool, asked: bool
-    ) -> "Look":
+    ) -> "RowSummary":
         """One walk over the rows, for the spread, the sample, or both."""
         n_inputs = rows.shape[1]
         limit = sample_size(n_inputs)
@@ -236,7 +236,7 @@ class Look(NamedTuple):
             sample = RowSample.of(rows, weights, limit, seed)
             return cls(cls.of(rows, weights, seed, standardize, asked=False).spread, sample)
 
-        def look(block: tuple[Any, Any]) -> Look:
+        def summarise(block: tuple[Any, Any]) -> RowSummary:
             highest = None if found.sample is None else found.sample.highest
             spread = Spread.of(*block) if standardize else None
             sample = RowSample.of(*block, limit, seed, highest=highest) if asked else None
@@ -244,17 +244,17 @@ class Look(NamedTuple):
 
         parts = list(block_slices(rows.shape[0], max(1, _SPREAD_ENTRIES // n_inputs)))
         blocks = ((rows[part], None if weights is None else weights[part]) for part in parts)
-        looks = (in_order if len(parts) > 8 else map)(look, blocks)
-        while group := list(islice(looks, _LOOKS)):
+        summaries = (in_order if len(parts) > 8 else map)(summarise, blocks)
+        while group := list(islice(summaries, _MERGED)):
             found = found.merge(*group)
         return found
 
-    def merge(self, *others: "Look") -> "Look":
-        """What a look at all parts would have found."""
-        looks = (self, *others)
-        spreads = [look.spread for look in looks if look.spread is not None]
-        samples = [look.sample for look in looks if look.sample is not None]
-        return Look(
+    def merge(self, *others: "RowSummary") -> "RowSummary":
+        """The summary of all parts."""
+        summaries = (self, *others)
+        spreads = [one.spread for one in summaries if one.spread is not None]
+        samples = [one.sample for one in summaries if one.sample is not None]
+        return RowSummary(
             reduce(Spread.merge, spreads) if spreads else None,
             samples[0].merge(*samples[1:]) if samples else None,
         )
@@ -262,6 +262,6 @@ class Look(NamedTuple):
 
 def spread_of(rows: Any, weights: Floats | None) -> Spread:
     """Mean and spread of every column, in blocks of bounded size."""
-    spread = Look.of(rows, weights, 0, standardize=True, asked=False).spread
+    spread = RowSummary.of(rows, weights, 0, standardize=True, asked=False).spread
     assert spread is not None
     return spread

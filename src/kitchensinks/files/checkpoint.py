@@ -64,10 +64,10 @@ class Checkpoint:
 
     # -- whose fit this is ---------------------------------------------------------------
 
-    def begin(self, identity: dict[str, str], settled: dict[str, float]) -> dict[str, float]:
+    def begin(self, identity: dict[str, str], choices: dict[str, float]) -> dict[str, float]:
         """Compare with the fit that the folder belongs to, or make it the folder of this one.
 
-        `identity` must be the same; `settled` are choices that a fit that goes on takes over:
+        `identity` must be the same; `choices` are taken over by a fit that goes on:
         returns those in force.
         """
         identity = {"version of kitchensinks": kitchensinks.__version__, **identity}
@@ -80,15 +80,15 @@ class Checkpoint:
         try:
             remove_unfinished(self.folder)
             if not path.exists():
-                self._write(_FACTS, {"identity": identity, "settled": settled}, {})
-                return settled
+                self._write(_FACTS, {"identity": identity, "choices": choices}, {})
+                return choices
             header, _ = self._read(_FACTS)
-            theirs, settled = self._facts(header, settled)
+            theirs, choices = self._facts(header, choices)
             self._compare(theirs, identity)
         except BaseException:
             self._release()
             raise
-        return settled
+        return choices
 
     def _take(self) -> None:
         """Lock the folder until `_release`, or the end of the process; an error where it is locked.
@@ -119,14 +119,14 @@ class Checkpoint:
             self._lock = None
 
     def _facts(
-        self, header: dict[str, Any], settled: dict[str, float]
+        self, header: dict[str, Any], choices: dict[str, float]
     ) -> tuple[dict[str, str], dict[str, float]]:
-        """Identity and settled choices of a folder, if they are of the types that this one has."""
-        theirs, found = header.get("identity"), header.get("settled")
+        """Identity and choices of a folder, if they are of the types that this one has."""
+        theirs, found = header.get("identity"), header.get("choices")
         good = (
             isinstance(theirs, dict)
             and isinstance(found, dict)
-            and found.keys() == settled.keys()
+            and found.keys() == choices.keys()
             and all(type(value) in (int, float) and value >= 0 for value in found.values())
         )
         if not good:

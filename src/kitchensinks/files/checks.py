@@ -18,10 +18,12 @@ from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.calibration import Calibration
 from kitchensinks.fitting.residuals import Residuals
+from kitchensinks.law.values import Record
 from kitchensinks.numerics.warps import LINEAR, MIX
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.state import State
-from kitchensinks.state.outer import Outer
+from kitchensinks.state.outer import Evidence, Outer
+from kitchensinks.tables.columns import Columns
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -224,23 +226,32 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
     _check_targets(targets)
     outputs = targets.n_outputs
     _check_weights(frozen, outer, outputs)
-    record, evidence = state.law.record, outer.evidence
-    if record is not None and record.scales.shape != record.importances.shape:
-        raise ValueError("scales and importances of the law are not of the same columns")
-    path = [one for one in (evidence.alphas, evidence.alpha_errors) if one is not None]
-    if len({len(one) for one in path}) > 1:
-        raise ValueError("the ridge path has other errors than ridges")
+    _check_records(state.law.record, outer.evidence)
     given = check_scaler(frozen.scaler, frozen.n_inputs)
     if state.law.trend is not None:
         _check_trend(state.law.trend, given, outputs)
-    columns = state.columns
+    _check_columns(state.columns, given, n_features_in)
+    _check_answers(state, outputs)
+
+
+def _check_records(record: Record | None, evidence: Evidence) -> None:
+    """An error where scales and importances, or ridges and their errors, are not as many."""
+    if record is not None:
+        for name in ("scales", "importances"):
+            _check_array(f"{name} of the law", getattr(record, name), record.scales.shape)
+    path = [one for one in (evidence.alphas, evidence.alpha_errors) if one is not None]
+    if len({len(one) for one in path}) > 1:
+        raise ValueError("the ridge path has other errors than ridges")
+
+
+def _check_columns(columns: Columns | None, given: int, n_features_in: int) -> None:
+    """An error unless the recipe makes the numbers that the scaler takes, of as many columns."""
     if columns is not None and columns.width != given:
         raise ValueError(f"columns of {columns.width} numbers where {given} are needed")
     if columns is not None and columns.n_given not in (0, n_features_in):
         raise ValueError(f"n_features_in is {n_features_in} where {columns.n_given} is needed")
     if n_features_in < 1 or (columns is None and n_features_in != given):
         raise ValueError(f"n_features_in is {n_features_in} where {given} is needed")
-    _check_answers(state, outputs)
 
 
 def _check_trend(trend: Trend, n_inputs: int, outputs: int) -> None:

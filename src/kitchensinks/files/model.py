@@ -7,7 +7,7 @@ and refuses where they are not the same. Only types of the library are made from
 
 import os
 import typing
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,12 +72,6 @@ _TYPES: dict[str, type] = {
         *(type(loss) for loss in LOSSES.values()),
     )
 }
-# Fields that belong to one run, or that a file does without: they come back as their defaults.
-_LEFT_OUT = {
-    Frozen: {"learned"},
-    State: {"sums", "sample", "posterior_of_few", "growth"},
-    Settings: {"keys", "one", "progress", "checkpoint"},
-}
 # What a file holds of a draw beside its fields.
 _OF_DRAW = ("digest", "version", "learned")
 # The fields that a header may have.
@@ -88,12 +82,12 @@ _HEADER |= {"notes", "checksums", "header_checksum"}
 class Saved(NamedTuple):
     """A model file: the estimator, and the notes that `save` was given with it."""
 
-    estimator: Any
+    estimator: KitchenSink
     notes: Any
     header: dict[str, Any]
 
 
-def save(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> None:
+def save(estimator: KitchenSink, path: str | os.PathLike[str], notes: Any = None) -> None:
     """Write a fitted estimator to `path`, atomically: no half file is ever left there.
 
     `notes`: anything that JSON can hold, such as the target's name; `open_model` gives it back.
@@ -112,27 +106,23 @@ def save(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> Non
     if kind not in _ESTIMATORS:
         raise TypeError(f"{kind} cannot be saved: need one of {', '.join(_ESTIMATORS)}.")
     state = estimator._state().small()
-    arrays: Arrays = {}
+    writer = _Writer()
     header: dict[str, Any] = {
         "version": kitchensinks.__version__,
         "kind": kind,
-        "parameters": _parameters(estimator, state.law.features.seed, arrays),
-        "state": _encode(replace(state, columns=None), "state", arrays),
+        "parameters": _parameters(estimator, state.law.features.seed, writer),
+        "state": writer.encode(replace(state, columns=None), "state"),
         "n_features_in": int(estimator.n_features_in_),
     }
     if hasattr(estimator, "feature_names_in_"):
         header["columns"] = [str(name) for name in estimator.feature_names_in_]
     if state.columns is not None:
         header["table"], own = state.columns.describe()
-        arrays |= own
+        writer.arrays |= own
     if notes is not None:
         header["notes"] = notes
-    frozen = state.law.features
-    try:
-        check_size(frozen, _bytes_of(arrays), frozen.pack())
-    except ValueError as error:
-        raise ValueError(f"The model cannot be stored in a model file: {error}.") from None
-    write_archive(Path(path), header, arrays)
+    writer.add_digests()
+    write_archive(Path(path), header, writer.arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -196,7 +186,7 @@ def _bytes_of(arrays: Arrays) -> int:
     return sum(array.nbytes for array in arrays.values())
 
 
-def _parameters(estimator: KitchenSink, seed: int, arrays: Arrays) -> dict[str, Any]:
+def _parameters(estimator: KitchenSink, seed: int, writer: "_Writer") -> dict[str, Any]:
     values = estimator.get_params(deep=False)
     if not isinstance(values["random_state"], int | np.integer | None):
         values["random_state"] = seed
@@ -207,49 +197,67 @@ def _parameters(estimator: KitchenSink, seed: int, arrays: Arrays) -> dict[str, 
         )
     if callable(values["verbose"]):
         values["verbose"] = False
-    return {name: _encode(value, f"parameter-{name}", arrays) for name, value in values.items()}
+    return {name: writer.encode(value, f"parameter-{name}") for name, value in values.items()}
 
 
 # -- values as JSON and arrays -----------------------------------------------------------
 
 
-def _encode(value: Any, place: str, arrays: Arrays) -> Any:
-    """A value as JSON; arrays go into the archive under the name of their place."""
-    if isinstance(value, np.ndarray):
-        value = _storable(value)
-    if isinstance(value, type | np.dtype):
-        return np.dtype(value).name
-    if isinstance(value, dict):
-        pairs = [
-            [_encode(key, f"{place}-key", arrays), _encode(item, f"{place}-{k}", arrays)]
-            for k, (key, item) in enumerate(value.items())
-        ]
-        return {"dict": pairs}
-    if _TYPES.get(type(value).__name__) is type(value):
-        own = _fields_of(value)
-        held = {name: _encode(item, f"{place}-{name}", arrays) for name, item in own.items()}
-        if isinstance(value, Frozen):
-            # The draw is made again from the seed: what it must be, and what rows decided of it.
-            held["digest"] = draw_digest(value)
-            held["version"] = kitchensinks.__version__
-            held["learned"] = _encode(value.pack(), f"{place}-learned", arrays)
-        return {"type": type(value).__name__, "fields": held}
-    if isinstance(value, list | tuple):
-        items = [_encode(item, f"{place}-{k}", arrays) for k, item in enumerate(value)]
-        return {"items": items, "tuple": isinstance(value, tuple)}
-    return to_json(value, place, arrays)
+@dataclass
+class _Writer:
+    """Values as JSON; arrays go into the archive under the name of their place.
+
+    draws: the features among the values, each with its fields as JSON.
+    """
+
+    arrays: Arrays = field(default_factory=dict)
+    draws: list[tuple[Frozen, dict[str, Any]]] = field(default_factory=list)
+
+    def encode(self, value: Any, place: str) -> Any:
+        if isinstance(value, np.ndarray):
+            value = _storable(value)
+        if isinstance(value, type | np.dtype):
+            return np.dtype(value).name
+        if isinstance(value, dict):
+            pairs = [
+                [self.encode(key, f"{place}-key"), self.encode(item, f"{place}-{k}")]
+                for k, (key, item) in enumerate(value.items())
+            ]
+            return {"dict": pairs}
+        if _TYPES.get(type(value).__name__) is type(value):
+            own = _fields_of(value)
+            held = {name: self.encode(item, f"{place}-{name}") for name, item in own.items()}
+            if isinstance(value, Frozen):
+                # The draw is made again from the seed, with what rows decided of it.
+                held["version"] = kitchensinks.__version__
+                held["learned"] = self.encode(value.pack(), f"{place}-learned")
+                self.draws.append((value, held))
+            return {"type": type(value).__name__, "fields": held}
+        if isinstance(value, list | tuple):
+            items = [self.encode(item, f"{place}-{k}") for k, item in enumerate(value)]
+            return {"items": items, "tuple": isinstance(value, tuple)}
+        return to_json(value, place, self.arrays)
+
+    def add_digests(self) -> None:
+        """Note what each draw must be, or refuse one that is too large before it is made."""
+        for frozen, held in self.draws:
+            try:
+                check_size(frozen, _bytes_of(self.arrays), frozen.pack())
+            except ValueError as error:
+                raise ValueError(f"The model cannot be stored in a model file: {error}.") from None
+            held["digest"] = draw_digest(frozen)
 
 
 def _fields_of(value: Any) -> dict[str, Any]:
     """The fields of a value by name, without those that files leave out."""
-    if is_dataclass(value):
-        names = {field.name for field in fields(value)}
-    elif hasattr(value, "_fields"):
-        names = set(value._fields)
-    else:
-        names = set(value.get_params(deep=False)) if hasattr(value, "get_params") else set()
-    left_out: set[str] = _LEFT_OUT.get(type(value), set())
-    return {name: getattr(value, name) for name in sorted(names - left_out)}
+    return {name: getattr(value, name) for name in sorted(_stored(type(value)))}
+
+
+def _stored(kind: Any) -> set[str]:
+    """The fields that files hold; others, declared with stored=False, come back as defaults."""
+    if is_dataclass(kind):
+        return {one.name for one in fields(kind) if one.metadata.get("stored", True)}
+    return set(getattr(kind, "_fields", ()))
 
 
 def _decode(value: Any, arrays: Arrays) -> Any:
@@ -272,7 +280,7 @@ def _made(name: str, held: dict[str, Any], size: int) -> Any:
     written = {name: held.pop(name) for name in _OF_DRAW} if kind is Frozen else None
     if is_dataclass(kind) or hasattr(kind, "_fields"):
         hints = typing.get_type_hints(kind)
-        unknown = held.keys() - (hints.keys() - _LEFT_OUT.get(kind, set()))
+        unknown = held.keys() - _stored(kind)
         if unknown:
             raise ValueError(f"{name} has no field {sorted(unknown)[0]!r} in a file")
         if kind is Frozen:

@@ -20,7 +20,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting.held import HeldRows
+from kitchensinks.fitting.pieces import RowPieces
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, shares_of, solver_options
@@ -36,6 +36,8 @@ from kitchensinks.tables import block_slices
 _WIDEST = 4096
 # Columns of a block, at least, whatever the memory.
 _NARROWEST = 64
+# An objective this many times that at zero weights has diverged.
+_DIVERGED = 2.0
 # Rows of a task that give a rough mean of its features: sums about it keep their digits.
 _PILOT = 256
 
@@ -43,14 +45,14 @@ _PILOT = 256
 def fit_blocks(blocks: FeatureBlocks, batch: Batch, settings: Settings) -> Fit:
     """Rows of this process."""
     frozen, memory = blocks.frozen, blocks.memory_budget
-    held = HeldRows([blocks.rows], frozen, memory, keep=False)
+    held = RowPieces([blocks.rows], frozen, memory, keep=False)
     shares = shares_of(batch.weights, blocks.n_rows)
     return Descent(held.design, held, batch.targets, shares, frozen, settings, memory).fit()
 
 
 @dataclass
 class Descent:
-    """Rounds over the blocks; `rows` is a row vector of `HeldRows`, the shares sum to one."""
+    """Rounds over the blocks; `rows` is a row vector of `RowPieces`, the shares sum to one."""
 
     design: Design
     rows: RowVector
@@ -99,6 +101,9 @@ class Descent:
             objective = float(np.sum(errors + alpha * np.sum(weights**2, axis=0)))
             gap = float(np.sum(gradient**2)) / (4.0 * alpha)
             tell(done, objective, gap)
+            if not objective <= _DIVERGED * float(squares.sum()):
+                # No step raises the objective but by rounding.
+                raise self._too_weak()
             converged = gap <= settings.tol * max(objective, NEGLIGIBLE * float(squares.sum()))
         name = "block coordinate descent"
         solution = Solution(
@@ -111,6 +116,13 @@ class Descent:
         widest = np.clip(np.sqrt(self.memory / gram_bytes(1)), _NARROWEST, _WIDEST)
         size = max(1, int(widest) // self.frozen.basis.features_per_draw)
         return list(block_slices(self.frozen.n_components, size))
+
+    def _too_weak(self) -> ValueError:
+        return ValueError(
+            f"alpha={float(self.settings.alpha):.2g} is below the rounding error of the Gram "
+            f"matrix in {self.frozen.dtype}: solver='blocks' needs a larger alpha or "
+            "dtype='float64'."
+        )
 
     def _solvable(
         self, number: int, draws: slice, residual: RowVector, mean: Array
@@ -132,11 +144,7 @@ class Descent:
         try:
             factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
-            raise ValueError(
-                f"alpha={float(self.settings.alpha):.2g} is below the rounding error of the Gram "
-                f"matrix in {self.frozen.dtype}: solver='blocks' needs a larger alpha or "
-                "dtype='float64'."
-            ) from None
+            raise self._too_weak() from None
         if 8.0 * len(gram) * self.frozen.n_columns <= 0.5 * self.memory:
             self._factors[number] = factor
         return equations.mean, factor, equations.cross
@@ -155,7 +163,7 @@ def _below(targets: Array, level: Array) -> Array:
 
 
 def _moments(
-    rows: HeldRows, residual: Array, shares: Array, draws: slice, intercept: bool
+    rows: RowPieces, residual: Array, shares: Array, draws: slice, intercept: bool
 ) -> Moments:
     """The sums of a block of features with the residuals."""
     moments: Moments | None = None
@@ -169,27 +177,27 @@ def _moments(
     return moments
 
 
-def _cross(rows: HeldRows, residual: Array, shares: Array, draws: slice) -> Array:
+def _cross(rows: RowPieces, residual: Array, shares: Array, draws: slice) -> Array:
     weighted = (shares[:, None] * residual).astype(rows.frozen.dtype)
     products = (features.T @ weighted[part] for part, features in rows.some(draws))
     return np.asarray(sum(product.astype(np.float64) for product in products))
 
 
-def _advanced(rows: HeldRows, residual: Array, draws: slice, step: Array, shift: Array) -> Array:
+def _advanced(rows: RowPieces, residual: Array, draws: slice, step: Array, shift: Array) -> Array:
     moved, narrow = residual + shift, step.astype(rows.frozen.dtype)
     for part, features in rows.some(draws):
         moved[part] -= features @ narrow
     return moved
 
 
-def _residual(rows: HeldRows, targets: Array, weights: Array, intercept: Array) -> Array:
+def _residual(rows: RowPieces, targets: Array, weights: Array, intercept: Array) -> Array:
     left, narrow = targets - intercept, weights.astype(rows.frozen.dtype)
     for part, columns, features in rows.pieces():
         left[part] -= features @ narrow[columns]
     return left
 
 
-def _image(rows: HeldRows, residual: Array, shares: Array) -> Array:
+def _image(rows: RowPieces, residual: Array, shares: Array) -> Array:
     """Z'(w∘r) of all features."""
     weighted = (shares[:, None] * residual).astype(rows.frozen.dtype)
     image = np.zeros((rows.frozen.n_columns, residual.shape[1]))

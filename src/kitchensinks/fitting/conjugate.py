@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from kitchensinks.fitting.space import Fit, Task, gram_noise, solver_options, warn_noise
+from kitchensinks.fitting.space import Fit, TrainingSet, gram_noise, solver_options, warn_noise
 from kitchensinks.solvers.conjugate import factored_preconditioner, solve_ridge
 
 
-def fit_conjugate(task: Task) -> Fit:
+def fit_conjugate(training: TrainingSet) -> Fit:
     """The Gram of a sample of the rows preconditions passes over all of them."""
-    space, settings = task.space, task.settings
+    space, settings = training.space, training.settings
     alpha, intercept = float(settings.alpha), settings.fit_intercept
-    sample, image = task.sample_sums()
-    mean, target = image[:, 0] * intercept, task.shares @ task.targets * intercept
+    sample, image = training.sample_sums()
+    mean, target = image[:, 0] * intercept, training.shares @ training.targets * intercept
     equations = sample.normal_equations(intercept)
     trace = float(np.trace(equations.gram))
     noise, sample_noise = (
@@ -22,7 +22,7 @@ def fit_conjugate(task: Task) -> Fit:
     warn_noise(alpha, noise)
     precondition = factored_preconditioner(equations.gram, alpha, sample_noise)
     solution = solve_ridge(
-        task.problem(alpha, mean),
+        training.problem(alpha, mean),
         cross=image[:, 1:] - np.outer(mean, target),
         precondition=precondition,
         start=precondition(equations.cross),
@@ -30,6 +30,6 @@ def fit_conjugate(task: Task) -> Fit:
     )
     solution = solution._replace(passes=solution.passes + 1)
     # Leverages and freedom are those of the sample; the scores are those of the fit.
-    total = float(space.n_rows if task.weights is None else task.weights.sum())
+    total = float(space.n_rows if training.weights is None else training.weights.sum())
     sampled = replace(equations, weight=total, mean=mean, target=target)
     return Fit(alpha, solution, noise=noise, sampled=sampled)

@@ -17,8 +17,8 @@ from kitchensinks.fitting.plan import convex_plan
 from kitchensinks.fitting.settings import Settings, silent
 from kitchensinks.fitting.space import (
     Fit,
-    HeldOut,
-    Task,
+    HeldOutScores,
+    TrainingSet,
     gram_noise,
     solver_options,
     spectrum_facts,
@@ -49,78 +49,80 @@ _ROUGH_KINKED = 3e-2
 _SETTLED = 1e-2
 
 
-def fit_convex(task: Task, calibrate: bool, moments: Moments | None = None) -> Fit:
+def fit_convex(training: TrainingSet, calibrate: bool, moments: Moments | None = None) -> Fit:
     """Choose the ridge on held-out rows where that is asked for, then fit all rows."""
     evidence: dict[str, Any] = {}
-    settings = task.settings
+    settings = training.settings
     settles = settings.settled > 0.0 and not settings.loss.smooth
     if settles:
-        task = replace(task, settings=replace(settings, tol=max(settings.tol, _SETTLED)))
-    solver = "gram" if moments is not None else _solver(task)
-    if task.settings.alpha == "auto":
-        alpha, coordinates, *path = _choose_alpha(task)
+        training = replace(training, settings=replace(settings, tol=max(settings.tol, _SETTLED)))
+    solver = "gram" if moments is not None else _solver(training)
+    if training.settings.alpha == "auto":
+        alpha, coordinates, *path = _choose_alpha(training)
         # Coordinates that were too slow for a rough fit are too slow for this one.
         solver = "gram" if solver == "coordinates" and not coordinates else solver
         evidence = dict(zip(("alphas", "alpha_errors", "held_out"), path, strict=True))
     else:
-        alpha = float(task.settings.alpha)
+        alpha = float(training.settings.alpha)
         if calibrate:
-            evidence["held_out"] = calibrated(task, alpha)
+            evidence["held_out"] = calibrated(training, alpha)
     found = None
     if solver == "coordinates":
-        found, _ = _by_coordinates(task, alpha)
+        found, _ = _by_coordinates(training, alpha)
     elif solver == "sampled":
-        found, facts = _by_sample(task, alpha)
+        found, facts = _by_sample(training, alpha)
         evidence |= facts
     if found is None:
-        moments = task.sums(keep=True) if moments is None else moments
-        problem, factored, noise = _gram_problem(task, moments, alpha)
-        found = _solve(problem, factored, task.settings)
+        moments = training.sums(keep=True) if moments is None else moments
+        problem, factored, noise = _gram_problem(training, moments, alpha)
+        found = _solve(problem, factored, training.settings)
         evidence |= spectrum_facts(factored.values, alpha, factored.rounding) | {"noise": noise}
     warn_noise(alpha, evidence.get("noise", 0.0))
     if settles:
         exact = found.gap <= settings.tol * found.objective
         found = found._replace(settled=True, converged=exact)
     if "alphas" in evidence:
-        rows = task.space.design(), task.targets, task.shares
-        found = with_level(found, evidence["held_out"], *rows, task.settings.loss)
-    return Fit(alpha, task.space.lift(found), **evidence)
+        rows = training.space.design(), training.targets, training.shares
+        found = with_level(found, evidence["held_out"], *rows, training.settings.loss)
+    return Fit(alpha, training.space.lift(found), **evidence)
 
 
-def _solver(task: Task) -> str:
+def _solver(training: TrainingSet) -> str:
     """The solver of the plan for the rows of a space, all of them or a part."""
-    space = task.space
+    space = training.space
     in_span = space.span is not None
-    return convex_plan(space.n_rows, space.n_columns, space.cached, in_span, task.settings).solver
+    return convex_plan(
+        space.n_rows, space.n_columns, space.cached, in_span, training.settings
+    ).solver
 
 
-def _by_sample(task: Task, alpha: float) -> tuple[Solution | None, dict[str, Any]]:
+def _by_sample(training: TrainingSet, alpha: float) -> tuple[Solution | None, dict[str, Any]]:
     """The solution, by steps in the metric of the Gram of a sample, and what that says of the fit.
 
     None where the ridge is weak: what the sample does not show then makes for many steps.
     """
-    sample, image = task.sample_sums()
-    equations = sample.normal_equations(task.settings.fit_intercept)
+    sample, image = training.sample_sums()
+    equations = sample.normal_equations(training.settings.fit_intercept)
     trace = float(np.trace(equations.gram))
     if alpha < WEAK * trace:
         return None, {}
-    problem = task.problem(alpha, image[:, 0] * task.settings.fit_intercept)
+    problem = training.problem(alpha, image[:, 0] * training.settings.fit_intercept)
     # A metric need not be exact: its eigenvectors take less than half the time in float32.
     factored = FactoredGram(equations.gram.astype(np.float32))
     freedom = spectrum_facts(factored.values, alpha, factored.rounding)["freedom"]
-    noise = gram_noise(task.space.dtype, trace, sample.count)
-    return _solve(problem, factored, task.settings), {"freedom": freedom, "noise": noise}
+    noise = gram_noise(training.space.dtype, trace, sample.count)
+    return _solve(problem, factored, training.settings), {"freedom": freedom, "noise": noise}
 
 
 def _by_coordinates(
-    task: Task, alpha: float, dual: Array | None = None
+    training: TrainingSet, alpha: float, dual: Array | None = None
 ) -> tuple[Solution | None, Array | None]:
     """The solution with its dual variables, or None where the ridge is too weak for this."""
     if alpha <= 0.0:
         return None, None
-    options = solver_options(task.settings)
+    options = solver_options(training.settings)
     solution, dual = solve_coordinates(
-        task.problem(alpha, np.zeros(task.space.n_columns)),
+        training.problem(alpha, np.zeros(training.space.n_columns)),
         tol=options["tol"],
         dual=dual,
         callback=options["callback"],
@@ -128,29 +130,29 @@ def _by_coordinates(
     return (solution, dual) if solution.converged else (None, None)
 
 
-def calibrated(task: Task, alpha: float) -> HeldOut | None:
+def calibrated(training: TrainingSet, alpha: float) -> HeldOutScores | None:
     """(places, scores) of rows that were held out of a rough fit, to calibrate probabilities."""
-    tol = max(task.settings.tol, _ROUGH)
-    rough = replace(task, settings=replace(task.settings, alpha=alpha, tol=tol))
+    tol = max(training.settings.tol, _ROUGH)
+    rough = replace(training, settings=replace(training.settings, alpha=alpha, tol=tol))
     return held_out_scores(rough, _solve_task)
 
 
-def _solve_task(task: Task) -> Solution:
+def _solve_task(training: TrainingSet) -> Solution:
     """The solution for the rows of a space, with a given ridge."""
-    alpha, found = float(task.settings.alpha), None
-    if _solver(task) == "coordinates":
-        found, _ = _by_coordinates(task, alpha)
+    alpha, found = float(training.settings.alpha), None
+    if _solver(training) == "coordinates":
+        found, _ = _by_coordinates(training, alpha)
     if found is None:
-        problem, factored, _ = _gram_problem(task, task.sums(keep=True), alpha)
-        found = _solve(problem, factored, task.settings)
+        problem, factored, _ = _gram_problem(training, training.sums(keep=True), alpha)
+        found = _solve(problem, factored, training.settings)
     return found
 
 
 def _gram_problem(
-    task: Task, moments: Moments, alpha: float
+    training: TrainingSet, moments: Moments, alpha: float
 ) -> tuple[Problem, FactoredGram, float]:
-    rows = task.space.design(), task.targets, task.shares
-    return problem_of(moments, *rows, task.settings, alpha)
+    rows = training.space.design(), training.targets, training.shares
+    return problem_of(moments, *rows, training.settings, alpha)
 
 
 def problem_of(
@@ -175,23 +177,23 @@ def _solve(problem: Problem, factored: FactoredGram, settings: Settings) -> Solu
     return solve_nonsmooth(problem, factored=factored, newton=not settings.settled, **options)
 
 
-def _choose_alpha(task: Task) -> tuple[float, bool, Array, Array, HeldOut]:
+def _choose_alpha(training: TrainingSet) -> tuple[float, bool, Array, Array, HeldOutScores]:
     """The ridge strength with the least loss on held-out rows, and their scores there.
 
     The second is whether dual coordinates were fast enough.
     """
-    space, settings = task.space, task.settings
-    split = Split.of(settings, task.weights)
+    space, settings = training.space, training.settings
+    split = Split.of(settings, training.weights)
     if split is None:
         raise too_few(settings, space.n_rows)
-    fitted = replace(task, weights=split.fitted)
+    fitted = replace(training, weights=split.fitted)
     rough = replace(fitted, settings=roughly(settings))
 
     @cache
     def by_gram() -> tuple[Problem, FactoredGram, float]:
         return _gram_problem(fitted, fitted.sums(keep=True, phase="sums-without-held-out"), 0.0)
 
-    coordinates = _solver(task) == "coordinates"
+    coordinates = _solver(training) == "coordinates"
     if coordinates:
         trace = _trace(fitted)
         noise = gram_noise(space.dtype, trace, space.n_rows)
@@ -212,17 +214,17 @@ def _choose_alpha(task: Task) -> tuple[float, bool, Array, Array, HeldOut]:
         return np.asarray(scores + found.intercept)
 
     alphas = candidates(trace, noise)
-    found = least_held_out(alphas, scores_of, task.targets, split, settings)
+    found = least_held_out(alphas, scores_of, training.targets, split, settings)
     return found[0], coordinates, *found[1:]
 
 
-def _trace(task: Task) -> float:
+def _trace(training: TrainingSet) -> float:
     """Trace of the Gram, centred where there is an intercept, in one walk."""
-    total, mean = 0.0, np.zeros(task.space.n_columns)
-    for rows, block in task.space.walk():
-        total += float(task.shares[rows] @ np.einsum("ij,ij->i", block, block))
-        mean += task.shares[rows] @ block
-    return max(0.0, total - float(mean @ mean)) if task.settings.fit_intercept else total
+    total, mean = 0.0, np.zeros(training.space.n_columns)
+    for rows, block in training.space.walk():
+        total += float(training.shares[rows] @ np.einsum("ij,ij->i", block, block))
+        mean += training.shares[rows] @ block
+    return max(0.0, total - float(mean @ mean)) if training.settings.fit_intercept else total
 
 
 def roughly(settings: Settings) -> Settings:

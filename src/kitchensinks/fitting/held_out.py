@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kitchensinks.fitting.settings import Settings, silent
-from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT, HeldOut, Task, array_space
+from kitchensinks.fitting.space import (
+    CALIBRATION_ROWS,
+    HELD_OUT,
+    HeldOutScores,
+    TrainingSet,
+    array_space,
+)
 from kitchensinks.problem.losses import Array, Kinked, Loss
 from kitchensinks.problem.problem import Solution
 from kitchensinks.solvers import Design
@@ -60,16 +66,18 @@ class Split:
         return cls(places, held, fitted, own[held] / own[held].sum())
 
 
-def held_out_scores(task: Task, solve: Callable[[Task], Solution]) -> HeldOut | None:
+def held_out_scores(
+    training: TrainingSet, solve: Callable[[TrainingSet], Solution]
+) -> HeldOutScores | None:
     """(places, scores) of rows held out of a fit on a bounded number of the other rows."""
-    space, settings = task.space, task.settings
-    split = Split.of(settings, task.weights, most=round(CALIBRATION_ROWS / HELD_OUT))
+    space, settings = training.space, training.settings
+    split = Split.of(settings, training.weights, most=round(CALIBRATION_ROWS / HELD_OUT))
     if split is None:
         return None
     features = space.pick(split.places)
     small = array_space(features, space.shift, len(features), space.span)
     quiet = replace(settings, progress=silent, checkpoint=None)
-    found = solve(Task(small, task.targets[split.places], split.fitted, quiet))
+    found = solve(TrainingSet(small, training.targets[split.places], split.fitted, quiet))
     scores = features[split.held] @ found.weights + found.intercept
     return split.places[split.held], np.asarray(scores, dtype=np.float64)
 
@@ -80,7 +88,7 @@ def least_held_out(
     targets: Array,
     split: Split,
     settings: Settings,
-) -> tuple[float, Array, Array, HeldOut]:
+) -> tuple[float, Array, Array, HeldOutScores]:
     """Try ridge strengths from strong to weak until the held-out loss has risen twice.
 
     Returns the best, those tried with their losses, and (places, scores) of the held-out rows.
@@ -152,7 +160,7 @@ def ridge_near(settings: Settings, targets: Array, split: Split) -> float | None
 
 def with_level(
     found: Solution,
-    held_out: HeldOut | None,
+    held_out: HeldOutScores | None,
     design: Design,
     targets: Array,
     shares: Array,

@@ -123,38 +123,45 @@ def make_plan(shape: Shape, settings: Settings) -> Plan:
         return _on_dask(shape, settings)
     if shape.stream:
         return _of_stream(shape, settings)
-    span, asked, squared = takes_span(shape, settings), settings.solver, settings.loss.squared
-    if asked == "direct" and not span:
+    span = takes_span(shape, settings)
+    if settings.solver == "direct" and not span:
         _check_gram(shape)
-    space, sizes = "span" if span else "features", (shape.n_rows, shape.n_columns)
-    # Whether a rule applies, and its plan; the first that applies is taken.
-    rules = (
-        (
-            settings.second is not None,
-            ("stages", "features", "the law was learned in two stages, features and bins"),
-        ),
-        (
-            asked == "blocks" or (not span and _only_blocks(shape, settings)),
-            ("blocks", "features", _too_large(shape, settings)),
-        ),
-        (
-            asked == "stochastic" or (asked == "auto" and _beyond_memory(shape, span)),
-            ("stochastic", "features", _too_large(shape, settings)),
-        ),
-        (
-            shape.many_sparse and not span and asked != "direct",
-            ("sparse", "bins", f"{sizes[1]:,} sparse columns are more than a Gram can have"),
-        ),
-        (
-            squared and not span and _conjugate(shape, settings),
-            ("conjugate", "features", _conjugate_reason(shape, settings)),
-        ),
-        (squared, ("direct", space, _gram_reason(*sizes, span))),
-    )
-    for applies, (solver, where, reason) in rules:
-        if applies:
-            return Plan(solver, where, "here", reason)
-    return replace(convex_plan(*sizes, span or shape.cached, span, settings), space=space)
+    if settings.second is not None:
+        reason = "the law was learned in two stages, features and bins"
+        return Plan("stages", "features", "here", reason)
+    return _in_span(shape, settings) if span else _in_features(shape, settings)
+
+
+def _in_span(shape: Shape, settings: Settings) -> Plan:
+    """Fewer rows than features: their coordinates are kept, unless they are beyond memory."""
+    sizes = shape.n_rows, shape.n_columns
+    needed = gram_bytes(shape.n_rows) + 3.0 * shape.feature_bytes
+    for solver in ("blocks", "stochastic"):
+        if settings.solver == solver:
+            return Plan(solver, "features", "here", _too_large(shape, settings))
+    if settings.solver == "auto" and not shape.sparse and needed > shape.memory:
+        return Plan("stochastic", "features", "here", _too_large(shape, settings))
+    if settings.loss.squared:
+        return Plan("direct", "span", "here", _gram_reason(*sizes, True))
+    return replace(convex_plan(*sizes, True, True, settings), space="span")
+
+
+def _in_features(shape: Shape, settings: Settings) -> Plan:
+    """Products with the features, or their Gram; in parts where that is beyond memory."""
+    sizes = shape.n_rows, shape.n_columns
+    if _takes_blocks(shape, settings):
+        return Plan("blocks", "features", "here", _too_large(shape, settings))
+    beyond = not shape.sparse and gram_bytes(shape.n_columns) > shape.memory
+    if settings.solver == "stochastic" or (settings.solver == "auto" and beyond):
+        return Plan("stochastic", "features", "here", _too_large(shape, settings))
+    if shape.many_sparse and settings.solver != "direct":
+        reason = f"{shape.n_columns:,} sparse columns are more than a Gram can have"
+        return Plan("sparse", "bins", "here", reason)
+    if settings.loss.squared and _takes_conjugate(shape, settings):
+        return Plan("conjugate", "features", "here", _conjugate_reason(shape, settings))
+    if settings.loss.squared:
+        return Plan("direct", "features", "here", _gram_reason(*sizes, False))
+    return convex_plan(*sizes, shape.cached, False, settings)
 
 
 def _check_sparse(shape: Shape, settings: Settings) -> None:
@@ -186,10 +193,11 @@ def _check_gram(shape: Shape) -> None:
         )
 
 
-def _only_blocks(shape: Shape, settings: Settings) -> bool:
-    """Whether block coordinate descent is the only certified solver that fits into memory."""
-    too_large = gram_bytes(shape.n_columns) > shape.memory
-    return _given_ridge(settings) and too_large and not shape.sparse
+def _takes_blocks(shape: Shape, settings: Settings) -> bool:
+    """Whether block coordinate descent was asked for, or is the only certified solver that fits
+    into memory."""
+    too_large = gram_bytes(shape.n_columns) > shape.memory and not shape.sparse
+    return settings.solver == "blocks" or (_given_ridge(settings) and too_large)
 
 
 def _given_ridge(settings: Settings) -> bool:
@@ -198,15 +206,7 @@ def _given_ridge(settings: Settings) -> bool:
     return plain and settings.alpha != "auto" and float(settings.alpha) > 0.0
 
 
-def _beyond_memory(shape: Shape, span: bool) -> bool:
-    """Whether neither the features of few rows nor the Gram with its copies fit into memory."""
-    needed = gram_bytes(shape.n_rows if span else shape.n_columns)
-    if span:
-        needed += 3.0 * shape.feature_bytes
-    return not shape.sparse and needed > shape.memory
-
-
-def _conjugate(shape: Shape, settings: Settings) -> bool:
+def _takes_conjugate(shape: Shape, settings: Settings) -> bool:
     """Many rows, a given ridge, features that can be kept: passes cost less than the Gram."""
     many = shape.n_columns >= CONJUGATE_COLUMNS
     many = many and shape.n_rows >= CONJUGATE_ROWS * shape.n_columns
@@ -259,7 +259,7 @@ def _of_stream(shape: Shape, settings: Settings) -> Plan:
 
 def _on_dask(shape: Shape, settings: Settings) -> Plan:
     """Rows that stay where they are: sums come here, or blocks of features take turns."""
-    if settings.solver == "blocks" or _only_blocks(shape, settings):
+    if _takes_blocks(shape, settings):
         return Plan("blocks", "features", "dask", _too_large(shape, settings))
     if gram_bytes(shape.n_columns) > shape.memory:
         raise ValueError(

@@ -10,9 +10,9 @@ from kitchensinks.fitting.convex import fit_convex
 from kitchensinks.fitting.held_out import held_out_scores
 from kitchensinks.fitting.plan import Plan, Shape, make_plan
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.space import Fit, Task
+from kitchensinks.fitting.space import Fit, TrainingSet
 from kitchensinks.fitting.sparse import fit_sparse
-from kitchensinks.fitting.squared import fit_squared, solve_task
+from kitchensinks.fitting.squared import fit_squared, solve_given
 from kitchensinks.fitting.stages import fit_stages
 from kitchensinks.fitting.stochastic import fit_stochastic
 from kitchensinks.problem.moments import Moments
@@ -45,15 +45,15 @@ def fit_features(
     elif plan.solver == "sparse":
         fit = fit_sparse(*given, calibrate)
     elif plan.solver == "conjugate":
-        fit = fit_conjugate(Task.of(*given))
+        fit = fit_conjugate(TrainingSet.of(*given))
     else:
-        task = Task.of(*given, span=plan.space == "span")
-        known = moments if task.space.span is None else None
+        training = TrainingSet.of(*given, span=plan.space == "span")
+        known = moments if training.space.span is None else None
         if plan.solver != "direct":
-            fit = fit_convex(task, calibrate > 0, known)
+            fit = fit_convex(training, calibrate > 0, known)
         else:
-            fit = fit_squared(task, known)
+            fit = fit_squared(training, known)
             if calibrate and fit.left_out is None:
-                fixed = replace(task, settings=replace(settings, alpha=fit.alpha))
-                fit.held_out = held_out_scores(fixed, solve_task)
+                fixed = replace(training, settings=replace(settings, alpha=fit.alpha))
+                fit.held_out = held_out_scores(fixed, solve_given)
     return plan, fit if groups is None else expand(fit, groups)

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases.base import check_count, check_positive
-from kitchensinks.fitting.keeping import Checkpoint
+from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch
@@ -22,6 +22,8 @@ from kitchensinks.tables.memory import memory_budget
 Progress = Callable[..., None]
 
 SOLVERS = ("auto", "direct", "conjugate", "blocks", "stochastic")
+# Fields that belong to one run, and are not stored in files.
+_OF_RUN = {"stored": False}
 # Solvers that are made for squared loss alone.
 _SQUARED_ONLY = ("direct", "conjugate", "blocks")
 # Solvers that need a given ridge and no constraint.
@@ -51,10 +53,10 @@ class Settings:
     # The ridge of a second stage on the bins of a union, fitted to what its dense basis leaves.
     second: float | None = None
     # Keys of the rows by their content, computed when they are needed.
-    keys: Callable[[], NDArray[np.uint64]] | None = None
-    progress: Progress = silent
+    keys: Callable[[], NDArray[np.uint64]] | None = field(default=None, metadata=_OF_RUN)
+    progress: Progress = field(default=silent, metadata=_OF_RUN)
     # Where sums over the rows are kept between runs.
-    checkpoint: Checkpoint | None = None
+    checkpoint: Checkpoint | None = field(default=None, metadata=_OF_RUN)
 
     def bare(self) -> "Settings":
         """These settings without what belongs to one run: they can be kept and sent."""
@@ -65,12 +67,21 @@ class Settings:
         keys = functools.cache(lambda: row_keys(batch.rows, self.seed))
         return replace(self, keys=keys, checkpoint=checkpoint)
 
+    @property
+    def summed(self) -> np.dtype[Any] | None:
+        """The dtype that features are multiplied and summed in; None: their own.
+
+        Float64 where no ridge hides the rounding of float32 products: in a ball, or with alpha=0.
+        """
+        return np.dtype(np.float64) if self.loss.squared and self.alpha == 0.0 else None
+
     def row_keys(self) -> NDArray[np.uint64]:
         """The keys of the rows that are fitted."""
         assert self.keys is not None, "these rows have no keys here"
         return self.keys()
 
 
+@dataclass(eq=False, repr=False)
 class Solver(BaseEstimator):
     """How the outer weights are computed: algorithm, accuracy, precision and memory.
 
@@ -97,19 +108,11 @@ class Solver(BaseEstimator):
     Solver(dtype='float64', name='direct')
     """
 
-    def __init__(
-        self,
-        name: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 200,
-        dtype: Any = None,
-        memory_budget: Any = None,
-    ) -> None:
-        self.name = name
-        self.tol = tol
-        self.max_iter = max_iter
-        self.dtype = dtype
-        self.memory_budget = memory_budget
+    name: str = "auto"
+    tol: float = 1e-3
+    max_iter: int = 200
+    dtype: Any = None
+    memory_budget: Any = None
 
     @classmethod
     def of(cls, given: Any) -> "Solver":

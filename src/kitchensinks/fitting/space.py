@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks, Work
-from kitchensinks.fitting.keeping import Arrays
+from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlocks
+from kitchensinks.fitting.checkpoint import Arrays
 from kitchensinks.fitting.plan import SAMPLE_ROWS
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.numerics.words import Stream, Words
@@ -22,6 +22,7 @@ from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers import Design
 from kitchensinks.solvers.dual import Span
+from kitchensinks.solvers.path import Leaving
 from kitchensinks.tables import block_slices, densify
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 
 Walk = Callable[..., Iterator[tuple[slice, Any]]]
 # Places of rows that were held out, and their scores (rows, outputs).
-HeldOut = tuple[np.ndarray, Array]
+HeldOutScores = tuple[np.ndarray, Array]
 # Scores that rows of features get from the fit without each row itself:
-# (features, targets, weight that leaves with a row) -> (n, outputs).
-LeftOut = Callable[[Any, Array, Array | None], Array]
+# (features, targets, what leaves with a row) -> (n, outputs).
+LeftOut = Callable[[Any, Array, Leaving | None], Array]
 
 # Share of the rows held out to choose a ridge strength.
 HELD_OUT = 0.2
@@ -61,7 +62,7 @@ class Fit:
     # To calibrate probabilities: leave-one-out scores of any rows that were fitted, or scores of
     # rows that were held out.
     left_out: LeftOut | None = None
-    held_out: HeldOut | None = None
+    held_out: HeldOutScores | None = None
     # Set where the Gram is that of a sample of the rows: leverages and freedom are about it.
     sampled: NormalEquations | None = None
     # Set where features coincided: `moments` are then those of the different ones.
@@ -139,7 +140,7 @@ def space_of(
 def _filled(source: Walk) -> Walk:
     """A walk over the dense form of sparse blocks."""
 
-    def walk(*start: int, work: Work | None = None) -> Iterator[tuple[slice, Any]]:
+    def walk(*start: int, work: BlockFunction | None = None) -> Iterator[tuple[slice, Any]]:
         def fill_in(rows: slice, block: Any) -> Any:
             return block.toarray() if work is None else work(rows, block.toarray())
 
@@ -172,7 +173,9 @@ def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings
 def array_space(features: Array, shift: Array, size: int, span: Span | None = None) -> Space:
     """Features that are in memory, in blocks of `size` rows."""
 
-    def walk(work: Work | None = None, copied: bool = False) -> Iterator[tuple[slice, Any]]:
+    def walk(
+        work: BlockFunction | None = None, copied: bool = False
+    ) -> Iterator[tuple[slice, Any]]:
         for part in block_slices(len(features), size):
             block = features[part].copy() if copied else features[part]
             yield part, block if work is None else work(part, block)
@@ -200,7 +203,7 @@ def shares_of(weights: Array | None, n_rows: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Task:
+class TrainingSet:
     """Rows in a space, their targets (n, outputs) and weights (n,), and what to minimise."""
 
     space: Space
@@ -211,7 +214,7 @@ class Task:
     @classmethod
     def of(
         cls, blocks: FeatureBlocks, batch: Batch, settings: Settings, span: bool = False
-    ) -> "Task":
+    ) -> "TrainingSet":
         space = space_of(blocks, batch.weights, settings, span)
         return cls(space, batch.targets, batch.weights, settings)
 
@@ -244,7 +247,8 @@ class Task:
         moments = Moments.zeros(space.shift, self.targets.shape[1])
 
         def sums(rows: slice, features: Any) -> BlockSums:
-            return moments.sums_of(features.copy() if keep else features, *self.part(rows))
+            own = features.astype(settings.summed or features.dtype, copy=keep)
+            return moments.sums_of(own, *self.part(rows))
 
         with closing(self.blocks(sums, phase, moments.state, moments.restore, keep)) as blocks:
             for rows, block in blocks:
@@ -255,7 +259,7 @@ class Task:
 
     def blocks(
         self,
-        work: Work,
+        work: BlockFunction,
         phase: str,
         state: Callable[[], Arrays],
         restore: Callable[[Arrays], None],

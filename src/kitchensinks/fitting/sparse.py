@@ -1,6 +1,8 @@
 """Many sparse columns (Binning): every loss and constraint without a Gram, by products alone."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +42,7 @@ SETTLED = 2e-3
 CALIBRATED = 10_000
 # With so many rows in one fold, quantiles of residuals are known to a point of coverage: no further
 # fold is fitted.
-_ENOUGH_RESIDUALS = 1000
+_ENOUGH_RESIDUALS = 500
 # Held-out rows below this share of all rows are left out of the final fit too.
 _NEGLIGIBLE = 0.05
 
@@ -70,99 +72,110 @@ def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     others, or in one of them where that has many rows. The final fit starts from the weights found
     without them; where they are less than a twentieth of all rows, those weights are final.
     """
-    design, targets, weights = sparse_design(blocks), batch.targets, batch.weights
-    chosen = settings.alpha == "auto"
-    split, folds = None, 1
-    if chosen or calibrate:
-        # To calibrate takes fewer rows than to choose.
-        share = HELD_OUT if chosen else min(HELD_OUT, CALIBRATED / blocks.n_rows)
-        if not chosen and share > _NEGLIGIBLE:
-            share /= calibrate
-            folds = calibrate if share * blocks.n_rows < _ENOUGH_RESIDUALS else 1
-        split = Split.of(settings, weights, share=share)
-        if split is None and chosen:
-            raise too_few(settings, blocks.n_rows)
+    path = WarmStarts(sparse_design(blocks), batch.targets)
+    weights, chosen = batch.weights, settings.alpha == "auto"
+    share, folds = _held_share(settings, blocks.n_rows, calibrate)
+    split = Split.of(settings, weights, share=share) if folds else None
     if split is None:
+        if chosen:
+            raise too_few(settings, blocks.n_rows)
         alpha = float(settings.alpha)
-        solution = solve_sparse(design, targets, weights, settings, alpha)
-        return Fit(alpha, solution)
+        return Fit(alpha, path.solve(weights, settings, alpha))
     # Where few rows are held out, the fit without them is the final one.
     final = not chosen and share <= _NEGLIGIBLE
-    rough = settings
-    if not final:
-        few = (
-            min(_ROUGH_VISITS, settings.max_iter) if not settings.loss.smooth else settings.max_iter
-        )
-        rough = replace(settings, tol=max(_ROUGH, settings.tol), max_iter=few)
-    last: Solution | None = None
-    dual: Array | None = None
-
-    def scores_of(alpha: float, split: Split = split) -> Array:
-        nonlocal last, dual
-        start = None if last is None else last.weights
-        last, dual = _solved(design, targets, split.fitted, rough, alpha, start, dual)
-        return np.asarray(design.scores(last.weights)[split.held] + last.intercept)
-
+    rough = settings if final else _rough(settings)
     candidates = _ALPHAS if chosen else [float(settings.alpha)]
-    alpha, tried, errors, held_out = least_held_out(candidates, scores_of, targets, split, settings)
+    scores_of = partial(path.held_out_scores, split, rough)
+    alpha, tried, errors, held_out = least_held_out(
+        candidates, scores_of, batch.targets, split, settings
+    )
     for fold in range(1, folds):
         further = Split.of(settings, weights, share=share, fold=fold)
         if further is not None:
             # Weights of the fold before have seen these rows, and few steps do not forget them.
-            last = None
-            places, scores = further.places[further.held], scores_of(alpha, further)
+            path.last = None
+            places = further.places[further.held]
+            scores = path.held_out_scores(further, rough, alpha)
             held_out = np.append(held_out[0], places), np.concatenate([held_out[1], scores])
-    assert last is not None, "at least one ridge is tried"
-    if not final:
-        last, _ = _solved(design, targets, weights, settings, alpha, last.weights, dual)
+    solution = path.last if final and path.last else path.solve(weights, settings, alpha)
     if chosen:
-        rows = design, targets, shares_of(weights, design.n_rows)
-        last = with_level(last, held_out, *rows, settings.loss)
-    return Fit(alpha, last, alphas=tried, alpha_errors=errors, held_out=held_out)
+        rows = path.design, batch.targets, shares_of(weights, blocks.n_rows)
+        solution = with_level(solution, held_out, *rows, settings.loss)
+    return Fit(alpha, solution, alphas=tried, alpha_errors=errors, held_out=held_out)
 
 
-def solve_sparse(
-    design: SparseFeatures | Bins,
-    targets: Array,
-    weights: Array | None,
-    settings: Settings,
-    alpha: float,
-    start: Array | None = None,
-) -> Solution:
-    """One fit with a given ridge; weights (n,) or None for ones."""
-    return _solved(design, targets, weights, settings, alpha, start)[0]
+def _held_share(settings: Settings, n_rows: int, calibrate: int) -> tuple[float, int]:
+    """The share of the rows in one fold, and how many folds are held out one after the other."""
+    if settings.alpha == "auto":
+        return HELD_OUT, 1
+    if not calibrate:
+        return 0.0, 0
+    # To calibrate takes fewer rows than to choose.
+    share = min(HELD_OUT, CALIBRATED / n_rows)
+    if share <= _NEGLIGIBLE:
+        return share, 1
+    share /= calibrate
+    return share, calibrate if share * n_rows < _ENOUGH_RESIDUALS else 1
 
 
-def _solved(
-    design: SparseFeatures | Bins,
-    targets: Array,
-    weights: Array | None,
-    settings: Settings,
-    alpha: float,
-    start: Array | None = None,
-    dual: Array | None = None,
-) -> tuple[Solution, Array | None]:
-    """One fit, from weights or dual variables on; dual variables where the solver has them."""
-    shares, first_pass = shares_of(weights, design.n_rows), design.passes
-    loss, constraint, fit_intercept = settings.loss, settings.constraint, settings.fit_intercept
-    options = solver_options(settings)
-    ridge = loss.squared and constraint is None
-    if ridge and alpha > 0.0 and isinstance(design, Bins):
-        options |= {"fit_intercept": fit_intercept, "settled": settings.settled, "start": start}
-        solution = binned_ridge(design, targets, shares, alpha, **options)
-        return solution._replace(solver=f"{solution.solver} (sparse)"), None
-    problem = Problem.without_gram(design, loss, targets, shares, alpha, constraint, fit_intercept)
-    if ridge:
-        solution = solve_ridge(problem, start=start, **options)
-    elif loss.smooth:
-        solution = solve_smooth(problem, factored=DiagonalGram(problem.diagonal), **options)
-    elif constraint is None and alpha > 0.0 and isinstance(design, Bins):
-        most = float(options.pop("max_iter"))
-        most = min(most, MOST_VISITS) if settings.settled else most
-        solution, dual = solve_coordinates(problem, dual=dual, most=most, **options)
-        solution = solution._replace(settled=settings.settled > 0.0)
-    else:
+def _rough(settings: Settings) -> Settings:
+    """These settings, as close to the optimum as comparing ridge strengths needs."""
+    most = settings.max_iter if settings.loss.smooth else min(_ROUGH_VISITS, settings.max_iter)
+    return replace(settings, tol=max(_ROUGH, settings.tol), max_iter=most)
+
+
+@dataclass
+class WarmStarts:
+    """Fits to the same features one after the other, each from the solution of the one before.
+
+    dual: its dual variables, where the solver has them.
+    """
+
+    design: SparseFeatures | Bins
+    targets: Array
+    last: Solution | None = None
+    dual: Array | None = None
+
+    def solve(self, weights: Array | None, settings: Settings, alpha: float) -> Solution:
+        """The fit with this ridge; weights (n,) or None for ones."""
+        design, ridge = self.design, settings.loss.squared and settings.constraint is None
+        shares, options = shares_of(weights, design.n_rows), solver_options(settings)
+        start = None if self.last is None else self.last.weights
+        first_pass = design.passes
+        if ridge and alpha > 0.0 and isinstance(design, Bins):
+            options |= {"fit_intercept": settings.fit_intercept, "settled": settings.settled}
+            found = binned_ridge(design, self.targets, shares, alpha, start=start, **options)
+        else:
+            problem = Problem.without_gram(
+                design,
+                settings.loss,
+                self.targets,
+                shares,
+                alpha,
+                settings.constraint,
+                settings.fit_intercept,
+            )
+            if ridge:
+                found = solve_ridge(problem, start=start, **options)
+            else:
+                found = self._convex(problem, settings.settled, options)
+            found = found._replace(passes=design.passes - first_pass)
+        self.last = found._replace(solver=f"{found.solver} (sparse)")
+        return self.last
+
+    def _convex(self, problem: Problem, settled: float, options: dict[str, Any]) -> Solution:
+        """A loss that is not squared, or a ball."""
+        if problem.loss.smooth:
+            return solve_smooth(problem, factored=DiagonalGram(problem.diagonal), **options)
+        if problem.constraint is None and problem.alpha > 0.0 and isinstance(self.design, Bins):
+            most = float(options.pop("max_iter"))
+            most = min(most, MOST_VISITS) if settled else most
+            found, self.dual = solve_coordinates(problem, dual=self.dual, most=most, **options)
+            return found._replace(settled=settled > 0.0)
         metric = ImplicitGram(problem.gram_times, problem.diagonal)
-        solution = solve_nonsmooth(problem, factored=metric, **options)
-    passes = design.passes - first_pass
-    return solution._replace(solver=f"{solution.solver} (sparse)", passes=passes), dual
+        return solve_nonsmooth(problem, factored=metric, **options)
+
+    def held_out_scores(self, split: Split, settings: Settings, alpha: float) -> Array:
+        """The scores of the held-out rows by a fit to the others."""
+        found = self.solve(split.fitted, settings, alpha)
+        return np.asarray(self.design.scores(found.weights)[split.held] + found.intercept)

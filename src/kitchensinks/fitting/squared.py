@@ -10,22 +10,30 @@ import numpy as np
 from scipy.linalg import cholesky, eigvalsh, solve_triangular
 from scipy.linalg.lapack import dpocon, dpotrs
 
-from kitchensinks.fitting.keeping import Arrays
+from kitchensinks.fitting.checkpoint import Arrays
+from kitchensinks.fitting.refine import negligible, refined, summing_error
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.space import Fit, LeftOut, Task, gram_noise, spectrum_facts, warn_noise
+from kitchensinks.fitting.space import (
+    Fit,
+    LeftOut,
+    TrainingSet,
+    gram_noise,
+    spectrum_facts,
+    warn_noise,
+)
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
-from kitchensinks.problem.problem import NEGLIGIBLE
 from kitchensinks.solvers import Solution, solve_squared
 from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import (
+    Leaving,
     RidgePath,
     alpha_grid,
     freedom_left,
     least_error,
     least_freedom,
-    leaving_weights,
+    scores_without,
 )
 from kitchensinks.solvers.quadratic import direct_solution
 from kitchensinks.tables import densify
@@ -34,40 +42,59 @@ from kitchensinks.tables import densify
 _SERVED_UNITS = 4.0
 
 
-def fit_squared(task: Task, moments: Moments | None = None) -> Fit:
+def fit_squared(training: TrainingSet, moments: Moments | None = None) -> Fit:
     """Sum, solve, and look once more at the rows for leave-one-out where that is asked for.
 
     The features are made anew for the second look: that costs a tenth of it, and keeping them
     would cost all the memory that the sums save.
     """
-    moments = task.sums() if moments is None else moments
-    look = Look(lambda looked: _leave_one_out(task, looked), task.space.span)
-    fit = solve_moments(moments, task.settings, task.space.dtype, look)
-    if task.space.span is None:
+    moments = training.sums() if moments is None else moments
+    validation = Validation(
+        lambda candidates: _leave_one_out(training, candidates), training.space.span
+    )
+    summed = training.settings.summed
+    fit = solve_moments(moments, training.settings, training.space.dtype, validation, summed)
+    if training.space.span is None:
         fit.moments = moments
-        return fit
-    span, within = task.space.span, fit.left_out
+        return _without_rounding(training, fit)
+    span, within = training.space.span, fit.left_out
     if within is not None:
         fit.left_out = lambda features, *rest: within(span.place(features)[0], *rest)
     fit.span = span
     fit.freedom = float(np.sum(span.values / (span.values + fit.alpha)))
-    fit.solution = task.space.lift(fit.solution)
-    rounded = rounding_of(span.squares(task.shares), span.rows.dtype)
-    scale = float(moments.normal_equations(task.settings.fit_intercept).squares.sum())
-    fit.solution = as_served(fit.solution, rounded, scale, task.settings.tol)
+    fit.solution = training.space.lift(fit.solution)
+    rounded = rounding_of(span.squares(training.shares), span.rows.dtype)
+    equations = moments.normal_equations(training.settings.fit_intercept)
+    fit.solution = as_served(fit.solution, rounded, equations, training.settings.tol)
     return fit
 
 
-def solve_task(task: Task) -> Solution:
+def _without_rounding(training: TrainingSet, fit: Fit) -> Fit:
+    """The fit after steps by the residuals of its rows, where rounding of its sums may matter."""
+    settings, dtype = training.settings, training.space.dtype
+    if settings.constraint is not None or fit.alpha <= 0.0:
+        return fit
+    assert fit.moments is not None, "the sums are those of the features"
+    equations = fit.moments.normal_equations(settings.fit_intercept)
+    noise = gram_noise(dtype, float(np.trace(equations.gram)), fit.moments.count)
+    more = summing_error(fit.solution, equations, fit.alpha, noise)
+    if not negligible(more, fit.solution, equations, settings.tol):
+        found = refined(training, fit, equations)
+        if found is not None:
+            rounded = rounding_of(equations.feature_squares, dtype)
+            fit.solution = as_served(found, rounded, equations, settings.tol)
+    return fit
+
+
+def solve_given(training: TrainingSet) -> Solution:
     """The solution for the rows of a space, with a given ridge."""
-    return solve_moments(task.sums(), task.settings, task.space.dtype).solution
+    return solve_moments(training.sums(), training.settings, training.space.dtype).solution
 
 
-class Look(NamedTuple):
-    """A look at rows: the error of each strength and output of a path (alphas, outputs), and the
-    span of the rows where the path is in that."""
+class Validation(NamedTuple):
+    """Errors of candidates on rows (alphas, outputs); the span of the rows that the path is in."""
 
-    errors: Callable[["LookedPath"], Array]
+    errors: Callable[["RidgeCandidates"], Array]
     span: Span | None = None
 
 
@@ -75,7 +102,7 @@ def solve_moments(
     moments: Moments,
     settings: Settings,
     dtype: np.dtype[Any],
-    look: Look | None = None,
+    validation: Validation | None = None,
     summed: np.dtype[Any] | None = None,
 ) -> Fit:
     """Squared loss from sums. With rows at hand α="auto" is leave-one-out, else generalised.
@@ -83,12 +110,14 @@ def solve_moments(
     The dtype is that of the features; `summed` is that of their products, where it is another.
     """
     if settings.alpha == "auto":
-        looked = LookedPath.of(moments, settings, dtype, look and look.span, summed)
-        if look is not None:
-            errors = look.errors(looked)
+        candidates = RidgeCandidates.of(
+            moments, settings, dtype, validation and validation.span, summed
+        )
+        if validation is not None:
+            errors = validation.errors(candidates)
         else:
-            errors = looked.path.generalised_error(looked.alphas)
-        return looked.best(errors, settings)
+            errors = candidates.path.generalised_error(candidates.alphas)
+        return candidates.best(errors, settings)
     equations = moments.normal_equations(settings.fit_intercept)
     noise = gram_noise(summed or dtype, float(np.trace(equations.gram)), moments.count)
     alpha = float(settings.alpha)
@@ -101,22 +130,23 @@ def solve_moments(
         solved = _eigen_fit(equations, alpha, settings, path)
     solved.noise = noise
     rounded = rounding_of(equations.feature_squares, dtype)
-    scale = float(equations.squares.sum())
-    solved.solution = as_served(solved.solution, rounded, scale, settings.tol)
+    more = summing_error(solved.solution, equations, alpha, noise)
+    solved.solution = as_served(solved.solution, rounded, equations, settings.tol, more)
     return solved
 
 
 @dataclass(frozen=True)
-class LookedPath:
+class RidgeCandidates:
     """The ridge path of some sums: its strengths above the rounding error of the Gram, and that.
 
-    rounded (K,): the size of each feature's rounding.
+    rounded (K,): the size of each feature's rounding; summing: that of their products.
     """
 
     path: RidgePath
     alphas: Array
     noise: float
     rounded: Array
+    summing: float
 
     @classmethod
     def of(
@@ -126,7 +156,7 @@ class LookedPath:
         dtype: np.dtype[Any],
         span: Span | None = None,
         summed: np.dtype[Any] | None = None,
-    ) -> "LookedPath":
+    ) -> "RidgeCandidates":
         """The path of sums over features of a dtype, or over coordinates in a span.
 
         summed: the dtype of the products, where it is another.
@@ -135,8 +165,8 @@ class LookedPath:
         trace = float(np.trace(equations.gram))
         path = RidgePath(equations, settings.fit_intercept)
         # A negative eigenvalue is rounding, and shows how large it is.
-        noise = gram_noise(summed or dtype, trace, moments.count)
-        noise = max(noise, -2.0 * path.factored.lowest)
+        summing = gram_noise(summed or dtype, trace, moments.count)
+        noise = max(summing, -2.0 * path.factored.lowest)
         length = trace + float(equations.mean @ equations.mean)
         if settings.fit_intercept:
             # Products about a shift far from the mean are rounded before the mean is taken off.
@@ -150,9 +180,8 @@ class LookedPath:
         if alphas[-1] < least:
             # The features are constant up to rounding: a ridge of their own size leaves the mean.
             alphas = np.array([max(length, least)])
-        return cls(
-            path, alphas[alphas >= least], noise, rounding_of(equations.feature_squares, dtype)
-        )
+        rounded = rounding_of(equations.feature_squares, dtype)
+        return cls(path, alphas[alphas >= least], noise, rounded, summing)
 
     def best(self, errors: Array, settings: Settings) -> Fit:
         """The fit of least error, relative to each output's spread; errors (alphas, outputs)."""
@@ -162,8 +191,8 @@ class LookedPath:
         alpha = float(self.alphas[place])
         fit = _eigen_fit(equations, alpha, settings, self.path)
         fit.alphas, fit.alpha_errors, fit.noise = self.alphas, errors, self.noise
-        scale = float(equations.squares.sum())
-        fit.solution = as_served(fit.solution, self.rounded, scale, settings.tol)
+        more = summing_error(fit.solution, equations, alpha, self.summing)
+        fit.solution = as_served(fit.solution, self.rounded, equations, settings.tol, more)
         return fit
 
 
@@ -184,35 +213,42 @@ def rounding_of(squares: Array, dtype: np.dtype[Any]) -> Array:
     return np.asarray(_SERVED_UNITS * float(np.finfo(dtype).eps) * np.sqrt(squares))
 
 
-def as_served(solution: Solution, rounded: Array, scale: float, tol: float) -> Solution:
+def as_served(
+    solution: Solution, rounded: Array, equations: NormalEquations, tol: float, more: float = 0.0
+) -> Solution:
     """With what rounding of the features may add to the squared error, in objective and gap.
 
-    (Σ_k r_k·|β_k|)², rounded (K,): the size r of each feature's rounding. Sums over the rows do not
-    show it: rows to be predicted are rounded in another way than rows that were summed. scale: the
-    loss at the mean.
+    With d = Σ_k r_k·|β_k|, rounded (K,): the size r of each feature's rounding, that is d² and,
+    with the residuals of n rows, 2d·√(objective/n), because rows are rounded independently. Sums
+    over the rows do not show it: rows to be predicted are rounded in another way than rows that
+    were summed. more: what else may be added to the distance from the optimum.
     """
-    more = float(np.sum((rounded @ np.abs(solution.weights)) ** 2))
-    objective, gap = solution.objective + more, solution.gap + more
-    close = more <= tol * max(solution.objective, NEGLIGIBLE * scale)
+    sizes = rounded @ np.abs(solution.weights)
+    with_residuals = (
+        2.0 * sizes.sum() * np.sqrt(max(solution.objective, 0.0) / max(1, equations.count))
+    )
+    served = float(np.sum(sizes**2) + with_residuals)
+    objective, gap = solution.objective + served, solution.gap + served + more
+    close = negligible(served + more, solution, equations, tol)
     return solution._replace(objective=objective, gap=gap, converged=solution.converged and close)
 
 
-def _leave_one_out(task: Task, looked: LookedPath) -> Array:
+def _leave_one_out(training: TrainingSet, candidates: RidgeCandidates) -> Array:
     """Leave-one-out Σw·e²/Σw of each strength and output, in a second look at the rows."""
-    path, alphas = looked.path, looked.alphas
-    task.settings.progress("leave-one-out over the ridge path")
-    total = np.zeros((len(alphas), task.targets.shape[1]))
-    leaving = leaving_weights(task.settings.row_keys(), task.targets, task.weights)
+    path, alphas = candidates.path, candidates.alphas
+    training.settings.progress("leave-one-out over the ridge path")
+    total = np.zeros((len(alphas), training.targets.shape[1]))
+    leaving = Leaving.of(training.settings.row_keys(), training.targets, training.weights)
 
     def squares(rows: slice, features: Any) -> Array:
-        own = None if leaving is None else leaving[rows]
-        return path.left_out_squares(features, *task.part(rows), own, alphas)
+        own = None if leaving is None else leaving.part(rows)
+        return path.left_out_squares(features, *training.part(rows), own, alphas)
 
     def restore(state: Arrays) -> None:
         total[...] = state["total"]
 
     saved = "leave-one-out", lambda: {"total": total}, restore
-    with closing(task.blocks(squares, *saved)) as blocks:
+    with closing(training.blocks(squares, *saved)) as blocks:
         for _, block in blocks:
             total += block
     return total / path.equations.weight
@@ -228,7 +264,7 @@ def _eigen_fit(
     fit = Fit(alpha, solution, errors=errors, **facts)
     if settings.constraint is None:
 
-        def left_out(features: Any, targets: Array, leaving: Array | None) -> Array:
+        def left_out(features: Any, targets: Array, leaving: Leaving | None) -> Array:
             return path.left_out(densify(features), targets, leaving, np.array([alpha]))[:, 0]
 
         fit.left_out = left_out
@@ -301,13 +337,13 @@ def _left_out(
 ) -> LeftOut:
     """As RidgePath.left_out, for one α, from the Cholesky factor of G + αI."""
 
-    def left_out(features: Any, targets: Array, leaving: Array | None) -> Array:
+    def left_out(features: Any, targets: Array, leaving: Leaving | None) -> Array:
         centred = (densify(features) - equations.mean).astype(np.float64)
         half = solve_triangular(factor, centred.T, lower=True, check_finite=False)
         leverage = np.einsum("ij,ij->j", half, half)[:, None] + fit_intercept
-        left = freedom_left(leverage, equations.weight, leaving)
+        own = None if leaving is None else leaving.weights
+        left = freedom_left(leverage, equations.weight, own)
         left = np.maximum(left, least_freedom(centred.dtype))
-        scores = centred @ fitted + equations.target
-        return np.asarray(targets - (targets - scores) / left)
+        return scores_without(targets, centred @ fitted + equations.target, left, leaving)
 
     return left_out

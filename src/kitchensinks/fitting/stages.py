@@ -20,8 +20,8 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.held_out import Split
 from kitchensinks.fitting.plan import Shape, takes_span
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.fitting.space import HELD_OUT, Fit, Task, space_of
-from kitchensinks.fitting.sparse import CALIBRATED, solve_sparse, sparse_design
+from kitchensinks.fitting.space import HELD_OUT, Fit, TrainingSet, space_of
+from kitchensinks.fitting.sparse import CALIBRATED, WarmStarts, sparse_design
 from kitchensinks.fitting.squared import fit_squared
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
@@ -73,13 +73,13 @@ def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     def solve(own: Array | None, settings: Settings) -> tuple[Fit, Any, Array]:
         """Both stages on rows of these weights, and the scores of all rows."""
         settings.progress("first stage")
-        one = fit_squared(Task(space, targets, own, settings))
+        one = fit_squared(TrainingSet(space, targets, own, settings))
         scores = np.empty_like(targets, dtype=np.float64)
         for part, features in first.blocks.fresh():
             scores[part] = FIRST_SHARE * (features @ one.weights + one.intercept)
         settings.progress("second stage")
         following = replace(settings, alpha=second)
-        two = solve_sparse(design, targets - scores, own, following, second)
+        two = WarmStarts(design, targets - scores).solve(own, following, second)
         return one, two, scores + design.scores(two.weights) + two.intercept
 
     held_out = None

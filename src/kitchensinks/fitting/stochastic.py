@@ -12,10 +12,11 @@ import numpy as np
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import CALIBRATION_ROWS, Fit
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Solution
 from kitchensinks.problem.targets import Batch
-from kitchensinks.solvers.stochastic import StochasticState, stochastic_step
+from kitchensinks.solvers.stochastic import Objective, StochasticState, stochastic_step
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.view import Rows
 
@@ -88,7 +89,7 @@ class Stochastic:
 
     def fit(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
         """Several epochs over all rows, each in a random order of its own."""
-        random = np.random.default_rng(settings.seed)
+        random = Words(settings.seed, 0, Stream.STOCHASTIC_ORDER).generator()
         places = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         n_batches = -(-len(places) // BATCH)
         epochs = min(settings.max_iter, max(EPOCHS, FEWEST_STEPS // n_batches))
@@ -109,17 +110,12 @@ class Stochastic:
         own = np.ones(len(targets)) if weights is None else weights
         total = float(own.sum())
         self.count, self.weight = self.count + len(own), self.weight + total
-        scores = stochastic_step(
-            self.state,
-            self._walker(rows),
-            settings.loss,
-            targets,
-            own / total,
-            (total / len(own)) / (self.weight / self.count),
-            _alpha_of(settings),
-            settings.fit_intercept,
-            settings.constraint,
+        emphasis = (total / len(own)) / (self.weight / self.count)
+        objective = Objective(
+            settings.loss, _alpha_of(settings), settings.fit_intercept, settings.constraint
         )
+        parts = self._walker(rows)
+        scores = stochastic_step(self.state, parts, objective, targets, own / total, emphasis)
         self.recent.append((scores, targets, own))
 
     def copy(self) -> "Stochastic":

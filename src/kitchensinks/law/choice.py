@@ -44,7 +44,16 @@ from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.few import Kept, best_of_few
 from kitchensinks.law.later import note_runs
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.maps import Found, allowed, even, plain_map, settled, short_run, tried_maps
+from kitchensinks.law.maps import (
+    Found,
+    allowed,
+    even,
+    learn_scales,
+    plain_map,
+    short_run,
+    tried_maps,
+    with_members,
+)
 from kitchensinks.law.task import Task
 from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import preferred
@@ -89,7 +98,7 @@ def _learn(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins]
     trend = find_trend(task, founds[0])
     left = task.without(trend)
     if basis is not None and not basis.open_bandwidth:
-        law, bins = _with_basis(left, basis, founds[0])
+        law, bins = _with_basis(left, basis, with_members(left, founds[:1])[0])
     else:
         law, bins = _chosen(left, basis, _close(left, _candidates(left, basis, founds)))
     return _chance(task, mean) or (replace(law, trend=trend), bins)
@@ -190,10 +199,10 @@ def _takes_bins(task: Task, basis: Basis | None) -> bool:
 
 
 def _learned(task: Task, basis: Basis | None, best: list[Found]) -> list[Found]:
-    """The maps with settled scales; the rows of wide tables turned along directions too."""
+    """The maps with learned scales; the rows of wide tables turned along directions too."""
     if task.learned.law == "agop":
         return [by_gradients(task, best[0], basis)]
-    founds = settled(task, best)
+    founds = learn_scales(task, best)
     gaussian = basis is None or basis.metric == "gaussian"
     many = task.n_inputs > constants.MOST_TURNED
     if task.wide and not many and gaussian and not task.late(constants.LATE_TURNS):
@@ -241,6 +250,7 @@ def _close(task: Task, candidates: list[Candidate]) -> list[Candidate]:
         # Equal scales gain from features more than directions do, of which few features show most.
         plain = [one for one in candidates if _even(one) and one.error < constants.PLAIN * least]
         close += sorted(plain, key=lambda one: one.error)[:1]
+    close = _joined(task, close)
     many = len(task.data.fitted) > constants.MORE * len(task.few.fitted)
     more = many or (task.work.twice and len(close) > 1)
     if not more or task.late(constants.LATE_AGAIN):
@@ -250,6 +260,13 @@ def _close(task: Task, candidates: list[Candidate]) -> list[Candidate]:
     if not found or task.late(constants.LATE_AGAIN):
         return found or close
     return _duel(task, found)
+
+
+def _joined(task: Task, close: list[Candidate]) -> list[Candidate]:
+    """The same candidates with all members of their laws."""
+    founds = list({id(one.found): one.found for one in close}.values())
+    joined = dict(zip(map(id, founds), with_members(task, founds), strict=True))
+    return [replace(one, found=joined[id(one.found)]) for one in close]
 
 
 def _even(candidate: Candidate) -> bool:

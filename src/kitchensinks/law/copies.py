@@ -63,7 +63,8 @@ def counting(law: Law, copies: Copies | None) -> Law:
 def in_words(copies: Copies) -> str:
     """What the user is told about copies."""
     return (
-        f"{copies.share:.0%} of the rows are copies of others, equal in all columns and targets. "
-        "They are kept together where rows are held out, and count as weights. If they were made "
-        "on purpose, give sample_weight instead, which is as good and takes less time."
+        f"{copies.share:.0%} of the rows are copies of others: equal in all columns, and equal or "
+        "close in their targets. They are kept together where rows are held out, and count as "
+        "weights. If they were made on purpose, give sample_weight instead, which is as good and "
+        "takes less time."
     )

@@ -212,7 +212,7 @@ def _along_slopes(
 
 def _found(task: Task, kernel: str, name: str, learned: Warp, errors: list[float]) -> Found:
     """What was learned, with the kernel's own γ put into the scales, so that factors mean the same
-    as after `settled`."""
+    as after `learn_scales`."""
     resolved = Fourier(kernel=kernel).resolve(learned.apply(task.sample[:2000], np.float64))
     gamma = float(np.asarray(resolved.gamma))
     unit = gamma if kernel == "laplacian" else math.sqrt(gamma)

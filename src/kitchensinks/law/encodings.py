@@ -6,7 +6,6 @@ order, its place in it: whichever has the lowest leave-one-out error after a sho
 scales. A missing category is a category; a missing number is the median, with an indicator.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -48,24 +47,18 @@ def encode(
     """
     if rows.folded is not None:
         return rows
-    texts = [] if targets.ndim > 1 else text_columns(rows.columns)
-    if not texts:
+    if targets.ndim > 1 or not text_columns(rows.columns):
         return rows.encoded(rows.columns, NO_FOLDS)
     coded, labels = _coded(targets, weights, kind)
-    counted = Batch(rows, coded, weights).counted_places
-    many = len(counted) >= constants.FEWEST_ENCODED
-    free = None if like is None else {e.name for e in like.encoders if isinstance(e, Text)}
-    tried = _ways(rows, texts, coded, weights, labels, many, free)
+    batch = Batch(rows, coded, weights)
+    ways = _ways(batch, labels, like)
     if exportable:
-        tried = [one for one in tried if not free_text(one.columns)] or tried
+        ways = [way for way in ways if not free_text(way.columns)] or ways
     if like is not None:
-        return next((one for one in tried if _kinds(one.columns) == _kinds(like)), tried[0])
-    if len(tried) == 1 or not many or not np.ptp(coded[counted], axis=0).any():
-        return tried[0]
-    counted = _sampled(counted)
-    own = None if weights is None else weights[counted]
-    batches = (Batch(one[counted], coded[counted], own) for one in tried)
-    return tried[_best(batches, Request(seed=0, classes=kind == "classification"))]
+        return next((way for way in ways if _kinds(way.columns) == _kinds(like)), ways[0])
+    if len(ways) == 1 or not _many(batch) or not np.ptp(batch.counted_targets, axis=0).any():
+        return ways[0]
+    return _best(ways, batch, Request(seed=0, classes=kind == "classification"))
 
 
 def free_text(columns: Columns) -> list[str]:
@@ -81,36 +74,36 @@ def _sampled(places: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.sort(places[order[: constants.POOL]])
 
 
-def _best(batches: Iterable[Batch], request: Request) -> int:
+def _best(ways: list[Rows], batch: Batch, request: Request) -> Rows:
     """The encoding with the lowest leave-one-out error after a short run of learning scales; the
     first where it is as good."""
-    errors = []
-    for batch in batches:
-        task = Task(one_of_each(batch, request.seed)[0], request, Learned())
-        errors.append(short_run((task, ("laplacian", "squash")))[0])
-    return 0 if errors[0] <= constants.EQUAL_ENCODINGS * min(errors) else int(np.argmin(errors))
+    places, errors = _sampled(batch.counted_places), []
+    for way in ways:
+        sample, _ = one_of_each(batch._replace(rows=way).part(places), request.seed)
+        errors.append(short_run((Task(sample, request, Learned()), ("laplacian", "squash")))[0])
+    equal = errors[0] <= constants.EQUAL_ENCODINGS * min(errors)
+    return ways[0 if equal else int(np.argmin(errors))]
 
 
-def _ways(
-    rows: Rows,
-    texts: list[str],
-    coded: Floats,
-    weights: Floats | None,
-    labels: tuple[str, ...],
-    many: bool,
-    free: set[str] | None,
-) -> list[Rows]:
+def _many(batch: Batch) -> bool:
+    """Whether there are enough rows to compare encodings."""
+    return batch.counted >= constants.FEWEST_ENCODED
+
+
+def _ways(batch: Batch, labels: tuple[str, ...], like: Columns | None) -> list[Rows]:
     """The rows with categories as means, as places where they have an order, and as indicators
     where there are many rows and few enough indicators."""
-    means, folded = learn_means(rows.table, rows.columns, coded, weights, labels, free)
+    rows, many = batch.rows, _many(batch)
+    given = rows.table, rows.columns, batch.targets, batch.weights, labels
+    free = None if like is None else {e.name for e in like.encoders if isinstance(e, Text)}
+    means, folded = learn_means(*given, free)
     ways = [rows.encoded(means, folded)]
     if many and free is None and any(isinstance(e, Text) for e in means.encoders):
         # Words that are repeated a few times may be categories or text: the trial says which.
-        given = rows.table, rows.columns, coded, weights, labels, None, MAYBE_REPEATED
-        other, folds = learn_means(*given)
+        other, folds = learn_means(*given, repeated=MAYBE_REPEATED)
         if _kinds(other) != _kinds(means):
             ways.append(rows.encoded(other, folds))
-    orders = _orders(rows.table, texts)
+    orders = _orders(rows.table, text_columns(rows.columns))
     if orders:
         recipes = tuple(_placed(one, orders) for one in folded.recipes)
         ways.append(rows.encoded(_placed(means, orders), folded._replace(recipes=recipes)))

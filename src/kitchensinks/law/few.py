@@ -34,9 +34,9 @@ from kitchensinks.law.maps import (
     Found,
     allowed,
     even,
+    learn_scales,
     mapped,
     plain_map,
-    settled,
     short_run,
     tried_maps,
 )
@@ -46,6 +46,7 @@ from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import HeldOut, climb
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
+from kitchensinks.numerics.products import cholesky_lower
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
@@ -85,9 +86,9 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
     request = replace(request, order=request.order.part(sampled))
     nothing = np.empty(0, dtype=np.intp)
     task = Task.of(batch.part(sampled), request, learned, hold=nothing)
-    folds = folds_of(learned, request.order, task.labels, constants.FOLDS, request.seed)
-    folds = folds or _folds(len(task.places), request.seed)
-    places = np.arange(len(task.places))
+    size = len(task.places)
+    folds = folds_of(learned, request.order, task.labels, _n_folds(size), request.seed)
+    folds, places = folds or _folds(size, request.seed), np.arange(size)
     if not all(np.ptp(np.delete(task.targets[task.places], fold, axis=0)) > 0 for fold in folds):
         return "Too few targets differ from the others to fit some of them and hold others out"
     if not (task.spread.low < task.spread.high).any():
@@ -153,14 +154,20 @@ def _sampled(batch: Batch, seed: int) -> Places:
     return places
 
 
+def _n_folds(n_rows: int) -> int:
+    many = n_rows >= constants.FEWER_FOLDS_FROM
+    return constants.FEWER_FOLDS if many else constants.FOLDS
+
+
 def _folds(n_rows: int, seed: int) -> list[Places]:
     """Places to hold out, fold by fold, in runs of neighbours; the fewest rows twice over."""
-    run = max(1, n_rows // (constants.RUNS * constants.FOLDS))
+    count = _n_folds(n_rows)
+    run = max(1, n_rows // (constants.RUNS * count))
     runs = np.array_split(np.arange(n_rows), -(-n_rows // run))
     folds = []
     for repeat in range(2 if n_rows < constants.TWICE else 1):
         order = Words(seed, 1 + repeat, Stream.LAW_HOLD_OUT).permutation(len(runs))
-        dealt = [order[k :: constants.FOLDS] for k in range(constants.FOLDS)]
+        dealt = [order[k::count] for k in range(count)]
         folds += [np.concatenate([runs[j] for j in own]) for own in dealt]
     return folds
 
@@ -198,7 +205,7 @@ def _of_kernel(task: Task, own: list[tuple[Task, Places]], kernel: str) -> list[
 
     def long(job: tuple[Task, tuple[Task, Found]]) -> Found:
         _, (part, start) = job
-        return settled(part, [start])[0]
+        return learn_scales(part, [start])[0]
 
     names = tried_maps(task, kernel)
     runs = task.together(short, [(part, name) for name in names for part, _ in own])
@@ -275,21 +282,31 @@ class _Centred:
         own = data.weights_of(fitted)
         own = np.ones(len(fitted)) if own is None else own / own.mean()
         self.root, shares = np.sqrt(own), own / len(own)
-        inner, outer = kernel[np.ix_(fitted, fitted)], kernel[np.ix_(fold, fitted)]
+        # Two steps take a fifth of the time of np.ix_.
+        inner = kernel.take(fitted, axis=0).take(fitted, axis=1)
+        outer = kernel.take(fold, axis=0).take(fitted, axis=1)
         mean = inner @ shares
         centre = mean @ shares - mean
         self.held = outer - (outer @ shares)[:, None] + centre
-        inner = inner - mean[:, None] + centre
-        self.inner = self.root[:, None] * inner * self.root
+        inner -= mean[:, None]
+        inner += centre
         self.level = shares @ data.targets[fitted]
         self.left = self.root[:, None] * (data.targets[fitted] - self.level)
         self.unit = float(np.mean(np.diagonal(inner)))
+        self.inner = inner * self.root
+        self.inner *= self.root[:, None]
 
     def scores(self, ridge: float) -> Array:
         """Of the held-out rows."""
         shifted = self.inner.copy()
         shifted[np.diag_indices_from(shifted)] += ridge
-        dual = cho_solve((lower_factor(shifted), True), self.left, check_finite=False)
+        # The matrix is symmetric: by columns it is the one that it is by rows.
+        factor = shifted.T
+        if not cholesky_lower(factor):
+            shifted = self.inner.copy()
+            shifted[np.diag_indices_from(shifted)] += ridge
+            factor = lower_factor(shifted)
+        dual = cho_solve((factor, True), self.left, check_finite=False)
         return np.asarray(self.held @ (self.root[:, None] * dual) + self.level)
 
 

@@ -1,5 +1,7 @@
 """``ks.Learned``: what an estimator is given in place of a basis to have its law learned."""
 
+import reprlib
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ from kitchensinks.features.links import Linked
 LAWS = ("ard", "agop")
 
 
-class Work(NamedTuple):
+class Effort(NamedTuple):
     """Counted work of learning: no clock has a part in it, so a busy machine gets the same law.
 
     members : how many times the descent on leave-one-out error is run, each time on batches of its
@@ -35,12 +37,13 @@ class Work(NamedTuple):
 
 
 EFFORTS = {
-    "quick": Work(1, 10, 600, 4000, 1 / 3, maps=2, close=1, twice=False),
-    "default": Work(3, 14, 1000, 8000, 1.0, maps=4, close=2, twice=True),
-    "thorough": Work(5, 30, 1400, 16_000, 3.0, maps=4, close=4, twice=True),
+    "quick": Effort(1, 10, 850, 4000, 1 / 3, maps=2, close=1, twice=False),
+    "default": Effort(3, 14, 1400, 8000, 1.0, maps=4, close=2, twice=True),
+    "thorough": Effort(5, 30, 2000, 16_000, 3.0, maps=4, close=4, twice=True),
 }
 
 
+@dataclass(eq=False, repr=False)
 class Learned(Linked):
     """Learn the law of the features on held-out rows: the default of the estimators.
 
@@ -89,35 +92,19 @@ class Learned(Linked):
     Learned(basis=Fourier(), effort='quick')
     """
 
-    def __init__(
-        self,
-        basis: Basis | None = None,
-        effort: str = "default",
-        members: int | None = None,
-        law: str = "ard",
-        steps: int | None = None,
-        batch: int | None = None,
-        seconds: float | None = None,
-        time_limit: float | None = None,
-        rank: int | None = None,
-        split: Any = None,
-        groups: str | int | None = None,
-        time: str | int | None = None,
-        exportable: bool = False,
-    ) -> None:
-        self.basis = basis
-        self.effort = effort
-        self.members = members
-        self.law = law
-        self.steps = steps
-        self.batch = batch
-        self.seconds = seconds
-        self.time_limit = time_limit
-        self.rank = rank
-        self.split = split
-        self.groups = groups
-        self.time = time
-        self.exportable = exportable
+    basis: Basis | None = None
+    effort: str = "default"
+    members: int | None = None
+    law: str = "ard"
+    steps: int | None = None
+    batch: int | None = None
+    seconds: float | None = None
+    time_limit: float | None = None
+    rank: int | None = None
+    split: Any = None
+    groups: str | int | None = None
+    time: str | int | None = None
+    exportable: bool = False
 
     def check(self) -> None:
         """Raise an error that names the parameter where one makes no sense."""
@@ -147,7 +134,8 @@ class Learned(Linked):
             whole = isinstance(column, int | np.integer) and not isinstance(column, bool)
             if not (column is None or isinstance(column, str) or whole):
                 raise TypeError(
-                    f"{name}={column!r}: need a column of X, by its name or its place, or None."
+                    f"{name}={reprlib.repr(column)}: need a column of X, by its name or its "
+                    "place, or None."
                 )
 
     def _check_basis(self) -> None:
@@ -193,7 +181,7 @@ class Learned(Linked):
             check_positive("time_limit", self.time_limit)
 
     @property
-    def work(self) -> Work:
+    def work(self) -> Effort:
         """The work of the effort, with the numbers that were given in place of its own."""
         work = EFFORTS[self.effort]
         return work._replace(

@@ -42,8 +42,9 @@ class Found:
 
     A column that no member has a scale for (zero) is left out by the warp, too.
 
-    errors : leave-one-out error of every step, or held-out error of every round.
+    errors : held-out error of every step, or held-out error of every round.
     scaling : "learned", "equal" for all columns, or "half learned": half-way between.
+    start : (d,) the scales that the descents of members begin with; None where there are none.
     """
 
     kernel: str
@@ -52,6 +53,7 @@ class Found:
     scales: Floats
     errors: Floats
     scaling: str = "learned"
+    start: Floats | None = None
 
     def features(
         self, sparse: bool, factor: float, given: Basis | None = None
@@ -147,7 +149,7 @@ def _even_scales(task: Task, kernel: str, plain: Warp) -> Floats:
 
 
 def short_run(job: tuple[Task, tuple[str, str]]) -> tuple[float, Found]:
-    """A (kernel, map) with the scales of a short run, and its leave-one-out error.
+    """A (kernel, map) with the scales of a short run, and its held-out error.
 
     All runs see the same batches.
     """
@@ -161,30 +163,47 @@ def short_run(job: tuple[Task, tuple[str, str]]) -> tuple[float, Found]:
     return error, Found(kernel, name, plain, descent.scales[None, :], np.array(descent.errors))
 
 
-def settled(task: Task, founds: list[Found]) -> list[Found]:
-    """The scales of each map by longer runs on larger batches, one for each member.
+def learn_scales(task: Task, founds: list[Found]) -> list[Found]:
+    """The scales of each map by a longer run on larger batches: the first member of the law.
 
     The runs begin half-way between equal scales and those of the short run, because small batches
     let columns go that few rows speak for.
     """
-    members, steps = task.work.members, task.work.steps
-    begun, count = min(task.used, constants.LATE_SCALES), len(founds) * members
+    starts = [
+        np.sqrt(_even_scales(task, found.kernel, found.warp) * found.scales[0]) for found in founds
+    ]
+    begun = [replace(found, start=start) for found, start in zip(founds, starts, strict=True)]
+    runs = _descents(task, [(found, 0) for found in begun])
+    return [replace(found, scales=run[None, :]) for found, run in zip(begun, runs, strict=True)]
 
-    def run(job: tuple[Task, tuple[int, Found, int]]) -> Floats:
-        own, (place, found, member) = job
-        # The time that is left for descents is shared out among them.
-        end = begun + (place + 1) / count * (constants.LATE_SCALES - begun)
+
+def with_members(task: Task, founds: list[Found]) -> list[Found]:
+    """The same laws with the scales of all members, each learned from batches of its own."""
+    more = range(1, task.work.members)
+    jobs = [(found, member) for found in founds if found.start is not None for member in more]
+    runs = iter(_descents(task, jobs))
+    return [
+        found
+        if found.start is None
+        else replace(found, scales=np.stack([found.scales[0], *(next(runs) for _ in more)]))
+        for found in founds
+    ]
+
+
+def _descents(task: Task, jobs: list[tuple[Found, int]]) -> list[Floats]:
+    """The scales of each map and member; the time that is left for descents is shared out."""
+    steps, last = task.work.steps, constants.LATE_SCALES
+    begun = min(task.used, last)
+
+    def run(job: tuple[Task, tuple[int, tuple[Found, int]]]) -> Floats:
+        own, (place, (found, member)) = job
+        end = begun + (place + 1) / len(jobs) * (last - begun)
         if own.late(end):
             return np.asarray(found.scales[0])
-        start = np.sqrt(_even_scales(own, found.kernel, found.warp) * found.scales[0])
         batch = own.batch_size(found.kernel)
         batches = _batches(own, found.warp, steps * batch, member)
-        descent = Descent.begin(found.kernel, start, steps, own.hot)
+        assert found.start is not None, "a descent begins somewhere"
+        descent = Descent.begin(found.kernel, found.start, steps, own.hot)
         return descent.run(batches, steps, batch, lambda: own.late(end)).scales
 
-    jobs = [(found, member) for found in founds for member in range(members)]
-    runs = task.together(run, [(place, *job) for place, job in enumerate(jobs)])
-    return [
-        replace(found, scales=np.stack(runs[k * members : (k + 1) * members]))
-        for k, found in enumerate(founds)
-    ]
+    return task.together(run, enumerate(jobs))

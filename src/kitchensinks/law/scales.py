@@ -1,17 +1,17 @@
-"""Learn a scale for every column: descent on the leave-one-out error of small kernel fits.
+"""Learn a scale for every column: descent on the held-out error of small kernel fits.
 
-A batch of m rows is fitted by kernel ridge regression with
+Some rows a of a batch are fitted by kernel ridge regression with
 
     k(x, z) = exp(−Σ_j s_j·|x_j − z_j|)      ("laplacian"), or
     k(x, z) = exp(−Σ_j s_j²·(x_j − z_j)²)    ("gaussian"),
 
-whose leave-one-out residuals have a closed form. With C = (K + λI)⁻¹, α = CY, c = diag C, they are
-r_i = α_i/c_i; the loss is ‖r‖²/m, and its gradient in log s_j and log λ takes one more product:
+and predict the others, b. With α = (K_aa + λI)⁻¹·Y_a they leave r = Y_b − K_ba·α; the loss is
+‖r‖²/m over the m rows of b. With v = (K_aa + λI)⁻¹·K_ab·r its gradient is
 
-    M = C·diag(‖r_i‖²/c_i)·C − sym(C·(r/c)·α'),
-    ∂/∂log s_j = −(2/m)·Σ_ik M_ik·K_ik·∂D_ik/∂log s_j,      ∂/∂log λ = (2/m)·λ·tr M,
+    ∂/∂log s_j = −(2/m)·(Σ_aa' (v·α')∘K∘∂D − Σ_ba (r·α')∘K∘∂D),      ∂/∂log λ = (2/m)·λ·Σ v∘α,
 
-where D is the exponent. Every step takes a fresh batch, so the cost does not grow with the rows.
+where D is the exponent and ∂D its derivative in log s_j: one Cholesky factor, no inverse. Every
+step takes a fresh batch, so the cost does not grow with the rows.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_solve
 from sklearn.metrics.pairwise import euclidean_distances
 
 from kitchensinks.law import constants
-from kitchensinks.numerics.pairs import mirror, pair_distances, weighted_distances
-from kitchensinks.numerics.products import add_rank_two_lower, gram_lower, inverse_lower
+from kitchensinks.numerics.pairs import clear_lower, pair_distances, weighted_distances
+from kitchensinks.numerics.products import cholesky_lower
 
 Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
@@ -38,7 +39,7 @@ _LEAST_EXPONENT = np.float32(-25.0)
 
 
 class Gradient(NamedTuple):
-    """Leave-one-out error of one batch, and its slope in log s and log λ."""
+    """Held-out error of one batch, and its slope in log s and log λ."""
 
     error: float
     scales: Floats
@@ -60,29 +61,36 @@ class BatchColumns:
     def of(cls, rows: Narrow, is_hot: NDArray[np.bool_]) -> "BatchColumns":
         return cls(np.ascontiguousarray(rows[:, ~is_hot].T), rows[:, is_hot], is_hot)
 
-    def distances(self, scales: Floats) -> Narrow:
-        """Σ_j s_j·|x_ij − x_kj|, (m, m)."""
-        size = self.numbers.shape[1]
-        out = np.empty((size, size), dtype=np.float32)
+    def distances(self, scales: Floats, fitted: int) -> Narrow:
+        """Σ_j s_j·|x_ij − x_kj| of the fitted rows i to all rows k ≥ i, (fitted, m)."""
+        out = np.zeros((fitted, self.numbers.shape[1]), dtype=np.float32)
         pair_distances(self.numbers * scales[~self.is_hot, None].astype(np.float32), out)
         if self.hot.shape[1]:
             scaled = self.hot * scales[self.is_hot].astype(np.float32)
             length = scaled.sum(axis=1)
-            out += np.maximum(length[:, None] + length - 2.0 * (scaled @ self.hot.T), 0.0)
+            products = scaled[:fitted] @ self.hot.T
+            out += np.maximum(length[:fitted, None] + length - 2.0 * products, 0.0)
         return out
 
     def weighted(self, weights: Narrow, scales: Floats) -> Floats:
-        """Σ_ik w_ik·s_j·|x_ij − x_kj|, (d,); w is read above its diagonal, and mirrored here."""
+        """Σ_ik w_ik·s_j·|x_ij − x_kj| over pairs i < k, (d,); weights (fitted, m)."""
         out = np.empty(len(scales))
         inner = np.empty(len(self.numbers))
         weighted_distances(self.numbers, weights, inner)
         out[~self.is_hot] = inner
         if self.hot.shape[1]:
-            mirror(weights)
-            total = weights.sum(axis=1, dtype=np.float64)
-            product = np.einsum("ij,ij->j", self.hot, weights @ self.hot, dtype=np.float64)
-            out[self.is_hot] = 2.0 * (total @ self.hot - product)
+            out[self.is_hot] = weighted_squares(self.hot, weights)
         return out * scales
+
+
+def weighted_squares(rows: Narrow, weights: Narrow) -> Floats:
+    """Σ_ik w_ik·(x_ij − x_kj)² over pairs i < k, (d,); weights (fitted, m): others are cleared."""
+    fitted = len(weights)
+    clear_lower(weights)
+    total = weights.sum(axis=0, dtype=np.float64)
+    total[:fitted] += weights.sum(axis=1, dtype=np.float64)
+    product = np.einsum("ij,ij->j", rows[:fitted], weights @ rows, dtype=np.float64)
+    return np.asarray(total @ np.square(rows, dtype=np.float64) - 2.0 * product)
 
 
 def gradient(
@@ -93,7 +101,7 @@ def gradient(
     kernel: str = "laplacian",
     is_hot: NDArray[np.bool_] | None = None,
 ) -> Gradient:
-    """Leave-one-out error of one batch and its slopes.
+    """Held-out error of one batch and its slopes: the first rows are fitted, the others predicted.
 
     rows (m, d), targets (m, outputs), float32; is_hot (d,): columns that are 0 or 1.
 
@@ -102,58 +110,56 @@ def gradient(
     >>> bool(found.scales[1] > 0)  # the second column says nothing: its scale should fall
     True
     """
-    size = len(rows)
+    fitted = int(constants.FITTED_SHARE * len(rows))
     is_hot = np.zeros(rows.shape[1], dtype=bool) if is_hot is None else is_hot
     columns = BatchColumns.of(rows, is_hot) if kernel == "laplacian" else None
-    kept = kernel_matrix(rows, scales, columns)
-    inverse = _inverse(kept, ridge)
-    dual = inverse @ targets
-    diagonal = np.diagonal(inverse).copy()
-    residual = dual / diagonal[:, None]
-    size_of = np.einsum("io,io->i", residual, residual)
-    half = inverse * np.sqrt(size_of / diagonal)[:, None]
-    turned = inverse @ (residual / diagonal[:, None])
-    # M above its diagonal, which is below it column by column in memory.
-    slope = np.zeros_like(kept)
-    gram_lower(half, slope.T)
-    add_rank_two_lower(-0.5, turned, dual, slope.T)
-    trace = float(np.trace(slope, dtype=np.float64))
-    slope *= kept
+    kept = kernel_rows(rows, scales, columns, fitted)
+    factor = _factor(kept[:, :fitted], ridge)
+    cross = kept[:, fitted:]
+    dual = cho_solve(factor, targets[:fitted], check_finite=False)
+    left = targets[fitted:] - cross.T @ dual
+    turned = cho_solve(factor, cross @ left, check_finite=False)
+    # w_ik = v_i·α_k + α_i·v_k for two fitted rows, and −α_i·r_k for a fitted and a predicted one.
+    others = np.vstack([np.hstack([dual, turned]), np.hstack([np.zeros_like(left), -left])])
+    weights = np.hstack([turned, dual]) @ others.T
+    weights *= kept
     if columns is not None:
-        along = columns.weighted(slope, scales)
+        along = columns.weighted(weights, scales)
     else:
-        # Σ_ik w_ik·(x_i − x_k)² = 2·Σ_i (Σ_k w_ik)·x_i² − 2·x'Wx, and ∂D/∂log s = 2s²Δ².
-        mirror(slope)
-        total = slope.sum(axis=1, dtype=np.float64)
-        product = np.einsum("ij,ij->j", rows, slope @ rows, dtype=np.float64)
-        along = 4.0 * scales**2 * (total @ np.square(rows, dtype=np.float64) - product)
-    error = float(size_of.mean(dtype=np.float64))
-    return Gradient(error, -2.0 / size * along, 2.0 / size * ridge * trace)
+        # ∂D/∂log s = 2s²Δ².
+        along = 2.0 * scales**2 * weighted_squares(rows, weights)
+    error = np.sum(np.square(left, dtype=np.float64)) / len(left)
+    slope = ridge * np.sum(turned * dual, dtype=np.float64)
+    return Gradient(float(error), -2.0 / len(left) * along, float(2.0 / len(left) * slope))
 
 
-def kernel_matrix(rows: Narrow, scales: Floats, columns: BatchColumns | None) -> Narrow:
-    """K of a batch: Laplacian where the columns are given, else Gaussian.
+def kernel_rows(rows: Narrow, scales: Floats, columns: BatchColumns | None, fitted: int) -> Narrow:
+    """K of the fitted rows i and all rows k > i, (fitted, m): Laplacian where the columns are
+    given, else Gaussian. What is on or below the diagonal means nothing.
 
     Squared distances are differences of products, so they are worked out in float64: with one row
     far out, those of the others would have no digit left, and K might not be positive definite.
     """
     if columns is not None:
-        exponent = columns.distances(scales)
+        exponent = columns.distances(scales, fitted)
     else:
-        exponent = euclidean_distances(rows * scales, squared=True).astype(np.float32)
+        scaled = rows * scales
+        exponent = euclidean_distances(scaled[:fitted], scaled, squared=True).astype(np.float32)
     np.negative(exponent, out=exponent)
     np.maximum(exponent, _LEAST_EXPONENT, out=exponent)
     return np.exp(exponent, out=exponent)
 
 
-def _inverse(kept: Narrow, ridge: float) -> Narrow:
-    """(K + λI)⁻¹ in float32: λ ≥ 0.001 keeps it well conditioned."""
-    shifted = kept.copy()
-    shifted[np.diag_indices_from(shifted)] += np.float32(ridge)
-    if not inverse_lower(shifted.T):
+def _factor(kept: Narrow, ridge: float) -> tuple[Narrow, bool]:
+    """The Cholesky factor of K + λI for `cho_solve`; K is read above its diagonal.
+
+    In float32: λ ≥ 0.001 keeps it well conditioned.
+    """
+    shifted = np.array(kept.T, order="F")
+    shifted[np.diag_indices_from(shifted)] = np.float32(1.0 + ridge)
+    if not cholesky_lower(shifted):
         raise np.linalg.LinAlgError("the kernel matrix of a batch is not positive definite")
-    mirror(shifted)
-    return shifted
+    return shifted, True
 
 
 @dataclass(frozen=True)
@@ -166,7 +172,7 @@ class Descent:
     place, mean, square : (d + 1,) the logarithms, and Adam's means of gradients and of their
         squares.
     floor, ceiling : bounds of the place.
-    errors : leave-one-out error of every step.
+    errors : held-out error of every step.
     kept : places whose mean is taken.
     """
 

@@ -212,13 +212,15 @@ class _DensePath:
         return tried
 
     def by_classes(self, tried: dict[float, tuple[float, Array]]) -> float:
-        """The ridge that `preferred` takes, among the tried ones and their weaker and stronger
-        neighbours as long as those are nearly as good."""
+        """The ridge that `preferred` takes, among the tried ones and up to two weaker and two
+        stronger neighbours of the best that are nearly as good."""
         best = min(tried, key=lambda ridge: tried[ridge][0])
         least, strongest = tried[best][0], constants.STRONGEST * len(self.data.fitted)
         for ratio in (constants.RIDGE_STEP, 1.0 / constants.RIDGE_STEP):
             ridge = best
-            while ridge in tried and tried[ridge][0] < constants.EVEN * least:
+            for _ in range(2):
+                if ridge not in tried or tried[ridge][0] >= constants.EVEN * least:
+                    break
                 ridge *= ratio
                 if ridge not in tried and constants.WEAKEST_OF_CLASSES <= ridge <= strongest:
                     weights = self.solve(ridge)

@@ -18,8 +18,8 @@ Floats = NDArray[np.float32]
 def _upper_distances(columns: Any, sums: Any, out: Any) -> None:
     """Fill `out` on and above the diagonal; sums (4, m) is scratch."""
     n_inputs, n_rows = columns.shape
-    for first in range(0, n_rows, 4):
-        last = min(first + 4, n_rows)
+    for first in range(0, out.shape[0], 4):
+        last = min(first + 4, out.shape[0])
         two, three = min(first + 1, last - 1), min(first + 2, last - 1)
         for r in range(4):
             for k in range(n_rows - first):
@@ -38,18 +38,34 @@ def _upper_distances(columns: Any, sums: Any, out: Any) -> None:
                 sums[2, k] += abs(c - left) + keep * abs(g - right)
                 sums[3, k] += abs(d - left) + keep * abs(h - right)
         for i in range(first, last):
-            for k in range(first, n_rows):
+            for k in range(i, n_rows):
                 out[i, k] = sums[i - first, k - first]
 
 
 def pair_distances(columns: Floats, out: Floats) -> None:
-    """out_ik = Σ_j |x_ij − x_kj| for every pair of rows.
+    """out_ik = Σ_j |x_ij − x_kj| of the first rows i and all rows k ≥ i, four rows at a time.
 
-    columns (d, m) float32, the rows stored column by column; out (m, m) float32. Four rows at a
-    time; each pair is worked out once, pairs within the four twice.
+    columns (d, m) float32, the rows stored column by column; out (first rows, m) float32, which is
+    left alone below its diagonal.
     """
-    _upper_distances(columns, np.empty((4, len(out)), np.float32), out)
-    mirror(out)
+    _upper_distances(columns, np.empty((4, columns.shape[1]), np.float32), out)
+
+
+def pair_distances_plain(columns: Floats, out: Floats) -> None:
+    """The same in NumPy."""
+    distances = np.zeros_like(out)
+    for column in columns:
+        distances += np.abs(column[: len(out), None] - column)
+    above = np.triu(np.ones(out.shape, dtype=bool))
+    out[above] = distances[above]
+
+
+@compiled()
+def clear_lower(matrix: Any) -> None:
+    """Put zeros on and below the diagonal of a matrix that has no more rows than columns."""
+    for i in range(matrix.shape[0]):
+        for k in range(i + 1):
+            matrix[i, k] = 0.0
 
 
 @compiled()
@@ -64,28 +80,21 @@ def mirror(matrix: Any) -> None:
                     matrix[i, k] = matrix[k, i]
 
 
-def pair_distances_plain(columns: Floats, out: Floats) -> None:
-    """The same in NumPy."""
-    out[:] = 0.0
-    for column in columns:
-        out += np.abs(column[:, None] - column)
-
-
 @compiled(fastmath=True)
 def _weighted_distances(columns: Any, weights: Any, own: Any, out: Any) -> None:
     """Fill `out`; own (4, m) is scratch."""
     n_inputs, n_rows = columns.shape
     for j in range(n_inputs):
         out[j] = 0.0
-    for first in range(0, n_rows, 4):
-        last = min(first + 4, n_rows)
+    for first in range(0, weights.shape[0], 4):
+        last = min(first + 4, weights.shape[0])
         two, three = min(first + 1, last - 1), min(first + 2, last - 1)
         for r in range(4):
             for k in range(n_rows - first):
                 own[r, k] = 0.0
         for i in range(first, last):
             for k in range(i + 1, n_rows):
-                own[i - first, k - first] = np.float32(2.0) * weights[i, k]
+                own[i - first, k - first] = weights[i, k]
         for j in range(n_inputs):
             a, b, c, d = columns[j, first], columns[j, two], columns[j, three], columns[j, last - 1]
             others = columns[j, first:]
@@ -102,14 +111,16 @@ def _weighted_distances(columns: Any, weights: Any, own: Any, out: Any) -> None:
 
 
 def weighted_distances(columns: Floats, weights: Floats, out: NDArray[np.float64]) -> None:
-    """out_j = Σ_i Σ_k w_ik·|x_ij − x_kj| for symmetric weights.
+    """out_j = Σ_ik w_ik·|x_ij − x_kj| over the first rows i and all rows k > i.
 
-    columns (d, m) float32; weights (m, m) float32, read above the diagonal; out (d,) float64.
+    columns (d, m) float32; weights (first rows, m) float32, read above the diagonal; out (d,)
+    float64.
     """
-    _weighted_distances(columns, weights, np.empty((4, len(weights)), np.float32), out)
+    _weighted_distances(columns, weights, np.empty((4, columns.shape[1]), np.float32), out)
 
 
 def weighted_distances_plain(columns: Floats, weights: Floats, out: NDArray[np.float64]) -> None:
     """The same in NumPy."""
+    above = np.triu(weights, 1).astype(np.float64)
     for j, column in enumerate(columns):
-        out[j] = np.sum(weights * np.abs(column[:, None] - column), dtype=np.float64)
+        out[j] = np.sum(above * np.abs(column[: len(weights), None] - column))

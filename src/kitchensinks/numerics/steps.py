@@ -110,3 +110,23 @@ def turn_plain(
     """The same in NumPy."""
     own = slice(offsets[0], offsets[-1])
     direction[own] = residual[own] / spread[own] + keep * direction[own]
+
+
+@looped(lambda places, *_: len(places))
+def put(places: Any, source: Any, rows: Any, factors: Any, out: Any, begin: int, end: int) -> None:
+    """out[places[c]] = factors·source[rows[c]] for every c; factors (outputs,)."""
+    for c in range(begin, end):
+        place, row = places[c], rows[c]
+        for o in range(out.shape[1]):
+            out[place, o] = factors[o] * source[row, o]
+
+
+def put_plain(
+    places: NDArray[np.int64],
+    source: Floats,
+    rows: NDArray[np.int32],
+    factors: Floats,
+    out: Floats,
+) -> None:
+    """The same in NumPy."""
+    out[places] = factors * source[rows]

@@ -57,6 +57,10 @@ class Stream(enum.IntEnum):
     PRODUCT_PARTS = 15
     #: Signs of rows, for Rademacher complexities.
     RADEMACHER = 16
+    #: Orders of the rows in epochs of stochastic gradients.
+    STOCHASTIC_ORDER = 17
+    #: Orders of the rows in epochs of dual coordinate ascent.
+    COORDINATE_ORDER = 18
     #: Rows and candidates that a reweighted basis takes.
     REWEIGHTED = 2**32
     #: Shared planes of maxout units, for the further places of the pool.
@@ -148,7 +152,7 @@ class Words:
         return np.argsort(self.raw(count), kind="stable").astype(np.int64)
 
     def generator(self) -> np.random.Generator:
-        """A NumPy generator on the rest of the stream, for a user's own law."""
+        """A NumPy generator on the rest of the stream, for users' laws and orders of rows."""
         return np.random.Generator(self._generator)
 
 

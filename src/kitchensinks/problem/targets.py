@@ -21,6 +21,8 @@ from kitchensinks.problem.losses import Array, Loss
 
 # Outputs whose sizes are further apart than this ratio cannot be fitted together.
 FARTHEST = 1e-30
+# Largest magnitude of a target: differences, sums and predictions of larger ones may overflow.
+LARGEST = 1e300
 # Huber's loss turns linear at this many robust standard deviations of the targets (95 % efficient
 # under a normal law).
 HUBER = 1.345
@@ -301,6 +303,12 @@ class Numbers:
             ) from None
         if y.ndim > 2:
             raise ValueError(f"y has shape {y.shape}: need (rows,) or (rows, outputs).")
+        largest = float(np.abs(y).max(initial=0.0))
+        if largest > LARGEST:
+            raise ValueError(
+                f"y has entries of {largest:.2g}: need numbers of at most {LARGEST:g}, so that no "
+                "prediction overflows; divide the targets by a constant."
+            )
         return np.asarray(y)
 
     summarise = TargetSizes.of

@@ -85,7 +85,7 @@ def _shares(sample: Sample) -> Floats | None:
         return None
     if len(found) == len(sample.names):
         return np.asarray(found)
-    places = Groups.of(model, model.columns_).places
+    places = Groups.of(model, model.state_.columns).places
     return np.array([found[part].sum() for part in places])
 
 

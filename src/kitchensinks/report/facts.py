@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import kitchensinks
-from kitchensinks.law.values import short_name
+from kitchensinks.law.values import Trial, short_name
 from kitchensinks.report.effects import (
     Curve,
     Importance,
@@ -21,7 +21,7 @@ from kitchensinks.report.effects import (
     interaction,
 )
 from kitchensinks.report.peers import Compared, compared
-from kitchensinks.report.rows import Floats, Sample
+from kitchensinks.report.rows import Fitted, Floats, Sample
 from kitchensinks.tables.disk import atomic
 
 # Bins of a calibration curve.
@@ -141,7 +141,7 @@ class Report:
         return framed(self)
 
 
-def report(model: Any, X: Any, y: Any, compare: bool = True) -> Report:
+def report(model: Fitted, X: Any, y: Any, compare: bool = True) -> Report:
     """Facts about a fitted model and rows X with targets y (at most 20,000 of them).
 
     compare: whether two other models are fitted beside it, which may take as long as the fit.
@@ -154,7 +154,7 @@ def report(model: Any, X: Any, y: Any, compare: bool = True) -> Report:
     outside = model.outside(sample.X)
     sure, unsure = _extremes(sample, answers, order[:_LISTED])
     labels, confusion = _confusion(sample, answers) if classes is not None else ([], [])
-    law = model.law_
+    law = model.state_.law
     return Report(
         title=f"{type(model).__name__} with {short_name(law.features.basis).partition('(')[0]}",
         task="regression" if classes is None else "classification",
@@ -183,9 +183,9 @@ def report(model: Any, X: Any, y: Any, compare: bool = True) -> Report:
 # -- what was fitted --------------------------------------------------------------------------
 
 
-def _fitted(model: Any) -> dict[str, str]:
-    state, plan = model.state_, model.plan_
-    law = state.law
+def _fitted(model: Fitted) -> dict[str, str]:
+    state = model.state_
+    law, plan, evidence = state.law, state.plan, state.fitted.evidence
     columns = model.n_features_in_ if state.columns is None else len(state.columns.inputs)
     found = {
         "estimator": type(model).__name__,
@@ -193,10 +193,10 @@ def _fitted(model: Any) -> dict[str, str]:
         "basis": short_name(law.features.basis),
         "components": f"{law.features.n_components:,}",
         "columns": f"{columns:,}, as {law.features.n_inputs:,} numbers",
-        "rows": f"{state.n_rows:,}" if state.n_rows else "in batches",
+        "rows": f"{state.n_rows:,}",
         "loss": state.loss.name,
-        "ridge": _short(model.alpha_),
-        "solver": f"{model.solver_} ({plan.solver}, {plan.space})",
+        "ridge": _short(evidence.alpha),
+        "solver": f"{evidence.solver} ({plan.solver}, {plan.space})",
         "reason": plan.reason,
         "seed": str(law.features.seed),
         "version": kitchensinks.__version__,
@@ -206,7 +206,7 @@ def _fitted(model: Any) -> dict[str, str]:
     return found
 
 
-def _certificate(model: Any) -> dict[str, str]:
+def _certificate(model: Fitted) -> dict[str, str]:
     evidence = model.state_.fitted.evidence
     gap = "not known" if math.isinf(evidence.gap) else _short(evidence.gap)
     return {
@@ -219,7 +219,7 @@ def _certificate(model: Any) -> dict[str, str]:
     }
 
 
-def _tried(trial: Any) -> Tried:
+def _tried(trial: Trial) -> Tried:
     return Tried(trial.stage, trial.what, int(trial.rows), float(trial.error))
 
 
@@ -230,8 +230,7 @@ def _score(sample: Sample, answers: Floats) -> list[Measured]:
     count, losses = len(sample.y), sample.losses(answers)
     root = math.sqrt(count)
     if sample.classes is not None:
-        labels = sample.model.state_.targets.labels
-        right = float(np.mean(labels[answers.argmax(axis=1)] == sample.y))
+        right = float(np.mean(sample.labels[answers.argmax(axis=1)] == sample.y))
         spread = float(losses.std()) / root
         return [
             Measured("accuracy", right, math.sqrt(right * (1.0 - right)) / root),
@@ -299,7 +298,8 @@ def _coverage(sample: Sample) -> float | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            lower, upper = sample.model.predict_interval(sample.X, _COVERAGE)
+            regressor: Any = sample.model
+            lower, upper = regressor.predict_interval(sample.X, _COVERAGE)
     except ValueError:
         return None
     return float(np.mean((lower <= sample.y) & (sample.y <= upper)))

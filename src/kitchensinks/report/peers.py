@@ -46,7 +46,9 @@ def compared(sample: Sample) -> list[Compared]:
     numbers = _numbers(sample)
     classes = sample.classes is not None
     # The recipe of the columns has been applied, and the law has its own K.
-    own = clone(sample.model).set_params(basis=sample.model.law_, n_components=None, verbose=False)
+    own = clone(sample.model).set_params(
+        basis=sample.model.state_.law, n_components=None, verbose=False
+    )
     alphas = np.logspace(-3, 4, 15)
     linear = RidgeClassifierCV(alphas) if classes else RidgeCV(alphas)
     trees = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
@@ -60,7 +62,8 @@ def compared(sample: Sample) -> list[Compared]:
 
 def _numbers(sample: Sample) -> NDArray[Any]:
     """The rows as the numbers that the model has made of them."""
-    state, columns = sample.model.state_, sample.model.columns_
+    state = sample.model.state_
+    columns = state.columns
     if columns is None or columns.n_given:
         return np.asarray(state.numbers(np.asarray(sample.X, dtype=np.float64)))
     return Rows(open_table(sample.X[columns.inputs]), columns)[:]

@@ -1,13 +1,15 @@
 """Rows that a report looks at: frames or arrays, with some columns exchanged for other values."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.problem.targets import Classes
+from kitchensinks.state import State
 from kitchensinks.state.importance import Groups
+from kitchensinks.state.outside import Outside
 from kitchensinks.tables import densify
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.table import Table
@@ -19,19 +21,31 @@ Floats = NDArray[np.float64]
 MOST_ROWS = 20_000
 
 
+class Fitted(Protocol):
+    """What a report asks of a fitted classifier or regressor; those of a classifier have
+    `predict_proba` and those of a regressor `predict_interval` as well."""
+
+    state_: State
+    n_features_in_: int
+
+    def predict(self, X: Any) -> NDArray[Any]: ...
+
+    def outside(self, X: Any) -> Outside: ...
+
+
 @dataclass(frozen=True)
 class Sample:
     """Some rows with their targets, as a model takes them, and answers of the model to them."""
 
-    model: Any
+    model: Fitted
     X: Any
     y: NDArray[Any]
     names: list[Any]
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, seed: int = 0) -> "Sample":
+    def of(cls, model: Fitted, X: Any, y: Any, seed: int = 0) -> "Sample":
         """At most 20,000 rows of frames, arrays, or of a table with the name of its target."""
-        names = Groups.of(model, model.columns_).names
+        names = Groups.of(model, model.state_.columns).names
         if isinstance(X, Table):
             X, y = framed(X, y, names)
         elif hasattr(X, "to_pandas"):
@@ -58,8 +72,13 @@ class Sample:
     @property
     def classes(self) -> list[Any] | None:
         """The labels of a classifier, or None."""
-        targets = self.model.state_.targets
-        return targets.labels.tolist() if isinstance(targets, Classes) else None
+        return self.labels.tolist() if isinstance(self.model.state_.targets, Classes) else None
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The labels of a classifier as they are."""
+        assert isinstance(self.model.state_.targets, Classes), "a regressor has no classes"
+        return self.model.state_.targets.labels
 
     def take(self, places: Any) -> "Sample":
         X = self.X.iloc[places] if self.frame else self.X[places]
@@ -91,7 +110,8 @@ class Sample:
         """Probabilities of the classes (n, classes), or predictions (n, 1)."""
         X = self.X if X is None else X
         if self.classes is not None:
-            return np.asarray(self.model.predict_proba(X), dtype=np.float64)
+            classifier: Any = self.model
+            return np.asarray(classifier.predict_proba(X), dtype=np.float64)
         return np.asarray(self.model.predict(X), dtype=np.float64).reshape(-1, 1)
 
     def losses(self, answers: Floats) -> Floats:
@@ -102,10 +122,9 @@ class Sample:
 
     def chances(self, answers: Floats) -> Floats:
         """The probability of each row's own class; zero for a class that the model lacks."""
-        labels = self.model.state_.targets.labels
-        place = np.searchsorted(labels, self.y).clip(max=len(labels) - 1)
+        place = np.searchsorted(self.labels, self.y).clip(max=len(self.labels) - 1)
         own = answers[np.arange(len(answers)), place]
-        return np.where(labels[place] == self.y, own, 0.0)
+        return np.where(self.labels[place] == self.y, own, 0.0)
 
 
 def _as_before(values: Any, series: Any) -> Any:

@@ -7,6 +7,7 @@ they follow its light and dark variants.
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 _WIDTH, _HEIGHT = 560, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 12, 10, 44
@@ -40,6 +41,15 @@ def _text(x: float, y: float, text: str, anchor: str = "middle", turn: bool = Fa
 def _line(kind: str, *ends: float) -> str:
     x1, y1, x2, y2 = ends
     return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def _path(kind: str, places: Sequence[tuple[float, float]]) -> str:
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    return f'<polyline class="{kind}" points="{points}"/>'
+
+
+def _dot(kind: str, x: float, y: float, radius: int) -> str:
+    return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'
 
 
 def bars(
@@ -144,11 +154,9 @@ def points(
         parts.append(_line("ideal", *axes.at(low, low), *axes.at(high, high)))
     places = [axes.at(x, y) for x, y in zip(xs, ys, strict=True)]
     if joined:
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        parts.append(f'<polyline class="line0" points="{path}"/>')
-    for number_, (x, y) in enumerate(places):
-        kind, size = ("best", 6) if number_ == best else ("point", 3)
-        parts.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"/>')
+        parts.append(_path("line0", places))
+    for index, (x, y) in enumerate(places):
+        parts.append(_dot("best", x, y, 6) if index == best else _dot("point", x, y, 3))
     return _drawn(label, _WIDTH, _HEIGHT, parts)
 
 
@@ -156,22 +164,29 @@ def lines(
     label: str, xs: Sequence[float] | Sequence[str], series: dict[str, list[float]], x_label: str
 ) -> str:
     """Lines over numbers, or points over words, with a legend where there are several."""
-    words = [str(x) for x in xs] if any(isinstance(x, str) for x in xs) else None
-    across = [float(k) for k in range(len(xs))] if words else [float(x) for x in xs]
+    words = any(isinstance(x, str) for x in xs)
+    across, marks = _of_words(xs) if words else _of_numbers(xs)
     axes = _Axes(across, [y for ys in series.values() for y in ys])
-    marks = _marks(across)
-    if words:
-        length = max(3, 80 // max(1, len(words)))
-        marks = [(x, shortened(word, length)) for x, word in zip(across, words, strict=True)]
     parts = axes.parts(x_label, next(iter(series), ""), marks)
-    for place, (name, ys) in enumerate(series.items()):
-        spots = [axes.at(x, y) for x, y in zip(across, ys, strict=True)]
-        kind = f"line{place % _KINDS}"
+    for index, (name, ys) in enumerate(series.items()):
+        places = [axes.at(x, y) for x, y in zip(across, ys, strict=True)]
         if not words:
-            path = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
-            parts.append(f'<polyline class="{kind}" points="{path}"/>')
-        parts += [f'<circle class="point" cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in spots]
+            parts.append(_path(f"line{index % _KINDS}", places))
+        parts += [_dot("point", x, y, 3) for x, y in places]
         if len(series) > 1:
-            x, y = spots[-1]
+            x, y = places[-1]
             parts.append(_text(x - 4, y - 6, shortened(name, 30), "end"))
     return _drawn(label, _WIDTH, _HEIGHT, parts)
+
+
+def _of_numbers(xs: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]:
+    """Places on the horizontal axis, and its marks: three numbers."""
+    across = [float(x) for x in xs]
+    return across, _marks(across)
+
+
+def _of_words(xs: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]:
+    """Places on the horizontal axis, and its marks: each word at its own place."""
+    length = max(3, 80 // len(xs))
+    marks = [(float(k), shortened(str(word), length)) for k, word in enumerate(xs)]
+    return [place for place, _ in marks], marks

@@ -129,11 +129,13 @@ class _BinnedEquations:
         self.part *= self.scale
         mean = _weighted(self.own, self.part) / self.total
         intercept = self.level - mean * self.fit_intercept
-        weights = np.zeros((self.bins.n_columns, self.part.shape[1]))
-        weights[shared.places] = self.weights[shared.kept]
-        error = np.zeros((self.n_rows, self.part.shape[1]))
+        n_outputs = self.part.shape[1]
+        weights = np.zeros((self.bins.n_columns, n_outputs))
+        steps.put(shared.places, self.weights, shared.kept, np.ones(n_outputs), weights)
+        error = np.zeros((self.n_rows, n_outputs))
         error[shared.order] = (self.targets - intercept - self.part) * self.own
-        weights[shared.alone] = error[shared.owner] * (self.scale / self.alphas)
+        factors = np.broadcast_to(self.scale / self.alphas, n_outputs).copy()
+        steps.put(shared.alone, error, shared.owner, factors, weights)
         return weights, intercept
 
 

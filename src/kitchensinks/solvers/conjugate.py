@@ -112,8 +112,9 @@ class Stop:
             done |= before - objective < self.settled * objective
         if self.enough is not None:
             done |= sums.shaped <= self.enough
-        # No objective is below zero.
-        return _Look(objective, np.minimum(gap, objective), converged, done)
+        # No objective is below zero; one that seems to be is not known.
+        gap = np.where(objective > 0.0, np.minimum(gap, objective), gap)
+        return _Look(objective, gap, converged, done)
 
 
 class Outcome(NamedTuple):
@@ -176,6 +177,12 @@ def _ratio(above: Array, below: Array) -> Array:
 
 class Equations:
     """A system of arrays: product(v) is Av and precondition(v) is M⁻¹v, for v (K, outputs)."""
+
+    # Residual r, M⁻¹r, direction d and its image Ad, each (K, outputs).
+    residual: Array
+    shaped: Array
+    direction: Array
+    image: Array
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ about their mean m, which changes the iterates and not their limit: with v = −
 t = −Σ w a/(2α) the weights are v − t·m, and scores need three more numbers, z_i·m, v·m and t, in
 place of centred rows.
 
-An epoch visits the rows in random order; between certificates only those that are not settled:
+An epoch visits the rows in random order; between certificates only those that may still move:
 strictly inside their interval, or at an end of it that the scores do not clearly ask for.
 
 Rows of bins are visited as they are: a row has one column in each grid, all with the same value.
@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.numerics.threads import compiled, in_order
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array, Kinked
 from kitchensinks.problem.problem import Callback, Problem, Solution
@@ -39,7 +40,7 @@ from kitchensinks.solvers.needs import Needs, kinked
 VISITS = 4.0
 # Visits to each row in all: where these do not suffice, other methods are faster.
 MOST_VISITS = 60.0
-# Epochs between two certificates, at most: settled rows are checked again at each.
+# Epochs between two certificates, at most: rows at a bound are checked again at each.
 _EPOCHS = 40
 # The golden ratio, less one: the share of an interval that a section keeps.
 _GOLDEN = 0.6180339887498949
@@ -66,7 +67,7 @@ def solve_coordinates(
     NEEDS.check(problem)
     first_pass = problem.design.passes
     state = _State(problem, kinked(problem.loss), dual)
-    rng = np.random.default_rng(0)
+    rng = Words(0, 0, Stream.COORDINATE_ORDER).generator()
     epochs, visits = 0, 0.0
     while True:
         state.look()
@@ -95,7 +96,13 @@ def solve_coordinates(
 
 
 class _State:
-    """Dual variables of all outputs, the weights that belong to them, and the best point so far."""
+    """Dual variables of all outputs, the weights that belong to them, and the best point so far.
+
+    bins (n, grids): the rows of a design of bins, None for dense ones; means (n,): z·m of each row.
+    """
+
+    bins: NDArray[Any] | None = None
+    means: Array
 
     def __init__(self, problem: Problem, loss: Kinked, dual: Array | None) -> None:
         self.problem = problem
@@ -133,8 +140,6 @@ class _State:
     def _measured(self) -> Array:
         """‖z‖² of each row; z·m is kept in `means`."""
         design = self.problem.design
-        #: rows of bins (n, grids), None for dense ones
-        self.bins: NDArray[Any] | None = None
         norms, self.means = np.empty((2, design.n_rows))
         if isinstance(design, Bins):
             self.bins = np.ascontiguousarray(design.columns.T)
@@ -151,7 +156,7 @@ class _State:
         return norms
 
     def look(self) -> None:
-        """Objective and bound, the weights in full precision, and which rows are settled."""
+        """Objective and bound, the weights in full precision, and which rows may still move."""
         problem = self.problem
         dual = self.dual.T
         total = -(self.steps @ dual) * problem.fit_intercept
@@ -172,10 +177,10 @@ class _State:
         if self.scores is not None:
             # As far as scores went since the last look they may go again.
             reach = 2.0 * np.quantile(np.abs(beyond - self.scores), 0.9, axis=1)[:, None]
-            settled = ((self.dual <= self.low) & (beyond < -reach)) | (
+            at_bound = ((self.dual <= self.low) & (beyond < -reach)) | (
                 (self.dual >= self.high) & (beyond > reach)
             )
-            self.active = (problem.row_weights > 0.0) & ~settled
+            self.active = (problem.row_weights > 0.0) & ~at_bound
         self.scores = beyond
 
     def _improve(self, weights: Array, intercept: Array, scores: Array) -> None:
@@ -191,7 +196,7 @@ class _State:
         self.objective = problem.objective(self.best_weights, self.best_scores)
 
     def ascend(self, rng: np.random.Generator) -> None:
-        """One epoch over the rows that are not settled, of all outputs side by side."""
+        """One epoch over the rows that may still move, of all outputs side by side."""
         design = self.problem.design
         if self.bins is None:
             blocks = list(design.blocks())

@@ -57,10 +57,10 @@ def _shift_by_newton(problem: Problem, scores: Any) -> Array:
         step = np.divide(-pull, bend, out=np.full_like(pull, np.inf), where=bend > 0.0)
         inside = (shift + step > low) & (shift + step < high)
         moved = np.where(inside, shift + step, 0.5 * (low + high))
-        settled = (np.abs(pull) <= 1e-14 * size) | (moved == shift)
-        if settled.all():
+        done = (np.abs(pull) <= 1e-14 * size) | (moved == shift)
+        if done.all():
             break
-        shift = np.where(settled, shift, moved)
+        shift = np.where(done, shift, moved)
     return np.asarray(shift)
 
 

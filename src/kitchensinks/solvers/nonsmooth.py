@@ -153,7 +153,9 @@ class _Best:
 
 
 class _Admm:
-    """Weights, split scores u and multipliers λ of all outputs."""
+    """Weights, split scores u and multipliers λ of all outputs; image: Z'w(u − λ/ρ) of the last."""
+
+    image: Array
 
     def __init__(
         self, problem: Problem, loss: Kinked, factored: FactoredGram | ImplicitGram, best: _Best
@@ -182,10 +184,10 @@ class _Admm:
             self.move_scores(checking)
             if checking:
                 self.best.report()
-                settled = self.best.close_enough(tol)
-                settled = settled or (not self.problem.bounded and self.residual <= tol)
-                if settled or iteration == last:
-                    return settled
+                converged = self.best.close_enough(tol)
+                converged = converged or (not self.problem.bounded and self.residual <= tol)
+                if converged or iteration == last:
+                    return converged
             self.move_weights()
             self.best.iteration += 1
 

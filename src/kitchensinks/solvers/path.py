@@ -12,10 +12,12 @@ Leaving row i out, with all else fixed (the product Σw·α too), its residual b
 (without the 1 where there is no intercept). This is exact: it is the residual of a fit to the other
 rows. Where 1 − h_i is no more than rounding, the row determines its own fit, and α is not chosen.
 A row leaves with its whole weight, so that a factor common to all weights changes nothing. Copies
-of a row leave with it (`leaving_weights`), so that they equal one row of their total weight.
+of a row leave with it (`Leaving`), so that they equal one row of their total weight: with W and ȳ_g
+their weight and mean target, h_g = (1 + Σ_k A_ik²/(s_k + α))·W/Σw, and a fit without them has the
+score ȳ_g − (ȳ_g − û_i)/(1 − h_g) there.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,7 @@ from numpy.typing import NDArray
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.solvers.quadratic import FactoredGram
-from kitchensinks.tables.keys import find_copies, joined, row_keys
+from kitchensinks.tables.keys import find_copies
 
 # A freedom 1 − h of fewer rounding units than this is not known to a percent (measured: h is off by
 # up to 20 units in float64, and by 200 in float32, whose rotation is rounded too).
@@ -33,6 +35,52 @@ _UNITS = 1e4
 _SAME_ERROR = 1e-6
 # Generalised cross-validation trusts fits that leave this share of the rows' freedom.
 _GENERALISED_FREEDOM = 0.1
+
+
+class Leaving(NamedTuple):
+    """What leaves with each row where it is left out: its copies too, itself among them.
+
+    weights (n,): their total weight; targets (n, outputs): their mean.
+    """
+
+    weights: Array
+    targets: Array
+
+    @classmethod
+    def of(
+        cls, keys: NDArray[np.uint64], targets: Array, weights: Array | None
+    ) -> "Leaving | None":
+        """Rows of equal content leave together; None where every row leaves alone.
+
+        keys (n,): equal for rows of equal content. Each row is an observation of its own where
+        `find_copies` says that content repeats in the data by itself.
+
+        >>> keys, targets = np.array([7, 8, 7], dtype=np.uint64), np.array([[1.0], [9.0], [1.1]])
+        >>> leaving = Leaving.of(keys, targets, None)
+        >>> leaving.weights.tolist(), leaving.targets.ravel().tolist()
+        ([2.0, 1.0, 2.0], [1.05, 9.0, 1.05])
+        >>> Leaving.of(keys, np.array([[1.0], [2.0], [3.0]]), None) is None
+        True
+        """
+        own = np.ones(len(keys)) if weights is None else weights
+        counted = np.flatnonzero(own > 0.0)
+        if find_copies(keys[counted], targets[counted]) is None:
+            return None
+        return cls.together(keys, targets, own)
+
+    @classmethod
+    def together(cls, keys: NDArray[np.uint64], targets: Array, weights: Array) -> "Leaving":
+        """All rows of equal keys leave together."""
+        _, places = np.unique(keys, return_inverse=True)
+        total = np.bincount(places, weights)
+        sums = np.column_stack([np.bincount(places, weights * one) for one in targets.T])
+        counted = np.where(total > 0.0, total, 1.0)[places, None]
+        means = np.where(weights[:, None] > 0.0, sums[places] / counted, targets)
+        return cls(np.where(weights > 0.0, total[places], 0.0), means)
+
+    def part(self, rows: Any) -> "Leaving":
+        """That of some of the rows."""
+        return Leaving(self.weights[rows], self.targets[rows])
 
 
 class RidgePath:
@@ -85,36 +133,36 @@ class RidgePath:
         return np.where(usable[:, None], errors, np.inf)
 
     def left_out(
-        self, features: NDArray[Any], targets: Array, leaving: Array | None, alphas: Array
+        self, features: NDArray[Any], targets: Array, leaving: Leaving | None, alphas: Array
     ) -> Array:
         """Score that each row of a block gets from the fit without it.
 
-        features (n, K), targets (n, outputs); leaving (n,): the weight that leaves with a row,
-        None for ones. Returns (n, alphas, outputs).
+        features (n, K), targets (n, outputs); leaving: what leaves with each row, None for itself
+        with a weight of one. Returns (n, alphas, outputs).
         """
-        scores, left = self._scores(features, leaving, alphas)
+        scores, left = self._scores(features, None if leaving is None else leaving.weights, alphas)
         left = np.maximum(left, least_freedom(features.dtype))
-        residual = (targets[:, None, :] - scores) / left[:, :, None]
-        return np.asarray(targets[:, None, :] - residual)
+        return scores_without(targets[:, None, :], scores, left[:, :, None], leaving)
 
     def left_out_squares(
         self,
         features: NDArray[Any],
         targets: Array,
         weights: Array | None,
-        leaving: Array | None,
+        leaving: Leaving | None,
         alphas: Array,
     ) -> Array:
         """Leave-one-out Σw·e² of the rows of a block, shape (alphas, outputs).
 
-        Infinite for every α at which the freedom of a row is rounding. leaving (n,): the weight
-        that leaves with a row, None for its own.
+        Infinite for every α at which the freedom of a row is rounding. leaving: what leaves with
+        each row, None for itself.
         """
-        leaving = weights if leaving is None else leaving
-        scores, left = self._scores(features, leaving, alphas)
+        own = weights if leaving is None else leaving.weights
+        scores, left = self._scores(features, own, alphas)
         known: NDArray[np.bool_] = np.greater_equal(left, least_freedom(features.dtype))
-        residual = (targets[:, None, :] - scores) / np.where(known, left, 1.0)[:, :, None]
-        squares = residual**2
+        left = np.where(known, left, 1.0)
+        targets = targets[:, None, :]
+        squares = (targets - scores_without(targets, scores, left[:, :, None], leaving)) ** 2
         total = squares.sum(axis=0) if weights is None else np.tensordot(weights, squares, 1)
         # Rows of weight zero have all their freedom.
         return np.where(np.all(known, axis=0)[:, None], total, np.inf)
@@ -149,29 +197,14 @@ def least_freedom(dtype: np.dtype[Any]) -> float:
     return _UNITS * float(np.finfo(dtype).eps)
 
 
-def leaving_weights(
-    keys: NDArray[np.uint64], targets: Array, weights: Array | None
-) -> Array | None:
-    """The weight that leaves with each row, (n,): that of all its copies; None for its own.
+def scores_without(targets: Array, scores: Array, left: Array, leaving: Leaving | None) -> Array:
+    """Scores of a fit without the row and what leaves with it, by its freedom 1 − h.
 
-    keys (n,): equal for rows of equal content. Rows of equal content and equal targets are copies,
-    unless `find_copies` says that content repeats in the data by itself.
-
-    >>> keys, targets = np.array([7, 8, 7], dtype=np.uint64), np.array([[1.0], [2.0], [1.0]])
-    >>> leaving_weights(keys, targets, None)
-    array([2., 1., 2.])
-    >>> leaving_weights(keys, np.array([[1.0], [2.0], [3.0]]), None) is None
-    True
+    targets, scores and left (n, …, outputs) of the fit to all rows.
     """
-    own = np.ones(len(keys)) if weights is None else weights
-    counted = np.flatnonzero(own > 0.0)
-    if find_copies(keys[counted], targets[counted]) is None:
-        return None
-    with_targets = joined(keys[counted], row_keys(targets[counted], 0))
-    _, places = np.unique(with_targets, return_inverse=True)
-    leaving = np.zeros(len(keys))
-    leaving[counted] = np.bincount(places, own[counted])[places]
-    return leaving
+    if leaving is not None:
+        targets = leaving.targets.reshape(targets.shape)
+    return np.asarray(targets - (targets - scores) / left)
 
 
 def least_error(errors: Array, alphas: Array) -> int:

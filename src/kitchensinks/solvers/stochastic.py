@@ -48,16 +48,23 @@ class StochasticState:
         return cls(weights.copy(), intercept.copy(), weights.copy(), intercept.copy(), steps)
 
 
+@dataclass(frozen=True)
+class Objective:
+    """Σ s·loss(y, u) + alpha·‖β‖² in the ball of the constraint."""
+
+    loss: Loss
+    alpha: float
+    fit_intercept: bool
+    constraint: Constraint | None = None
+
+
 def stochastic_step(
     state: StochasticState,
     parts: Parts,
-    loss: Loss,
+    objective: Objective,
     targets: Array,
     shares: Array,
     emphasis: float,
-    alpha: float,
-    fit_intercept: bool,
-    constraint: Constraint | None = None,
 ) -> Array:
     """One step on one batch of rows, in place; returns the batch's scores before the step.
 
@@ -70,6 +77,7 @@ def stochastic_step(
     losses it grows as √steps, so that their steps shrink.
     Weights that leave the ball are put back to its border; averages of those in it stay inside.
     """
+    loss, fit_intercept = objective.loss, objective.fit_intercept
     scores = np.tile(state.intercept, (len(targets), 1))
     root = np.sqrt(shares)[:, None]
     inner = float(fit_intercept) * (root @ root.T)
@@ -87,12 +95,12 @@ def stochastic_step(
         curvature = KINK * max(1.0, state.steps / STEADY_STEPS) ** 0.5
     step = emphasis * REACH / max(curvature * _largest(inner), np.finfo(float).tiny)
     pull = step * root * _proximal(step * curvature * inner, root * slope)
-    shrink = 1.0 / (1.0 + 2.0 * alpha * step)
+    shrink = 1.0 / (1.0 + 2.0 * objective.alpha * step)
     for columns, features in parts():
         move = features.T @ pull.astype(features.dtype)
         state.weights[columns] = shrink * (state.weights[columns] - move)
-    if constraint is not None:
-        state.weights = constraint.project(state.weights)
+    if objective.constraint is not None:
+        state.weights = objective.constraint.project(state.weights)
     if fit_intercept:
         state.intercept = state.intercept - pull.sum(axis=0)
     # Later steps count for more: the start is forgotten (Shamir and Zhang 2013).

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
@@ -25,7 +26,7 @@ class Groups(NamedTuple):
     places: list[slice]
 
     @classmethod
-    def of(cls, estimator: Any, columns: Columns | None) -> "Groups":
+    def of(cls, estimator: BaseEstimator, columns: Columns | None) -> "Groups":
         """By the columns of arrays, frames and tables; columns: the recipe of the fit."""
         names = getattr(estimator, "feature_names_in_", None)
         if columns is None:
@@ -39,7 +40,7 @@ class Groups(NamedTuple):
         own = columns.inputs if names is None else names
         return cls(list(own), [known.get(name, nothing) for name in own])
 
-    def counted(self, estimator: Any) -> list[slice]:
+    def counted(self, estimator: BaseEstimator) -> list[slice]:
         """The places of what `n_features_in_` counts: of a table that is all of its numbers."""
         count = estimator.n_features_in_
         if len(self.names) == count:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from kitchensinks.fitting.keeping import Checkpoint
+from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state.spec import Spec
@@ -39,7 +39,7 @@ _FREE = {"memory_budget"}
 def resuming(
     spec: Spec, checkpoint: Checkpoint | None, data: Callable[[], dict[str, str]], here: bool = True
 ) -> Iterator[Spec]:
-    """Threads as the spec says; with a checkpoint, what was settled when the fit began.
+    """Threads as the spec says; with a checkpoint, the choices made when the fit began.
 
     That is the seed and, where the rows are here, the memory, which says how they are cut into
     blocks. data(): what identifies the rows.
@@ -48,11 +48,11 @@ def resuming(
         with threads(spec.n_jobs):
             yield spec
         return
-    settled: dict[str, float] = {"seed": spec.seed} | ({"memory": spec.memory} if here else {})
-    settled = checkpoint.begin(identity_of(spec) | data(), settled)
-    memory = float(settled.get("memory", spec.memory))
+    choices: dict[str, float] = {"seed": spec.seed} | ({"memory": spec.memory} if here else {})
+    choices = checkpoint.begin(identity_of(spec) | data(), choices)
+    memory = float(choices.get("memory", spec.memory))
     with threads(spec.n_jobs), checkpoint.patience():
-        yield replace(spec, seed=int(settled["seed"]), memory=memory)
+        yield replace(spec, seed=int(choices["seed"]), memory=memory)
 
 
 def identity_of(spec: Spec) -> dict[str, str]:

@@ -32,6 +32,7 @@ from kitchensinks.problem.targets import (
 )
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.memory import memory_budget
+from kitchensinks.tables.named import FROM_DTYPE, check_categories
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Spec:
         if solver.name == "stochastic" and count == "auto":
             raise ValueError("solver='stochastic' cannot choose K: give n_components a number.")
         check_jobs(given["n_jobs"])
+        check_categories(given.get("categorical_features", FROM_DTYPE))
         return cls(
             task=task,
             basis=basis,
@@ -120,6 +122,13 @@ class Spec:
         if self.loss.link is not None:
             return 0
         return 1 if self.task == "classification" else 2
+
+    @property
+    def depends_on_rows(self) -> bool:
+        """Whether the features depend on the rows that they are frozen with."""
+        if self.standardize or not isinstance(self.basis, Basis):
+            return True
+        return self.basis.sparse or self.basis.unresolved() is not None
 
     def with_targets(self, summary: Any, spread: Callable[[], float], given: Any = None) -> "Spec":
         """With the loss for these targets, and how they are encoded.

@@ -1,7 +1,7 @@
 """What a fit leaves: one value, pickled, saved, shipped, exported and forgotten by its fields."""
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,8 +20,8 @@ from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut
 from kitchensinks.fitting.squared import (
-    Look,
-    LookedPath,
+    RidgeCandidates,
+    Validation,
     effective_dimension,
     left_out_of,
     solve_moments,
@@ -31,18 +31,21 @@ from kitchensinks.law import Law
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
 from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
-from kitchensinks.solvers.path import leaving_weights
+from kitchensinks.solvers.path import Leaving
+from kitchensinks.state.kept import Kept
 from kitchensinks.state.model import Model
 from kitchensinks.state.outer import Outer, warn_unconverged
 from kitchensinks.state.outside import Watch
-from kitchensinks.state.remembered import batch_of, sample_of
+from kitchensinks.state.remembered import batch_of, leaving_of, sample_of
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.keys import RowSample, find_copies, row_keys
+from kitchensinks.tables.keys import RowSample, row_keys
 
 # Products of rows that come in batches, whatever the dtype of the features.
 SUMMED: np.dtype[Any] = np.dtype(np.float64)
+# Fields that predicting does without, and that are not stored in files.
+_OF_ROWS = {"stored": False}
 # Rows whose standard deviations are computed at a time.
 _DEVIATION_ROWS = 2048
 
@@ -72,7 +75,8 @@ class State:
     was encoded; loss, settings: what was minimised; outer: the weights, None where they are to be
     solved from the sums; calibrated: from scores to probabilities or intervals, where that was
     found with the weights; sums: what more rows are added to; sample: rows remembered, to calibrate
-    and to choose the ridge with.
+    and to choose the ridge with; n_rows: all that were fitted or summed; kept: all rows, where they
+    leave no sums that others are added to.
     """
 
     columns: Columns | None
@@ -82,12 +86,13 @@ class State:
     law: Law
     plan: Plan
     outer: Outer | None = None
-    sums: Sums = None
-    sample: RowSample | None = None
+    sums: Sums = field(default=None, metadata=_OF_ROWS)
+    sample: RowSample | None = field(default=None, metadata=_OF_ROWS)
     calibrated: Calibration | Residuals | None = None
-    posterior_of_few: Posterior | None = None
-    growth: Growth | None = None
+    posterior_of_few: Posterior | None = field(default=None, metadata=_OF_ROWS)
+    growth: Growth | None = field(default=None, metadata=_OF_ROWS)
     n_rows: int = 0
+    kept: Kept | None = field(default=None, metadata=_OF_ROWS)
 
     @classmethod
     def of(
@@ -131,7 +136,7 @@ class State:
 
     def __getstate__(self) -> dict[str, Any]:
         # What was derived from the fields is derived again.
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     # -- weights -------------------------------------------------------------------------
 
@@ -150,19 +155,21 @@ class State:
                 "This estimator is frozen, and has no rows of positive weight yet: call "
                 "partial_fit."
             )
-        look = None if self.sample is None else Look(self._errors_on_sample)
-        fit = solve_moments(self.sums, self.settings, self.law.features.dtype, look, SUMMED)
+        validation = None if self.sample is None else Validation(self._errors_on_sample)
+        fit = solve_moments(self.sums, self.settings, self.law.features.dtype, validation, SUMMED)
         outer = Outer.of(fit, self.targets, self.loss)
         warn_unconverged(outer.evidence, self.settings.tol)
         return outer
 
-    def _errors_on_sample(self, looked: LookedPath) -> Array:
+    def _errors_on_sample(self, candidates: RidgeCandidates) -> Array:
         """Leave-one-out errors of a ridge path, as a fit has them, on the rows remembered."""
         assert self.sample is not None, "rows were remembered"
         rows, targets, weights = batch_of(self.sample)
         features = densify(self.law.features.features(rows))
-        leaving = self._leaving(self.sample)
-        squares = looked.path.left_out_squares(features, targets, weights, leaving, looked.alphas)
+        leaving = leaving_of(self.sample)
+        squares = candidates.path.left_out_squares(
+            features, targets, weights, leaving, candidates.alphas
+        )
         assert weights is not None, "a sample has weights"
         return np.asarray(squares / weights.sum())
 
@@ -342,8 +349,9 @@ class State:
             places, scores = fit.held_out
             held = batch.part(places)
             keys = row_keys(held.rows, self.law.features.seed)
-            leaving = leaving_weights(keys, held.targets, held.weights)
-            found = calibrate(self.targets, scores, held.targets, held.weights, leaving)
+            leaving = Leaving.of(keys, held.targets, held.weights)
+            own = None if leaving is None else leaving.weights
+            found = calibrate(self.targets, scores, held.targets, held.weights, own)
             return replace(self, calibrated=found)
         if self._equations is None:
             return replace(self, calibrated=self._calibrated_on_sample(fit.left_out))
@@ -361,23 +369,12 @@ class State:
         if left_out is None and not isinstance(self.targets, Classes):
             return None
         rows, targets, weights = batch_of(sample)
-        leaving = self._leaving(sample)
+        leaving = leaving_of(sample)
         if left_out is None:
             scores = self.model.scores(rows)
         else:
             scores = left_out(self.law.features.features(rows), targets, leaving)
-        return calibrate(self.targets, scores, targets, weights, leaving)
-
-    def _leaving(self, sample: RowSample) -> Array:
-        """The weight that leaves with each remembered row, as `leaving_weights` of all rows.
-
-        An entry of the sample has the weight of all copies. Where content repeats by itself, each
-        row leaves alone.
-        """
-        keys = np.repeat(row_keys(sample.rows, sample.seed), sample.counts)
-        together = find_copies(keys, np.repeat(sample.notes, sample.counts, axis=0))
-        alone = together is None and len(np.unique(keys)) < len(keys)
-        return np.asarray(sample.weights / sample.counts) if alone else sample.weights
+        return calibrate(self.targets, scores, targets, weights, leaving.weights)
 
     def remembering(self, batch: Batch) -> "State":
         """With some rows of a batch in the sample, whichever batches they come in.
@@ -396,7 +393,15 @@ class State:
         outer = None
         if isinstance(sums, Stochastic):
             outer = Outer.of(sums.as_fit(self.settings), self.targets, self.loss)
-        state = replace(self, sums=sums, outer=outer, calibrated=None, posterior_of_few=None)
+        state = replace(
+            self,
+            sums=sums,
+            outer=outer,
+            calibrated=None,
+            posterior_of_few=None,
+            kept=None,
+            n_rows=self.n_rows + (0 if batch is None else len(batch.targets)),
+        )
         return state if batch is None else state.remembering(batch)
 
     def small(self) -> "State":
@@ -408,6 +413,7 @@ class State:
             sums=None,
             sample=None,
             posterior_of_few=None,
+            kept=None,
         )
 
     def complete(self, spec: Spec) -> Spec:

@@ -10,9 +10,18 @@ from kitchensinks.features.scaling import Spread
 from kitchensinks.fitting.plan import Plan, Shape, make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.stochastic import Stochastic
-from kitchensinks.law import Law
+from kitchensinks.law import Law, find_law
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.problem.targets import Batch
+from kitchensinks.state.kept import (
+    KEPT_ENTRIES,
+    Kept,
+    Waiting,
+    is_kept,
+    joined,
+    learned_from,
+)
+from kitchensinks.state.made import fitted_state
 from kitchensinks.state.spec import Spec
 from kitchensinks.state.state import SUMMED, FewRows, State
 from kitchensinks.tables import block_slices, densify
@@ -56,6 +65,41 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
     # way are rounded in another way, and weak ridges and balls magnify that.
     add_rows(own, blocks, batch, SUMMED)
     return state.with_sums(known.merge(own), batch)
+
+
+def going_on(state: State | Waiting, batch: Batch) -> Waiting | None:
+    """The rows that are kept and those of a batch; None where the batch is to be summed."""
+    if isinstance(state, Waiting):
+        return replace(state, batch=joined(state.batch, batch))
+    if state.kept is None:
+        return None
+    rows, looked = joined(state.kept.batch, batch), state.kept.looked
+    if looked is None and not is_kept(rows):
+        raise ValueError(
+            f"This fit by {state.fitted.evidence.solver} leaves no sums: partial_fit goes on from "
+            f"its rows, of which at most {KEPT_ENTRIES:,} entries are kept. Fit all rows at once, "
+            "or use ks.Learned(ks.Fourier()), whose sums take any number of rows."
+        )
+    return Waiting(state.columns, state.targets, state.loss, rows, state.law, looked)
+
+
+def settle(waiting: Waiting, spec: Spec) -> State:
+    """The state of a fit to all rows that wait, under their law or one that is learned first.
+
+    More rows than are kept are summed: the law is then one of dense features, and frozen.
+    """
+    batch, law, looked, bins = waiting.batch, waiting.law, waiting.looked, None
+    if not is_kept(batch):
+        law, _ = find_law(spec.basis, batch, spec.request(stream=True))
+        return with_rows(frozen_state(spec, law, batch), spec, batch)
+    count = len(batch.targets)
+    if not waiting.settled:
+        looked = learned_from(count)
+        law, bins = find_law(spec.basis, batch.part(slice(0, looked)), spec.request())
+    assert law is not None, "it was learned, or is that of a fit"
+    if looked != count:
+        law, bins = find_law(law, batch, replace(spec.request(), n_components=None))
+    return replace(fitted_state(spec, law, bins, batch), kept=Kept(batch, looked))
 
 
 def _covering(state: State, batch: Batch) -> State:
@@ -129,4 +173,5 @@ def merged(state: State, other: State) -> State:
     if scaler is not None:
         features = features.covering(scaler.low, scaler.high)
     state = replace(state, law=replace(state.law, features=features))
-    return replace(state.with_sums(mine.merge(theirs), None), sample=sample)
+    both = state.with_sums(mine.merge(theirs), None)
+    return replace(both, sample=sample, n_rows=state.n_rows + other.n_rows)

@@ -10,7 +10,7 @@ import sys
 import typing
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,8 +19,18 @@ import numpy as np
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.declared import declared
-from kitchensinks.tables.encoders import ENCODERS, Category, Date, Encoder, Number, Text, words_of
+from kitchensinks.tables.encoders import (
+    ENCODERS,
+    Category,
+    Date,
+    Encoder,
+    Means,
+    Number,
+    Text,
+    words_of,
+)
 from kitchensinks.tables.kinds import NUMBERS, family
+from kitchensinks.tables.named import FROM_DTYPE, columns_named
 from kitchensinks.tables.noticed import has_commas, is_identifier
 from kitchensinks.tables.table import Table, digest
 
@@ -67,11 +77,11 @@ class Columns:
         (['x0', 'x2'], [[1.0, 5.0, 0.0], [2.0, 5.0, 1.0]])
         """
         encoders = []
-        for k, column in enumerate(rows.T):
+        for name, column in zip(names_of_places(rows.shape[1]), rows.T, strict=True):
             seen = column[~np.isnan(column)]
             if len(seen):
                 fill = float(np.median(seen[:: -(-len(seen) // _MOST_ROWS)]))
-                encoders.append(Number(f"x{k}", len(seen) < len(column), fill))
+                encoders.append(Number(name, len(seen) < len(column), fill))
         if not encoders:
             raise ValueError("X has no value that is not missing: need numbers to learn from.")
         return cls(tuple(encoders), rows.dtype, rows.shape[1])
@@ -83,12 +93,14 @@ class Columns:
         exclude: Iterable[str] = (),
         seed: int = 0,
         identifiers: bool = False,
+        categories: Any = FROM_DTYPE,
     ) -> "Columns":
         """A recipe for all columns but the excluded ones.
 
         Those without any value are left out, and so are columns of whole numbers or single words
         that have a value of their own for every row, with a warning: they name rows, and say
-        nothing of new ones. identifiers: True takes them as they are.
+        nothing of new ones. identifiers: True takes them as they are. categories: columns that are
+        categories whatever their type, as `categorical_features` of the estimators names them.
         """
         left_out = set(exclude)
         table.check_names(left_out)
@@ -97,10 +109,12 @@ class Columns:
             raise ValueError(f"{table.label} has no columns other than {sorted(left_out)}.")
         sample = _sample(table, names, seed)
         kinds = {name: _plain_kind(table, name, sample) for name in names}
+        chosen = columns_named(categories, names)
+        kinds |= {name: _chosen_kind(table, name) for name in chosen}
         kinds, formats = _decided(kinds, sample)
-        commas = _with_commas(sample, kinds)
+        commas = _with_commas(sample, {n: k for n, k in kinds.items() if n not in chosen})
         if not identifiers:
-            names = _without_identifiers(sample, kinds, commas)
+            names = _without_identifiers(sample, kinds, commas.union(chosen))
         encoders: list[Encoder] = []
         for name in names:
             values = sample.column(name).combine_chunks()
@@ -155,11 +169,21 @@ class Columns:
             done = stop
         return out
 
+    @property
+    def given(self) -> list[int]:
+        """Of an array: the places of the columns used."""
+        return [_place(name) for name in self.inputs]
+
+    @cached_property
+    def coded(self) -> bool:
+        """Whether the recipe is for arrays, and has categories among their columns."""
+        return self.n_given > 0 and not all(type(one) is Number for one in self.encoders)
+
     @cached_property
     def places(self) -> tuple[np.ndarray, ...]:
-        """Of an array: places of the columns used and which are flagged, their fills, and the
-        places of the numbers and of the flags."""
-        places = np.array([_place(name) for name in self.inputs])
+        """Of an array of numbers: places of the columns used and which are flagged, their fills,
+        and the places of the numbers and of the flags."""
+        places = np.array(self.given)
         flagged = np.array([encoder.flagged for encoder in self.encoders])
         fills = np.array([encoder.fill for encoder in self.encoders if isinstance(encoder, Number)])
         ends = np.cumsum(1 + flagged)
@@ -167,6 +191,8 @@ class Columns:
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
         """An array (n, n_given) as numbers (n, width)."""
+        if self.coded:
+            return self.apply(array_table(rows, self.inputs))
         places, flagged, fills, own, flags = self.places
         given = rows[:, places]
         missing = np.isnan(given)
@@ -174,6 +200,10 @@ class Columns:
         out[:, own] = np.where(missing, fills, given)
         out[:, flags] = missing[:, flagged]
         return out
+
+    def of_places(self, count: int) -> "Columns":
+        """The recipe of a table of `array_table`, for arrays of so many columns."""
+        return replace(self, n_given=count)
 
     def fingerprint(self) -> str:
         """Text that changes when the recipe does."""
@@ -223,9 +253,25 @@ class Columns:
         if dtype not in (np.float32, np.float64) or not encoders:
             raise ValueError(f"{len(encoders)} columns as {dtype}")
         given = declared(description.get("n_given", 0), int, "n_given")
-        if given and not all(type(e) is Number and _place(e.name) < given for e in encoders):
+        kinds = (Number, Category, Means)
+        if given and not all(type(e) in kinds and _place(e.name) < given for e in encoders):
             raise ValueError(f"columns of an array with {given} columns")
         return cls(tuple(encoders), dtype, given)
+
+
+def array_table(rows: np.ndarray, names: Iterable[str] | None = None) -> Any:
+    """Columns of an array by the names that their places give them (None: all), as Arrow has them.
+
+    In float64, so that a category is the same word in every dtype; NaN is a missing value.
+    """
+    names = names_of_places(rows.shape[1]) if names is None else list(names)
+    values = [np.asarray(rows[:, _place(name)], dtype=np.float64) for name in names]
+    return pa.table([pa.array(column, from_pandas=True) for column in values], names=names)
+
+
+def names_of_places(count: int) -> list[str]:
+    """What the columns of an array are called in its recipe."""
+    return [f"x{k}" for k in range(count)]
 
 
 def _with_commas(sample: Any, kinds: dict[str, str]) -> set[str]:
@@ -315,6 +361,18 @@ def _plain_kind(table: Table, name: str, sample: Any) -> str:
             "booleans. Exclude it, or convert it first."
         )
     return "number" if own in NUMBERS else own
+
+
+def _chosen_kind(table: Table, name: str) -> str:
+    """A column that was named as a category; an error where its values cannot be words."""
+    kind = table.schema.field(name).type
+    own = family(kind.value_type if family(kind) == "category" else kind)
+    if own not in ("text", "boolean", "integer", "float", "null"):
+        raise ValueError(
+            f"Column {name!r} of {table.label} is named as a category and holds {kind}: need text, "
+            "numbers or booleans. Convert it first."
+        )
+    return "category"
 
 
 def _kind_of_words(values: Any) -> str:

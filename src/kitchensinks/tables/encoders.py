@@ -375,10 +375,26 @@ def _numbers(values: Any) -> np.ndarray:
 
 
 def words_of(values: Any) -> Any:
-    """Any Arrow array as trimmed text, null where a word says that there is nothing."""
-    words = pa.compute.utf8_trim_whitespace(_plain(values).cast(pa.large_string()))
+    """Any Arrow array as trimmed text, null where a word says that there is nothing.
+
+    A number is the same word whatever its type: 3.0 is "3", and so is the whole number.
+    """
+    values = _plain(values)
+    if family(values.type) == "float":
+        values = _words_of_floats(values.cast(pa.float64()))
+    words = pa.compute.utf8_trim_whitespace(values.cast(pa.large_string()))
     empty = pa.compute.is_in(words, pa.array(MISSING_WORDS, pa.large_string()))
     return pa.compute.if_else(empty, pa.scalar(None, pa.large_string()), words)
+
+
+def _words_of_floats(values: Any) -> Any:
+    """Text of an Arrow array of float64: whole numbers as those are written."""
+    compute, largest = pa.compute, 2.0**53
+    whole = compute.and_(
+        compute.equal(values, compute.floor(values)), compute.less(compute.abs(values), largest)
+    ).fill_null(False)
+    numbers = compute.if_else(whole, values, 0.0).cast(pa.int64()).cast(pa.large_string())
+    return compute.if_else(whole, numbers, values.cast(pa.large_string()))
 
 
 def _absent(words: Any) -> np.ndarray:

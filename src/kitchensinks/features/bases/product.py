@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.bases.base import Basis
+from kitchensinks.features.bases.compound import Compound
 from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
 from kitchensinks.features.bases.universal import Universal, of_product
 from kitchensinks.numerics.words import Stream, Words
@@ -17,7 +18,7 @@ from kitchensinks.numerics.words import Stream, Words
 Counts = NDArray[np.int64]
 
 
-class Product(Basis):
+class Product(Compound):
     """φ(x; θ₁)·ψ(x; θ₂)·…, one independent draw of each basis a feature.
 
     The expectation of a product of independent draws is the product of their expectations, so
@@ -48,6 +49,8 @@ class Product(Basis):
     6
     """
 
+    _example = "[Linear(), Fourier()]"
+
     def __init__(
         self, bases: Sequence[Basis] = (), places: Sequence[Sequence[int]] | None = None
     ) -> None:
@@ -57,10 +60,6 @@ class Product(Basis):
     @property
     def features_per_draw(self) -> int:  # type: ignore[override]
         return math.prod(basis.features_per_draw for basis in self.bases)
-
-    @property
-    def takes_sparse_rows(self) -> bool:  # type: ignore[override]
-        return all(basis.takes_sparse_rows for basis in self.bases)
 
     @property
     def rescales(self) -> bool:  # type: ignore[override]
@@ -79,19 +78,9 @@ class Product(Basis):
         pairs = zip(self.bases, places, strict=True)
         return math.prod(basis.bound_in(len(own)) for basis, own in pairs)
 
-    @property
-    def exportable(self) -> bool:
-        return all(basis.exportable for basis in self.bases)
-
     def check(self) -> None:
-        several = isinstance(self.bases, Sequence) and len(self.bases) > 0
-        if not several or not all(isinstance(basis, Basis) for basis in self.bases):
-            raise ValueError(
-                f"bases={self.bases!r}: need a list of one or more bases, such as "
-                "[Linear(), Fourier()]."
-            )
+        super().check()
         for basis in self.bases:
-            basis.check()
             if basis.sparse or basis.selects:
                 raise ValueError(
                     f"{basis!r} stands inside a Product: need bases whose features are dense and "
@@ -130,9 +119,6 @@ class Product(Basis):
         if self.places is None:
             return [rows] * len(self.bases)
         return [rows[:, own] for own in self._places(rows.shape[1])]
-
-    def unresolved(self) -> str | None:
-        return next((p for basis in self.bases if (p := basis.unresolved())), None)
 
     def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         pairs = zip(self.bases, self._taken(rows), strict=True)

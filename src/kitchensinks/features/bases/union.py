@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis, check_positive
+from kitchensinks.features.bases.compound import Compound
 from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Scorer, Theta
 from kitchensinks.features.bases.universal import Universal, of_sum
 from kitchensinks.numerics.words import Stream, Words
 
 
-class Union(Basis):
+class Union(Compound):
     """Several bases side by side, each with its share of the K draws.
 
     Draws are interleaved so that every prefix holds each basis in its share (to within one
@@ -35,6 +36,8 @@ class Union(Basis):
     6
     """
 
+    _example = "[Fourier(), ReLU()]"
+
     def __init__(self, bases: Sequence[Basis] = (), shares: Sequence[float] | None = None) -> None:
         self.bases = bases
         self.shares = shares
@@ -42,10 +45,6 @@ class Union(Basis):
     @property
     def sparse(self) -> bool:  # type: ignore[override]
         return any(basis.sparse for basis in self.bases)
-
-    @property
-    def takes_sparse_rows(self) -> bool:  # type: ignore[override]
-        return all(basis.takes_sparse_rows for basis in self.bases)
 
     @property
     def rescales(self) -> bool:  # type: ignore[override]
@@ -64,17 +63,8 @@ class Union(Basis):
             basis.bound_in(n_inputs) / math.sqrt(basis.features_per_draw) for basis in self.bases
         )
 
-    @property
-    def exportable(self) -> bool:
-        return all(basis.exportable for basis in self.bases)
-
     def check(self) -> None:
-        several = isinstance(self.bases, Sequence) and len(self.bases) > 0
-        if not several or not all(isinstance(basis, Basis) for basis in self.bases):
-            raise ValueError(
-                f"bases={self.bases!r}: need a list of one or more bases, such as "
-                "[Fourier(), ReLU()]."
-            )
+        super().check()
         if self.shares is not None:
             if np.shape(self.shares) != (len(self.bases),):
                 raise ValueError(
@@ -83,15 +73,11 @@ class Union(Basis):
             for share in self.shares:
                 check_positive("shares", share, " for each basis")
         for basis in self.bases:
-            basis.check()
             if basis.selects:
                 raise ValueError(
                     f"{basis!r} stands inside a Union: draws are selected among those of the whole "
                     "basis. Use ks.Reweighted(ks.Union([...]))."
                 )
-
-    def unresolved(self) -> str | None:
-        return next((p for basis in self.bases if (p := basis.unresolved())), None)
 
     def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         return {"bases": [basis.resolve(rows, weights) for basis in self.bases]}

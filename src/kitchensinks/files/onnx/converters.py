@@ -18,7 +18,13 @@ from kitchensinks.estimators.transform import RandomFeatures
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
 from kitchensinks.files.onnx.graph import Graph, rename
-from kitchensinks.files.onnx.recipe import table_inputs, table_numbers, table_probes
+from kitchensinks.files.onnx.recipe import (
+    array_numbers,
+    array_probes,
+    table_inputs,
+    table_numbers,
+    table_probes,
+)
 from kitchensinks.numerics.warps import BEND, HALF, LINEAR, MIX, QUANTILE
 from kitchensinks.state import State
 from kitchensinks.tables.columns import Columns
@@ -40,7 +46,7 @@ _INSIDE = 0.9
 _COLUMN = "column_{}"
 
 
-def to_onnx(estimator: Any, path: str | os.PathLike[str], notes: Any = None) -> None:
+def to_onnx(estimator: Model, path: str | os.PathLike[str], notes: Any = None) -> None:
     """Write a fitted classifier or regressor as an ONNX file, checked before it is kept.
 
     The file takes float64 rows (n, d) as `rows`. The file of a model of a table takes its columns,
@@ -197,7 +203,9 @@ def _probes(estimator: Model) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
         scale = np.ones(table.width) if scaler is None else scaler.scale
         return table_probes(table, centre, scale, _PROBES, _MISSING)
     rows = rng.normal(size=(_PROBES, _given(estimator)))
-    if columns is not None and columns.n_given:
+    if columns is not None and columns.coded:
+        rows = array_probes(columns, _PROBES)
+    elif columns is not None and columns.n_given:
         places, _, _, own, _ = columns.places
         if scaler is not None:
             rows[:, places] = scaler.mean[own] + scaler.scale[own] * rows[:, places]
@@ -220,6 +228,8 @@ def _numbers(graph: Graph, inputs: list[Any], state: State) -> str:
     (rows,) = names
     if columns is not None and columns.n_given:
         given = graph.cast(rows, np.float64)
+        if columns.coded:
+            return array_numbers(graph, columns, given)
         places, flags, fills, own, _ = columns.places
         given = graph.node("Gather", given, places, axis=1)
         missing = graph.node("IsNaN", given)

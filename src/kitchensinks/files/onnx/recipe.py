@@ -9,6 +9,7 @@ from kitchensinks.features.bases.draw import Floats, Graph
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import MISSING_WORDS, Coded, Date, Encoder, Number
+from kitchensinks.tables.kinds import is_number
 
 # A word that is no category of any column.
 _UNKNOWN = "a word that no table has"
@@ -58,6 +59,43 @@ def table_numbers(graph: Graph, columns: Columns, inputs: list[str]) -> str:
         if encoder.flagged:
             parts.append(graph.cast(missing, np.float64))
     return graph.cast(graph.node("Concat", *parts, axis=1), columns.dtype)
+
+
+def array_numbers(graph: Graph, columns: Columns, rows: str) -> str:
+    """`Columns.of_rows` of an array (n, n_given) with categories among its columns."""
+    inputs = []
+    for encoder, place in zip(columns.encoders, columns.given, strict=True):
+        value = graph.node("Gather", rows, np.array([place]), axis=1)
+        inputs.append(_word(graph, encoder, value) if isinstance(encoder, Coded) else value)
+    return table_numbers(graph, columns, inputs)
+
+
+def _word(graph: Graph, encoder: Coded, value: str) -> str:
+    """The category (n, 1) that a number is: one of the levels, missing, or none of them."""
+    # A number equals no NaN, which stands for categories of which none is a number.
+    known = [word for word in encoder.levels if is_number(word)] or ["nan"]
+    equal = graph.cast(graph.node("Equal", value, np.array([known], dtype=np.float64)), np.int64)
+    place = graph.node("ArgMax", equal, axis=1, keepdims=1)
+    some = graph.node("ReduceSum", equal, np.array([1]), keepdims=1)
+    place = graph.node(
+        "Where", graph.node("Greater", some, np.int64(0)), place, np.int64(len(known))
+    )
+    place = graph.node("Where", graph.node("IsNaN", value), np.int64(len(known) + 1), place)
+    words = np.array([*known, _UNKNOWN, ""], dtype=object)
+    return graph.node("Gather", words, place, axis=0)
+
+
+def array_probes(columns: Columns, count: int) -> NDArray[Any]:
+    """Rows like those of the fit: levels of the categories, and others."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(count, columns.n_given))
+    for encoder, place in zip(columns.encoders, columns.given, strict=True):
+        if isinstance(encoder, Coded):
+            levels = [float(word) for word in encoder.levels if is_number(word)]
+            rows[:, place] = rng.choice([*levels, 0.5 + max(levels, default=0.0)], count)
+        elif isinstance(encoder, Number):
+            rows[:, place] += encoder.fill
+    return rows
 
 
 def table_probes(

@@ -68,28 +68,23 @@ def _in_single(scores: Floats) -> Floats:
     return np.asarray(np.ldexp(mantissa.astype(np.float32).astype(np.float64), exponent))
 
 
+@dataclass(eq=False, repr=False)
 class _StackedSinks(Linked):
     """Parameters and fit common to regression and classification."""
 
-    def __init__(
-        self,
-        basis: Basis | None = None,
-        n_components: int = 1000,
-        n_layers: int = 2,
-        alpha: float | str = "auto",
-        standardize: bool = True,
-        dtype: Any = None,
-        memory_budget: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.basis = basis
-        self.n_components = n_components
-        self.n_layers = n_layers
-        self.alpha = alpha
-        self.standardize = standardize
-        self.dtype = dtype
-        self.memory_budget = memory_budget
-        self.random_state = random_state
+    basis: Basis | None = None
+    n_components: int = 1000
+    n_layers: int = 2
+    alpha: float | str = "auto"
+    standardize: bool = True
+    dtype: Any = None
+    memory_budget: Any = None
+    random_state: Any = None
+
+    seed_: int = field(init=False)
+    scaler_: Scaler | None = field(init=False)
+    chains_: list[Chain] = field(init=False)
+    alphas_: Floats = field(init=False)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to rows X (n, d) and targets y; a weight of 2 equals two copies of the row."""
@@ -109,7 +104,7 @@ class _StackedSinks(Linked):
         scale = 1.0 if self.scaler_ is None else self.scaler_.scale
         variance = float((spread.squares / spread.weight / scale**2).sum())
         emphasis = math.sqrt(variance / targets.shape[1])
-        self.chains_: list[Chain] = []
+        self.chains_ = []
         for start in range(n_layers):
             chain = Chain(emphasis)
             for number in range(n_layers):
@@ -187,6 +182,8 @@ class StackedSinksRegressor(RegressorMixin, _StackedSinks):
     True
     """
 
+    _one_output: bool
+
     def _encode(self, y: Any) -> Floats:
         numbers = Numbers.check(y)
         self._one_output = numbers.ndim == 1
@@ -217,6 +214,9 @@ class StackedSinksClassifier(ClassifierMixin, _StackedSinks):
     >>> bool(model.score(X[1::2], y[1::2]) > 0.94)
     True
     """
+
+    classes_: NDArray[Any]
+    _targets: Classes
 
     def _encode(self, y: Any) -> Floats:
         labels = Classes.check(y)

@@ -165,20 +165,26 @@ def _mean(values: Given) -> float:
 
 def _edge(high: Given, low: Given) -> Edge:
     """mean(high − low): paired where there are as many of both, or one is a stated number."""
-    sizes = [None if np.ndim(part) == 0 else len(np.asarray(part)) for part in (high, low)]
-    if None in sizes or sizes[0] == sizes[1]:
-        mean, deviation = spread(np.atleast_1d(np.asarray(high, float) - np.asarray(low, float)))
-        count = next((size for size in sizes if size is not None), 1)
-        if count == 1:
-            return Edge(mean, None, 1.0, 1)
-        return Edge(mean, deviation / math.sqrt(count), count - 1.0, count)
-    (most, high_sd), (least, low_sd) = (spread(np.asarray(part, float)) for part in (high, low))
-    fewest = min(size for size in sizes if size is not None)
+    high, low = np.asarray(high, float), np.asarray(low, float)
+    if high.ndim and low.ndim and len(high) != len(low):
+        return _welch(high, low)
+    differences = np.atleast_1d(high - low)
+    mean, deviation = spread(differences)
+    count = len(differences)
+    if count == 1:
+        return Edge(mean, None, 1.0, 1)
+    return Edge(mean, deviation / math.sqrt(count), count - 1.0, count)
+
+
+def _welch(high: np.ndarray, low: np.ndarray) -> Edge:
+    """mean(high) − mean(low) of unequal numbers of seeds, by Welch's test."""
+    (most, high_sd), (least, low_sd) = spread(high), spread(low)
+    fewest = min(len(high), len(low))
     if fewest == 1:
         return Edge(most - least, None, 1.0, 1)
-    shares = [sd**2 / size for sd, size in zip((high_sd, low_sd), sizes, strict=True) if size]
-    total = sum(shares)
-    parts = sum(s**2 / (size - 1) for s, size in zip(shares, sizes, strict=True) if size)
+    squares = high_sd**2 / len(high), low_sd**2 / len(low)
+    total = sum(squares)
+    parts = squares[0] ** 2 / (len(high) - 1) + squares[1] ** 2 / (len(low) - 1)
     freedom = total**2 / parts if parts else float(fewest - 1)
     return Edge(most - least, math.sqrt(total), freedom, fewest)
 

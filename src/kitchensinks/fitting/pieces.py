@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks, Work
+from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlocks
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.solvers import Design
 from kitchensinks.tables import block_slices
 
 
-class HeldRows:
+class RowPieces:
     """The rows of one task, with features that are kept after the first walk or made each time."""
 
     def __init__(self, parts: list[Any], frozen: Frozen, memory: float, keep: bool) -> None:
@@ -23,13 +23,13 @@ class HeldRows:
 
     def __reduce__(self) -> Any:
         # Features are made anew where the rows go.
-        return HeldRows, (self.parts, self.frozen, self.memory, self.keep)
+        return RowPieces, (self.parts, self.frozen, self.memory, self.keep)
 
     def __sizeof__(self) -> int:
         features = sum(int(block.total_bytes) for block in self.blocks) if self.keep else 0
         return features + sum(int(part.shape[0]) * int(part.shape[1]) * 8 for part in self.parts)
 
-    def walk(self, work: Work | None = None) -> Iterator[tuple[slice, Any]]:
+    def walk(self, work: BlockFunction | None = None) -> Iterator[tuple[slice, Any]]:
         """Blocks of features, or what `work` makes of (slice of all rows, features)."""
         done = 0
         for block in self.blocks:

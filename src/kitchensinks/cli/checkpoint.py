@@ -14,7 +14,7 @@ _SCORED = "scored.sinks"
 _PARTS = ("held-out", "all-rows")
 
 
-class Work:
+class CheckpointFolder:
     """Sums of the two fits, and between them the model of the first one with its scores."""
 
     def __init__(self, folder: Path | None) -> None:

@@ -12,8 +12,8 @@ Arrays = dict[str, NDArray[Any]]
 class Checkpoint(Protocol):
     """Sums over the rows, and the weights so far, that outlive the process."""
 
-    def begin(self, identity: dict[str, str], settled: dict[str, float]) -> dict[str, float]:
-        """Start or take up a fit; returns what was settled when it began.
+    def begin(self, identity: dict[str, str], choices: dict[str, float]) -> dict[str, float]:
+        """Start or take up a fit; returns the choices that were made when it began.
 
         Until `patience` ends no other fit may begin.
         """

@@ -1,0 +1,80 @@
+"""Columns that are categories although their type does not say so, by name, place or mask."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kitchensinks.tables.table import nearest
+
+# Columns are categories where their type says so: declared categories, and text.
+FROM_DTYPE = "from_dtype"
+
+
+def check_categories(given: Any) -> None:
+    """An error where `categorical_features` is nothing that could name columns."""
+    if isinstance(given, str) and given == FROM_DTYPE:
+        return
+    listed = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [None]
+    kinds = {_kind(one) for one in listed}
+    if "other" in kinds or len(kinds) > 1:
+        raise TypeError(
+            f"categorical_features={given!r}: need 'from_dtype', or a list of columns by name, by "
+            "place, or as True and False for each column."
+        )
+
+
+def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[str]:
+    """The columns that `categorical_features` names, in the order of the columns.
+
+    named: whether the columns have names of their own; those of an array have places alone.
+
+    >>> columns_named([2, 0], ["age", "height", "city"])
+    ['age', 'city']
+    >>> columns_named([False, True, False], ["age", "height", "city"])
+    ['height']
+    >>> columns_named("from_dtype", ["age", "height", "city"])
+    []
+    """
+    check_categories(given)
+    if isinstance(given, str):
+        return []
+    listed = list(given)
+    kind = _kind(listed[0]) if listed else "place"
+    if kind == "mask":
+        if len(listed) != len(names):
+            raise ValueError(
+                f"categorical_features has {len(listed)} times True or False, and X has "
+                f"{len(names)} columns: need one for each."
+            )
+        return [name for name, taken in zip(names, listed, strict=True) if taken]
+    if kind == "place":
+        wrong = [int(place) for place in listed if not 0 <= place < len(names)]
+        if wrong:
+            raise ValueError(
+                f"categorical_features has the place {wrong[0]}, and X has {len(names)} columns: "
+                f"need places from 0 to {len(names) - 1}."
+            )
+        taken = {names[int(place)] for place in listed}
+    elif not named:
+        raise ValueError(
+            f"categorical_features={given!r} has names, and X is an array without any: give "
+            "places, or a data frame."
+        )
+    else:
+        taken = {str(name) for name in listed}
+        unknown = sorted(taken - set(names))
+        if unknown:
+            raise ValueError(
+                f"categorical_features has {unknown[0]!r}, which is no column"
+                f"{nearest(unknown[0], list(names))}"
+            )
+    return [name for name in names if name in taken]
+
+
+def _kind(one: Any) -> str:
+    if isinstance(one, bool | np.bool_):
+        return "mask"
+    if isinstance(one, int | np.integer):
+        return "place"
+    return "name" if isinstance(one, str) else "other"
