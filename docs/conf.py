@@ -133,8 +133,8 @@ def entries(lines, section):
             borrowed = {k: v for k, v in entries(other, section).items() if k not in without}
         elif entry is not None:
             text = own[entry[1]] = [entry[2]]
-        elif line:
-            text.append(line.strip())
+        else:
+            text.append(line.removeprefix("    "))
     return {name: own.get(name, text) for name, text in {**borrowed, **own}.items()}
 
 

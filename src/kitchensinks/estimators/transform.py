@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import (
     _check_feature_names_in,
-    _check_sample_weight,
     check_is_fitted,
 )
 
@@ -20,6 +19,7 @@ from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import check_weights
 
 # Entries of the features of one block of rows.
 _BLOCK_ENTRIES = 2**22
@@ -78,7 +78,7 @@ class RandomFeatures(TakesSparse, TransformerMixin, BaseEstimator):
         basis = check_basis(self.basis)
         X = float_rows(self, X, reset=True, dtype=self.dtype)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            sample_weight = check_weights(sample_weight, X, positive=True)
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
         self.seed_ = state.seed_of(self.random_state)
         frozen = Frozen.learn(

@@ -3,12 +3,17 @@
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight
+
+# Weights may all be zero here; scikit-learn before 1.9 has no check of that to turn off.
+_NAME = "allow_all_zero_weights"
+_ZEROS_ALLOWED = {_NAME: True} if _NAME in signature(_check_sample_weight).parameters else {}
 
 # Advice for the errors of scikit-learn's checks, by a phrase of the error.
 _ADVICE = {
@@ -98,7 +103,7 @@ def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:
 
 def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
     """Weights of 0 or more, one a row; `positive`: at least one of them is not 0."""
-    weights = _check_sample_weight(given, rows, dtype=np.float64, allow_all_zero_weights=True)
+    weights = _check_sample_weight(given, rows, dtype=np.float64, **_ZEROS_ALLOWED)
     if (weights < 0).any():
         raise ValueError(
             f"sample_weight has negative entries (the least is {weights.min():.3g}): "

@@ -315,7 +315,7 @@ class Text(Encoder):
 
         words = words_of(values)
         counts = _ngrams(words)
-        rarity = np.log((1 + counts.shape[0]) / (1 + counts.count_nonzero(axis=0))) + 1.0
+        rarity = np.log((1 + counts.shape[0]) / (1 + (counts != 0).sum(axis=0))) + 1.0
         scaled = _unit_rows(counts @ sparse.diags_array(rarity))
         topics = min(_TOPICS, counts.shape[0])
         *_, right = randomized_svd(scaled, topics, random_state=seed)
