@@ -11,12 +11,12 @@ WORKERS ?= auto
 ENVIRONMENT = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=2
 PYTEST = pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test test-slow test-oldest lint public house bench soak docs clean help
+.PHONY: demo test test-slow test-oldest lint public house bench soak docs look clean help
 
 help:
 	@echo "make demo   fit every basis on bundled data; table and pictures in demo/"
 	@echo "make test   lint, types and the test suite"
-	@echo "make lint | test-slow | test-oldest | public | house | bench | soak | docs | clean"
+	@echo "make lint | test-slow | test-oldest | public | house | bench | soak | docs | look | clean"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -69,5 +69,9 @@ soak: $(VENV)/.installed-test
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
+# The pages and a report in a Chromium: errors of the console, what is cut off, accessibility.
+look: docs $(VENV)/.installed-look
+	$(BIN)/python docs/look.py
+
 clean:
-	rm -rf $(VENV) $(OLDEST) demo dist docs/_build docs/reference .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) demo dist docs/_build docs/reference docs/gallery .pytest_cache .mypy_cache .ruff_cache

@@ -17,8 +17,9 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "examples"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 
@@ -26,13 +27,32 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"kitchensinks {version}"
 html_theme_options = {
     "header_links_before_dropdown": 7,
+    "navbar_align": "left",
     "navigation_with_keys": False,
     "show_prev_next": False,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_context = {"default_mode": "auto"}
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 html_show_sourcelink = False
+toc_object_entries_show_parents = "hide"
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "backreferences_dir": "gallery/uses",
+    "doc_module": ("kitchensinks",),
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "capture_repr": (),
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -54,6 +74,7 @@ def page_of(name):
             directive += "   :inherited-members:\n"
     else:
         directive = f".. autofunction:: kitchensinks.{name}\n"
+    directive += f"\n.. minigallery:: kitchensinks.{name}\n"
     return f"# ks.{name}\n\n```{{eval-rst}}\n{directive}```\n"
 
 
@@ -68,6 +89,11 @@ def write_pages(app):
         path = PAGES / name
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
+
+
+def drop_last_blank_line(app, docname, source):
+    """The blank line that ends an example for doctest is not shown."""
+    source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
 
 
 def link_public_names(app, docname, source):
@@ -150,6 +176,11 @@ def plain_text_to_rst(app, what, name, obj, options, lines):
     lines[:] = out
 
 
+def drop_empty_types(app, what, name, obj, options, lines):
+    """Napoleon takes types from annotations, and "Any" says nothing."""
+    lines[:] = [line for line in lines if not re.fullmatch(r":type \w+: Any", line)]
+
+
 def escape(line):
     """Bars escaped, except within ``literals``."""
     parts = re.split(r"(``.*?``)", line)
@@ -166,6 +197,8 @@ def skip_foreign(app, what, name, obj, skip, options):
 def setup(app):
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("source-read", drop_last_blank_line)
     app.connect("source-read", link_public_names)
     # Before napoleon, which has the default priority of 500.
     app.connect("autodoc-process-docstring", plain_text_to_rst, priority=400)
+    app.connect("autodoc-process-docstring", drop_empty_types, priority=600)

@@ -98,6 +98,16 @@ def test_every_picture_is_drawn_shown_and_small():
     assert sum(path.stat().st_size for path in files) < 300_000
 
 
+def test_screenshots_are_small_and_shown_with_a_text_in_their_place():
+    pages = [*PAGES, DOCS.parent / "CONTRIBUTING.md"]
+    text = "".join(path.read_text("utf-8") for path in pages)
+    shown = re.findall(r"!\[([^\]]+)\]\((?:docs/)?screens/(\w+\.webp)\)", text)
+    files = {path.name: path.stat().st_size for path in (DOCS / "screens").iterdir()}
+    assert {name for _, name in shown} == set(files)
+    assert all(len(said) > 20 for said, _ in shown)
+    assert max(files.values()) < 100_000
+
+
 def test_every_yes_of_ours_links_to_tests_that_exist():
     """And no other cell of ours does, so that the column says what is checked."""
     page = DOCS / "compared.md"
@@ -117,10 +127,11 @@ def test_the_sidebar_has_at_most_seven_entries_and_every_page_is_reached():
     for page in PAGES:
         for block in blocks_of(page):
             if block.language == "{toctree}":
-                contents[page.stem] = [line for line in block.text.split() if line[0] != ":"]
+                lines = [line for line in block.text.split("\n") if line and line[0] != ":"]
+                contents[page.stem] = [re.sub(r".*<(.*)>", r"\1", line) for line in lines]
     assert len(contents["index"]) <= 7
     listed = [name for names in contents.values() for name in names]
-    assert sorted([*listed, "index"]) == sorted(page.stem for page in PAGES)
+    assert sorted([*listed, "index"]) == sorted(["gallery/index", *(page.stem for page in PAGES)])
 
 
 def test_links_between_pages_lead_somewhere():

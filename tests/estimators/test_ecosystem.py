@@ -124,3 +124,71 @@ def test_the_pipeline_of_skrub_takes_estimators(basis):
     assert steps.predict_proba(table[200:]).shape == (100, 2)
     # Half of the rows are of each class.
     assert steps.score(table[200:], price[200:] > 0.5) > 0.8
+
+
+def test_html_links_to_the_page_of_the_reference(monkeypatch):
+    """Where the project's metadata have the address of the site; else there is no link."""
+    from importlib import metadata
+
+    from kitchensinks.features import links
+
+    model = ks.KitchenSinkClassifier(ks.Fourier())
+    for named, address in (
+        (["Documentation, https://here.example/docs/"], True),
+        (["A, b"], False),
+    ):
+        links.documentation.cache_clear()
+        facts = metadata.metadata("numpy")
+        del facts["Project-URL"]
+        for one in named:
+            facts["Project-URL"] = one
+        monkeypatch.setattr(metadata, "metadata", lambda _, facts=facts: facts)
+        for one in (model, ks.RandomFeatures(), ks.KitchenSinkPCA(), ks.StackedSinksRegressor()):
+            page = f"https://here.example/docs/reference/{type(one).__name__}.html"
+            assert (page in one._repr_html_()) == address
+        assert (ks.Fourier()._get_doc_link(), ks.Learned()._get_doc_link()) == (
+            tuple(
+                f"https://here.example/docs/reference/{name}.html"
+                for name in ("Fourier", "Learned")
+            )
+            if address
+            else ("", "")
+        )
+        monkeypatch.undo()
+    links.documentation.cache_clear()
+
+
+def test_estimators_that_can_be_shown_have_a_page():
+    """Every class with a link, of those that can be made, is a public name: they have pages."""
+    from kitchensinks.features.links import Linked
+
+    def below(cls):
+        for one in cls.__subclasses__():
+            yield one
+            yield from below(one)
+
+    made = {one.__name__ for one in below(Linked) if one.__module__.startswith("kitchensinks.")}
+    shared = {
+        "Basis",
+        "Projected",
+        "WithGamma",
+        "TakesSparse",
+        "KitchenSink",
+        "StreamingRidge",
+        "_StackedSinks",
+    }
+    for name in ks.__all__:
+        getattr(ks, name)
+    assert made - shared <= set(ks.__all__)
+
+
+class OwnClassifier(ks.KitchenSinkClassifier):
+    """A class of another package."""
+
+
+def test_classes_of_others_have_no_link_of_ours(monkeypatch):
+    from kitchensinks.features import links
+
+    monkeypatch.setattr(links, "documentation", lambda: "https://here.example")
+    assert ks.KitchenSinkClassifier()._get_doc_link().startswith("https://here.example/")
+    assert OwnClassifier()._get_doc_link() == ""

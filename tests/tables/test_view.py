@@ -121,3 +121,19 @@ def test_targets():
         known_targets(table, "none")
     with pytest.raises(ValueError, match="did you mean 'whole'"):
         targets(table, "whol")
+
+
+def test_float32_columns_are_read_without_a_word_and_infinities_are_named():
+    """Warnings of an overflow are errors here."""
+    frame = pd.DataFrame(VALUES[:20].astype(np.float32), columns=list("abc"))
+    for bad in (None, np.inf):
+        if bad is not None:
+            frame.loc[7, "b"] = bad
+        table = open_table(pa.Table.from_pandas(frame))
+        rows = Rows(table, Columns.learn(table))
+        if bad is None:
+            assert rows.dtype == np.float32
+            np.testing.assert_array_equal(rows[:], frame.to_numpy())
+        else:
+            with pytest.raises(ValueError, match=r"'b' has inf in row 8"):
+                rows[:]

@@ -224,6 +224,24 @@ class Compare(Training):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Explore(Verb):
+    """A page on this machine that shows what basis, K, gamma and ridge do to two columns."""
+
+    module = "explore"
+    example = "sinks explore train.csv --target income"
+
+    data: Annotated[
+        str | None, typer.Argument(help="A table to look at beside the built-in sets.")
+    ] = None
+    target: Annotated[
+        str | None, _option("The column of the table to predict.", "--target", "-t")
+    ] = None
+    task: Annotated[str, _option("auto, classification or regression.")] = "auto"
+    port: Annotated[int, _option("Where to serve the page; 0: any free port.")] = 0
+    skip_bad_rows: SkipBad = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Datasets(Verb):
     """List the data sets known by name, or write one as CSV files."""
 
@@ -256,4 +274,4 @@ class Reproduce(Verb):
     ] = None
 
 
-VERBS = (Fit, Predict, Score, Report, Info, Export, Compare, Datasets, Reproduce)
+VERBS = (Fit, Predict, Score, Report, Info, Export, Compare, Explore, Datasets, Reproduce)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.law.encodings import encode, free_text
 from kitchensinks.law.learned import Learned
@@ -40,7 +41,7 @@ _FEW_ENTRIES = 2**12
 _LARGEST = {"d": math.sqrt(float(np.finfo(np.float64).max)), "f": np.inf}
 
 
-class TakesSparse(BaseEstimator):
+class TakesSparse(Linked):
     """An estimator whose rows may be sparse; a transformer keeps the dtypes that it names."""
 
     _kept_dtypes: tuple[str, ...] = ("float64", "float32")

@@ -42,7 +42,7 @@ SETTLED = 2e-3
 CALIBRATED = 10_000
 # With so many rows in one fold, quantiles of residuals are known to a point of coverage: no further
 # fold is fitted.
-_ENOUGH_RESIDUALS = 1000
+_ENOUGH_RESIDUALS = 500
 # Held-out rows below this share of all rows are left out of the final fit too.
 _NEGLIGIBLE = 0.05
 

@@ -219,10 +219,9 @@ def as_served(
     """With what rounding of the features may add to the squared error, in objective and gap.
 
     With d = Σ_k r_k·|β_k|, rounded (K,): the size r of each feature's rounding, that is d² and,
-    with the residuals of n rows, 2d·√(objective/n).
-    Rows are rounded independently, and sums over them do not show it: rows to be predicted are
-    rounded in another way than rows that were summed. more: what else may be added to the distance
-    from the optimum.
+    with the residuals of n rows, 2d·√(objective/n), because rows are rounded independently. Sums
+    over the rows do not show it: rows to be predicted are rounded in another way than rows that
+    were summed. more: what else may be added to the distance from the optimum.
     """
     sizes = rounded @ np.abs(solution.weights)
     with_residuals = (

@@ -68,7 +68,9 @@ class Explanation:
         try:
             import shap
         except ImportError:
-            raise ImportError("to_shap needs the package shap: pip install shap.") from None
+            raise ImportError(
+                'to_shap needs the package shap: pip install "kitchensinks[shap]".'
+            ) from None
         rows = len(self.predictions)
         return shap.Explanation(
             values=self.contributions,

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.base import check_count, check_positive
+from kitchensinks.features.links import Linked
 
 LAWS = ("ard", "agop")
 
@@ -44,7 +44,7 @@ EFFORTS = {
 
 
 @dataclass(eq=False, repr=False)
-class Learned(BaseEstimator):
+class Learned(Linked):
     """Learn the law of the features on held-out rows: the default of the estimators.
 
     Parameters

@@ -22,8 +22,9 @@ nav ul{padding:0;margin:.6rem 0;display:flex;flex-wrap:wrap;gap:.2rem 1rem;list-
 a{color:var(--bar)}
 table{border-collapse:collapse;margin:.5rem 0;font-variant-numeric:tabular-nums}
 th,td{padding:.25rem .6rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;
-overflow-wrap:anywhere}
-td.number{text-align:right}.wide{overflow-x:auto}figure{margin:.6rem 0}svg{width:100%;height:auto}
+max-width:34rem;overflow-wrap:break-word}
+td.number{text-align:right;white-space:nowrap}.wide{overflow-x:auto}figure{margin:.6rem 0}
+svg{width:100%;height:auto}
 svg text{font:12px system-ui,sans-serif;fill:var(--ink)}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:0 1.5rem}
 .bar,.point{fill:var(--bar)}.best{fill:var(--second)}.axis{stroke:var(--soft)}
@@ -32,6 +33,7 @@ svg text{font:12px system-ui,sans-serif;fill:var(--ink)}
 .line0{stroke:var(--bar)}.line1{stroke:var(--second);stroke-dasharray:7 3}
 .line2{stroke:var(--third);stroke-dasharray:2 3}
 .line3{stroke:var(--fourth);stroke-dasharray:9 3 2 3}
+@media (max-width:40rem){svg text{font-size:15px}th,td{padding:.25rem .4rem;max-width:14rem}}
 @media print{:root{color-scheme:light;--ground:#fff;--ink:#000;--soft:#444;--rule:#bbb;
 --bar:#0b62c4;--second:#9a3412;--shade:11,98,196}nav{display:none}
 h2,h3{break-after:avoid}figure,tr{break-inside:avoid}}
@@ -79,7 +81,7 @@ def framed(report: Report) -> str:
 def _cell(value: Any) -> str:
     """A value of a table, escaped."""
     if value is None:
-        return "<td>–</td>"
+        return '<td class="number">–</td>'
     if isinstance(value, float | int) and not isinstance(value, bool):
         text = f"{value:,}" if isinstance(value, int) else svg.number(value)
         return f'<td class="number">{text}</td>'
@@ -94,9 +96,16 @@ def _table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) ->
         f"{''.join(map(_cell, rest))}</tr>"
         for first, *rest in rows
     )
+    return _scrolled(caption, top, lines)
+
+
+def _scrolled(caption: str, top: str, lines: str) -> str:
+    """A table that scrolls by itself, by keys too, where the screen is narrower."""
+    text = escape(caption)
     return (
-        f'<div class="wide"><table><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table></div>"
+        f'<div class="wide" role="region" tabindex="0" aria-label="{text}"><table>'
+        f"<caption>{text}</caption><thead><tr>{top}</tr></thead>"
+        f"<tbody>{lines}</tbody></table></div>"
     )
 
 
@@ -125,11 +134,8 @@ def _shaded(
         lines.append(
             f'<tr><th scope="row">{escape(svg.shortened(_named(name), 24))}</th>{marked}</tr>'
         )
-    return (
-        f'<div class="wide"><table><caption>{escape(caption)}</caption><thead><tr>'
-        f'<th scope="col">{escape(svg.shortened(corner, 60))}</th>{top}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
-    )
+    first = f'<th scope="col">{escape(svg.shortened(corner, 60))}</th>'
+    return _scrolled(caption, first + top, "".join(lines))
 
 
 def _named(value: Any) -> str:

@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 _WIDTH, _HEIGHT = 560, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 10, 44
+_LEFT, _RIGHT, _TOP, _BOTTOM = 76, 12, 10, 44
 # Lines of a picture, from dark to light and with different dashes.
 _KINDS = 4
 
@@ -69,7 +69,7 @@ def bars(
     for place, (name, value, error) in enumerate(zip(names, values, spread, strict=True)):
         y = 6 + 24 * place
         start, stop = sorted([at(0.0), at(value)])
-        parts.append(_text(left - 8, y + 13, shortened(name, 28), "end"))
+        parts.append(_text(left - 8, y + 13, shortened(name, 22), "end"))
         parts.append(
             f'<rect class="bar" x="{start:.1f}" y="{y}" width="{max(stop - start, 0.5):.1f}" '
             'height="17"/>'

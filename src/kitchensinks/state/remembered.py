@@ -2,9 +2,12 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from kitchensinks.problem.targets import Batch
+from kitchensinks.solvers.path import Leaving
 from kitchensinks.tables import block_slices
-from kitchensinks.tables.keys import RowSample
+from kitchensinks.tables.keys import RowSample, find_copies, row_keys
 
 
 class Limits(NamedTuple):
@@ -37,3 +40,17 @@ def sample_of(
 def batch_of(sample: RowSample) -> Batch:
     """The rows that `sample_of` has taken, as a fit in memory has them."""
     return Batch(sample.rows, sample.notes, sample.weights)
+
+
+def leaving_of(sample: RowSample) -> Leaving:
+    """What leaves with each remembered row, as `Leaving.of` all rows says.
+
+    An entry of the sample has the weight of all its copies. Where content repeats by itself, each
+    row leaves alone.
+    """
+    _, targets, _ = batch_of(sample)
+    keys = row_keys(sample.rows, sample.seed)
+    places = np.repeat(np.arange(len(keys)), sample.counts)
+    if find_copies(keys[places], targets[places]) is None:
+        return Leaving(sample.weights / sample.counts, targets)
+    return Leaving.together(keys, targets, sample.weights)

@@ -36,11 +36,11 @@ from kitchensinks.state.kept import Kept
 from kitchensinks.state.model import Model
 from kitchensinks.state.outer import Outer, warn_unconverged
 from kitchensinks.state.outside import Watch
-from kitchensinks.state.remembered import batch_of, sample_of
+from kitchensinks.state.remembered import batch_of, leaving_of, sample_of
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.keys import RowSample, find_copies, row_keys
+from kitchensinks.tables.keys import RowSample, row_keys
 
 # Products of rows that come in batches, whatever the dtype of the features.
 SUMMED: np.dtype[Any] = np.dtype(np.float64)
@@ -166,7 +166,7 @@ class State:
         assert self.sample is not None, "rows were remembered"
         rows, targets, weights = batch_of(self.sample)
         features = densify(self.law.features.features(rows))
-        leaving = self._leaving(self.sample)
+        leaving = leaving_of(self.sample)
         squares = candidates.path.left_out_squares(
             features, targets, weights, leaving, candidates.alphas
         )
@@ -369,25 +369,12 @@ class State:
         if left_out is None and not isinstance(self.targets, Classes):
             return None
         rows, targets, weights = batch_of(sample)
-        leaving = self._leaving(sample)
+        leaving = leaving_of(sample)
         if left_out is None:
             scores = self.model.scores(rows)
         else:
             scores = left_out(self.law.features.features(rows), targets, leaving)
         return calibrate(self.targets, scores, targets, weights, leaving.weights)
-
-    def _leaving(self, sample: RowSample) -> Leaving:
-        """What leaves with each remembered row, as `Leaving.of` all rows says.
-
-        An entry of the sample has the weight of all its copies. Where content repeats by itself,
-        each row leaves alone.
-        """
-        _, targets, _ = batch_of(sample)
-        keys = row_keys(sample.rows, sample.seed)
-        places = np.repeat(np.arange(len(keys)), sample.counts)
-        if find_copies(keys[places], targets[places]) is None:
-            return Leaving(sample.weights / sample.counts, targets)
-        return Leaving.together(keys, targets, sample.weights)
 
     def remembering(self, batch: Batch) -> "State":
         """With some rows of a batch in the sample, whichever batches they come in.

@@ -1,6 +1,5 @@
 """Rows of a table as an array that is never whole in memory, and its target column."""
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,8 @@ from kitchensinks.tables.means import Folds
 from kitchensinks.tables.table import Table
 
 # Entries must have finite squares, as `check_size` asks of arrays.
-LARGEST = math.sqrt(float(np.finfo(np.float64).max))
+# A NumPy number, so that float32 blocks are compared in float64.
+LARGEST = np.sqrt(np.finfo(np.float64).max)
 # A gap of more rows than this is skipped, where the table allows, and not read.
 _JUMP = 2**17
 

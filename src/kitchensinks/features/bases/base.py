@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from kitchensinks.features.bases.draw import (
     Arrays,
@@ -22,6 +22,7 @@ from kitchensinks.features.bases.draw import (
 )
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
 from kitchensinks.features.bases.universal import UNKNOWN, Universal
+from kitchensinks.features.links import Linked
 from kitchensinks.numerics.words import Words, check_seed
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
 
@@ -34,7 +35,7 @@ BLOCK = 256
 _TABULATED_ENTRIES = 2**22
 
 
-class Basis(BaseEstimator):
+class Basis(Linked):
     """A family of functions φ(x; θ) with a law p(θ), declared in one place.
 
     A subclass states

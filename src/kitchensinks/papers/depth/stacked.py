@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -14,6 +14,7 @@ from kitchensinks.estimators import KitchenSinkRegressor
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import spread_of
+from kitchensinks.features.links import Linked
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.fitting.settings import Solver
 from kitchensinks.numerics.words import Stream, Words
@@ -68,7 +69,7 @@ def _in_single(scores: Floats) -> Floats:
 
 
 @dataclass(eq=False, repr=False)
-class _StackedSinks(BaseEstimator):
+class _StackedSinks(Linked):
     """Parameters and fit common to regression and classification."""
 
     basis: Basis | None = None
