@@ -120,6 +120,12 @@ def test_targets_that_a_deviance_is_not_for():
         ks.KitchenSinkClassifier(loss="poisson").fit(ROWS, y > 1)
 
 
+def test_means_of_any_score_are_finite():
+    """As a crafted file may have them: exp overflowed."""
+    targets = regressor("poisson", alpha=1e-3).fit(ROWS, TARGETS["poisson"]).state_.targets
+    assert np.isfinite(targets.predictions(np.array([[0.0], [800.0], [1e300], [-1e300]]))).all()
+
+
 def test_counts_that_are_all_zero():
     model = regressor("poisson", alpha=1e-3).fit(ROWS, np.zeros(len(ROWS)))
     np.testing.assert_allclose(model.predict(ROWS), 0.0, atol=1e-12)
