@@ -239,6 +239,8 @@ def _check_records(record: Record | None, evidence: Evidence) -> None:
     if record is not None:
         for name in ("scales", "importances"):
             _check_array(f"{name} of the law", getattr(record, name), record.scales.shape)
+        if not ((record.importances >= 0.0) & (record.importances <= 1.0 + 1e-6)).all():
+            raise ValueError("importances of the law are no shares")
     path = [one for one in (evidence.alphas, evidence.alpha_errors) if one is not None]
     if len({len(one) for one in path}) > 1:
         raise ValueError("the ridge path has other errors than ridges")
