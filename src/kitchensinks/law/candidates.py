@@ -165,7 +165,7 @@ def _trial(
 
 def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
     """Components of a trial: no more than the last fit may have."""
-    share, outputs = task.work.share, task.targets.shape[1]
+    share, outputs = task.work.share, math.sqrt(task.targets.shape[1])
     if candidate.found.kernel == "linear":
         return candidate.limit.components
     if candidate.sparse and stage == "basis":
@@ -224,6 +224,8 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
     seconds = share * (task.learned.seconds or task.work.share * table)
     entries = seconds * constants.SPEED
     if sparse:
+        # Many classes need as many grids as one output does, and each of them costs more.
+        seconds *= task.targets.shape[1] ** constants.OUTPUTS_POWER
         grids = seconds / _cost(task, sparse, task.counted, 1)
         most = min(constants.MOST_GRIDS, _most_grids_by_memory(task))
         count, most = int(grids), int(min(most, most_exported(task)))

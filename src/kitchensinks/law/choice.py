@@ -212,13 +212,7 @@ def _learned(task: Task, basis: Basis | None, best: list[Found]) -> list[Found]:
 
 def _candidates(task: Task, basis: Basis | None, founds: list[Found]) -> list[Candidate]:
     """Bins and features of every law, with the factor and ridge of the least held-out error."""
-    jobs = [(found, False, basis) for found in founds if basis is None or not basis.sparse]
-    if _takes_bins(task, basis):
-        jobs = [(found, True, basis) for found in founds if found.kernel == "laplacian"] + jobs
-    jobs += [(found, basis is not None and basis.sparse, basis) for found in _plain(task, basis)]
-    if task.wide and task.learned.time_limit is not None:
-        # The first one is tried in any case, and bins of many columns seldom win.
-        jobs.sort(key=lambda job: job[1])
+    jobs = _jobs(task, basis, founds)
     tried = task.early(constants.LATE_FACTORS, first_look, jobs)
     jobs = [job for job, look in zip(jobs, tried, strict=True) if look is not None]
     looks = [look for look in tried if look is not None]
@@ -231,12 +225,33 @@ def _candidates(task: Task, basis: Basis | None, founds: list[Found]) -> list[Ca
     return [found or look for found, look in zip(wider, hopeful, strict=True)]
 
 
+def _jobs(
+    task: Task, basis: Basis | None, founds: list[Found]
+) -> list[tuple[Found, bool, Basis | None]]:
+    """Every law with bins, with dense features or with both."""
+    plain = _plain(task, basis)
+    bins = []
+    if _takes_bins(task, basis):
+        bins = [found for found in founds + plain if found.kernel == "laplacian"]
+    # Equal scales of the Laplacian kernel are for bins: the Gaussian has dense features of them.
+    dense = founds + [found for found in plain if basis is not None or found.kernel != "laplacian"]
+    jobs = [(found, True, basis) for found in bins]
+    if basis is None or not basis.sparse:
+        jobs += [(found, False, basis) for found in dense]
+    if task.wide and task.learned.time_limit is not None:
+        # The first one is tried in any case, and bins of many columns seldom win.
+        jobs.sort(key=lambda job: job[1])
+    return jobs
+
+
 def _plain(task: Task, basis: Basis | None) -> list[Found]:
     """The laws that nothing is learned for: equal scales, and the linear model."""
     if basis is not None:
         return [even(task, basis.metric, plain_map(task))]
     names = allowed(task, plain_map(task), *(["common"] if task.wide else []))
     founds = [even(task, "gaussian", name) for name in names]
+    if not task.wide:
+        founds.append(even(task, "laplacian", names[0]))
     if task.linear:
         founds.append(even(task, "linear", plain_map(task)))
     return founds
@@ -245,7 +260,10 @@ def _plain(task: Task, basis: Basis | None) -> list[Found]:
 def _close(task: Task, candidates: list[Candidate]) -> list[Candidate]:
     """Those near the least error, with more rows and components."""
     least = min(candidate.error for candidate in candidates)
-    close = [one for one in candidates if one.error < constants.CLOSE * least]
+    bins = min((one.error for one in candidates if one.sparse), default=math.inf)
+    # Of bins with learned and with equal scales, only the better ones are tried again.
+    hopeful = [one for one in candidates if not one.sparse or one.error == bins]
+    close = [one for one in hopeful if one.error < constants.CLOSE * least]
     if task.wide and not any(map(_even, close)):
         # Equal scales gain from features more than directions do, of which few features show most.
         plain = [one for one in candidates if _even(one) and one.error < constants.PLAIN * least]
