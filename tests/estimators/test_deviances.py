@@ -120,6 +120,37 @@ def test_targets_that_a_deviance_is_not_for():
         ks.KitchenSinkClassifier(loss="poisson").fit(ROWS, y > 1)
 
 
+def test_means_of_any_score_are_finite():
+    """As a crafted file may have them: exp overflowed."""
+    targets = regressor("poisson", alpha=1e-3).fit(ROWS, TARGETS["poisson"]).state_.targets
+    assert np.isfinite(targets.predictions(np.array([[0.0], [800.0], [1e300], [-1e300]]))).all()
+
+
 def test_counts_that_are_all_zero():
     model = regressor("poisson", alpha=1e-3).fit(ROWS, np.zeros(len(ROWS)))
     np.testing.assert_allclose(model.predict(ROWS), 0.0, atol=1e-12)
+
+
+EXTREME = {
+    "of 300 powers of ten": 10.0 ** RNG.uniform(-150, 150, 150),
+    "large": 1e200 * np.exp(ROWS[:150, 0]),
+    "small": 1e-200 * np.exp(ROWS[:150, 0]),
+    "constant": np.full(150, 1e250),
+    "one far": np.append(1e30, np.ones(149)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", EXTREME)
+@EVERY
+def test_extreme_targets_and_weights_predict_finite_means(loss, name):
+    for basis in (ks.Fourier(), ks.Binning()):
+        solver = ks.Solver(max_iter=40)
+        model = regressor(loss, basis=basis, solver=solver).fit(ROWS[:150], EXTREME[name])
+        assert np.isfinite(model.predict(ROWS)).all()
+        assert (model.predict(ROWS) >= 0.0).all()
+    if name == "constant":
+        np.testing.assert_allclose(model.predict(ROWS), 1e250, rtol=1e-6)
+    weights = 10.0 ** RNG.uniform(-100, 100, 150)
+    model = regressor(loss).fit(ROWS[:150], TARGETS[loss][:150] + 1.0, weights)
+    assert np.isfinite(model.predict(ROWS)).all()

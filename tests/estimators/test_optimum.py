@@ -40,6 +40,11 @@ def losses(name, targets, scores, loss):
     margins = cp.multiply(targets, scores)
     over = targets - scores
     n_rows = targets.shape[0]
+
+    def tweedie(q, r):
+        below = cp.multiply(targets, cp.exp(-q * scores)) / q
+        return below + cp.exp(r * scores) / r - targets**r / (q * r)
+
     return {
         "squared": lambda: cp.square(over),
         "hinge": lambda: cp.pos(1 - margins),
@@ -48,6 +53,11 @@ def losses(name, targets, scores, loss):
         "exponential": lambda: cp.exp(-margins),
         "huber": lambda: cp.huber(over, getattr(loss, "delta", 1.0)),
         "quantile": lambda: cp.maximum(loss.tau * over, (loss.tau - 1.0) * over),
+        "poisson": lambda: (
+            cp.exp(scores) - margins + targets * np.log(np.maximum(targets, 1e-300)) - targets
+        ),
+        "gamma": lambda: cp.multiply(targets, cp.exp(-scores)) + scores - np.log(targets) - 1.0,
+        "tweedie": lambda: tweedie(loss.power - 1.0, 2.0 - loss.power),
         "multinomial": lambda: cp.reshape(
             cp.log_sum_exp(scores, axis=1) - cp.sum(margins, axis=1), (n_rows, 1), order="C"
         ),

@@ -153,14 +153,25 @@ def test_a_model_too_large_for_its_file_is_not_saved(path):
     assert not path.exists()
 
 
+@pytest.mark.parametrize("name", ["slope", "bend", "tail"])
+def test_a_calibration_that_no_fit_has_is_refused(name, path):
+    """Probabilities of large scores were not numbers."""
+    model = ks.KitchenSinkClassifier(ks.Fourier(), 20, random_state=0).fit(X, np.digitize(Y, [99]))
+    saved_as(path, model)
+    rewrite(path, **{name: 1e308})
+    refuses(path)
+
+
 @pytest.mark.parametrize("name", ["scales", "importances"])
 def test_a_record_of_a_law_is_made_of_finite_numbers(name, path):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(60, 3))
     model = ks.KitchenSinkRegressor(ks.Learned(effort="quick"), random_state=0)
     saved_as(path, model.fit(rows, rows[:, 0]))
-    with_arrays(path, **{f"record-{name}": np.array([0.5, np.nan, 0.5])})
-    refuses(path)
+    for wrong in (np.nan, np.inf, -1e308):
+        if name == "importances" or wrong != -1e308:
+            with_arrays(path, **{f"record-{name}": np.array([0.5, wrong, 0.5])})
+            refuses(path)
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,36 @@ def test_a_file_serves_the_rows_of_the_table(basis, tmp_path):
     np.testing.assert_allclose(found[:, 0], model.predict(new), atol=1e-4)
 
 
+HOSTILE = [
+    'q"uo,te',
+    "two\nlines",
+    "tab\there",
+    "",
+    "é😀",
+    "<b>",
+    "\\",
+    "a\u202eb",
+    "NULL\u2400",
+]
+
+
+def test_categories_of_any_letters_are_served(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({'na"me\n': rng.choice(HOSTILE, 400), "😀": rng.normal(size=400)})
+    known = table.iloc[:, 0].map({word: k % 3 for k, word in enumerate(HOSTILE)}).to_numpy(float)
+    labels = np.array(["", "two\nlines", '"'])[known.astype(int)]
+    basis = ks.Learned(effort="quick", exportable=True)
+    for kind, targets in ((ks.KitchenSinkRegressor, known), (ks.KitchenSinkClassifier, labels)):
+        model = kind(basis, random_state=0).fit(table, targets)
+        ks.to_onnx(model, tmp_path / "model.onnx")
+        session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+        found = session.run(None, feeds(table, model.columns_))[0]
+        if targets is labels:
+            assert (found.ravel() == model.predict(table)).all()
+        else:
+            np.testing.assert_allclose(found[:, 0], model.predict(table), atol=1e-4)
+
+
 def test_classes_of_a_table_and_what_the_inputs_mean(tmp_path):
     table = mixed()
     y = np.where(target(table) > 1.0, "much", "little")

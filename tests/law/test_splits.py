@@ -221,3 +221,48 @@ def test_a_splitter_is_not_stored_in_a_file(tmp_path):
         ks.save(model, tmp_path / "model.sinks")
     ks.save(model.set_params(basis__split=None), tmp_path / "model.sinks")
     np.testing.assert_array_equal(ks.load(tmp_path / "model.sinks").predict(X), model.predict(X))
+
+
+class Given:
+    """A splitter that gives what it was made with."""
+
+    def __init__(self, splits):
+        self.splits = splits
+
+    def split(self, X, y=None, groups=None):
+        return self.splits
+
+
+ROWS = np.arange(300)
+
+
+@pytest.mark.parametrize(
+    ("splits", "error", "words"),
+    [
+        ([], ValueError, "makes no split of 300 rows"),
+        (None, TypeError, "gives no pairs of places"),
+        ([1], TypeError, "gives no pairs of places"),
+        ([(ROWS[:200], ROWS + 1)], ValueError, "names rows that are none of 300"),
+        ([(ROWS[:200], [-1, -2])], ValueError, "names rows that are none of 300"),
+        ([(ROWS[:200] * 1.0, ROWS[200:] * 1.0)], ValueError, "names rows that are none of 300"),
+        ([(ROWS < 200, ROWS >= 200)], ValueError, "names rows that are none of 300"),
+        ([(ROWS, ROWS)], ValueError, "none in both"),
+        ([(ROWS, [])], ValueError, "need some of each"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_splits_that_make_no_sense_are_refused_in_words(splits, error, words):
+    """They ended as an IndexError of some line inside."""
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = ks.KitchenSinkRegressor(clone(QUICK).set_params(split=Given(splits)), random_state=0)
+    with pytest.raises(error, match=words):
+        model.fit(X, X[:, 0])
+
+
+def test_few_rows_with_both_groups_and_times():
+    """Groups are held out; a trend was then looked for in rows that were not there."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.arange(300.0), rng.integers(0, 30, 300), rng.normal(size=300)])
+    basis = clone(QUICK).set_params(time=0, groups=1)
+    model = ks.KitchenSinkRegressor(basis, random_state=0).fit(X, X[:, 0] / 100 + X[:, 2])
+    assert model.score(X, X[:, 0] / 100 + X[:, 2]) > 0.9

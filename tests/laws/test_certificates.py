@@ -10,6 +10,7 @@ import kitchensinks as ks
 from tests.estimators.test_optimum import CLASSIFIERS, REGRESSORS, optimum, reached
 
 BASES = [ks.Fourier(gamma=0.1), ks.Sigmoid(gamma=0.5), ks.Stumps("normal"), ks.Fourier(gamma=2.0)]
+DEVIANCES = ["poisson", "gamma", "tweedie"]
 SWEPT = [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 300))]
 
 
@@ -49,3 +50,34 @@ def test_the_gap_of_a_random_problem_bounds_the_distance_to_the_optimum(seed):
     # Up to what the conic solver itself is off by.
     assert got - least <= model.gap_ + 1e-6 * abs(least) + 1e-8
     assert not model.converged_ or model.gap_ <= model.solver.tol * max(got, 1e-4) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("seed", SWEPT[:60])
+def test_the_gap_of_a_deviance_bounds_the_distance_to_the_optimum(seed):
+    rng = np.random.default_rng(seed)
+    n_rows, count = int(rng.integers(10, 80)), int(rng.integers(3, 30))
+    rows = rng.normal(size=(n_rows, 2))
+    weights = rng.uniform(0.1, 3.0, n_rows)
+    targets = np.exp(np.sin(rows[:, 0]) + 0.5 * rng.normal(size=n_rows)) * 10 ** rng.uniform(-2, 2)
+    ball = [None, ks.SupBall(10.0 ** rng.uniform(0, 2)), ks.L2Ball(10.0 ** rng.uniform(-1, 1))][
+        seed % 3
+    ]
+    model = ks.KitchenSinkRegressor(
+        BASES[rng.integers(0, len(BASES))],
+        count,
+        DEVIANCES[rng.integers(0, 3)],
+        alpha=10.0 ** rng.uniform(-5, 0) if ball is None or rng.integers(0, 2) else 0.0,
+        constraint=ball,
+        random_state=seed,
+        solver=ks.Solver(tol=10.0 ** rng.uniform(-5, -1), max_iter=int(rng.integers(1, 500))),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(rows, targets, sample_weight=weights)
+        try:
+            least = optimum(model, rows, targets[:, None], weights)
+        except cp.SolverError:
+            pytest.skip("the conic solver has no answer")
+    got = reached(model, rows, targets[:, None], weights)
+    # Up to what the conic solver itself is off by.
+    assert got - least <= model.gap_ + 1e-6 * abs(least) + 1e-7 * targets.mean()

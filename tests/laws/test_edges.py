@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 import kitchensinks as ks
@@ -86,6 +87,33 @@ def test_a_tolerance_below_rounding_ends_after_few_steps(loss, ball):
     assert model.n_iter_ < 1000
     assert model.converged_ == (model.gap_ <= 1e-13 * model.objective_)
     assert model.gap_ < 1e-5 * model.objective_
+
+
+def test_kinked_losses_of_a_learned_law_stop_early_without_a_warning():
+    """They stop at one percent (docs/fitting.md), and `converged_` says whether that was `tol`."""
+    rows = MORE[:300]
+    targets = np.sin(rows[:, 0]) + 0.3 * RNG.normal(size=300)
+    for kind, loss in ((ks.KitchenSinkRegressor, "quantile"), (ks.KitchenSinkClassifier, "hinge")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            model = kind(QUICK, loss=loss, random_state=0)
+            model.fit(rows, targets > 0 if loss == "hinge" else targets)
+        if loss == "hinge":
+            assert model.converged_ == (model.gap_ <= model.state_.settings.tol * model.objective_)
+            assert model.gap_ < 0.1 * model.objective_
+
+
+def test_converged_is_about_the_scores_before_the_level_of_a_quantile_is_set():
+    shifted = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        model = build(ks.KitchenSinkRegressor, n_components=60, loss="quantile", tol=1e-6)
+        model.set_params(random_state=0).fit(FEW, FEW[:, 0] + rng.normal(size=40))
+        assert model.converged_
+        # The level is that of held-out rows: another one than the optimum of the fitted ones.
+        shifted.append(model.gap_ > 1e-3 * model.objective_)
+    assert any(shifted)
+    assert build(ks.KitchenSinkRegressor, n_components=60, alpha=0.0).fit(FEW, NOISY).gap_ < 1e-6
 
 
 def test_fits_in_other_threads_have_the_same_bits():

@@ -16,7 +16,7 @@ from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
-from kitchensinks.fitting.calibration import Calibration
+from kitchensinks.fitting.calibration import STEEPEST, Calibration
 from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.law.values import Record
 from kitchensinks.numerics.warps import LINEAR, MIX
@@ -239,6 +239,8 @@ def _check_records(record: Record | None, evidence: Evidence) -> None:
     if record is not None:
         for name in ("scales", "importances"):
             _check_array(f"{name} of the law", getattr(record, name), record.scales.shape)
+        if not ((record.importances >= 0.0) & (record.importances <= 1.0 + 1e-6)).all():
+            raise ValueError("importances of the law are no shares")
     path = [one for one in (evidence.alphas, evidence.alpha_errors) if one is not None]
     if len({len(one) for one in path}) > 1:
         raise ValueError("the ridge path has other errors than ridges")
@@ -304,11 +306,9 @@ def _check_answers(state: State, outputs: int) -> None:
     if found is not None and not (
         isinstance(found, Calibration)
         and 0 < found.unit < math.inf
-        and 0 <= found.slope < math.inf
-        and 0 <= found.bend < math.inf
-        and 0 <= found.tail < math.inf
+        and all(0 <= one <= STEEPEST for one in (found.slope, found.bend, found.tail))
     ):
-        raise ValueError("the calibration is not of positive numbers")
+        raise ValueError("the calibration is not of positive numbers that were fitted")
     if state.loss.link is not None or found is not None:
         chances = state.probabilities(scores)
         if chances.shape != (2, len(state.targets.labels)) or not np.isfinite(chances).all():

@@ -12,6 +12,9 @@ from kitchensinks.problem.targets import Classes, Targets
 
 Array = NDArray[np.float64]
 
+# The largest slope, bend and tail: probabilities of any score are then finite.
+STEEPEST = 1e6
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -73,7 +76,7 @@ class Calibration:
             gradient = np.array([np.sum(weighted * term) for term in terms])
             return float(weights @ value[:, 0]) / total, gradient
 
-        bounds = [(1e-6, 1e6), (0.0, 1e6), (0.0, 1e6)][: len(terms)]
+        bounds = [(1.0 / STEEPEST, STEEPEST), (0.0, STEEPEST), (0.0, STEEPEST)][: len(terms)]
         start = np.array([1.0, 0.0, 0.0])[: len(terms)]
         found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B")
         slope, bend, *rest = found.x.tolist()

@@ -270,11 +270,35 @@ def _splits(
     if order.times is not None:
         pool = pool[np.argsort(order.times[pool], kind="stable")]
     groups = None if order.groups is None else order.groups[pool]
-    splits = list(splitter.split(np.zeros((len(pool), 1)), labels[pool], groups))
+    given = splitter.split(np.zeros((len(pool), 1)), labels[pool], groups)
+    try:
+        splits = [(np.asarray(fitted), np.asarray(held)) for fitted, held in given]
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"split={splitter!r} gives no pairs of places ({error}): need those of the rows to fit "
+            "and of the rows to hold out."
+        ) from error
+    if not splits:
+        raise ValueError(
+            f"split={splitter!r} makes no split of {len(pool)} rows: need one or more."
+        )
     for fitted, held in splits:
+        if not (_are_places(fitted, len(pool)) and _are_places(held, len(pool))):
+            raise ValueError(
+                f"split={splitter!r} names rows that are none of {len(pool)}: need whole numbers "
+                f"from 0 to {len(pool) - 1}."
+            )
         if not len(fitted) or not len(held) or len(np.intersect1d(fitted, held)):
             raise ValueError(
                 f"split={splitter!r} fits {len(fitted)} and holds out {len(held)} of {len(pool)} "
                 "rows: need some of each, and none in both."
             )
     return [(pool[fitted], pool[held]) for fitted, held in splits]
+
+
+def _are_places(places: NDArray[Any], size: int) -> bool:
+    """Whether an array says which of so many rows are meant; it may be empty."""
+    if not places.size:
+        return True
+    whole = places.ndim == 1 and places.dtype.kind in "iu"
+    return bool(whole and places.min() >= 0 and places.max() < size)

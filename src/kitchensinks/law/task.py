@@ -126,7 +126,8 @@ class Task:
     @property
     def later(self) -> bool:
         """Whether the rows held out are the latest."""
-        return self.request.order.times is not None and self.learned.split is None
+        order = self.request.order
+        return order.times is not None and order.groups is None and self.learned.split is None
 
     @property
     def varies(self) -> bool:

@@ -23,6 +23,8 @@ from kitchensinks.problem.losses import Array, Loss
 FARTHEST = 1e-30
 # Largest magnitude of a target: differences, sums and predictions of larger ones may overflow.
 LARGEST = 1e300
+# Where exp of a score stops to rise: the largest power of e that float64 has.
+LARGEST_SCORE = 709.0
 # Huber's loss turns linear at this many robust standard deviations of the targets (95 % efficient
 # under a normal law).
 HUBER = 1.345
@@ -352,7 +354,7 @@ class Numbers:
 
     def predictions(self, scores: Array) -> Array:
         """What scores (n, outputs) predict, in the shape that the targets had."""
-        return self.shaped(np.exp(scores) if self.log else scores)
+        return self.shaped(np.exp(np.minimum(scores, LARGEST_SCORE)) if self.log else scores)
 
     def difference(self, other: "Numbers") -> str | None:
         """What keeps sums of the targets of both apart, or None."""
