@@ -42,7 +42,7 @@ WIDE = 100
 # each value in a batch.
 BATCH_SHARE = 0.35
 # The share of a batch that is fitted, and predicts the others.
-FITTED_SHARE = 0.7
+FITTED_SHARE = 0.65
 # The least batch: fewer rows leave an error that is mostly noise.
 SMALLEST_BATCH = 420
 # The ridge that the descent begins with, in units of k(x, x) = 1.

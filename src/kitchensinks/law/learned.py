@@ -37,9 +37,9 @@ class Effort(NamedTuple):
 
 
 EFFORTS = {
-    "quick": Effort(1, 10, 850, 4000, 1 / 3, maps=2, close=1, twice=False),
-    "default": Effort(3, 14, 1400, 8000, 1.0, maps=4, close=2, twice=True),
-    "thorough": Effort(5, 30, 2000, 16_000, 3.0, maps=4, close=4, twice=True),
+    "quick": Effort(1, 10, 900, 4000, 1 / 3, maps=2, close=1, twice=False),
+    "default": Effort(3, 14, 1800, 8000, 1.0, maps=4, close=2, twice=True),
+    "thorough": Effort(5, 30, 2600, 16_000, 3.0, maps=4, close=4, twice=True),
 }
 
 
