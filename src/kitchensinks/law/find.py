@@ -11,7 +11,8 @@ from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.frozen import Frozen, spread_of
 from kitchensinks.fitting.growth import FIRST_COMPONENTS
 from kitchensinks.law import constants
-from kitchensinks.law.choice import Bins, learn_law
+from kitchensinks.law.choice import learn_law
+from kitchensinks.law.ending import Bins
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.values import Law, Request
 from kitchensinks.problem.targets import Batch

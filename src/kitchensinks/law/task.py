@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import spread_of
-from kitchensinks.features.scaling import indicators
+from kitchensinks.features.scaling import Spread, indicators
 from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
-from kitchensinks.law.learned import Learned
+from kitchensinks.law.learned import Effort, Learned
 from kitchensinks.law.splits import HeldOutRows, split_rows
 from kitchensinks.law.trials import HeldOut
 from kitchensinks.law.values import Request, Trial
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.numerics.words import Words
+from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables import densify
@@ -37,10 +37,22 @@ _STEPS_A_MEMBER = 2**10
 class Task:
     """Rows, targets and weights to learn a law from, with a pool of them in memory.
 
-    hold says which rows of positive weight are held out, counted among those, where that is known.
-    asked is the number of draws, or None where the law decides it. The targets of numbers count in
-    units of each output's own deviation; those of classes are positive in the column of the row's
-    class (one column for two classes: positive for the second).
+    hold : which rows of positive weight are held out, counted among those, where that is known.
+    source, targets, weights : all rows. The targets of numbers count in units of each output's own
+        deviation (sizes); those of classes are positive in the column of the row's class (one
+        column for two classes: positive for the second).
+    work : what may be spent.
+    asked : the number of draws, or None where the law decides it.
+    n_inputs, counted : the columns, and how many rows have a positive weight.
+    places, held, split : where the rows of the pool come from, which of them are held out, and what
+        that means in words.
+    pool, own, spread : the rows of the pool, their weights, and the spread of the columns.
+    sample, hot : rows that quantiles are taken of, and which columns are 0 or 1.
+    wide : whether there are many columns that are not.
+    level, sizes, unit : of the targets: mean, deviations, and variance summed over the outputs.
+    descended : the targets that scales are learned for.
+    data, few : the pool for the trials, and fewer rows of it.
+    trend : what the targets of the trials are less, or None.
     """
 
     given: Batch
@@ -48,12 +60,37 @@ class Task:
     learned: Learned
     trials: list[Trial] = field(default_factory=list)
     hold: NDArray[np.intp] | None = None
+    trend: Trend | None = None
+
+    source: Any = field(init=False)
+    targets: Array = field(init=False)
+    weights: Array | None = field(init=False)
+    seed: int = field(init=False)
+    classes: bool = field(init=False)
+    work: Effort = field(init=False)
+    asked: int | None = field(init=False)
+    n_inputs: int = field(init=False)
+    counted: int = field(init=False)
+    places: NDArray[np.intp] = field(init=False)
+    held: NDArray[np.intp] = field(init=False)
+    split: str = field(init=False)
+    pool: Array = field(init=False)
+    own: Array | None = field(init=False)
+    spread: Spread = field(init=False)
+    sample: Array = field(init=False)
+    hot: NDArray[np.bool_] = field(init=False)
+    wide: bool = field(init=False)
+    level: Array = field(init=False)
+    sizes: Array = field(init=False)
+    unit: float = field(init=False)
+    descended: NDArray[np.float32] = field(init=False)
+    data: HeldOut = field(init=False)
+    few: HeldOut = field(init=False)
 
     def __post_init__(self) -> None:
         self.source, self.targets, self.weights = self.given
         self.seed, self.classes = self.request.seed, self.request.classes
         self.work = self.learned.work
-        self.trend: Trend | None = None
         count = self.request.n_components
         self.asked = None if count is None or count == "auto" else int(count)
         n_rows, self.n_inputs = self.source.shape
@@ -168,8 +205,7 @@ class Task:
         return places[self._random(_SAMPLING_STEP).choice(len(places), count, p=shares)]
 
     def _random(self, step: int) -> np.random.Generator:
-        # Blocks of the draw's stream that no draw is long enough to reach.
-        return Words(self.seed, 2**32 + step).generator()
+        return Words(self.seed, step, Stream.LAW_BATCHES).generator()
 
     def batch_size(self, kernel: str) -> int:
         """Rows of a batch that scales are learned from: half as many do for a smooth kernel.
@@ -216,12 +252,16 @@ class Task:
         items: Iterable[Item],
     ) -> list[Result | None]:
         """`together`, with None for the items, save the first, that would begin late."""
+        jobs = self._jobs(items)
+        first = jobs[0][0] if jobs else self
 
-        def one(job: tuple["Task", tuple[int, Item]]) -> Result | None:
-            own, (place, item) = job
-            return None if place and own.late(share) else work((own, item))
+        def one(job: tuple["Task", Item]) -> Result | None:
+            return None if job[0] is not first and self.late(share) else work(job)
 
-        return self.together(one, enumerate(items))
+        limited = self.learned.time_limit is not None
+        results = list(in_order(one if limited else work, jobs, ahead=len(jobs) + 1))
+        self._take(jobs)
+        return results
 
     def together(
         self, work: Callable[[tuple["Task", Item]], Result], items: Iterable[Item]
@@ -230,11 +270,18 @@ class Task:
 
         Each item has a copy of the task with a record of its own.
         """
-        jobs = [(with_own_record(self), item) for item in items]
+        jobs = self._jobs(items)
         results = list(in_order(work, jobs, ahead=len(jobs) + 1))
+        self._take(jobs)
+        return results
+
+    def _jobs(self, items: Iterable[Item]) -> list[tuple["Task", Item]]:
+        return [(with_own_record(self), item) for item in items]
+
+    def _take(self, jobs: list[tuple["Task", Item]]) -> None:
+        """Put the records of the jobs into this one, in their order."""
         for own, _ in jobs:
             self.trials.extend(own.trials)
-        return results
 
     def batches(self, rows: NDArray[np.float32], member: int) -> Callable[[int, int], Any]:
         """Batches of the mapped pool without its held-out rows: (step, size) -> rows, targets."""

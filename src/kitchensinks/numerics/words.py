@@ -61,6 +61,8 @@ class Stream(enum.IntEnum):
     STOCHASTIC_ORDER = 17
     #: Orders of the rows in epochs of dual coordinate ascent.
     COORDINATE_ORDER = 18
+    #: Batches that the scales of a law are learned from, and rows that quantiles are taken of.
+    LAW_BATCHES = 19
     #: Rows and candidates that a reweighted basis takes.
     REWEIGHTED = 2**32
     #: Shared planes of maxout units, for the further places of the pool.

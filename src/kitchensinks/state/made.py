@@ -9,7 +9,7 @@ from kitchensinks.fitting.growth import Growth, grow
 from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.run import fit_features
 from kitchensinks.law import Law
-from kitchensinks.law.choice import Bins
+from kitchensinks.law.ending import Bins
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state.kept import Kept, is_kept, own_copy

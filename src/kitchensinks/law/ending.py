@@ -1,0 +1,183 @@
+"""The law of what has won, for all rows."""
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitchensinks.features.bases import Basis, Binning, Union
+from kitchensinks.features.frozen import Frozen, spread_of
+from kitchensinks.features.scaling import Warp
+from kitchensinks.law import constants
+from kitchensinks.law.candidates import (
+    Candidate,
+    Stages,
+    affordable,
+    enough,
+    grown,
+    in_time,
+    ridge_for,
+    try_stages,
+)
+from kitchensinks.law.few import Kept
+from kitchensinks.law.maps import Found
+from kitchensinks.law.task import Task
+from kitchensinks.law.trials import preferred
+from kitchensinks.law.values import Law, Record
+from kitchensinks.problem.targets import Batch
+
+Floats = NDArray[np.float64]
+# Bins (grids, n) of the rows of the last fit, or None: they are known where the law is learned.
+Bins = NDArray[np.int32] | None
+
+
+class Ending(NamedTuple):
+    """What was found: the law, its scaler and basis, their draws, and why there are not more.
+
+    factor : what the learned scales are multiplied with; ridge, second : λ of the fit, and of its
+        second stage.
+    """
+
+    found: Found
+    scaler: Warp
+    basis: Basis
+    draws: int
+    factor: float
+    ridge: float
+    reason: str
+    second: float = math.nan
+
+    def law(self, task: Task) -> tuple[Law, Bins]:
+        """The law for all rows, and their bins."""
+        found = self.found
+        record = Record(
+            found.map,
+            found.kernel,
+            len(found.scales),
+            self.factor,
+            found.mean_scales,
+            importances(task, found),
+            tuple(task.trials),
+            self.reason,
+            found.scaling,
+        )
+        dtype = np.dtype(task.request.dtype or np.float32)
+        frozen = Frozen(self.scaler, self.basis, task.seed, self.scaler.width, self.draws, dtype)
+        features, bins = frozen.with_bins(task.source, task.weights)
+        return Law(features, self.ridge, self.second, record), bins
+
+
+def chosen(task: Task, basis: Basis | None, close: list[Candidate]) -> tuple[Law, Bins]:
+    """The law of the best candidate, or of dense features and bins in two stages."""
+    errors = [candidate.error for candidate in close]
+    kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
+    # Two stages are compared by squared error: skip them where log loss decided.
+    stages = task.request.stages and not task.request.stream and basis is None
+    stages = stages and task.asked is None and not task.late(constants.LATE_LAST)
+    if stages and kept.error == min(errors):
+        both = _both(task, close)
+        if both is not None:
+            return _in_stages(task, both)
+    return _kept(task, kept)
+
+
+def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
+    """The law of one candidate, for all rows."""
+    score, factor = kept.score, kept.score.factor
+    if kept.sparse and task.counted > len(task.places):
+        factor, ridge = grown(score, len(task.data.fitted), task.counted)
+        score = score._replace(ridge=ridge)
+    scaler, basis = kept.found.features(kept.sparse, factor, kept.given)
+    if task.asked is None:
+        count, reason = enough(in_time(task, kept), score, kept.sparse)
+        draws = max(1, count // basis.features_per_draw)
+    else:
+        draws, reason = task.asked, kept.limit.reason
+        count = draws * basis.features_per_draw
+    ridge = score.ridge if kept.sparse else ridge_for(task, kept, count)
+    return Ending(kept.found, scaler, basis, draws, factor, ridge, reason).law(task)
+
+
+def _both(task: Task, close: list[Candidate]) -> Stages | None:
+    """Dense features of a law, then its bins, where that is clearly better at the same cost."""
+    lasts = [candidate for candidate in close if candidate.sparse]
+    firsts = [one for one in close if not one.sparse and lasts and one.found is lasts[0].found]
+    if not firsts or task.counted > len(task.places):
+        return None
+    both = try_stages(task, firsts[0], lasts[0])
+    # Each then has half of what one alone may have, and gains as much by it as the other does.
+    gains = [
+        one.score.error - one.score.at(affordable(task, one.sparse, share=0.5).components)
+        for one in (both.first, both.last)
+    ]
+    alone = min(candidate.error for candidate in close)
+    return both if both.error - min(gains) < constants.BETTER * alone else None
+
+
+def _in_stages(task: Task, both: Stages) -> tuple[Law, Bins]:
+    """The union of both bases, each with half of what the last fit may cost."""
+    first, last, _, second = both
+    counts = [
+        enough(in_time(task, one, 0.5), one.score, one.sparse).components for one in (first, last)
+    ]
+    found, factor = first.found, first.score.factor
+    scaler, dense = found.features(False, factor)
+    if len(found.scales) == 1:
+        bins = Binning(gamma=last.score.factor / factor)
+    else:
+        bins = Binning(gamma=found.gammas(last.score.factor))
+    basis = Union([dense, bins], shares=[float(count) for count in counts])
+    reason = f"{counts[0]} features, then {counts[1]} grids: better by held-out error than either"
+    ridge = first.score.ridge
+    ending = Ending(found, scaler, basis, sum(counts), factor, ridge, reason, second)
+    return ending.law(task)
+
+
+def with_basis(task: Task, basis: Basis, found: Found) -> tuple[Law, Bins]:
+    """A basis with a bandwidth of its own: the scales are brought to a mean square of one."""
+    scales = found.mean_scales
+    scaler = found.warp.times(scales / math.sqrt(np.mean(scales**2)))
+    resolved = basis.resolve(scaler.apply(task.sample[:2000], np.float64))
+    count = affordable(task, basis.sparse).components
+    reason = "the basis was given, with a bandwidth of its own"
+    return Ending(found, scaler, resolved, count, 1.0, math.nan, reason).law(task)
+
+
+def of_few(kept: Kept, batch: Batch) -> tuple[Law, Bins]:
+    """The law that cross-validation has kept, for all rows."""
+    task, found = kept.task, kept.found
+    basis = task.learned.basis
+    sparse = basis is not None and basis.sparse
+    scaler, own = found.features(sparse, kept.factor, basis)
+    task.source, task.weights = batch.rows, batch.weights
+    draws = kept.limit.components
+    if task.asked is None:
+        draws = max(1, draws // own.features_per_draw)
+    if batch.counted > len(task.places):
+        spread = spread_of(batch.rows, batch.weights)
+        scaler = scaler.covering(spread.low, spread.high)
+    ending = Ending(found, scaler, own, draws, kept.factor, kept.ridge, kept.limit.reason)
+    law, bins = ending.law(task)
+    return replace(law, trend=kept.trend), bins
+
+
+def importances(task: Task, found: Found) -> Floats:
+    """Each column's share of the distance between rows, (d,), summing to one; mean of members."""
+    plain = found.warp.turned(np.empty((0, 0)))
+    gap = np.diff(plain.apply(task.sample, np.float64), axis=0, append=0.0)[:-1]
+    rotation, shares = found.warp.rotation, []
+    taken = plain.factor != 0.0
+    for scales in found.scales:
+        own = gap * scales[taken]
+        if rotation.size:
+            # ‖R'Δ‖² = Σ_j Δ_j·(RR'Δ)_j; a column that others outweigh may have less than nothing.
+            share = np.maximum(np.mean(own * (own @ rotation @ rotation.T), axis=0), 0.0)
+        else:
+            share = (np.abs(own) if found.kernel == "laplacian" else own**2).mean(axis=0)
+        total = float(share.sum())
+        shares.append(share / total if total > 0 else np.full(len(share), 1.0 / len(share)))
+    out = np.zeros(len(taken))
+    out[taken] = np.mean(shares, axis=0)
+    return out

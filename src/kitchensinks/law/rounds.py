@@ -1,0 +1,166 @@
+"""Rounds of candidates, each with fewer of them and more work for each."""
+
+import math
+from dataclasses import replace
+
+from kitchensinks.features.bases import Basis
+from kitchensinks.law import constants
+from kitchensinks.law.candidates import (
+    Candidate,
+    again,
+    at_last,
+    first_look,
+    in_reach,
+    most_exported,
+    wider_look,
+)
+from kitchensinks.law.later import note_runs
+from kitchensinks.law.maps import Found, allowed, even, plain_map, with_members
+from kitchensinks.law.task import Task
+
+
+def best_maps(task: Task, basis: Basis | None, runs: list[tuple[float, Found]]) -> list[Found]:
+    """The best map of each kernel that is not hopeless, with the scales of a short run."""
+    groups: dict[str, list[tuple[float, Found]]] = {}
+    for run in sorted(runs, key=lambda run: run[0]):
+        groups.setdefault(run[1].kernel, []).append(run)
+    # Bins gain from more rows than a batch has: the first kernel is kept in any case.
+    first = runs[0][1].kernel
+    most = constants.HOPELESS * groups[first][0][0]
+    tried = [groups[first]]
+    tried += [own for kernel, own in groups.items() if kernel != first and own[0][0] <= most]
+
+    def best(job: tuple[Task, list[tuple[float, Found]]]) -> Found:
+        own, group = job
+        error = group[0][0]
+        near = [found for other, found in group if other <= constants.EQUAL_MAPS * error]
+        near = near[: own.work.close]
+        if len(near) == 1 or own.late(constants.LATE_NEAR):
+            return near[0]
+        # Batches of a few hundred rows do not tell maps apart that are nearly equal.
+        bins = _takes_bins(own, basis) and near[0].kernel == "laplacian"
+        tried = own.early(constants.LATE_NEAR, first_look, [(found, bins, None) for found in near])
+        looks = [look for look in tried if look is not None]
+        return min(looks, key=lambda look: look.score.error).found
+
+    return task.together(best, tried)
+
+
+def _takes_bins(task: Task, basis: Basis | None) -> bool:
+    if task.request.stream or not (basis is None or basis.sparse):
+        return False
+    asked = constants.FEWEST_GRIDS if task.asked is None else task.asked
+    fits = most_exported(task) >= asked
+    if not fits and basis is not None:
+        raise ValueError(
+            f"exportable=True, and the bins of {task.source.shape[0]:,} rows in {asked} grids may "
+            "be more than the 2 GB of an ONNX file: use a dense basis such as ks.Fourier(), or "
+            "leave exportable=False."
+        )
+    return fits
+
+
+def candidates_of(task: Task, basis: Basis | None, founds: list[Found]) -> list[Candidate]:
+    """Bins and features of every law, with the factor and ridge of the least held-out error."""
+    jobs = _jobs(task, basis, founds)
+    tried = task.early(constants.LATE_FACTORS, first_look, jobs)
+    begun = [(job, look) for job, look in zip(jobs, tried, strict=True) if look is not None]
+    looks = [look for _, look in begun]
+    note_runs(task, [job for job, _ in begun], looks)
+    least = min(look.score.error for look in looks)
+    hopeful = [one for one in looks if one.score.error <= constants.HOPELESS_FIRST * least]
+    if task.late(constants.LATE_FACTORS):
+        return hopeful
+    wider = task.early(constants.LATE_FACTORS, wider_look, hopeful)
+    return [found or look for found, look in zip(wider, hopeful, strict=True)]
+
+
+def _jobs(
+    task: Task, basis: Basis | None, founds: list[Found]
+) -> list[tuple[Found, bool, Basis | None]]:
+    """Every law with bins, with dense features or with both."""
+    plain = _plain(task, basis)
+    bins = []
+    if _takes_bins(task, basis):
+        bins = [found for found in founds + plain if found.kernel == "laplacian"]
+    # Equal scales of the Laplacian kernel are for bins: the Gaussian has dense features of them.
+    dense = founds + [found for found in plain if basis is not None or found.kernel != "laplacian"]
+    jobs = [(found, True, basis) for found in bins]
+    if basis is None or not basis.sparse:
+        jobs += [(found, False, basis) for found in dense]
+    if task.wide and task.learned.time_limit is not None:
+        # The first one is tried in any case, and bins of many columns seldom win.
+        jobs.sort(key=lambda job: job[1])
+    return jobs
+
+
+def _plain(task: Task, basis: Basis | None) -> list[Found]:
+    """The laws that nothing is learned for: equal scales, and the linear model."""
+    if basis is not None:
+        return [even(task, basis.metric, plain_map(task))]
+    names = allowed(task, plain_map(task), *(["common"] if task.wide else []))
+    founds = [even(task, "gaussian", name) for name in names]
+    if not task.wide:
+        founds.append(even(task, "laplacian", names[0]))
+    if task.linear:
+        founds.append(even(task, "linear", plain_map(task)))
+    return founds
+
+
+def tried_again(task: Task, candidates: list[Candidate]) -> list[Candidate]:
+    """Those near the least error, with all members and with more rows and components."""
+    close = _joined(task, _near(task, candidates))
+    many = len(task.data.fitted) > constants.MORE * len(task.few.fitted)
+    more = many or (task.work.twice and len(close) > 1)
+    if not more or task.late(constants.LATE_AGAIN):
+        return close
+    reached = [candidate for candidate in close if in_reach(task, candidate)]
+    found = [one for one in task.early(constants.LATE_AGAIN, again, reached) if one is not None]
+    if not found or task.late(constants.LATE_AGAIN):
+        return found or close
+    return _duel(task, found)
+
+
+def _near(task: Task, candidates: list[Candidate]) -> list[Candidate]:
+    """Those near the least error; of bins with learned and with equal scales, only the better."""
+    least = min(candidate.error for candidate in candidates)
+    bins = min((one.error for one in candidates if one.sparse), default=math.inf)
+    near = [
+        one
+        for one in candidates
+        if one.error < constants.CLOSE * least and (not one.sparse or one.error == bins)
+    ]
+    if task.wide and not any(map(_even, near)):
+        # Equal scales gain from features more than directions do, of which few features show most.
+        plain = [one for one in candidates if _even(one) and one.error < constants.PLAIN * least]
+        near += sorted(plain, key=lambda one: one.error)[:1]
+    return near
+
+
+def _joined(task: Task, close: list[Candidate]) -> list[Candidate]:
+    """The same candidates with all members of their laws."""
+    founds = list({id(one.found): one.found for one in close}.values())
+    joined = dict(zip(map(id, founds), with_members(task, founds), strict=True))
+    return [replace(one, found=joined[id(one.found)]) for one in close]
+
+
+def _even(candidate: Candidate) -> bool:
+    """Whether all columns have the same scale, in a kernel."""
+    return candidate.found.scaling == "equal" and candidate.found.kernel != "linear"
+
+
+def _duel(task: Task, close: list[Candidate]) -> list[Candidate]:
+    """The best law with equal scales and the best of the others with nearly as many features as the
+    last fit has, where those are many more than were tried and both are close; else all.
+
+    In wide tables alone: elsewhere equal scales are rarely close, and the fits cost too much.
+    """
+    if not task.wide:
+        return close
+    least = min(candidate.error for candidate in close)
+    near = sorted((one for one in close if not one.sparse), key=lambda one: one.error)
+    pair = [one for one in near if _even(one)][:1] + [one for one in near if not _even(one)][:1]
+    far = any(one.limit.components > constants.MORE**2 * one.score.components for one in pair)
+    if len(pair) < 2 or not far or max(one.error for one in pair) > constants.CLOSE * least:
+        return close
+    return task.together(at_last, pair)
