@@ -10,6 +10,8 @@ be more than the tolerance, residuals of the rows themselves, summed in float64,
 which is iterative refinement (Wilkinson 1963); the gap is ‖r‖²/α, without rounding of any sum.
 """
 
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,14 +21,17 @@ from kitchensinks.fitting.space import Fit, TrainingSet
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import NEGLIGIBLE, Solution
-from kitchensinks.solvers.cholesky import lower_factor
+from kitchensinks.solvers.cholesky import column_by_column, lower_factor
 from kitchensinks.solvers.quadratic import direct_solution
+from kitchensinks.tables import block_slices
 
 # The largest E in directions that matter, in units of `gram_noise` (measured: up to 60, for ReLU
 # features; 10 for bounded ones).
 _WORST_NOISE = 60.0
 # Steps at most; each lowers the error by the ratio of E and α.
 _STEPS = 5
+# Rows whose features are made float64 at a time: few enough to stay in cache.
+_PIECE = 256
 # A gap of this share of the tolerance is small enough.
 _ENOUGH = 0.1
 
@@ -54,9 +59,7 @@ def negligible(more: float, solution: Solution, equations: NormalEquations, tol:
 def refined(training: TrainingSet, fit: Fit, equations: NormalEquations) -> Solution | None:
     """The solution by steps of refinement, or None where they do not lead to a smaller gap."""
     settings, alpha = training.settings, fit.alpha
-    shifted = np.array(equations.gram, order="F")
-    shifted[np.diag_indices_from(shifted)] += alpha
-    factor = lower_factor(shifted)
+    factor: Array | None = None
     best: Solution | None = None
     weights = fit.solution.weights
     for _ in range(_STEPS):
@@ -71,8 +74,17 @@ def refined(training: TrainingSet, fit: Fit, equations: NormalEquations) -> Solu
         best = best._replace(intercept=best.intercept + level)
         if negligible(gap, best, equations, _ENOUGH * settings.tol):
             break
+        if factor is None:
+            shifted = column_by_column(equations.gram)
+            shifted[np.diag_indices_from(shifted)] += alpha
+            factor = lower_factor(shifted)
         weights = weights + np.asarray(dpotrs(factor, residual, lower=1)[0])
     return best
+
+
+def _added(parts: Iterable[list[Array]]) -> list[Array]:
+    """Lists of arrays, added one by one; there is at least one list."""
+    return reduce(lambda some, more: [a + b for a, b in zip(some, more, strict=True)], parts)
 
 
 def _residuals(
@@ -81,17 +93,22 @@ def _residuals(
     """Σw(z − z̄)(y − u)/Σw, the mean of y − u, and Σw(y − u)²/Σw about it; all in float64."""
 
     def sums(rows: slice, features: Any) -> list[Array]:
-        centred = features.astype(np.float64) - equations.mean
         targets, own = training.part(rows)
+        parts = block_slices(len(features), _PIECE)
+        return _added(
+            of_piece(features[part], targets[part], None if own is None else own[part])
+            for part in parts
+        )
+
+    def of_piece(features: Any, targets: Array, own: Array | None) -> list[Array]:
+        centred = features.astype(np.float64)
+        centred -= equations.mean
         residual = targets - equations.target - centred @ weights
         weighted = residual if own is None else own[:, None] * residual
         first = centred.sum(axis=0) if own is None else own @ centred
         return [centred.T @ weighted, weighted.sum(0), np.sum(weighted * residual, 0), first]
 
-    total: list[Array] | None = None
-    for _, block in training.space.fresh(work=sums):
-        total = block if total is None else [a + b for a, b in zip(total, block, strict=True)]
-    assert total is not None, "there are rows"
+    total = _added(block for _, block in training.space.fresh(work=sums))
     cross, level, squares, first = (one / equations.weight for one in total)
     if not training.settings.fit_intercept:
         return cross, np.zeros_like(level), squares

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cholesky, eigvalsh, solve_triangular
-from scipy.linalg.lapack import dpocon, dpotrs
+from scipy.linalg import eigvalsh, solve_triangular
+from scipy.linalg.lapack import dlange, dpocon, dpotrs
 
 from kitchensinks.fitting.checkpoint import Arrays
 from kitchensinks.fitting.refine import negligible, refined, summing_error
@@ -21,10 +21,11 @@ from kitchensinks.fitting.space import (
     spectrum_facts,
     warn_noise,
 )
+from kitchensinks.numerics.products import cholesky_lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
 from kitchensinks.solvers import Solution, solve_squared
-from kitchensinks.solvers.cholesky import lower_factor
+from kitchensinks.solvers.cholesky import column_by_column, lower_factor
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import (
     Leaving,
@@ -279,15 +280,15 @@ def cholesky_fit(
     eigenvalues then decide. `fitted`: weights that leave-one-out scores should start from in
     place of its own.
     """
-    shifted = np.array(equations.gram, order="F")
+    shifted = column_by_column(equations.gram)
     diagonal = np.diag_indices_from(shifted)
     if alpha <= len(shifted) * np.finfo(float).eps * float(shifted[diagonal].max()):
         return None
     shifted[diagonal] += alpha
-    one_norm = float(np.abs(shifted).sum(axis=0).max())
-    try:
-        factor = cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
+    one_norm = float(dlange("1", shifted))
+    # What is above the diagonal of the factor is left as it was, and read by nothing.
+    factor = shifted
+    if not cholesky_lower(factor):
         return None
     weights = np.asarray(dpotrs(factor, equations.cross, lower=1)[0])
     gradient = 2.0 * (equations.cross - equations.image(weights) - alpha * weights)
@@ -309,7 +310,7 @@ def cholesky_fit(
 
 def effective_dimension(gram: Array, alpha: float) -> float:
     """Σ s/(s + α) over the eigenvalues s of a Gram matrix, α ≥ 0."""
-    shifted = np.array(gram, order="F")
+    shifted = column_by_column(gram)
     diagonal = np.diag_indices_from(shifted)
     rounding = len(gram) * np.finfo(float).eps * float(shifted[diagonal].max())
     if alpha <= rounding:

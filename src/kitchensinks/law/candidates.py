@@ -165,7 +165,7 @@ def _trial(
 
 def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
     """Components of a trial: no more than the last fit may have."""
-    share, outputs = task.work.share, math.sqrt(task.targets.shape[1])
+    share, outputs = task.work.share, task.targets.shape[1]
     if candidate.found.kernel == "linear":
         return candidate.limit.components
     if candidate.sparse and stage == "basis":

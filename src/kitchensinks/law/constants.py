@@ -152,7 +152,7 @@ TREND_LATER = 1.02
 
 # -- trials of bases, bandwidths and ridges ----------------------------------------------------
 
-# Bins of a trial: rows × grids × √outputs.
+# Bins of a trial: rows × grids × outputs.
 TRIAL_BINS = 6e5
 # Entries of a trial with dense features: rows × features.
 TRIAL_ENTRIES = 2.5e6
@@ -198,7 +198,9 @@ MOST_GAIN = 0.5
 
 # Candidates within this factor of the least error are tried again with more rows and components.
 CLOSE = 1.15
-# Bins of it: rows × grids × √outputs.
+# Bins of learned and of equal scales are both tried again only where they are as close as this.
+CLOSE_BINS = 1.05
+# Bins of it: rows × grids × outputs.
 AGAIN_BINS = 1.5e6
 # Grids that are enough for it.
 AGAIN_GRIDS = 250

@@ -122,13 +122,14 @@ def tried_again(task: Task, candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _near(task: Task, candidates: list[Candidate]) -> list[Candidate]:
-    """Those near the least error; of bins with learned and with equal scales, only the better."""
+    """Those near the least error, and of bins those near the best of them."""
     least = min(candidate.error for candidate in candidates)
     bins = min((one.error for one in candidates if one.sparse), default=math.inf)
     near = [
         one
         for one in candidates
-        if one.error < constants.CLOSE * least and (not one.sparse or one.error == bins)
+        if one.error < constants.CLOSE * least
+        and (not one.sparse or one.error <= constants.CLOSE_BINS * bins)
     ]
     if task.wide and not any(map(_even, near)):
         # Equal scales gain from features more than directions do, of which few features show most.

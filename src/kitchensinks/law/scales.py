@@ -155,6 +155,7 @@ def _factor(kept: Narrow, ridge: float) -> tuple[Narrow, bool]:
 
     In float32: λ ≥ 0.001 keeps it well conditioned.
     """
+    # Read above the diagonal: what is below it means nothing.
     shifted = np.array(kept.T, order="F")
     shifted[np.diag_indices_from(shifted)] = np.float32(1.0 + ridge)
     if not cholesky_lower(shifted):

@@ -62,9 +62,9 @@ def pair_distances_plain(columns: Floats, out: Floats) -> None:
 
 @compiled()
 def clear_lower(matrix: Any) -> None:
-    """Put zeros on and below the diagonal of a matrix that has no more rows than columns."""
+    """Put zeros below the diagonal of a matrix that has no more rows than columns."""
     for i in range(matrix.shape[0]):
-        for k in range(i + 1):
+        for k in range(i):
             matrix[i, k] = 0.0
 
 

@@ -5,10 +5,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.pairs import clear_lower
 from kitchensinks.numerics.products import cholesky_lower
 
 # Each further attempt adds this many times as much to the diagonal.
 _GROWTH = 10.0
+
+
+def column_by_column(matrix: NDArray[Any]) -> NDArray[Any]:
+    """A copy of a symmetric matrix, column by column in memory, without transposing it."""
+    return np.array(matrix if matrix.flags.f_contiguous else matrix.T, order="F")
 
 
 def lower_factor(matrix: NDArray[Any]) -> NDArray[Any]:
@@ -26,10 +32,11 @@ def lower_factor(matrix: NDArray[Any]) -> NDArray[Any]:
     diagonal = np.diag_indices_from(matrix)
     jitter = 0.0
     while True:
-        shifted = np.array(matrix, order="F")
+        shifted = column_by_column(matrix)
         shifted[diagonal] += jitter
         if cholesky_lower(shifted):
-            return np.tril(shifted)
+            clear_lower(shifted.T)
+            return shifted
         if not np.isfinite(matrix).all():
             raise np.linalg.LinAlgError("A matrix with numbers that are not finite has no factor.")
         information = np.finfo(matrix.dtype)
