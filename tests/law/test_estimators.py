@@ -222,12 +222,10 @@ def test_heavy_tails_and_outliers_do_no_harm(columns):
     assert model.score(heavy[600:], target[600:]) > 0.7
 
 
-def test_batches_are_measured_by_the_law_of_the_first():
-    model = ks.KitchenSinkRegressor(QUICK, random_state=0)
-    with pytest.warns(UserWarning, match="freezes"):
-        model.partial_fit(X, Y)
+def test_batches_are_fitted_together():
+    model = ks.KitchenSinkRegressor(QUICK, random_state=0).partial_fit(X, Y)
     model.partial_fit(X_NEW[:300], Y_NEW[:300])
-    assert not model.basis_.sparse
+    assert model.state_.n_rows == len(X) + 300
     assert model.score(X_NEW[300:], Y_NEW[300:]) > 0.7
 
 

@@ -124,13 +124,9 @@ def tried_again(task: Task, candidates: list[Candidate]) -> list[Candidate]:
 def _near(task: Task, candidates: list[Candidate]) -> list[Candidate]:
     """Those near the least error, and of bins those near the best of them."""
     least = min(candidate.error for candidate in candidates)
-    bins = min((one.error for one in candidates if one.sparse), default=math.inf)
-    near = [
-        one
-        for one in candidates
-        if one.error < constants.CLOSE * least
-        and (not one.sparse or one.error <= constants.CLOSE_BINS * bins)
-    ]
+    near = [one for one in candidates if one.error < constants.CLOSE * least]
+    bins = constants.CLOSE_BINS * min((one.error for one in near if one.sparse), default=math.inf)
+    near = [one for one in near if not one.sparse or one.error <= bins]
     if task.wide and not any(map(_even, near)):
         # Equal scales gain from features more than directions do, of which few features show most.
         plain = [one for one in candidates if _even(one) and one.error < constants.PLAIN * least]
