@@ -3,6 +3,7 @@
     python -m benchmarks.pool                                      # what is not in the results yet
     python -m benchmarks.pool --half develop --seeds 1 --contestants kitchensinks --again
     python -m benchmarks.pool --report                             # print the tables alone
+    python -m benchmarks.pool --picture docs/screens/pool.svg      # error against time
 
 Three quarters of the rows are fitted, by seed, and the others tested. Errors are root mean squares
 in percent of the targets' deviation, or percentages of wrong classes; the log loss is of
@@ -100,7 +101,7 @@ def prepared(contestant: str, table: Any) -> tuple[Any, dict[str, Any]]:
     table = table.copy()
     named = [column for column in table if table[column].dtype.kind not in "iufb"]
     for column in named:
-        table[column] = table[column].astype(str)
+        table[column] = table[column].astype(object).where(table[column].notna(), "").astype(str)
     return table, {"cat_features": named}
 
 
@@ -124,8 +125,11 @@ def run(name: str, contestant: str, seed: int) -> dict[str, float]:
         found["error"] = 100 * float(np.sqrt(np.mean((answers - truth) ** 2)) / np.std(truth))
     else:
         found["error"] = 100 * float(np.mean(answers != truth))
-        chances = model.predict_proba(test)
-        found["log loss"] = float(log_loss(truth, chances, labels=model.classes_))
+        # A class that is not among the fitted rows has no chance.
+        labels = sorted(set(target))
+        chances = np.zeros((len(truth), len(labels)))
+        chances[:, np.searchsorted(labels, model.classes_)] = model.predict_proba(test)
+        found["log loss"] = float(log_loss(truth, chances, labels=labels))
     return found
 
 
@@ -179,6 +183,34 @@ def report(results: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def picture(results: dict[str, Any], path: Path) -> None:
+    """Geometric means of error and processor time over LightGBM's, over all tables, as a plot."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    matplotlib.rcParams["svg.hashsalt"] = "pool"
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+    names = list(listed())
+    for one in CONTESTANTS:
+        error, seconds = (
+            [ratio(results, name, one, PEER, what) for name in names]
+            for what in ("error", "processor")
+        )
+        if np.isfinite(error).all():
+            mine = one.startswith(OURS)
+            place = geometric(seconds), geometric(error)
+            axes.plot(*place, "o" if mine else "s", color="tab:blue" if mine else "tab:gray", ms=9)
+            axes.annotate(one, place, xytext=(8, 6), textcoords="offset points")
+    axes.set_xscale("log")
+    axes.set_xlabel("processor time of fit, over LightGBM's")
+    axes.set_ylabel("error, over LightGBM's")
+    axes.set_title(f"{len(names)} tables, nothing chosen, geometric means")
+    axes.margins(x=0.25, y=0.25)
+    figure.savefig(path, metadata={"Date": None})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--half", choices=("develop", "aside"))
@@ -187,13 +219,16 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*")
     parser.add_argument("--again", action="store_true", help="run what is there already anew")
     parser.add_argument("--report", action="store_true", help="print the tables alone")
+    parser.add_argument("--picture", type=Path, help="write a plot of error against time")
     parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()
     results = json.loads(given.results.read_text()) if given.results.exists() else {}
     warnings.simplefilter("ignore")
     names = [name for name in given.tables or listed() if given.half in (None, half(name))]
     cells = [(n, c, s) for s in range(given.seeds) for n in names for c in given.contestants]
-    for cell in [] if given.report else cells:
+    if given.picture:
+        picture(results, given.picture)
+    for cell in [] if given.report or given.picture else cells:
         key = "|".join(map(str, cell))
         if key not in results or given.again:
             results[key] = run(*cell)
