@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import threading
+from functools import partial
 from http.client import HTTPConnection
 
 import numpy as np
@@ -165,6 +166,8 @@ def test_the_command_serves_until_it_is_stopped(workshop):
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
+        # A test that runs in the background would hand down that interrupts are ignored.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     try:
         line = process.stderr.readline()

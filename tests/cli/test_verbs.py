@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 
@@ -131,7 +132,12 @@ def test_ctrl_c_leaves_a_checkpoint_and_says_how_to_go_on(tmp_path):
     command += ["--basis", "fourier", "--components", "700", "--validation", "0"]
     command += ["--checkpoint", tmp_path / "work"]
     process = subprocess.Popen(
-        [*COMMAND, *map(str, command)], stderr=subprocess.PIPE, text=True, env=environment()
+        [*COMMAND, *map(str, command)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        # A test that runs in the background would hand down that interrupts are ignored.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     # The column that numbers the rows is told first.
     assert "names of rows: 'id'" in process.stderr.readline()

@@ -107,12 +107,12 @@ def test_other_losses_are_fitted_to_all_rows(kind, loss):
 def test_weights_count_as_copies_and_sparse_rows_stay_sparse():
     weights = np.random.default_rng(0).integers(0, 3, 1000).astype(float)
     rows = sparse.csr_array(np.maximum(ROWS, 0.0))
-    model = make(basis=ks.Binning()).fit(rows[:600], VALUES[:600], sample_weight=weights[:600])
+    model = make(loss="huber").fit(rows[:600], VALUES[:600], sample_weight=weights[:600])
     model.partial_fit(rows[600:], VALUES[600:], sample_weight=weights[600:])
     batch = model.state_.kept.batch
     assert sparse.issparse(batch.rows)
     np.testing.assert_array_equal(batch.weights, weights)
-    other = make(basis=ks.Binning()).fit(rows[:600], VALUES[:600], sample_weight=weights[:600])
+    other = make(loss="huber").fit(rows[:600], VALUES[:600], sample_weight=weights[:600])
     counted = weights[600:] > 0
     some = {"sample_weight": weights[600:][counted]}
     other.partial_fit(rows[600:][counted], VALUES[600:][counted], **some)

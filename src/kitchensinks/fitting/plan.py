@@ -279,7 +279,7 @@ def _gram_reason(n_rows: int, n_columns: int, span: bool) -> str:
     if span:
         return f"n = {n_rows:,} < K = {n_columns:,}: the rows span fewer directions"
     if n_rows < n_columns:
-        return f"n = {n_rows:,} < K = {n_columns:,}, but the ball is tied to the features"
+        return f"n = {n_rows:,} < K = {n_columns:,}, but a ball and bins are tied to the features"
     return f"K = {n_columns:,} ≤ n = {n_rows:,}: the Gram is the smaller matrix"
 
 

@@ -5,16 +5,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.pairs import clear_lower
 from kitchensinks.numerics.products import cholesky_lower
 
 # Each further attempt adds this many times as much to the diagonal.
 _GROWTH = 10.0
+# Columns that are cleared at a time.
+_COLUMNS = 64
 
 
 def column_by_column(matrix: NDArray[Any]) -> NDArray[Any]:
     """A copy of a symmetric matrix, column by column in memory, without transposing it."""
     return np.array(matrix if matrix.flags.f_contiguous else matrix.T, order="F")
+
+
+def _clear_upper(matrix: NDArray[Any]) -> None:
+    """Put zeros above the diagonal, some columns at a time: np.tril would copy all of it."""
+    for first in range(0, len(matrix), _COLUMNS):
+        last = min(first + _COLUMNS, len(matrix))
+        matrix[:first, first:last] = 0.0
+        above = np.triu_indices(last - first, 1)
+        matrix[first:last, first:last][above] = 0.0
 
 
 def lower_factor(matrix: NDArray[Any]) -> NDArray[Any]:
@@ -35,7 +45,7 @@ def lower_factor(matrix: NDArray[Any]) -> NDArray[Any]:
         shifted = column_by_column(matrix)
         shifted[diagonal] += jitter
         if cholesky_lower(shifted):
-            clear_lower(shifted.T)
+            _clear_upper(shifted)
             return shifted
         if not np.isfinite(matrix).all():
             raise np.linalg.LinAlgError("A matrix with numbers that are not finite has no factor.")

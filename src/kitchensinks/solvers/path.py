@@ -32,7 +32,7 @@ from kitchensinks.tables.keys import find_copies
 _UNITS = 1e4
 # Errors of two ridges that differ by less than this share are equal up to rounding (measured: 4e-7
 # at the weakest ridge of the grid).
-_SAME_ERROR = 1e-6
+_SAME_ERROR = 1.5e-6
 # Generalised cross-validation trusts fits that leave this share of the rows' freedom.
 _GENERALISED_FREEDOM = 0.1
 
@@ -210,7 +210,7 @@ def scores_without(targets: Array, scores: Array, left: Array, leaving: Leaving 
 def least_error(errors: Array, alphas: Array) -> int:
     """The place of the least of the errors (alphas,), or of the largest α where none is known.
 
-    Errors within a millionth of the least differ by rounding: the largest α of these is taken.
+    Errors within 1.5 millionths of the least differ by rounding: the largest α of these is taken.
 
     >>> alphas = np.array([1.0, 10.0, 100.0])
     >>> least_error(np.array([2.0, 2.0, 3.0]), alphas)
