@@ -98,10 +98,10 @@ def test_every_picture_is_drawn_shown_and_small():
     assert sum(path.stat().st_size for path in files) < 300_000
 
 
-def test_screenshots_are_small_and_shown_with_a_text_in_their_place():
-    pages = [*PAGES, DOCS.parent / "CONTRIBUTING.md"]
+def test_pictures_are_small_and_shown_with_a_text_in_their_place():
+    pages = [*PAGES, *(DOCS.parent / name for name in ("CONTRIBUTING.md", "README.md"))]
     text = "".join(path.read_text("utf-8") for path in pages)
-    shown = re.findall(r"!\[([^\]]+)\]\((?:docs/)?screens/(\w+\.webp)\)", text)
+    shown = re.findall(r"!\[([^\]]+)\]\((?:docs/)?screens/(\w+\.(?:webp|svg))\)", text)
     files = {path.name: path.stat().st_size for path in (DOCS / "screens").iterdir()}
     assert {name for _, name in shown} == set(files)
     assert all(len(said) > 20 for said, _ in shown)
