@@ -76,7 +76,7 @@ def _predict(options: Predict, state: State, table: Table, terminal: Terminal) -
 def score(options: Score, terminal: Terminal) -> Facts:
     """How well a model predicts the rows of a table; returns the facts."""
     saved = table_model(options.model)
-    state, name = saved.estimator.state_, options.target or saved.notes["target"]
+    state, name = saved.estimator.state_, target_name(saved, options.target)
     with opened_table(options.data, options.skip_bad_rows) as table:
         text, facts = _score(options, state, table, name, terminal)
     terminal.show(f"{options.model} on {table.label}: {text}.")
@@ -108,12 +108,25 @@ def _score(
 def table_model(path: Path) -> Saved:
     """A model that knows the columns of its table."""
     saved = open_model(path)
-    if saved.estimator.columns_ is None or not isinstance(saved.notes, dict):
+    columns = saved.estimator.columns_
+    if columns is None or columns.n_given:
         raise ValueError(
-            f"{path} was fitted to an array, and knows no column names: use it from Python with "
-            "ks.load, or fit it with `sinks fit`."
+            f"{path} was fitted to numbers alone, and reads no tables: use it from Python with "
+            "ks.load, or fit it to ks.open_table(...) or with `sinks fit`."
         )
     return saved
+
+
+def target_name(saved: Saved, given: str | None) -> str:
+    """The column of true values: the one given, or that of `sinks fit`."""
+    notes = saved.notes if isinstance(saved.notes, dict) else {}
+    name: str | None = given or notes.get("target")
+    if name is None:
+        raise ValueError(
+            "The model was saved from Python, and its file does not name the target column: give "
+            "--target COLUMN."
+        )
+    return name
 
 
 class Answers:

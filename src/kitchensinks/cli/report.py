@@ -6,7 +6,7 @@ from typing import Any
 from kitchensinks.cli.fit import oddities
 from kitchensinks.cli.options import keeps_inputs, writable
 from kitchensinks.cli.pipes import opened_table
-from kitchensinks.cli.predict import table_model
+from kitchensinks.cli.predict import table_model, target_name
 from kitchensinks.cli.targets import comparable
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Report
@@ -20,7 +20,7 @@ def report(options: Report, terminal: Terminal) -> dict[str, Any]:
     out = writable(options.out, ENDINGS)
     keeps_inputs(out, options.data, options.model, options.force)
     saved = table_model(options.model)
-    model, name = saved.estimator, options.target or saved.notes["target"]
+    model, name = saved.estimator, target_name(saved, options.target)
     model.set_params(n_jobs=options.threads)
     with opened_table(options.data, options.skip_bad_rows) as table:
         rows, truths = framed(table, name, model.columns_.inputs)

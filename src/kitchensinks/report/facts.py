@@ -127,6 +127,8 @@ class Report:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page, or with a name that ends in .json the facts, whole or not at all."""
         json_wanted = str(path).lower().endswith(".json")
+        if not json_wanted and not str(path).lower().endswith((".html", ".htm")):
+            raise ValueError(f"path={str(path)!r}: need a name that ends in .html or .json.")
         with atomic(Path(path)) as temporary:
             text = self.to_json() if json_wanted else self.to_html()
             temporary.write_text(text, encoding="utf-8")

@@ -125,8 +125,10 @@ def _from_fit(state: State, nothing: Moments | Stochastic) -> Moments | Stochast
         return nothing
     if state.loss.squared and not isinstance(few, FewRows):
         raise ValueError(
-            f"partial_fit cannot go on from a fit by {state.fitted.evidence.solver}, which "
-            "keeps no sums. Use solver='direct', or freeze first."
+            f"partial_fit cannot go on from this fit ({state.fitted.evidence.solver}), whose sums "
+            "are not there: model files and drop_sums() leave them out, and only direct fits have "
+            "them. Go on with the fitted object or its pickle, use solver='direct', or freeze "
+            "first."
         )
     weights, intercept = state.fitted.in_own_units(state.targets)
     return Stochastic.after(state.law.features, weights, intercept, state.n_rows)
