@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from kitchensinks.numerics.products import (
-    add_rank_two_lower,
     cholesky_lower,
     gram_lower,
     inverse_lower,
@@ -38,19 +37,6 @@ def test_factor_and_inverse(dtype, size):
 def test_matrices_that_are_not_positive_definite(dtype):
     for change in (cholesky_lower, inverse_lower):
         assert not change(np.asfortranarray([[1.0, 2.0], [2.0, 1.0]], dtype=dtype))
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(1, 1), (5, 2), (7, 0)])
-def test_a_product_of_rank_two(dtype, shape):
-    rng = np.random.default_rng(0)
-    left, right = (rng.normal(size=shape).astype(dtype) for _ in range(2))
-    matrix = positive(shape[0], dtype)
-    expected = matrix - 0.5 * (left @ right.T + right @ left.T)
-    out = matrix.copy("F")
-    add_rank_two_lower(-0.5, left, right, out)
-    lower = np.tril_indices(shape[0])
-    np.testing.assert_allclose(out[lower], expected[lower], rtol=1e-4, atol=1e-5)
 
 
 def test_arrays_that_do_not_fit():

@@ -142,7 +142,7 @@ def _in_span(shape: Shape, settings: Settings) -> Plan:
     if settings.solver == "auto" and not shape.sparse and needed > shape.memory:
         return Plan("stochastic", "features", "here", _too_large(shape, settings))
     if settings.loss.squared:
-        return Plan("direct", "span", "here", _gram_reason(*sizes, True))
+        return Plan("direct", "span", "here", _gram_reason(*sizes, True, settings))
     return replace(convex_plan(*sizes, True, True, settings), space="span")
 
 
@@ -160,7 +160,7 @@ def _in_features(shape: Shape, settings: Settings) -> Plan:
     if settings.loss.squared and _takes_conjugate(shape, settings):
         return Plan("conjugate", "features", "here", _conjugate_reason(shape, settings))
     if settings.loss.squared:
-        return Plan("direct", "features", "here", _gram_reason(*sizes, False))
+        return Plan("direct", "features", "here", _gram_reason(*sizes, False, settings))
     return convex_plan(*sizes, shape.cached, False, settings)
 
 
@@ -231,7 +231,7 @@ def convex_plan(n_rows: int, n_columns: int, cached: bool, span: bool, settings:
     if settings.loss.smooth and plain and not span and many and n_rows >= rows:
         reason = f"n = {n_rows:,} rows: the Gram of a subsample is metric enough"
         return Plan("sampled", "features", "here", reason)
-    return Plan("gram", "features", "here", _gram_reason(n_rows, n_columns, span))
+    return Plan("gram", "features", "here", _gram_reason(n_rows, n_columns, span, settings))
 
 
 def _of_stream(shape: Shape, settings: Settings) -> Plan:
@@ -275,11 +275,13 @@ def _on_dask(shape: Shape, settings: Settings) -> Plan:
 # -- reasons -----------------------------------------------------------------------------
 
 
-def _gram_reason(n_rows: int, n_columns: int, span: bool) -> str:
+def _gram_reason(n_rows: int, n_columns: int, span: bool, settings: Settings) -> str:
     if span:
         return f"n = {n_rows:,} < K = {n_columns:,}: the rows span fewer directions"
     if n_rows < n_columns:
-        return f"n = {n_rows:,} < K = {n_columns:,}, but a ball and bins are tied to the features"
+        ball = isinstance(settings.constraint, SupBall)
+        why = "the ball is tied to the features" if ball else "the features are sparse"
+        return f"n = {n_rows:,} < K = {n_columns:,}, but {why}"
     return f"K = {n_columns:,} ≤ n = {n_rows:,}: the Gram is the smaller matrix"
 
 

@@ -3,11 +3,12 @@
 Rounds, each with fewer candidates and more work for each of them; what a round compares runs side
 by side:
 
-1. a map of the columns for each kernel, by the leave-one-out error of short runs;
-2. the scales of each kernel, by longer runs of several members; directions of wide tables;
+1. a map of the columns for each kernel, by the held-out error of short runs;
+2. the scales of each kernel, by a longer run; directions of wide tables;
 3. bins, features and smooth features with one bandwidth factor, on at most 8000 rows;
 4. the factors and ridges of those that are not hopeless;
-5. what came close once more on at most 40,000 rows, and both in two stages;
+5. what came close once more with the scales of all members, on at most 40,000 rows, and both in
+   two stages;
 6. the number of components, by how fast the held-out error falls with them and by what the last
    fit may cost.
 """

@@ -2,7 +2,7 @@
 
 A category becomes the mean target of its rows (out of fold for the rows that are fitted, so that
 no row sees its own target), an indicator of its own, or, where categories were declared in an
-order, its place in it: whichever has the lowest leave-one-out error after a short run of learning
+order, its place in it: whichever has the lowest held-out error after a short run of learning
 scales. A missing category is a category; a missing number is the median, with an indicator.
 """
 
@@ -75,7 +75,7 @@ def _sampled(places: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _best(ways: list[Rows], batch: Batch, request: Request) -> Rows:
-    """The encoding with the lowest leave-one-out error after a short run of learning scales; the
+    """The encoding with the lowest held-out error after a short run of learning scales; the
     first where it is as good."""
     places, errors = _sampled(batch.counted_places), []
     for way in ways:

@@ -189,7 +189,7 @@ def _plain(task: Task, basis: Basis | None) -> list[Found]:
 
 def _learned(task: Task, folds: list[Places], basis: Basis | None) -> list[Found]:
     """The laws whose scales each fold has learned from its fitted rows, on the map of each kernel
-    with the least leave-one-out error."""
+    with the least held-out error."""
     kernels = ("laplacian", "gaussian") if basis is None else (basis.metric,)
     standard = mapped(task, plain_map(task)).apply(task.pool, np.float32)
     own = [_fold(task, standard, fold) for fold in folds]

@@ -16,7 +16,7 @@ LAWS = ("ard", "agop")
 class Effort(NamedTuple):
     """Counted work of learning: no clock has a part in it, so a busy machine gets the same law.
 
-    members : how many times the descent on leave-one-out error is run, each time on batches of its
+    members : how many times the descent on held-out error is run, each time on batches of its
         own; the features are shared out among the scales that are found.
     steps, batch : of the descent of each member.
     few : rows of the first trials.
@@ -57,7 +57,7 @@ class Learned(Linked):
     members : how many times the scales are learned, each time from batches of its own. Each
         component belongs to one of them at random, and one convex fit has all components. None: by
         effort (1, 3 and 5).
-    law : "ard": a scale for each column by descent on leave-one-out error, and directions beside
+    law : "ard": a scale for each column by descent on held-out error, and directions beside
         them in wide tables; "agop": scales (or directions, see `rank`) from the average gradient
         outer product of a fitted function.
     steps : steps of "ard", each on a batch of its own ("agop" has a seventh as many rounds of fit

@@ -82,8 +82,8 @@ class Request:
 class Trial:
     """One thing that was tried: what, on how many rows, and its error.
 
-    error : squared error in units of the targets' variance: leave-one-out error of batches where
-        maps are compared, error on held-out rows in all other trials.
+    error : squared error in units of the targets' variance: of rows that small batches hold out
+        where maps are compared, of the pool's held-out rows in all other trials.
     """
 
     stage: str
@@ -199,8 +199,8 @@ class Law:
                 f"ridge {self.ridge:.3g}{second} (alpha times rows, for squared loss)"
             )
         lines += [
-            "error: squared, in units of the targets' variance; leave-one-out where maps are",
-            "compared, held-out elsewhere. * was kept: the candidate with the least error expected",
+            "error: squared, in units of the targets' variance, of rows held out (of small batches",
+            "where maps are compared). * was kept: the candidate with the least error expected",
             "with all the components it may have, or with a clearly lower log loss.",
             f"  {'stage':6}  {'tried':{width}}  {'rows':>7}  error",
         ]

@@ -36,7 +36,6 @@ def _functions(module: Any, name: str, kinds: str) -> dict[np.dtype[Any], Any]:
 
 
 _SYRK = _functions(cython_blas, "syrk", "cciinainai")
-_SYR2K = _functions(cython_blas, "syr2k", "cciinaiainai")
 _POTRF = _functions(cython_lapack, "potrf", "ciaii")
 _POTRI = _functions(cython_lapack, "potri", "ciaii")
 
@@ -68,24 +67,6 @@ def gram_lower(rows: NDArray[Any], out: NDArray[Any]) -> None:
     source, target = rows.ctypes.data, out.ctypes.data
     syrk = _SYRK[rows.dtype]
     syrk(b"L", b"N", width, _whole(count), one, source, stride, zero, target, width)
-
-
-def add_rank_two_lower(
-    factor: float, left: NDArray[Any], right: NDArray[Any], out: NDArray[Any]
-) -> None:
-    """out += factor·(left·right' + right·left') in the lower triangle.
-
-    left, right (K, k), row by row in memory, of the dtype of `out`; out (K, K), column by column.
-    """
-    size, depth = left.shape
-    _check_square(out, size, left.dtype)
-    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
-    scalar = _KINDS[out.dtype][1]
-    scale, one = ctypes.byref(scalar(factor)), ctypes.byref(scalar(1.0))
-    width, stride = _whole(size), _whole(max(1, depth))
-    sources = left.ctypes.data, stride, right.ctypes.data, stride
-    syr2k = _SYR2K[out.dtype]
-    syr2k(b"L", b"T", width, _whole(depth), scale, *sources, one, out.ctypes.data, width)
 
 
 def cholesky_lower(matrix: NDArray[Any]) -> bool:
