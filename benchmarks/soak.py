@@ -57,9 +57,9 @@ def main() -> None:
         folder = Path(name)
         world = World(folder)
         found: dict[str, Any] = {
-            "save": world.faults(world.save, 1.5 * part),
+            "save": world.faults(world.save, part),
             "predict": world.faults(world.predict, 2.0 * part),
-            "fit": world.faults(world.fit, 3.0 * part),
+            "fit": world.faults(world.fit, 4.0 * part),
             "full_disk": world.full_disk(),
             "small_disk": small_disk(folder),
             "harmed_models": harmed(folder, seed, 1 + int(HARMED * given.minutes)),
@@ -134,7 +134,7 @@ class World:
 
     def model(self, seed: int) -> Any:
         # Some ten blocks of rows, after each of which a checkpoint is written.
-        solver = ks.Solver(memory_budget="4MB")
+        solver = ks.Solver(memory_budget="8MB")
         return ks.KitchenSinkRegressor(
             ks.Fourier(), 100, solver=solver, n_jobs=1, random_state=seed
         )
