@@ -2,9 +2,12 @@
 
 import inspect
 import re
+import sys
 from pathlib import Path
 
 import kitchensinks as ks
+
+sys.path.insert(0, str(Path(__file__).parent))  # formulas.py
 
 project = "kitchensinks"
 author = "The kitchensinks developers"
@@ -14,14 +17,16 @@ version = release = ks.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
+    "formulas",
 ]
 exclude_patterns = ["_build", "examples"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
+myst_update_mathjax = False
+html_math_renderer = "mathml"
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"kitchensinks {version}"

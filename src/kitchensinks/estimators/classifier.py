@@ -49,8 +49,9 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     fit_intercept : whether there is a b; without it the fit is that of the papers.
     class_weight : None, "balanced" or a dict from class to weight.
     categorical_features : columns that are categories whatever their type, as a list of names, of
-        places, or of True and False for each column. "from_dtype": those whose type says so, text
-        and declared categories of frames and tables, which are categories in any case.
+        places, or of True and False for each column. "from_dtype" and None: no others than those
+        whose type says so, text and declared categories of frames and tables, which are categories
+        in any case.
     solver : "auto", or the name of an algorithm, or ``ks.Solver(...)`` with its accuracy,
         precision and memory. ``model.plan_`` says what ran and why.
     n_jobs : threads of fits and predictions; None takes all cores that the process may use (its

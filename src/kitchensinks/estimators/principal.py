@@ -151,6 +151,10 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
     _few: tuple[Any, Floats | None] = field(init=False)
     _principal: Principal | None = field(init=False)
 
+    def _meant(self, name: str) -> Any:
+        """None stands for Fourier()."""
+        return check_basis(self.basis) if name == "basis" else getattr(self, name)
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the components of the rows X (n, d); y is not used, weights count as copies.
 

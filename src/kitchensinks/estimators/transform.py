@@ -65,12 +65,9 @@ class RandomFeatures(TakesSparse, TransformerMixin, BaseEstimator):
     basis_: Basis = field(init=False)
     draw_: Draw = field(init=False)
 
-    def set_params(self, **params: Any) -> "RandomFeatures":
-        # None stands for Fourier(), also where one of its parameters is searched over.
-        if self.basis is None and any(name.startswith("basis__") for name in params):
-            self.basis = check_basis(None)
-        super().set_params(**params)
-        return self
+    def _meant(self, name: str) -> Any:
+        """None stands for Fourier(), also where one of its parameters is searched over."""
+        return check_basis(self.basis) if name == "basis" else getattr(self, name)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RandomFeatures":
         """Resolve the basis on a sample of the rows and freeze the draw; y is not used."""

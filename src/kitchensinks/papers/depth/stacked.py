@@ -86,6 +86,11 @@ class _StackedSinks(Linked):
     chains_: list[Chain] = field(init=False)
     alphas_: Floats = field(init=False)
 
+    def _meant(self, name: str) -> Any:
+        """None stands for Fourier()."""
+        value = getattr(self, name)
+        return Fourier() if name == "basis" and value is None else value
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to rows X (n, d) and targets y; a weight of 2 equals two copies of the row."""
         n_layers = check_count("n_layers", self.n_layers)
