@@ -110,8 +110,8 @@ def link_public_names(app, docname, source):
     source[0] = text + f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
 
 
-# "Those of :class:`Other` without `this` and `that`" stands for the entries of another class.
-BORROWED = re.compile(r"Those of :class:`(\w+)` without ((?:`\w+`(?:, | and )?)+).*")
+# "Those of :class:`Other`", also "without `this` and `that`": the entries of another class.
+BORROWED = re.compile(r"Those of :class:`(\w+)`(?: without ((?:`\w+`(?:, | and )?)+))?.*")
 
 
 def sections(lines):
@@ -133,7 +133,7 @@ def entries(lines, section):
         match = BORROWED.fullmatch(line)
         entry = re.fullmatch(r"(\w[\w, ]*) : (.*)", line)
         if match is not None:
-            without = re.findall(r"`(\w+)`", match[2])
+            without = re.findall(r"`(\w+)`", match[2] or "")
             other = inspect.getdoc(getattr(ks, match[1])).split("\n")
             borrowed = {k: v for k, v in entries(other, section).items() if k not in without}
         elif entry is not None:
