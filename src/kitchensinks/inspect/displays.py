@@ -134,10 +134,10 @@ class RidgePathDisplay(_Display):
         >>> display.ax_.get_xscale()
         'log'
         """
-        if estimator.alphas_ is None:
+        if estimator.alphas_ is None or len(estimator.alphas_) < 2:
             raise ValueError(
-                "This fit has no ridge path: its ridge was given, or learned with its law. Use "
-                "alpha='auto' with a given basis, such as ks.Fourier()."
+                f"This fit has no ridge path: its ridge {estimator.alpha_:.2g} was given, or "
+                "learned with its law. Use alpha='auto' with a given basis, such as ks.Fourier()."
             )
         return cls(estimator.alphas_, estimator.alpha_errors_, estimator.alpha_).plot(ax)
 
