@@ -93,7 +93,7 @@ def test_the_coverage_of_intervals_is_that_of_the_results():
     from benchmarks import intervals
 
     results = json.loads(intervals.RESULTS.read_text("utf-8"))
-    table, last = intervals.report(results).split("\n\n")
+    table, _ = intervals.report(results).split("\n\n")
     page = (DOCS / "intervals.md").read_text("utf-8")
     assert f"<!-- intervals -->\n{table}\n<!-- end of intervals -->" in page
     chosen = [line.split(" | ") for line in table.splitlines() if "| nothing chosen |" in line]
