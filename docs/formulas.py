@@ -53,6 +53,7 @@ SIGNS = {
     "⌊": r"\lfloor ",
     "⌋": r"\rfloor ",
     "′": "'",
+    "’": "'",
     "{": r"\{",
     "}": r"\}",
     "%": r"\%",
@@ -73,7 +74,7 @@ STRONG = re.compile(
 )
 # What may stand beside such a sign: letters with an index, numbers and functions, with operators.
 NUMBER = r"\d[\d.]*(?:e[-+]?\d+)?"
-ATOM = rf"(?:\d*(?:d?[A-Za-z]['′]?(?:_\w{{1,3}})?|{'|'.join(WORDS)})|{NUMBER})(?![A-Za-z])"
+ATOM = rf"(?:\d*(?:d?[A-Za-z]['′’]?(?:_\w{{1,3}})?|{'|'.join(WORDS)})|{NUMBER})(?![A-Za-z])"
 WEAK = re.compile(rf"[(\[|]*{ATOM}(?:[-+=/<>()\[\]|,;^*:]+{ATOM})*[)\]|,;.]*|[-+=<>/~…|]+,?|\.\.\.")
 # A word of a sentence makes a token text, wherever signs stand beside it.
 PROSE = re.compile(r"[A-Za-z]{3,}")
@@ -90,7 +91,8 @@ def is_part(token: str) -> bool:
 
 
 def depth(text: str) -> int:
-    return sum(text.count(sign) for sign in "([") - sum(text.count(sign) for sign in ")]")
+    """How many brackets are open at the end of a text."""
+    return sum(text.count(sign) for sign in "([⟨") - sum(text.count(sign) for sign in ")]⟩")
 
 
 def formulas(text: str) -> list[tuple[int, int]]:

@@ -65,7 +65,7 @@ def test_every_formula_of_pages_and_docstrings_can_be_set(module):
     found = set()
     for text in texts:
         for part in re.split(r"\n\s*\n|(?<!\\)\||`[^`]+`", text):
-            plain = " ".join(part.replace(r"\|", "|").split())
+            plain = " ".join(part.replace(r"\|", "|").replace("'", "’").split())
             found |= {plain[start:end] for start, end in module.formulas(plain)}
     assert len(found) > 300
     for plain in found:
