@@ -36,7 +36,8 @@ try:
         return rocket.transform(rows.astype(np.float32))
 
 except ImportError:
-    kernels = [(rng.normal(size=9), int(rng.integers(1, 9)), rng.uniform(-1, 1)) for _ in range(999)]
+    laws = rng.normal(size=(999, 9)), rng.integers(1, 9, 999), rng.uniform(-1, 1, 999)
+    kernels = list(zip(*laws, strict=True))
 
     def features(rows):
         """Without aeon: share of positive values and maximum of random dilated convolutions."""
