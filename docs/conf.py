@@ -84,7 +84,13 @@ def page_of(name):
 
 
 def write_pages(app):
-    """One page for each public name, written again only where it differs."""
+    """One page for each public name, written again only where it differs.
+
+    Pages of examples that are no longer there are removed.
+    """
+    for path in (PAGES.parent / "gallery").glob("[0-9]*.rst"):
+        if not (PAGES.parent / "examples" / f"{path.stem}.py").exists():
+            path.unlink()
     PAGES.mkdir(exist_ok=True)
     pages = {f"{name}.md": page_of(name) for name in ks.__all__}
     for path in PAGES.iterdir():
