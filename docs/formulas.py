@@ -273,7 +273,9 @@ def write(translator: Any, node: Any, kind: str) -> None:
     except MathError as error:
         logger.warning("%s: %s", node.astext(), error, location=node)
         found = node.astext()
-    translator.body.append(f'<{kind} class="math">{found}</{kind}>')
+    # What scrolls can be reached by keys.
+    keys = ' tabindex="0"' if kind == "div" else ""
+    translator.body.append(f'<{kind} class="math"{keys}>{found}</{kind}>')
     raise nodes.SkipNode
 
 
