@@ -66,7 +66,12 @@ MINUTES ?= 20
 soak: $(VENV)/.installed-test
 	$(ENVIRONMENT) $(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
 
-docs: $(VENV)/.installed-docs
+# An example shows features of aeon, which asks for older versions of Numba and pandas than it needs.
+$(VENV)/.aeon: | $(VENV)/.installed-docs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps aeon Deprecated wrapt
+	@touch $@
+
+docs: $(VENV)/.installed-docs $(VENV)/.aeon
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 # The pages and a report in a Chromium: errors of the console, what is cut off, accessibility.
