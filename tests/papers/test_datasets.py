@@ -462,7 +462,7 @@ def test_har_splits_by_subject(data_folder):
 
 def test_har_walking_with_irrelevant_columns(data_folder):
     plain = datasets.load(here("uci_har"))
-    data = datasets.load("uci_har", walking=True, n_irrelevant=200)
+    data = datasets.load("uci_har", positive=(1, 2, 3), n_irrelevant=200)
     assert data.X_train.shape[1] == len(data.feature_names) == 761
     np.testing.assert_array_equal(data.X_train[:, :561], plain.X_train)
     np.testing.assert_array_equal(data.y_test, np.where(plain.y_test <= 3, 1, -1))

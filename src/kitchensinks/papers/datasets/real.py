@@ -4,7 +4,7 @@ import difflib
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,8 +64,9 @@ def load(name: str, *, download: bool = True, **options: Any) -> Dataset:
 
     - bundled sets (75/25), covtype, covtype-binary, cpu_act, house_16H (90/10): random_state=0
     - kddcup99: n_train=50_000, n_test=150_000 (None: all rows), random_state=0
-    - uci_har: walking=False (True: +1 walking, on the level or on stairs; −1 not), n_irrelevant=0
-      (columns to add, each a permuted copy of a real one), random_state=0 (6 of 21 subjects test)
+    - uci_har: positive=None (activities that are +1, such as (1, 2, 3) for walking; the others are
+      −1), n_irrelevant=0 (columns to add, each a permuted copy of a real one), random_state=0 (6 of
+      21 subjects test)
     - orl_faces, umist_faces: test_share=0.25 (0: all rows, in order, are training rows),
       random_state=0; umist_faces also full_size=False (True: 412 images of 112 × 92)
 
@@ -300,12 +301,19 @@ def _one_hot(learn: Any, *tables: Any) -> tuple[Any, ...]:
     return columns, *map(np.column_stack, stacked)
 
 
-def _har(raw: Any, walking: bool = False, n_irrelevant: int = 0, random_state: Any = 0) -> Parts:
+def _har(
+    raw: Any,
+    positive: Collection[int] | None = None,
+    n_irrelevant: int = 0,
+    random_state: Any = 0,
+) -> Parts:
     _check_count("n_irrelevant", n_irrelevant, least=0)
     random = _start(1, 0.0, random_state)
     labels = raw["y"].astype(np.int64)
-    if walking:
-        labels = np.where(labels <= 3, 1, -1)
+    if positive is not None:
+        if not set() < set(positive) < set(range(1, 7)):
+            raise ValueError(f"positive={positive!r}: need some of the activities 1 to 6, not all.")
+        labels = np.where(np.isin(labels, list(positive)), 1, -1)
     test = np.isin(raw["subject"], random.choice(np.unique(raw["subject"]), 6, replace=False))
     copied = random.randint(raw["X"].shape[1], size=n_irrelevant)
     rows = np.column_stack([raw["X"], *(random.permutation(raw["X"][:, i]) for i in copied)])
