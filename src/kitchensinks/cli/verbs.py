@@ -243,7 +243,7 @@ class Explore(Verb):
 
 @dataclass(frozen=True, kw_only=True)
 class Datasets(Verb):
-    """List the data sets known by name, or write one as CSV files."""
+    """List the data sets known by name and where they are had; write one as CSV files."""
 
     module = "describe"
     example = "sinks datasets wine --out wine, then sinks fit wine/train.csv …"
@@ -252,6 +252,13 @@ class Datasets(Verb):
     out: Annotated[Path | None, _option("A folder for train.csv and test.csv.", "--out", "-o")] = (
         None
     )
+    make: Annotated[
+        Path | None,
+        _option(
+            "A folder with the publisher's files: make of them, or of what scikit-learn downloads, "
+            "the files of the set in the folder named by KITCHENSINKS_DATA, and check them."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

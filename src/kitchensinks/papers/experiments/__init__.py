@@ -3,8 +3,8 @@
 This file is the catalogue. The study ``rfsvm-figure2.3`` stands in ``rfsvm_figure2_3.py``, which
 lists its cells, runs one of them and reports on the results. What the studies share: `study` (cells
 and reports), `claims` (when a claim holds), `harness` (runs, resumes and writes), `tables`
-(Markdown), `data`, `curves` (error and time against K), `phones` (maxout on speech), `rfsvm`,
-`bandwidths` and `nets` (the thesis).
+(Markdown), `data`, `curves` (error and time against K), `phones` and `speech` (maxout on frames,
+and decoding), `rfsvm`, `bandwidths` and `nets` (the thesis).
 """
 
 import importlib
@@ -44,6 +44,11 @@ CATALOGUE = {
     "depth-figure3.5": About(
         f"{_THESIS}, Figure 3.5",
         "Loss and accuracy of random ReLU features, two- and three-layer nets by their size", 12),
+    "maxout-digits": About(
+        f"{_MAXOUT}, Tables 2 and 3",
+        "The way of maxout-timit from frames to decoded error rates, on spoken digits",
+        5, ("fsdd",),
+        substitute="spoken digits for TIMIT, which is licensed"),
     "maxout-figure1": About(
         f"{_MAXOUT}, Figure 1",
         "Distances of 100 points of the unit circle before and after 1000 maxout units", 0.2),
@@ -68,7 +73,7 @@ CATALOGUE = {
         substitute="phonemes of TIMIT (log-periodograms) and ISOLET for TIMIT itself"),
     "maxout-timit": About(
         f"{_MAXOUT}, Tables 2 and 3",
-        "Frame errors on your own TIMIT frames of logistic regression on maxout features",
+        "Phone error rates on your own TIMIT frames of logistic regression on maxout features",
         3000, ("timit",), licensed=True),
     "relu-figure3.1": About(
         f"{_THESIS}, Figure 3.1", "The synthetic sets sine, strips, square and checkboard", 0.1),

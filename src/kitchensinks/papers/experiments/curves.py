@@ -120,8 +120,9 @@ class Curves:
     def faster(
         self, data: str, label: str, ours: str, theirs: str = "adaboost", least: float = 10
     ) -> Check:
-        """The check on their seconds over ours, to reach their best error + 0.5 points: at the first
-        K with that error on average over seeds.
+        """The check on their seconds over ours, to reach their best error + 0.5 points.
+
+        At the first K that has this error on average over seeds.
         """
         limit = np.mean(self.best(data, theirs)[1]) + EQUAL
         seconds = []

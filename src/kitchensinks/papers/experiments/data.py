@@ -53,7 +53,9 @@ def inner_split(data: Dataset, share: float, most: int | None = None) -> Dataset
     )
 
 
-def best_factor(error: Callable[[float], float], first: Sequence[float], step: float = 2.0) -> float:
+def best_factor(
+    error: Callable[[float], float], first: Sequence[float], step: float = 2.0
+) -> float:
     """The factor of least error; the search goes on by `step` while the best one is at an end.
 
     >>> best_factor(lambda factor: (factor - 20) ** 2, [1.0, 2.0])

@@ -61,7 +61,9 @@ def report(results: Results) -> Report:
                 for m in results.unique("m", data=data)
             ]
             told = f"{title}, {rfsvm.METHODS[method]}: neither gain nor loss beyond a tenth"
-            why = "Where a ratio is above 1.1, reweighting does harm, which the thesis does not say."
+            why = (
+                "Where a ratio is above 1.1, reweighting does harm, which the thesis does not say."
+            )
             claims.append(Claim(told, checks, why, kind))
 
     def draw(figure: Any) -> None:

@@ -66,9 +66,7 @@ def report(results: Results) -> Report:
         Claim(
             "for a given error, random stumps are one to three orders of magnitude faster (to "
             "reach AdaBoost's best error + 0.5 points)",
-            [
-                found.faster(data, f"{title}, {_SECONDS}", _RIDGE) for data, title in _SETS.items()
-            ],
+            [found.faster(data, f"{title}, {_SECONDS}", _RIDGE) for data, title in _SETS.items()],
         ),
         *_hinge(found),
     ]

@@ -1,7 +1,8 @@
 """Rahimi & Recht 2008, section 4: Figure 1 again with Fourier, binning and sigmoid features.
 
-The first two are the random features of the paper's [4]. And against fitting the nonlinearities too: problem (2) for sigmoids, by nonlinear conjugate
-gradients over directions, offsets and weights together.
+The first two are the random features of the paper's [4]. And against fitting the nonlinearities
+too: problem (2) for sigmoids, by nonlinear conjugate gradients over directions, offsets and weights
+together.
 """
 
 from typing import Any, Self

@@ -63,7 +63,9 @@ def _what(facts: Facts) -> str:
     other = f"On other data than the paper's: {s}. " if (s := facts["substitute"]) else ""
     known = CATALOGUE.get(facts["name"])
     old = known is not None and known.version != facts["version"]
-    told = " These are results of an earlier form of the study; the present one was not run in full."
+    told = (
+        " These are results of an earlier form of the study; the present one was not run in full."
+    )
     return f"{other}{facts['what']}.{told if old else ''}"
 
 
