@@ -13,8 +13,8 @@ from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, T
 
 UNITS, POOL = 10_000, 12
 SEEDS = 10
-# Deviation, in frames, of the places that noisy labels give to the frames.
-NOISE = 3.0
+# Deviations, in frames, of the places that noisy labels give to the frames.
+NOISES = (1.5, 3.0, 6.0)
 
 
 def cells(quick: bool) -> list[Cell]:
@@ -34,11 +34,15 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         pca = ks.KitchenSinkPCA(basis, 2, n_units, standardize=False, random_state=cell["seed"])
     embedded = pca.fit_transform(views.astype(np.float32))
     frames = np.arange(len(views))
-    # The order of the frames is that of the camera: noise is added to it here.
-    places = frames + NOISE * np.random.default_rng(cell.get("seed", 0)).normal(size=len(frames))
-    found = {"first": embedded[:, 0], "second": embedded[:, 1], "labels": places}
-    ranks = {name: abs(float(spearmanr(axis, frames).statistic)) for name, axis in found.items()}
-    return {"embedded": embedded, **ranks}
+    first, second = (abs(float(spearmanr(axis, frames).statistic)) for axis in embedded.T)
+    return {"embedded": embedded, "first": first, "second": second}
+
+
+def _labels(n_frames: int, noise: float, n_seeds: int) -> list[float]:
+    """Rank correlation of noisy labels with the order of the camera, for each seed."""
+    frames = np.arange(n_frames)
+    drawn = (np.random.default_rng(seed).normal(size=n_frames) for seed in range(n_seeds))
+    return [float(spearmanr(frames + noise * each, frames).statistic) for each in drawn]
 
 
 def report(results: Results) -> Report:
@@ -47,18 +51,24 @@ def report(results: Results) -> Report:
         for features in ("maxout", "pixels")
         for axis in ("first", "second")
     ]
-    first, labels = (results.values(key, features="maxout") for key in ("first", "labels"))
+    first = results.values("first", features="maxout")
     (pixels,) = results.values("first", features="pixels")
-    lines.append(Line("noisy labels", labels))
+    n_frames = len(results.rows[0]["embedded"])
+    labels = {noise: _labels(n_frames, noise, len(first)) for noise in NOISES}
+    lines += [Line(f"labels with noise of {noise:g} frames", own) for noise, own in labels.items()]
     claims = [
         Claim(
             "the views are ordered by their angle along the embedding",
             [near(first, 1.0, 0.1, label="rank correlation")],
         ),
         Claim(
-            f"it corrects noisy labels (of {NOISE:g} frames): the order along the embedding is "
-            "closer to the true one",
-            [below(labels, first, "rank correlation of noisy labels, and of the embedding")],
+            "it corrects noisy labels: the order along the embedding is closer to the true one",
+            [
+                below(own, first, f"noise of {noise:g} frames, rank correlation of labels and axis")
+                for noise, own in labels.items()
+            ],
+            "The paper does not say how noisy its labels are. The embedding has errors of its own, "
+            "as large as those of labels that are some four frames off: it corrects worse ones.",
         ),
         Claim(
             "principal components of the pixels themselves order the views as well (within 0.02)",
@@ -85,4 +95,4 @@ _NOTES = """34 views of UMIST subject 20, 112 × 92 pixels of unit norm (the pap
 that it does not name), 10,000 units of q = 12 with Hadamard projections. The paper shows a picture
 and no number. UMIST's frames are in the order of the camera; noisy labels are made here, a normal
 number added to the place of each frame. Linear components of the pixels order these views as well:
-what corrects the labels is the principal component, not the maxout map."""
+that is a matter of the principal components, not of the maxout map."""
