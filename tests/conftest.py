@@ -1,9 +1,9 @@
 """Shared fixtures: where the real data sets are, if they are."""
 
 import os
-from collections.abc import Iterator
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
