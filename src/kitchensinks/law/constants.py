@@ -88,7 +88,7 @@ FEWEST_FOR_SCALES = 400
 # -- maps of the columns -----------------------------------------------------------------------
 
 # Steps of the short runs that compare maps.
-SHORT_STEPS = 12
+SHORT_STEPS = 16
 # Rows of their batches.
 SHORT_BATCH = 360
 # Steps at the end of a short run whose mean error counts.
