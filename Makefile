@@ -68,6 +68,11 @@ MINUTES ?= 20
 soak: $(VENV)/.installed-test
 	$(ENVIRONMENT) $(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
 
+# An example shows features of aeon, which asks for older versions of Numba and pandas than it needs.
+$(VENV)/.aeon: | $(VENV)/.installed-docs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps aeon Deprecated wrapt
+	@touch $@
+
 # The exact versions that the suite last passed with, in place of the newest that are allowed.
 locked: .ci/lock.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement .ci/lock.txt
@@ -84,7 +89,7 @@ audit: .ci/lock.txt
 	$(AUDIT)/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
 	$(AUDIT)/bin/python -m pip_audit --strict --no-deps --disable-pip --requirement .ci/lock.txt
 
-docs: $(VENV)/.installed-docs
+docs: $(VENV)/.installed-docs $(VENV)/.aeon
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 # The pages and a report in a Chromium: errors of the console, what is cut off, accessibility.

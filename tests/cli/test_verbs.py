@@ -28,12 +28,13 @@ def arguments_of(verb, workshop, folder):
             *("compare", train, "-t", "kind", "--drop", "price", "--rows", "120"),
             *("--components", "20", "--out", folder / "a.png"),
         ],
+        "plan": ["plan", train, "-t", "kind", "--drop", "price", "--rows", "120"],
         "datasets": ["datasets"],
     }[verb]
 
 
 WORDS = {
-    "fit": ["rows/s", "K = 50", "Held out: error", "Law: ", "names of rows: 'id'"],
+    "fit": ["rows/s", "K = 50", "Held out: error", "were fitted.", "Law: ", "names of rows: 'id'"],
     "predict": ["150 rows", "rows/s"],
     "score": ["error", "log loss", "150 rows"],
     "info": ["KitchenSinkClassifier", "colour", "Fourier(", "kind"],
@@ -47,7 +48,8 @@ WORDS = {
         "kernel SVM",
         "binning",
     ],
-    "datasets": ["adult", "wine", "here"],
+    "plan": ["decay", "effective dimension", "suggested", "Theorem II.6", "sinks fit"],
+    "datasets": ["adult", "wine", "here", "sha256", "https://"],
 }
 WRITES = {
     "fit": "new.sinks",

@@ -7,10 +7,9 @@ by side:
 2. the scales of each kernel, by a longer run; directions of wide tables;
 3. bins, features and smooth features with one bandwidth factor, on at most 8000 rows;
 4. the factors and ridges of those that are not hopeless;
-5. what came close once more with the scales of all members, on at most 40,000 rows, and both in
-   two stages;
-6. the number of components, by how fast the held-out error falls with them and by what the last
-   fit may cost.
+5. what came close once more, on at most 40,000 rows, and both in two stages;
+6. of what has won, the scales of further members, and the number of components, by how fast the
+   held-out error falls with them and by what the last fit may cost.
 """
 
 import math
@@ -21,6 +20,7 @@ import numpy as np
 
 from kitchensinks.features.bases import Basis
 from kitchensinks.law import constants
+from kitchensinks.law.candidates import nominal_seconds
 from kitchensinks.law.copies import counting, in_words, many, one_of_each
 from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.ending import Bins, chosen, of_few, with_basis
@@ -62,7 +62,7 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     trend = find_trend(task, founds[0])
     left = task.without(trend)
     if basis is not None and not basis.open_bandwidth:
-        law, bins = with_basis(left, basis, with_members(left, founds[:1])[0])
+        law, bins = with_basis(left, basis, with_members(left, founds[0]))
     else:
         law, bins = chosen(left, basis, tried_again(left, candidates_of(left, basis, founds)))
     return _chance(task, mean) or (counting(replace(law, trend=trend), copies), bins)
@@ -97,9 +97,23 @@ def _learned(task: Task, basis: Basis | None, best: list[Found]) -> list[Found]:
     founds = learn_scales(task, best)
     gaussian = basis is None or basis.metric == "gaussian"
     many = task.n_inputs > constants.MOST_TURNED
-    if task.wide and not many and gaussian and not task.late(constants.LATE_TURNS):
+    if task.wide and not many and gaussian and _time_to_turn(task):
         founds += turned(task, allowed(task, *_TURNED, best[0].map))
     return founds
+
+
+def _time_to_turn(task: Task) -> bool:
+    """Whether a round of directions is begun early enough, and over before it is late.
+
+    Its slopes and eigenvectors take about as long as its fit.
+    """
+    limit = task.learned.time_limit
+    if limit is None:
+        return True
+    rows = min(constants.SLOPE_FITTED, len(task.data.fitted))
+    seconds = 2.0 * nominal_seconds(task, False, rows, constants.SLOPE_FEATURES)
+    late = task.used + seconds / limit >= constants.LATE_LAST
+    return not (late or task.late(constants.LATE_TURNS))
 
 
 def _refusal(learned: Learned, batch: Batch) -> str | None:
