@@ -92,8 +92,8 @@ def page(text: str) -> str:
         "",
         f"- {disk['refused']} of {disk['sizes']} files that did not fit on the disk left the old "
         f"one whole; {small['held']} of 3 jobs held on a full disk of 400 kB.",
-        f"- {models:,} harmed model files and checkpoints and {tables:,} harmed tables were refused "
-        "or harmless.",
+        f"- {models:,} harmed model files and checkpoints and {tables:,} harmed tables were "
+        "refused or harmless.",
         f"- {clients} commands predicted at once from one model file, and {threads['threads']} "
         f"threads made {threads['predictions']:,} predictions with one model, all as one alone.",
         f"- {found['minutes']} minutes on {found['machine']} with Python {found['python']}, beside "

@@ -240,6 +240,8 @@ def model_cases(folder, luck, cases):
             except Exception as error:
                 raise SystemExit(f"{name}, case {case}, {what}: {error!r}") from error
             counts[f"{'bytes' if case % 2 else 'fields'} {found}"] += 1
+        # The next model is fitted, and compiled on a new machine, in its own time.
+        faulthandler.cancel_dump_traceback_later()
     return counts
 
 
