@@ -1,7 +1,7 @@
 """Processor time of predicting one row of a data frame, on tables of the development pool.
 
     KITCHENSINKS_DATA=... python -m benchmarks.one_row            # five tables
-    KITCHENSINKS_DATA=... python -m benchmarks.one_row ames sick  # others
+    KITCHENSINKS_DATA=... python -m benchmarks.one_row nursery    # others
 
 Fits at most 3,000 rows of a table with nothing chosen, asks for 200 single rows one after another,
 and prints the median of their processor time. `HistGradientBoosting` is asked for the same rows.
@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.pool import listed, load, ours
 
-TABLES = ("ames", "deliveries", "skillcraft", "sick", "airfoil")
+TABLES = ("ames", "deliveries", "lending_club", "skillcraft", "airfoil")
 FITTED, ASKED = 3_000, 200
 
 

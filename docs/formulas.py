@@ -75,7 +75,8 @@ STRONG = re.compile(
 # What may stand beside such a sign: letters with an index, numbers and functions, with operators.
 NUMBER = r"\d[\d.]*(?:e[-+]?\d+)?"
 ATOM = rf"(?:\d*(?:d?[A-Za-z]['′’]?(?:_\w{{1,3}})?|{'|'.join(WORDS)})|{NUMBER})(?![A-Za-z])"
-WEAK = re.compile(rf"[(\[|]*{ATOM}(?:[-+=/<>()\[\]|,;^*:]+{ATOM})*[)\]|,;.:]*|[-+=<>/~…|]+,?|\.\.\.")
+SIGNED = rf"[(\[|]*{ATOM}(?:[-+=/<>()\[\]|,;^*:]+{ATOM})*[)\]|,;.:]*"
+WEAK = re.compile(rf"{SIGNED}|[-+=<>/~…|]+,?|\.\.\.")
 # A word of a sentence makes a token text, wherever signs stand beside it.
 PROSE = re.compile(r"[A-Za-z]{3,}")
 
