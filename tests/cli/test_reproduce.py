@@ -25,6 +25,7 @@ def test_a_run_writes_its_folder_and_a_second_one_has_nothing_to_do(sinks, tmp_p
     assert code == 0
     assert "one thread" in err
     assert "holds" in out
+    assert "needs" not in err
     folder = tmp_path / "quick" / "theory-rates"
     first = json.loads((folder / "results.json").read_text("utf-8"))
     assert (folder / "figure.svg").exists()
@@ -64,7 +65,7 @@ def test_missing_data_are_named_with_their_source(sinks, tmp_path, monkeypatch):
     code, _, err = sinks("reproduce", "rks-figure2", "--quick", "--out", tmp_path)
     data.load.cache_clear()
     assert code == 2
-    assert "adult/a9a.npz" in err
+    assert "cannot start without adult/a9a.npz" in err
     assert "To get it" in err
 
 

@@ -28,6 +28,7 @@ def arguments_of(verb, workshop, folder):
             *("compare", train, "-t", "kind", "--drop", "price", "--rows", "120"),
             *("--components", "20", "--out", folder / "a.png"),
         ],
+        "plan": ["plan", train, "-t", "kind", "--drop", "price", "--rows", "120"],
         "datasets": ["datasets"],
     }[verb]
 
@@ -47,7 +48,8 @@ WORDS = {
         "kernel SVM",
         "binning",
     ],
-    "datasets": ["adult", "wine", "here"],
+    "plan": ["decay", "effective dimension", "suggested", "Theorem II.6", "sinks fit"],
+    "datasets": ["adult", "wine", "here", "sha256", "https://"],
 }
 WRITES = {
     "fit": "new.sinks",

@@ -247,7 +247,8 @@ def test_without_a_folder_only_bundled_sets_are_available(no_folder):
         ("adult", "adult/adult_train.parquet and adult/adult_test.parquet"),
         (
             "timit",
-            "timit/X_train.npy and timit/y_train.npy and timit/X_test.npy and timit/y_test.npy",
+            "timit/X_train.npy and timit/y_train.npy and timit/lengths_train.npy and "
+            "timit/X_test.npy and timit/y_test.npy and timit/lengths_test.npy",
         ),
     ],
 )
@@ -270,15 +271,17 @@ def test_frames_of_timit_are_read_from_arrays_and_stay_on_disk(tmp_path, monkeyp
     monkeypatch.setenv("KITCHENSINKS_DATA", str(tmp_path))
     (tmp_path / "timit").mkdir()
     for part, count in (("train", 7), ("test", 4)):
-        np.save(tmp_path / "timit" / f"X_{part}.npy", np.ones((count, 440), np.float32))
+        np.save(tmp_path / "timit" / f"X_{part}.npy", np.ones((count, 40), np.float32))
         np.save(tmp_path / "timit" / f"y_{part}.npy", np.arange(count))
+        np.save(tmp_path / "timit" / f"lengths_{part}.npy", [count - 1, 1])
     assert "timit" in datasets.available()
     found = datasets.load("timit")
-    assert found.X_train.shape == (7, 440)
+    assert found.X_train.shape == (7, 40)
+    assert found.lengths_test.tolist() == [3, 1]
     assert isinstance(found.X_train, np.memmap)
     assert found.y_test.tolist() == [0, 1, 2, 3]
     np.save(tmp_path / "timit" / "y_test.npy", np.arange(5))
-    with pytest.raises(ValueError, match=r"X_test.npy has shape \(4, 440\) and y_test.npy \(5,\)"):
+    with pytest.raises(ValueError, match=r"X_test.npy has shape \(4, 40\), y_test.npy \(5,\)"):
         datasets.load("timit")
 
 
@@ -331,7 +334,7 @@ def test_unknown_option_lists_the_options():
 def test_missing_pandas_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r'pip install "kitchensinks\[tables\]"'):
-        datasets.real._pandas()
+        datasets.builders.pandas()
 
 
 def test_one_hot_learns_categories_and_null_from_one_table():
@@ -339,7 +342,7 @@ def test_one_hot_learns_categories_and_null_from_one_table():
     pytest.importorskip("pyarrow")
     learn = pandas.DataFrame({"size": [1, 2, 3], "kind": ["b", None, "a"]})
     other = pandas.DataFrame({"size": [4, 5], "kind": ["new", None]})
-    columns, first, second = datasets.real._one_hot(learn, learn, other)
+    columns, first, second = datasets.builders.one_hot(learn, learn, other)
     assert columns == ["size", "kind=a", "kind=b", "kind=missing"]
     np.testing.assert_array_equal(first, [[1, 0, 1, 0], [2, 0, 0, 1], [3, 1, 0, 0]])
     np.testing.assert_array_equal(second, [[4, 0, 0, 0], [5, 0, 0, 1]])
@@ -462,7 +465,7 @@ def test_har_splits_by_subject(data_folder):
 
 def test_har_walking_with_irrelevant_columns(data_folder):
     plain = datasets.load(here("uci_har"))
-    data = datasets.load("uci_har", walking=True, n_irrelevant=200)
+    data = datasets.load("uci_har", positive=(1, 2, 3), n_irrelevant=200)
     assert data.X_train.shape[1] == len(data.feature_names) == 761
     np.testing.assert_array_equal(data.X_train[:, :561], plain.X_train)
     np.testing.assert_array_equal(data.y_test, np.where(plain.y_test <= 3, 1, -1))

@@ -144,20 +144,31 @@ def export(options: Export, terminal: Terminal) -> Facts:
 
 
 def datasets(options: Datasets, terminal: Terminal) -> Facts:
-    """Every data set by name, and whether it is here; or one of them as train.csv and test.csv."""
+    """Every data set by name, whether it is here and where it is had; or one of them as train.csv
+    and test.csv, or made of the files of its publisher."""
     from kitchensinks.papers import datasets as known
 
+    if options.make is not None:
+        if options.name is None or options.out is not None:
+            raise ValueError("--make needs the name of one set, and no --out.")
+        paths = list(map(str, known.make(options.name, options.make)))
+        for path in paths:
+            terminal.show(f"{path}: made; its content has the checksum of the set.")
+        return {"name": options.name, "made": paths}
     if options.name is not None:
         folder = options.out or Path(options.name)
         return _write_dataset(options.name, known.load(options.name), folder, terminal)
     here = set(known.available())
-    facts = [
-        {"name": name, "here": name in here, "description": text}
-        for name, text in known.names().items()
-    ]
-    for fact in facts:
-        mark = "here" if fact["here"] else "-"
-        terminal.show(f"{fact['name']:16s} {mark:5s} {fact['description']}")
+    facts = []
+    for name, text in known.names().items():
+        source = known.source(name)
+        mark = "here" if name in here else "-"
+        terminal.show(f"{name:16s} {mark:5s} {text}")
+        if source.files:
+            terminal.show(f"{'':22s} {' and '.join(source.files)}: {source.told}")
+        if source.checksum:
+            terminal.show(f"{'':22s} sha256 of the content {source.checksum}")
+        facts.append({"name": name, "here": name in here, "description": text} | source._asdict())
     terminal.note(f"Files are looked for in the folder named by {known.FOLDER_VARIABLE}.")
     return {"datasets": facts}
 

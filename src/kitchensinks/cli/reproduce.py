@@ -1,11 +1,12 @@
 """`sinks reproduce`: the papers' tables and figures."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Reproduce
-from kitchensinks.papers import experiments
+from kitchensinks.papers import datasets, experiments
 from kitchensinks.papers.experiments.harness import folder_of
 from kitchensinks.papers.experiments.study import Study
 
@@ -26,12 +27,40 @@ def _list_studies(terminal: Terminal) -> dict[str, Any]:
     """Every table and figure, with the time of a full run."""
     studies = [experiments.study(name) for name in experiments.names()]
     for study in studies:
-        terminal.show(f"{study.name:20s} {study.minutes:4.0f} min  {study.source}: {study.what}")
+        needs = f" (needs {', '.join(_files(study.needs))})" if study.needs else ""
+        told = f"{study.minutes:4.0f} min  {study.source}: {study.what}{needs}"
+        terminal.show(f"{study.name:20s} {told}")
     terminal.note(
         "Run one with `sinks reproduce NAME`, or all with --all; --quick takes subsamples."
     )
-    keys = ("name", "source", "what", "minutes")
+    keys = ("name", "source", "what", "minutes", "needs")
     return {"experiments": [{key: getattr(study, key) for key in keys} for study in studies]}
+
+
+def _files(sets: Iterable[str]) -> list[str]:
+    """The files of data sets, each once."""
+    return list(dict.fromkeys(file for name in sets for file in datasets.source(name).files))
+
+
+def _tell_files(study: Study, terminal: Terminal) -> None:
+    """Say which files a study reads; an error, before it starts, where some are missing that
+    scikit-learn does not download."""
+    if not study.needs:
+        return
+    terminal.note(
+        f"{study.name} needs {', '.join(_files(study.needs))} in the folder named by "
+        f"{datasets.FOLDER_VARIABLE}."
+    )
+    here = datasets.available()
+    missing = [name for name in study.needs if name not in here]
+    lost = [name for name in missing if not datasets.source(name).fetched]
+    if lost:
+        raise FileNotFoundError(
+            f"{study.name} cannot start without {', '.join(_files(lost))}. "
+            + " ".join(f"To get it: {datasets.source(name).told}." for name in lost)
+        )
+    if missing:
+        terminal.note(f"scikit-learn downloads {', '.join(missing)}, if it has a network.")
 
 
 def _run_all(studies: list[Study], options: Reproduce, terminal: Terminal) -> dict[str, Any]:
@@ -43,6 +72,7 @@ def _run_all(studies: list[Study], options: Reproduce, terminal: Terminal) -> di
     written, missing = [], []
     for study in studies:
         try:
+            _tell_files(study, terminal)
             facts = _run(study, options.quick, options.out, terminal)
         except FileNotFoundError as error:
             if len(studies) == 1:

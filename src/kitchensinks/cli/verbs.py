@@ -224,6 +224,25 @@ class Compare(Training):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Plan(Verb):
+    """How many features, which ridge, and which rate: what the spectrum of a sample suggests."""
+
+    module = "plan"
+    example = "sinks plan train.csv --target income"
+
+    data: Data
+    target: Annotated[str, _option("The column to predict.", "--target", "-t")]
+    task: Annotated[str, _option("auto, classification or regression.")] = "auto"
+    basis: Annotated[str, _option("fourier, laplacian, stumps, relu, sigmoid or maxout.")] = (
+        "fourier"
+    )
+    rows: Annotated[int, _option("Look at a sample of at most so many rows: time n³.")] = 1000
+    drop: Annotated[list[str] | None, _option("A column to leave out; repeat for more.")] = None
+    skip_bad_rows: SkipBad = False
+    seed: Annotated[int, _option("Names the draw, and the sample.")] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Explore(Verb):
     """A page on this machine that shows what basis, K, gamma and ridge do to two columns."""
 
@@ -243,7 +262,7 @@ class Explore(Verb):
 
 @dataclass(frozen=True, kw_only=True)
 class Datasets(Verb):
-    """List the data sets known by name, or write one as CSV files."""
+    """List the data sets known by name and where they are had; write one as CSV files."""
 
     module = "describe"
     example = "sinks datasets wine --out wine, then sinks fit wine/train.csv …"
@@ -252,6 +271,13 @@ class Datasets(Verb):
     out: Annotated[Path | None, _option("A folder for train.csv and test.csv.", "--out", "-o")] = (
         None
     )
+    make: Annotated[
+        Path | None,
+        _option(
+            "A folder with the publisher's files: make of them, or of what scikit-learn downloads, "
+            "the files of the set in the folder named by KITCHENSINKS_DATA, and check them."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,4 +300,4 @@ class Reproduce(Verb):
     ] = None
 
 
-VERBS = (Fit, Predict, Score, Report, Info, Export, Compare, Explore, Datasets, Reproduce)
+VERBS = (Fit, Predict, Score, Report, Info, Export, Compare, Plan, Explore, Datasets, Reproduce)

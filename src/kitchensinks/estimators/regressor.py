@@ -9,12 +9,19 @@ from sklearn.base import RegressorMixin
 
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.inputs import known_rows
+from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
+from kitchensinks.features.bases import Basis
+from kitchensinks.fitting.checkpoint import Checkpoint
+from kitchensinks.fitting.gradients import Gradients
 from kitchensinks.fitting.residuals import check_coverage
+from kitchensinks.law import find_law
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Numbers
+from kitchensinks.state import Spec
+from kitchensinks.state.made import gradient_state
 
 
 class Interval(NamedTuple):
@@ -75,6 +82,54 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
     verbose: Any = False
 
     _task = "regression"
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        checkpoint: Checkpoint | None = None,
+        gradients: Any = None,
+    ) -> Self:
+        """Fit to rows X (n, d) and targets y; weights count as copies of a row.
+
+        X, y, sample_weight and checkpoint are those of :meth:`KitchenSinkClassifier.fit`.
+
+        gradients : of the targets, by the columns of X, shape (n, d), or (n, outputs, d) for
+            several outputs; a row of NaN says that its gradient is not known. The squared errors of
+            all partial derivatives, each times the deviation of its column (1 with
+            ``standardize=False``), are then added to those of the values. For a given basis with
+            slopes (Fourier, Sigmoid("tanh"), ReLU, Linear), squared loss and arrays of numbers;
+            alpha="auto" is chosen by generalised cross-validation.
+
+        >>> import numpy as np
+        >>> import kitchensinks as ks
+        >>> X = np.linspace(-3, 3, 7)[:, None]
+        >>> model = ks.KitchenSinkRegressor(ks.Fourier(), 200, random_state=0)
+        >>> new = np.linspace(-2.5, 2.5, 50)[:, None]
+        >>> for gradients in (None, 2 * np.cos(2 * X)):
+        ...     found = model.fit(X, np.sin(2 * X[:, 0]), gradients=gradients).predict(new)
+        ...     print(round(float(np.abs(found - np.sin(2 * new[:, 0])).max()), 2))
+        1.0
+        0.0
+        """
+        if gradients is None:
+            return super().fit(X, y, sample_weight, checkpoint)
+        if is_dask(X) or checkpoint is not None:
+            raise ValueError(
+                "gradients are not supported for Dask collections, nor with a checkpoint: fit "
+                "arrays in memory, without one."
+            )
+        spec, batch = self._first_rows(X, y, sample_weight)
+        _check_takes_gradients(spec)
+        known = Gradients.of(gradients, *batch.targets.shape, batch.rows.shape[1])
+        with shown(spec, self.verbose) as spec, threads(spec.n_jobs):
+            law, _ = find_law(spec.basis, batch, spec.request())
+            scaler = law.features.scaler
+            scales = (1.0 if scaler is None else scaler.scale) / spec.encoding.unit
+            own = known._replace(values=known.values * scales)
+            self.state_ = gradient_state(spec, law, batch, own)
+        return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add a batch of rows, to those of earlier batches or of `fit`.
@@ -179,3 +234,18 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _check_takes_gradients(spec: Spec) -> None:
+    """An error where values and gradients cannot be fitted together."""
+    reason = ""
+    if not isinstance(spec.basis, Basis):
+        reason = "basis=None learns its law from values: need a basis, such as ks.Fourier()"
+    elif not spec.loss.squared:
+        reason = f"loss={spec.loss.name!r}: need loss='squared'"
+    elif spec.n_components == "auto":
+        reason = "n_components='auto' looks at values alone: need a number"
+    elif spec.columns is not None:
+        reason = "the columns are categories, dates or have gaps: need an array of numbers"
+    if reason:
+        raise ValueError(f"gradients were given, and {reason}.")

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.checkpoint import Checkpoint
+from kitchensinks.fitting.gradients import Gradients, fit_gradients
 from kitchensinks.fitting.growth import Growth, grow
 from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.run import fit_features
@@ -37,6 +38,14 @@ def fitted_state(
     if law.record is None or sums or isinstance(batch.rows, Rows) or not is_kept(batch):
         return state
     return replace(state, kept=Kept(own_copy(batch)))
+
+
+def gradient_state(spec: Spec, law: Law, batch: Batch, gradients: Gradients) -> State:
+    """The state of a fit to values and gradients; no sums are left that more rows could join."""
+    settings = spec.settings(law, batch.counted)
+    blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
+    plan, fit = fit_gradients(blocks, batch, settings.of_run(batch, None), gradients)
+    return State.of(spec, law, plan, settings, fit, len(batch.targets))
 
 
 def _grown(

@@ -100,10 +100,10 @@ class Table:
 
     def check_names(self, columns: Iterable[str]) -> None:
         """An error that names a column that is not there, and the one nearest to it."""
-        known = self.names
+        known = set(self.names)
         for name in columns:
             if name not in known:
-                raise ValueError(f"{self.label} has no column {name!r}{nearest(name, known)}")
+                raise ValueError(f"{self.label} has no column {name!r}{nearest(name, self.names)}")
 
 
 def nearest(name: str, known: list[str], others: str = "its columns are") -> str:
@@ -208,7 +208,10 @@ def _open_file(path: Path, root: Path, skip_bad_rows: bool) -> Table:
 def _memory_map(path: Path) -> np.ndarray:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
+    except OSError:
+        raise
+    # The header of an array is parsed as Python source, which fails in many ways.
+    except Exception as error:
         raise ValueError(f"{path} cannot be read as .npy ({error}).") from None
     return np.asarray(array)
 

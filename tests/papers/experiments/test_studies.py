@@ -79,8 +79,11 @@ def assert_same(said, committed):
 def test_committed_verdicts_follow_from_the_committed_numbers(name):
     study = experiments.study(name)
     facts = json.loads((RESULTS / name / "results.json").read_text("utf-8"))
-    assert facts["version"] == study.version
     assert not facts["quick"]
+    if facts["version"] != study.version:
+        assert facts["version"] < study.version
+        assert "earlier form of the study" in tables.markdown(facts)
+        return
     assert [record["cell"] for record in facts["cells"]] == study.cells(False)
     said = json.loads(json.dumps(conclusions(study.report(results_of(facts)))))
     assert_same(said, {key: facts[key] for key in said})

@@ -215,7 +215,8 @@ class Fourier(Projected, WithGamma):
             cosine(angle, theta["phase"] + angle.dtype.type(shift), math.sqrt(2.0))
             return angle
         # sin t = cos(t − π/2): each frequency stands twice, with two phases.
-        both = np.repeat(angle, 2, axis=1)
+        both = np.empty((len(angle), 2 * angle.shape[1]), dtype=angle.dtype)
+        both[:, 0::2] = both[:, 1::2] = angle
         phases = np.array([shift, shift - math.pi / 2.0], dtype=angle.dtype)
         cosine(both, np.tile(phases, angle.shape[1]), math.sqrt(2.0))
         return both

@@ -5,7 +5,17 @@ stated otherwise. Generators return X (n_rows, columns) float64 and y (n_rows,),
 with probability `noise`.
 """
 
-from kitchensinks.papers.datasets.real import FOLDER_VARIABLE, Dataset, available, load, names
+from kitchensinks.papers.datasets.real import (
+    FOLDER_VARIABLE,
+    Dataset,
+    Source,
+    available,
+    checksum,
+    load,
+    make,
+    names,
+    source,
+)
 from kitchensinks.papers.datasets.synthetic import (
     make_annulus,
     make_checkboard,
@@ -18,8 +28,11 @@ from kitchensinks.papers.datasets.synthetic import (
 __all__ = [
     "FOLDER_VARIABLE",
     "Dataset",
+    "Source",
     "available",
+    "checksum",
     "load",
+    "make",
     "make_annulus",
     "make_checkboard",
     "make_depth_separation",
@@ -27,4 +40,5 @@ __all__ = [
     "make_square",
     "make_strips",
     "names",
+    "source",
 ]

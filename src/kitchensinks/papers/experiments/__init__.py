@@ -3,8 +3,8 @@
 This file is the catalogue. The study ``rfsvm-figure2.3`` stands in ``rfsvm_figure2_3.py``, which
 lists its cells, runs one of them and reports on the results. What the studies share: `study` (cells
 and reports), `claims` (when a claim holds), `harness` (runs, resumes and writes), `tables`
-(Markdown), `data`, `curves` (error and time against K), `phones` (maxout on speech), `rfsvm`,
-`bandwidths` and `nets` (the thesis).
+(Markdown), `data`, `curves` (error and time against K), `phones` and `speech` (maxout on frames,
+and decoding), `rfsvm`, `bandwidths` and `nets` (the thesis).
 """
 
 import importlib
@@ -25,7 +25,7 @@ CATALOGUE = {
     "bases-figure2": About(
         f"{_BASES}, Figure 2",
         "Forest with random binning: error and training time against the number of grids",
-        3, ("covtype-binary",)),
+        10, ("covtype-binary",), version=2),
     "bases-figure3": About(
         f"{_BASES}, Figure 3",
         "Random stumps against AdaBoost on adult: error and time against K, time against error",
@@ -44,13 +44,18 @@ CATALOGUE = {
     "depth-figure3.5": About(
         f"{_THESIS}, Figure 3.5",
         "Loss and accuracy of random ReLU features, two- and three-layer nets by their size", 12),
+    "maxout-digits": About(
+        f"{_MAXOUT}, Tables 2 and 3",
+        "The way of maxout-timit from frames to decoded error rates, on spoken digits",
+        5, ("fsdd",),
+        substitute="spoken digits for TIMIT, which is licensed"),
     "maxout-figure1": About(
         f"{_MAXOUT}, Figure 1",
         "Distances of 100 points of the unit circle before and after 1000 maxout units", 0.2),
     "maxout-figure2": About(
         f"{_MAXOUT}, Figure 2",
         "Two principal components of maxout features of one person's face views",
-        1, ("umist_faces",),
+        2, ("umist_faces",), version=2,
         substitute="UMIST face views for the paper's, which are not named"),
     "maxout-table1": About(
         f"{_MAXOUT}, Table 1",
@@ -68,7 +73,7 @@ CATALOGUE = {
         substitute="phonemes of TIMIT (log-periodograms) and ISOLET for TIMIT itself"),
     "maxout-timit": About(
         f"{_MAXOUT}, Tables 2 and 3",
-        "Frame errors on your own TIMIT frames of logistic regression on maxout features",
+        "Phone error rates on your own TIMIT frames of logistic regression on maxout features",
         3000, ("timit",), licensed=True),
     "relu-figure3.1": About(
         f"{_THESIS}, Figure 3.1", "The synthetic sets sine, strips, square and checkboard", 0.1),
@@ -81,29 +86,30 @@ CATALOGUE = {
     "rfsvm-figure2.1": About(
         f"{_THESIS}, Figure 2.1",
         "Accuracy of random Fourier and kernel support vector machines on the annulus, against λ",
-        5),
+        10, version=2),
     "rfsvm-figure2.2": About(
         f"{_THESIS}, Figure 2.2",
         "Training rows of the annulus: label −1 inside, +1 outside, a tenth of them flipped", 0.1),
     "rfsvm-figure2.3": About(
         f"{_THESIS}, Figure 2.3",
-        "Excess risk on the annulus against the number of rows m, with N = ln²(m)/4 features", 4),
+        "Excess risk on the annulus against the number of rows m, with N = ln²(m)/4 features",
+        20, version=2),
     "rfsvm-figure2.4": About(
         f"{_THESIS}, Figure 2.4",
         "Reweighted against uniform features in ten dimensions and on MNIST", 6, ("mnist",)),
     "rks-figure1": About(
         f"{_SINKS}, Figure 1",
         "Random stumps against AdaBoost: error against K, time against K, time against error",
-        10, (*_ADULT, "uci_har", "kddcup99"),
+        20, (*_ADULT, "uci_har", "kddcup99"), version=2,
         substitute="UCI HAR for the paper's private activity set"),
     "rks-figure2": About(
         f"{_SINKS}, Figure 2",
-        "The largest weight over 500 runs against K on adult, without ridge or constraint",
-        2, _ADULT),
+        "The largest weight over 1000 runs against K on adult, without ridge or constraint",
+        3, _ADULT, version=2),
     "rks-sigmoid-fourier": About(
         f"{_SINKS}, section 4",
-        "Fourier and sigmoid features against AdaBoost and against fitted nonlinearities",
-        3, ("adult-onehot", "uci_har", "kddcup99"),
+        "Fourier, binning and sigmoid features against AdaBoost and against fitted nonlinearities",
+        20, ("adult-onehot", "uci_har", "kddcup99"), version=2,
         substitute="UCI HAR for the paper's private activity set"),
     "theory-rates": About(
         "Random bases, Theorems 3.1 and 3.2; kitchen sinks, Lemma 1",

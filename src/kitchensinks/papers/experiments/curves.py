@@ -13,13 +13,14 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.claims import Check, Claim, near, ratio
+from kitchensinks.papers.experiments.claims import Check, Claim, Given, near, ratio
 from kitchensinks.papers.experiments.data import evidence, load, part, percent_wrong
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Stopwatch, Table
 
 # Test errors that differ by no more count as equal, in percent of the test rows.
 EQUAL = 0.5
-_OPTIONS: dict[str, dict[str, Any]] = {"uci_har": {"walking": True, "n_irrelevant": 200}}
+# Sitting, or one of the five other activities: no single column decides it.
+_OPTIONS: dict[str, dict[str, Any]] = {"uci_har": {"positive": (4,), "n_irrelevant": 200}}
 
 
 def grid(
@@ -74,6 +75,11 @@ def _compile_loops(model: Any) -> None:
     clone(model).set_params(n_components=50).fit(rows, labels).predict(rows)
 
 
+def _one(values: list[float]) -> Given:
+    """A single run, of a method without a seed, counts as a number."""
+    return values[0] if len(values) == 1 else values
+
+
 class Curves:
     """Results as curves over K, for `sets` and `methods` with their titles."""
 
@@ -93,6 +99,11 @@ class Curves:
         errors = self.values("error", data, method)
         return min(errors.items(), key=lambda item: float(np.mean(item[1])))
 
+    def best_counts(self, data: str, method: str) -> list[int]:
+        """The K of least error of each seed."""
+        errors = self.values("error", data, method)
+        return [list(errors)[place] for place in np.argmin(list(errors.values()), axis=0)]
+
     def as_accurate(
         self,
         data: str,
@@ -101,24 +112,26 @@ class Curves:
         theirs: str = "adaboost",
         against: str = "AdaBoost",
     ) -> Check:
-        """The check that our best error is theirs, or below it. Theirs is one run of a method
-        without a seed, and counts as a number.
-        """
-        _, (rival,) = self.best(data, theirs)
+        """The check that our best error is theirs, or below it."""
+        _, rival = self.best(data, theirs)
         _, mine = self.best(data, ours)
-        return near(mine, rival, EQUAL, "lower", label=label, against=against)
+        return near(mine, _one(rival), EQUAL, "lower", label=label, against=against)
 
     def faster(
         self, data: str, label: str, ours: str, theirs: str = "adaboost", least: float = 10
     ) -> Check:
-        """The check on their seconds over ours, to reach their best error + 0.5 points."""
-        _, (rival,) = self.best(data, theirs)
+        """The check on their seconds over ours, to reach their best error + 0.5 points.
+
+        At the first K that has this error on average over seeds.
+        """
+        limit = np.mean(self.best(data, theirs)[1]) + EQUAL
         seconds = []
         for method in (theirs, ours):
-            reached = self.means("error", data, method) <= rival + EQUAL
-            times = self.means("seconds", data, method)[reached]
-            seconds.append(float(times.min()) if len(times) else np.inf)
-        return ratio(seconds[:1], seconds[1:], least, label=label)
+            errors = self.values("error", data, method)
+            reached = [count for count, own in errors.items() if np.mean(own) <= limit]
+            times = self.values("seconds", data, method)
+            seconds.append(_one(times[min(reached)]) if reached else np.inf)
+        return ratio(*seconds, least, label=label)
 
     def report(self, claims: Sequence[Claim], height: float, notes: str) -> Report:
         """The claims with the tables and the figure that all of these studies have."""

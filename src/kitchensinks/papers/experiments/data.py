@@ -1,6 +1,7 @@
 """The data sets of the studies, cached between cells; subsamples, scaling and errors."""
 
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -10,6 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kitchensinks.papers import datasets
 from kitchensinks.papers.datasets import Dataset
+
+# Where the least error is not reached, a search of bandwidths ends after so many.
+_MOST_FACTORS = 24
 
 
 @lru_cache(maxsize=2)
@@ -34,6 +38,37 @@ def part(data: Dataset, n_train: int | None, n_test: int | None = None, seed: in
         X_test=data.X_test[test],
         y_test=data.y_test[test],
     )
+
+
+def inner_split(data: Dataset, share: float, most: int | None = None) -> Dataset:
+    """Training rows alone, at most so many: a `share` of them takes the place of the test rows."""
+    some = part(data, most, 1)
+    held = np.random.default_rng(0).uniform(size=len(some.y_train)) < share
+    return replace(
+        some,
+        X_train=some.X_train[~held],
+        y_train=some.y_train[~held],
+        X_test=some.X_train[held],
+        y_test=some.y_train[held],
+    )
+
+
+def best_factor(
+    error: Callable[[float], float], first: Sequence[float], step: float = 2.0
+) -> float:
+    """The factor of least error; the search goes on by `step` while the best one is at an end.
+
+    >>> best_factor(lambda factor: (factor - 20) ** 2, [1.0, 2.0])
+    16.0
+    """
+    found = {factor: error(factor) for factor in first}
+    while len(found) < _MOST_FACTORS:
+        best = min(found, key=found.__getitem__)
+        beyond = {min(found): best / step, max(found): best * step}
+        if best not in beyond:
+            return best
+        found[beyond[best]] = error(beyond[best])
+    return min(found, key=found.__getitem__)
 
 
 def percent_wrong(predicted: np.ndarray, targets: np.ndarray) -> float:

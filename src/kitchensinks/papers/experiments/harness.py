@@ -60,14 +60,15 @@ def reproduce(
 def conclude(study: Study, folder: Path) -> dict[str, Any] | None:
     """Apply report and rule of today to the cells of a finished run, and write what follows.
 
-    None where there is no finished run of this version. The cells, and on which machine they were
-    measured, stay as they are.
+    None where there is no finished run. The cells, and on which machine they were measured, stay as
+    they are; so does everything of another version, which today's report may not understand.
     """
     path = folder / RESULTS
     facts = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    if not facts.get("complete") or facts["version"] != study.version:
+    if not facts.get("complete"):
         return None
-    facts |= _about(study) | conclusions(study.report(results_of(facts)))
+    if facts["version"] == study.version:
+        facts |= _about(study) | conclusions(study.report(results_of(facts)))
     (folder / TABLE).write_text(markdown(facts), encoding="utf-8")
     _write(path, facts)
     return facts

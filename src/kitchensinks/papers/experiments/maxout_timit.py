@@ -1,7 +1,8 @@
 """Maxout paper, Tables 2 and 3, on frames of your own licensed copy of TIMIT."""
 
-from kitchensinks.papers.experiments import phones
-from kitchensinks.papers.experiments.phones import run as run
+from typing import Any
+
+from kitchensinks.papers.experiments import phones, speech
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 # Phone error rates in per cent and their deviations, by m, of q = 2, 4, 8 and 16.
@@ -13,6 +14,8 @@ PAPER = {
     20_000: [(23.1, 0.1), (22.3, 0.2), (24.3, 0.2), (24.5, 0.2)],
 }
 RAW = (33.1, 0.1)
+# The net without dropout.
+NET = 22.7
 # Units of q = 4 from shared projections; the larger ones of the paper are left out.
 SHARED = {(15_000, 15_000): 23.1, (60_000, 15_000): 22.7, (60_000, 60_000): 22.8}
 
@@ -23,12 +26,20 @@ def cells(quick: bool) -> list[Cell]:
         counts, shared, seeds = [20, 40], [(40, 20)], 1
     own: list[Cell] = [{"m": m, "q": q, "projections": None} for m in counts for q in phones.POOLS]
     own += [{"m": m, "q": 4, "projections": p} for m, p in shared]
-    raw = {"m": None, "q": None, "projections": None, "seed": 0}
-    return [raw, *({**each, "seed": seed} for seed in range(seeds) for each in own)]
+    plain: Cell = {"m": None, "q": None, "projections": None, "seed": 0}
+    beside = [plain, plain | {"layers": speech.LAYERS}]
+    return [*beside, *({**each, "seed": seed} for seed in range(seeds) for each in own)]
+
+
+def run(cell: Cell, quick: bool) -> dict[str, Any]:
+    return speech.measure("timit", cell, quick)
 
 
 def report(results: Results) -> Report:
-    plain = results.where(projections=None)
+    nets, others = (
+        Results(row for row in results.rows if ("layers" in row) == net) for net in (True, False)
+    )
+    plain = others.where(projections=None)
     errors, lines = plain.by("m", "q", of="error"), []
     raw = errors.pop((None, None))
     for (m, q), values in errors.items():
@@ -39,9 +50,11 @@ def report(results: Results) -> Report:
         label = f"m = {m:,}, q = 4, {projections:,} shared projections"
         lines.append(Line(label, values, SHARED.get((m, projections))))
     lines.append(Line("the inputs themselves", raw, *RAW))
-    return Report([Table("Frame error", lines, "%")], phones.claims(errors, raw), notes=_NOTES)
+    lines.append(Line("a ReLU net of four layers", nets.values("error"), NET))
+    table = Table("Phone error rate", lines, "%")
+    return Report([table], phones.claims(errors, raw), notes=_NOTES)
 
 
-_NOTES = """The paper's rates are of phones, after Viterbi decoding to 39 of them; ours are of
-frames, so compare orders and not numbers. Averaged stochastic gradients, as there; inputs
-standardised."""
+_NOTES = """Frames are spliced with five on either side; states are decoded by the Viterbi algorithm
+with a bigram of phones, and 48 phones are scored as 39. Averaged stochastic gradients, as in the
+paper; inputs standardised. The net has four layers of 4000 nodes and no dropout."""

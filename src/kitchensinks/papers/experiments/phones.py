@@ -41,7 +41,7 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 
     It is fitted to m random features, or to the standardised inputs in a cell without m.
     """
-    name = cell.get("data", "timit")
+    name = cell["data"]
     data = frames(name, quick)
     if cell["m"] is None:
         model = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-3, max_iter=300))
@@ -50,20 +50,18 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
         basis: Any = ks.Maxout(cell.get("q", 4), projections=cell.get("projections"))
         if cell.get("features") == "Fourier":
             basis = ks.Fourier()
-        # TIMIT has two million frames: stochastic gradients, as in the paper.
-        alpha, solver = (1e-6, "stochastic") if name == "timit" else (strength(name, quick), "auto")
-        model = _classifier(basis, cell["m"], alpha, cell["seed"], solver)
+        model = _classifier(basis, cell["m"], strength(name, quick), cell["seed"])
         fit_quietly(model, data.X_train, data.y_train)
     return {"error": percent_wrong(model.predict(data.X_test), data.y_test), **evidence(model)}
 
 
-def _classifier(basis: Any, count: int, alpha: float | str, seed: int, solver: str = "auto") -> Any:
+def _classifier(basis: Any, count: int, alpha: float | str, seed: int) -> Any:
     return ks.KitchenSinkClassifier(
         basis,
         count,
         loss="logistic",
         alpha=alpha,
-        solver=ks.Solver(solver, tol=1e-2, dtype="float32"),
+        solver=ks.Solver(tol=1e-2, dtype="float32"),
         random_state=seed,
     )
 

@@ -5,19 +5,19 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.papers.experiments import rfsvm
-from kitchensinks.papers.experiments.claims import Claim, below
+from kitchensinks.papers.experiments.claims import Claim, ratio
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table
 
 GRID: dict[str, Any] = {
-    "shell": {"sizes": [500, 1000, 2000, 4000], "runs": 10, "n_test": 50_000},
-    "mnist": {"sizes": [500, 1000], "runs": 3, "n_test": 10_000},
+    "shell": {"sizes": [500, 1000, 2000, 4000], "runs": 20, "n_test": 10_000},
+    "mnist": {"sizes": [500, 1000], "runs": 10, "n_test": 10_000},
 }
 # N = ln² m: 48 features at m = 1000.
 FACTOR = 1.0
 LAMBDAS = rfsvm.LAMBDAS[1:6]
 NAMES = {"shell": "10 dimensions, excess risk", "mnist": "MNIST, accuracy"}
-# A gain below this share of the uniform error counts as none.
-SMALL = 0.1
+# Errors whose ratio is at most this, or its inverse, count as equal.
+EQUAL = 1.1
 
 
 def cells(quick: bool) -> list[Cell]:
@@ -43,17 +43,28 @@ def report(results: Results) -> Report:
     tables, claims = [], []
     for data, name in NAMES.items():
         lines = [
-            Line(f"m = {m:,}, {method}", _shown(data, each.values), note=each.note)
+            Line(f"m = {m:,}, {rfsvm.METHODS[method]}", _shown(data, each.values), note=each.note)
             for (own, m, method), each in found.items()
             if own == data
         ]
         tables.append(Table(name, lines, digits=4))
-        checks = []
-        for m in results.unique("m", data=data):
-            uniform, reweighted = (1.0 - best[data, m, method] for method in rfsvm.METHODS)
-            checks.append(below((1.0 - SMALL) * uniform, reweighted, f"m = {m:,}"))
         title = name.split(",")[0]
-        claims.append(Claim(f"there is barely any gain by reweighted features: {title}", checks))
+        for method, kind in (("printed", "paper"), ("opt", "ours")):
+            checks = [
+                ratio(
+                    1.0 - best[data, m, method],
+                    1.0 - best[data, m, "unif"],
+                    1 / EQUAL,
+                    EQUAL,
+                    f"m = {m:,}, error over that of uniform features",
+                )
+                for m in results.unique("m", data=data)
+            ]
+            told = f"{title}, {rfsvm.METHODS[method]}: neither gain nor loss beyond a tenth"
+            why = (
+                "Where a ratio is above 1.1, reweighting does harm, which the thesis does not say."
+            )
+            claims.append(Claim(told, checks, why, kind))
 
     def draw(figure: Any) -> None:
         for axes, (data, name) in zip(figure.subplots(1, 2), NAMES.items(), strict=True):
@@ -76,5 +87,5 @@ def _shown(data: str, accuracy: np.ndarray) -> np.ndarray:
 
 _NOTES = """Left, a ball in a shell in ten dimensions, a tenth of the labels flipped; right, m
 digits of MNIST, one machine a digit. N = ln² m and the sizes are ours: the thesis prints none. λ is
-the best of each m and method. The claim is checked as: reweighting removes less than a tenth of the
-errors."""
+the best of each m and method. The thesis's "barely any improvement" is checked on both sides: the
+errors with and without reweighting differ by less than a tenth."""

@@ -17,12 +17,13 @@ from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, T
 _COUNTS = (100, 300, 1000, 3000, 10_000)
 _SETS = {"a9a": "adult, 123 binary columns", "adult-onehot": "adult, 6 numeric and 102 binary"}
 
-# A constant that does not depend on K: no run should reach it.
-_CONSTANT = 250
+# A constant that does not depend on K: no run should reach it. It was chosen after the first 100
+# runs, which reach 244, and is tested on those from this one on.
+_CONSTANT, _TESTED = 250, 100
 
 
 def cells(quick: bool) -> list[Cell]:
-    runs = {"a9a": 20, "adult-onehot": 2} if quick else {"a9a": 100, "adult-onehot": 20}
+    runs = {"a9a": 20, "adult-onehot": 2} if quick else {"a9a": 2 * _TESTED, "adult-onehot": 20}
     counts = (100, 400, 1600) if quick else _COUNTS
     return [{"data": data, "K": count, "runs": runs[data]} for data in _SETS for count in counts]
 
@@ -47,7 +48,10 @@ def report(results: Results) -> Report:
     tables = [
         Table(
             f"Largest weight on {_SETS[name]}",
-            [Line(f"K = {count}", values) for count, values in of_set.items()],
+            [
+                Line(f"K = {count}", values, note=f"K·‖α‖_∞ at most {count * values.max():.0f}")
+                for count, values in of_set.items()
+            ],
             digits=4,
         )
         for name, of_set in norms.items()
@@ -74,14 +78,15 @@ def report(results: Results) -> Report:
         ),
         Claim(
             "so there is a C that does not grow with K for which the constraint is never tight "
-            f"(C = {_CONSTANT}, chosen after these runs)",
+            f"(C = {_CONSTANT}, chosen after {_TESTED} runs and tested on others; share of these "
+            "above it, at most 5 %)",
             [
                 near(
-                    (count * of > _CONSTANT).astype(float),
+                    (count * of[-_TESTED:] > _CONSTANT).astype(float),
                     0.0,
-                    0.01,
+                    0.05,
                     "lower",
-                    label=f"K = {count}, share of runs with K·‖α‖_∞ above C = {_CONSTANT}",
+                    label=f"K = {count}, share of runs with K·‖α‖_∞ above C",
                     against="at most",
                 )
                 for count, of in norms["a9a"].items()
@@ -111,9 +116,8 @@ def report(results: Results) -> Report:
         axes[0].legend()
 
     notes = (
-        f"C = {_CONSTANT} just exceeds the largest K·‖α‖_∞ of these runs, after which it was "
-        "chosen: only further runs can test it. The paper's picture has no numbers. Its adult set "
-        "has 123 binary columns, as a9a has. The "
-        "set with numeric columns is ours, with fewer runs."
+        "The paper's picture has no numbers. Its adult set has 123 binary columns, as a9a has. The "
+        "set with numeric columns is ours, with fewer runs. No run of 100 above C leaves a share "
+        "of at most 3.6 % (95 %, Clopper and Pearson)."
     )
     return Report(tables, claims, draw, (8.0, 3.2), notes)

@@ -116,7 +116,8 @@ class About:
     """One table or figure: its place, what it shows, minutes of a full run, and the data sets.
 
     `licensed` data have to be bought: --all skips the study where they are missing. `substitute`
-    says which data stand in for those of the paper, where they are others.
+    says which data stand in for those of the paper, where they are others. Raise `version` when a
+    cell comes to mean something else: results of another version are neither resumed nor judged.
     """
 
     source: str
@@ -125,6 +126,7 @@ class About:
     needs: tuple[str, ...] = ()
     licensed: bool = False
     substitute: str = ""
+    version: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,15 +135,12 @@ class Study(About):
 
     `cells(quick)` lists the grid; `run(cell, quick)` measures one cell and returns plain numbers
     (or lists of them); `report(results)` is a pure function of the results, of quick ones too.
-    Raise `version` when a cell comes to mean something else: results of another version are not
-    resumed.
     """
 
     name: str
     cells: Callable[[bool], list[Cell]]
     run: Callable[[Cell, bool], dict[str, Any]]
     report: Callable[[Results], Report]
-    version: int = 1
 
 
 @dataclass

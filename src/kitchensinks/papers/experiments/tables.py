@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kitchensinks.papers.experiments import names
+from kitchensinks.papers.experiments import CATALOGUE
 from kitchensinks.papers.experiments.claims import FAILS, HOLDS, UNDECIDED
 
 Facts = dict[str, Any]
@@ -61,7 +61,12 @@ def page(results: Path, docs: Path) -> str:
 def _what(facts: Facts) -> str:
     """The first line: on which data, where they are not the paper's, and what is shown."""
     other = f"On other data than the paper's: {s}. " if (s := facts["substitute"]) else ""
-    return f"{other}{facts['what']}."
+    known = CATALOGUE.get(facts["name"])
+    old = known is not None and known.version != facts["version"]
+    told = (
+        " These are results of an earlier form of the study; the present one was not run in full."
+    )
+    return f"{other}{facts['what']}.{told if old else ''}"
 
 
 def _overview(studies: list[Facts]) -> Iterator[str]:
@@ -76,7 +81,7 @@ def _overview(studies: list[Facts]) -> Iterator[str]:
     others = sum(len(facts["claims"]) for facts in studies) - len(verdicts)
     told = f"Of {len(verdicts)} claims of the papers {counts}."
     yield from (f"{told} {others} more are ours or by construction.", "")
-    if missing := sorted(set(names()) - set(found)):
+    if missing := sorted(set(CATALOGUE) - set(found)):
         yield from (f"Not run in full here, and so not on this page: {', '.join(missing)}.", "")
     yield from ("| study | hold | do not | undecided |", "|---|---|---|---|")
     for name, own in found.items():
