@@ -64,12 +64,12 @@ CATALOGUE = {
     "maxout-table2": About(
         f"{_MAXOUT}, Table 2",
         "Errors on speech frames of logistic regression on maxout features, by m and q",
-        5, ("phoneme", "isolet"),
+        15, ("phoneme", "isolet"), version=2,
         substitute="phonemes of TIMIT (log-periodograms) and ISOLET for TIMIT itself"),
     "maxout-table3": About(
         f"{_MAXOUT}, Table 3",
         "Maxout units that share projections, and Fourier features, on speech frames",
-        3, ("phoneme", "isolet"),
+        15, ("phoneme", "isolet"), version=2,
         substitute="phonemes of TIMIT (log-periodograms) and ISOLET for TIMIT itself"),
     "maxout-timit": About(
         f"{_MAXOUT}, Tables 2 and 3",
