@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
+AUDIT := .venv-audit
 BIN := $(VENV)/bin
 # Processes that run tests; auto is one a core.
 WORKERS ?= auto
@@ -11,12 +12,13 @@ WORKERS ?= auto
 ENVIRONMENT = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=2
 PYTEST = pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test test-slow test-oldest lint public house bench soak docs look clean help
+.PHONY: demo test test-slow test-oldest lint public house bench soak docs look lock locked audit clean help
 
 help:
 	@echo "make demo   fit every basis on bundled data; table and pictures in demo/"
 	@echo "make test   lint, types and the test suite"
 	@echo "make lint | test-slow | test-oldest | public | house | bench | soak | docs | look | clean"
+	@echo "make locked | lock | audit: exact versions for development"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -66,7 +68,28 @@ MINUTES ?= 20
 soak: $(VENV)/.installed-test
 	$(ENVIRONMENT) $(BIN)/python -m benchmarks.soak --minutes $(MINUTES)
 
-docs: $(VENV)/.installed-docs
+# An example shows features of aeon, which asks for older versions of Numba and pandas than it needs.
+$(VENV)/.aeon: | $(VENV)/.installed-docs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps aeon Deprecated wrapt
+	@touch $@
+
+# The exact versions that the suite last passed with, in place of the newest that are allowed.
+locked: .ci/lock.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement .ci/lock.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $(VENV)/.installed-test
+
+lock: $(VENV)/.installed-test
+	$(BIN)/python .ci/lock.py
+
+# Known vulnerabilities of the locked versions. It needs pip-audit and a database that is online:
+# where one of them cannot be had, it fails and says so.
+audit: .ci/lock.txt
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(AUDIT)/bin/python -m pip_audit --strict --no-deps --disable-pip --requirement .ci/lock.txt
+
+docs: $(VENV)/.installed-docs $(VENV)/.aeon
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 # The pages and a report in a Chromium: errors of the console, what is cut off, accessibility.
@@ -74,4 +97,4 @@ look: docs $(VENV)/.installed-look
 	$(BIN)/python docs/look.py
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo dist docs/_build docs/reference docs/gallery .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) $(AUDIT) demo dist docs/_build docs/reference docs/gallery .pytest_cache .mypy_cache .ruff_cache

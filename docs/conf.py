@@ -2,9 +2,12 @@
 
 import inspect
 import re
+import sys
 from pathlib import Path
 
 import kitchensinks as ks
+
+sys.path.insert(0, str(Path(__file__).parent))  # formulas.py
 
 project = "kitchensinks"
 author = "The kitchensinks developers"
@@ -14,14 +17,16 @@ version = release = ks.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
+    "formulas",
 ]
 exclude_patterns = ["_build", "examples"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
+myst_update_mathjax = False
+html_math_renderer = "mathml"
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"kitchensinks {version}"
@@ -79,7 +84,13 @@ def page_of(name):
 
 
 def write_pages(app):
-    """One page for each public name, written again only where it differs."""
+    """One page for each public name, written again only where it differs.
+
+    Pages of examples that are no longer there are removed.
+    """
+    for path in (PAGES.parent / "gallery").glob("[0-9]*.rst"):
+        if not (PAGES.parent / "examples" / f"{path.stem}.py").exists():
+            path.unlink()
     PAGES.mkdir(exist_ok=True)
     pages = {f"{name}.md": page_of(name) for name in ks.__all__}
     for path in PAGES.iterdir():
@@ -105,8 +116,8 @@ def link_public_names(app, docname, source):
     source[0] = text + f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
 
 
-# "Those of :class:`Other` without `this` and `that`" stands for the entries of another class.
-BORROWED = re.compile(r"Those of :class:`(\w+)` without ((?:`\w+`(?:, | and )?)+).*")
+# "Those of :class:`Other`", also "without `this` and `that`": the entries of another class.
+BORROWED = re.compile(r"Those of :class:`(\w+)`(?: without ((?:`\w+`(?:, | and )?)+))?.*")
 
 
 def sections(lines):
@@ -128,7 +139,7 @@ def entries(lines, section):
         match = BORROWED.fullmatch(line)
         entry = re.fullmatch(r"(\w[\w, ]*) : (.*)", line)
         if match is not None:
-            without = re.findall(r"`(\w+)`", match[2])
+            without = re.findall(r"`(\w+)`", match[2] or "")
             other = inspect.getdoc(getattr(ks, match[1])).split("\n")
             borrowed = {k: v for k, v in entries(other, section).items() if k not in without}
         elif entry is not None:

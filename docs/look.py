@@ -52,8 +52,7 @@ def look(browser: Browser, path: Path, view: str, shots: Path | None) -> Iterato
     context = browser.new_context(viewport=size, color_scheme=scheme, offline=True)
     page = context.new_page()
     said: list[str] = []
-    # MathJax comes from a network, which is not there.
-    page.on("console", lambda one: said.append(one.text) if is_error(one) else None)
+    page.on("console", lambda one: said.append(one.text) if one.type == "error" else None)
     page.on("pageerror", lambda one: said.append(str(one)))
     page.goto(path.resolve().as_uri(), wait_until="load")
     yield from (f"console: {text}" for text in said)
@@ -67,10 +66,6 @@ def look(browser: Browser, path: Path, view: str, shots: Path | None) -> Iterato
     if shots is not None:
         page.screenshot(path=shots / f"{path.stem}-{view}.png")
     context.close()
-
-
-def is_error(message: Any) -> bool:
-    return message.type == "error" and "https://" not in message.location.get("url", "")
 
 
 def main() -> int:

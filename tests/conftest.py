@@ -1,13 +1,33 @@
 """Shared fixtures: where the real data sets are, if they are."""
 
 import os
+import socket
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 _BESIDE = Path(__file__).parents[2] / "shared" / "data"
 if "KITCHENSINKS_DATA" not in os.environ and _BESIDE.is_dir():
     os.environ["KITCHENSINKS_DATA"] = str(_BESIDE)
+
+
+def _nobody_is_called(event: str, facts: tuple[Any, ...]) -> None:
+    """An error for connections to other machines: no test needs one, and the library makes none."""
+    if event != "socket.connect":
+        return
+    caller, address = facts
+    # A datagram socket sends nothing when it is connected: Dask learns its own address so.
+    if caller.family in (socket.AF_INET, socket.AF_INET6) and caller.type == socket.SOCK_STREAM:
+        host = str(address[0])
+        if not host.startswith("127.") and host not in ("::1", "localhost", *_OWN):
+            raise ConnectionRefusedError(f"no test may connect to {host}")
+
+
+# Names and addresses of this machine.
+_OWN = {socket.gethostname(), "0.0.0.0", "::"}
+sys.addaudithook(_nobody_is_called)
 
 
 @pytest.fixture(scope="session")

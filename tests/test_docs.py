@@ -1,5 +1,6 @@
 """The examples in the documentation run, and its tables name what exists."""
 
+import json
 import re
 from pathlib import Path
 
@@ -85,6 +86,19 @@ def test_the_page_on_the_command_names_every_verb():
     page = (DOCS / "command.md").read_text("utf-8")
     for verb in typer.main.get_command(app).commands:
         assert f"sinks {verb}" in page
+
+
+def test_the_coverage_of_intervals_is_that_of_the_results():
+    """With nothing chosen, within two points of 90 % on ten tables."""
+    from benchmarks import intervals
+
+    results = json.loads(intervals.RESULTS.read_text("utf-8"))
+    table, _ = intervals.report(results).split("\n\n")
+    page = (DOCS / "intervals.md").read_text("utf-8")
+    assert f"<!-- intervals -->\n{table}\n<!-- end of intervals -->" in page
+    chosen = [line.split(" | ") for line in table.splitlines() if "| nothing chosen |" in line]
+    assert len(chosen) == len(intervals.TABLES) == 10
+    assert all(abs(float(line[3].rstrip("%")) - 90) < 2 for line in chosen)
 
 
 def test_every_picture_is_drawn_shown_and_small():

@@ -11,6 +11,8 @@ import venv
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import kitchensinks as ks
 
@@ -57,6 +59,25 @@ def test_the_oldest_versions_tested_are_the_oldest_allowed():
     assert set(floors) <= set(oldest)
     for name, floor in floors.items():
         assert f"{oldest[name]}.".startswith(f"{floor}."), name
+
+
+def test_the_lock_is_of_all_that_the_tests_need_and_keeps_to_the_ranges():
+    pins = [
+        Requirement(line)
+        for line in (ROOT / ".ci" / "lock.txt").read_text("utf-8").splitlines()
+        if not line.startswith("#")
+    ]
+    locked = {canonicalize_name(one.name): str(one.specifier).removeprefix("==") for one in pins}
+    assert all(re.fullmatch(r"==[\w.]+", str(one.specifier)) for one in pins)
+    extras = PROJECT["project"]["optional-dependencies"]
+    ranges = [*PROJECT["project"]["dependencies"]]
+    for name in ("test", "cli", "dask", "export", "tables"):
+        ranges += [one for one in extras[name] if not one.startswith("kitchensinks[")]
+    for text in ranges:
+        one = Requirement(text)
+        # Users have ranges: a floor, and no version alone.
+        assert str(one.specifier).startswith(">="), text
+        assert one.specifier.contains(locked[canonicalize_name(one.name)]), text
 
 
 def opened_by_tests():

@@ -34,7 +34,7 @@ def arguments_of(verb, workshop, folder):
 
 
 WORDS = {
-    "fit": ["rows/s", "K = 50", "Held out: error", "Law: ", "names of rows: 'id'"],
+    "fit": ["rows/s", "K = 50", "Held out: error", "were fitted.", "Law: ", "names of rows: 'id'"],
     "predict": ["150 rows", "rows/s"],
     "score": ["error", "log loss", "150 rows"],
     "info": ["KitchenSinkClassifier", "colour", "Fourier(", "kind"],

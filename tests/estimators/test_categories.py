@@ -51,6 +51,16 @@ def test_arrays_frames_tables_and_declared_categories_are_one_model(basis):
     np.testing.assert_array_equal(model(basis).fit(table, "y").predict(new), expected)
 
 
+def test_none_names_no_column_as_for_trees():
+    """Text and declared categories are categories all the same."""
+    table = ks.open_table(FRAME)
+    declared, recipe = FRAME.astype({"code": "category"}), ks.Columns.learn(table)
+    for rows in (ROWS, FRAME, declared, ks.Rows(table, recipe)):
+        plain = ks.KitchenSinkRegressor(ks.Fourier(), 50, random_state=0).fit(rows, TARGETS)
+        none = clone(plain).set_params(categorical_features=None).fit(rows, TARGETS)
+        np.testing.assert_array_equal(none.predict(rows), plain.predict(rows))
+
+
 def test_categories_are_learned_as_trees_learn_them():
     ours = model(ks.Learned(effort="quick")).fit(ROWS, TARGETS)
     trees = HistGradientBoostingRegressor(categorical_features=[1]).fit(ROWS, TARGETS)

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import fields
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -98,6 +99,9 @@ def test_displays_of_what_is_not_there():
     model = fourier(alpha=1e-3).fit(ROWS, VALUES)
     with pytest.raises(ValueError, match="no ridge path"):
         ks.plot.RidgePathDisplay.from_estimator(model)
+    one = SimpleNamespace(alphas_=np.array([0.25]), alpha_errors_=np.ones((1, 1)), alpha_=0.25)
+    with pytest.raises(ValueError, match=r"no ridge path: its ridge 0\.25 was given"):
+        ks.plot.RidgePathDisplay.from_estimator(one)
     with pytest.raises(ValueError, match="no trials"):
         ks.plot.TrialsDisplay.from_estimator(model)
 

@@ -282,3 +282,36 @@ def test_errors_say_what_is_needed():
     da = pytest.importorskip("dask.array")
     with pytest.raises(ValueError, match="not supported for Dask"):
         model.report(da.from_array(X.to_numpy()), Y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "said"),
+    [
+        (None, np.where(Y > 100, "high", "low"), "Need numbers; for labels use KitchenSinkClass"),
+        (None, Y.where(Y > 50), "contains NaN"),
+        ([0, 1], Y + 0.5, r"y has \d+\.5, and the classes that were fitted are 0, 1"),
+        ([0, 1], np.linspace(0, 1, len(Y)), r"y has 0\.00\d*, and the classes"),
+        ([0, 1], np.where(Y > 100, "1", "0"), "y has '1', and the classes that were fitted are 0"),
+        (["no", "yes"], Y > 100, "y has True, and the classes that were fitted are 'no', 'yes'"),
+        (["no", "yes"], np.full(len(Y), "maybe"), "y has 'maybe', and the classes"),
+        ([0, 1], [0, 1, None] * 147 + [0], "y has None, and the classes"),
+        ([0, 1], [0.0, 1.0, math.nan] * 147 + [0.0], "y has nan, and the classes"),
+    ],
+)
+def test_targets_of_another_kind_are_an_error_of_ours(labels, given, said):
+    model = fourier(n_components=20)
+    if labels is not None:
+        model = fourier(ks.KitchenSinkClassifier, n_components=20)
+    model.fit(X, Y if labels is None else np.array(labels)[(Y > 100).astype(int)])
+    with pytest.raises(ValueError, match=said):
+        model.report(X, given, compare=False)
+
+
+@pytest.mark.parametrize("kind", [float, bool, object], ids=lambda kind: kind.__name__)
+def test_labels_may_come_as_other_types_that_are_equal(kind):
+    model = fourier(ks.KitchenSinkClassifier, n_components=20).fit(X, (Y > 100).astype(int))
+    found = model.report(X, (Y > 100).astype(int).astype(kind), compare=False)
+    assert found.score[0].value == pytest.approx(model.score(X, Y > 100))
+    new = np.array((Y > 100).astype(int))
+    new[:5] = 2  # a class that was not fitted counts as an error
+    assert model.report(X, new, compare=False).score[0].value < found.score[0].value

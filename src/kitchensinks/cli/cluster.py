@@ -54,7 +54,7 @@ class ClusterSource(Source):
         names = [str(name) for name in table.columns]
         for name in options.excluded:
             if name not in names:
-                raise ValueError(f"There is no column {name!r}{nearest(name, names)}")
+                raise ValueError(f"There is no column {name!r}{nearest(name, names, 'there are')}")
         table = table[table[options.target].notnull()]
         n_rows = len(table)
         if n_rows == 0:

@@ -124,9 +124,8 @@ def _parameters(options: Fit) -> dict[str, Any]:
         writable(options.out)
         keeps_inputs(options.out, options.data)
     if options.basis not in NAMES:
-        raise ValueError(
-            f"--basis {options.basis!r} is not known{nearest(options.basis, list(NAMES))}"
-        )
+        near = nearest(options.basis, list(NAMES), "need one of")
+        raise ValueError(f"--basis {options.basis!r} is not known{near}")
     if options.basis != LEARNED:
         _check_nothing_learned(options)
     check_order(options)
@@ -230,8 +229,8 @@ def _fit_source(
     folder.clear()
     terminal.show(
         f"{facts['model']}: {facts['basis']}, K = {facts['components']}, alpha "
-        f"{facts['alpha']:.3g}, {facts['loss']} loss; {facts['rows']:,} rows in "
-        f"{facts['seconds']:.1f} s, {facts['rows_per_second']:,.0f} rows/s."
+        f"{facts['alpha']:.3g}, {facts['loss']} loss; fitted to {facts['rows']:,} rows "
+        f"in {facts['seconds']:.1f} s, {facts['rows_per_second']:,.0f} rows/s."
     )
     return facts
 
@@ -249,7 +248,8 @@ def _scored(
         source.fit(model, Step(True, meter, folder.checkpoint("held-out")))
     terminal.note(_in_words(model.law_))
     text, validation = source.score(model)
-    terminal.note(f"Held out: {text}.")
+    fitted = validation["fitted_rows"] = model.state_.n_rows
+    terminal.note(f"Held out: {text}; {fitted:,} rows were fitted.")
     folder.keep(model, validation)
     return model, validation
 

@@ -1,5 +1,6 @@
 """What a verb says: results on the standard output, progress and notes on the error stream."""
 
+import errno
 import json
 import sys
 import traceback
@@ -25,6 +26,8 @@ _BAD_INPUT = (
     PermissionError,
     ImportError,
 )
+# Errors of the system that the name of a file causes.
+_BAD_NAME = (errno.ENAMETOOLONG, errno.ELOOP)
 BAD_INPUT, FAILURE = 2, 1
 
 
@@ -124,7 +127,9 @@ def run(
     except _BAD_INPUT as error:
         _stop(f"Error: {_one_line(error)}", BAD_INPUT, debug)
     except OSError as error:
-        _stop(f"Error: {_one_line(error)}", FAILURE, debug)
+        _stop(
+            f"Error: {_one_line(error)}", BAD_INPUT if error.errno in _BAD_NAME else FAILURE, debug
+        )
     except Exception as error:
         text = f"Error: {type(error).__name__}: {_one_line(error)}"
         _stop(f"{text} Run again with --debug to see where.", FAILURE, debug)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from kitchensinks.estimators.callbacks import CallbackSupportMixin, called
 from kitchensinks.estimators.inputs import (
     TakesSparse,
     check_columns,
@@ -37,6 +38,7 @@ from kitchensinks.state.local import LocalModels, local_models
 from kitchensinks.state.made import fitted_state
 from kitchensinks.state.outside import Outside, Watch, in_words
 from kitchensinks.state.resume import batch_identity, resuming
+from kitchensinks.state.spec import check_loss
 from kitchensinks.state.streams import frozen_state, going_on, merged, settle, with_rows
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.table import Table
@@ -52,7 +54,7 @@ def reported(read: Callable[[State], Any], doc: str) -> property:
     return property(get, doc=doc)
 
 
-class KitchenSink(TakesSparse):
+class KitchenSink(CallbackSupportMixin, TakesSparse):
     """What classifier and regressor share; all that a fit leaves is `state_`."""
 
     _task: str
@@ -75,16 +77,14 @@ class KitchenSink(TakesSparse):
     # Rows that are fitted when something is asked for.
     _waiting: Waiting
 
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, nested ones too: ``basis__gamma``, ``solver__tol``."""
-        # None stands for Learned() and a name for a Solver, also where their parameters are set.
-        if self.basis is None and any(name.startswith("basis__") for name in params):
-            self.basis = params.pop("basis", None) or Learned()
-        named = isinstance(self.solver, str)
-        if named and any(name.startswith("solver__") for name in params):
-            self.solver = Solver.of(params.pop("solver", self.solver))
-        super().set_params(**params)
-        return self
+    def _meant(self, name: str) -> Any:
+        """None stands for Learned(), and a name for a solver or a loss."""
+        value = getattr(self, name)
+        if name == "basis" and value is None:
+            return Learned()
+        if name == "solver":
+            return Solver.of(value)
+        return check_loss(value, self._task) if name == "loss" else value
 
     # -- fitting -------------------------------------------------------------------------
 
@@ -104,6 +104,7 @@ class KitchenSink(TakesSparse):
         spec, batch = self._first_rows(X, y, sample_weight)
         with (
             shown(spec, self.verbose) as spec,
+            called(self, spec, X, y, sample_weight) as spec,
             resuming(spec, checkpoint, lambda: batch_identity(batch)) as spec,
         ):
             law, bins = find_law(spec.basis, batch, spec.request())
@@ -116,7 +117,10 @@ class KitchenSink(TakesSparse):
         spec = self._spec()
         check_columns(self, X, reset=True)
         self._forget()
-        with shown(spec, self.verbose) as spec:
+        with (
+            shown(spec, self.verbose) as spec,
+            called(self, spec, X, y, sample_weight) as spec,
+        ):
             self.state_ = fit_collections(spec, X, y, sample_weight, checkpoint)
         return self
 

@@ -22,9 +22,13 @@ class Meter:
         self.begun = time.monotonic()
         self.before, self.total = 0, 0
 
+    def is_new(self, done: int, total: int) -> bool:
+        """Whether a pass begins: another total, or far fewer done than before."""
+        return total != self.total or 2 * done < self.before
+
     def seen(self, done: int, total: int) -> None:
-        """`done` of the total are done; another total, or far fewer than before, is a new pass."""
-        if total != self.total or 2 * done < self.before:
+        """`done` of the total are done."""
+        if self.is_new(done, total):
             self.begun = time.monotonic()
         self.before, self.total = done, total
 
@@ -94,10 +98,9 @@ class Bar(Meter):
         self._show()
 
     def seen(self, done: int, total: int) -> None:
-        begun = self.begun
-        super().seen(done, total)
-        if self.begun != begun:
+        if self.is_new(done, total):
             self.progress.reset(self.task)
+        super().seen(done, total)
         self.progress.update(self.task, completed=done, total=total)
         self._show()
 

@@ -22,17 +22,19 @@ class StreamingRidgeClassifierCV(ClassifierMixin, StreamingRidge):
 
     Parameters
     ----------
-    alphas : strengths to try, in the sum convention of scikit-learn's `RidgeClassifierCV`.
-    fit_intercept : whether there is an intercept.
-    class_weight : None, "balanced" (arrays only, because it counts all rows first), or a dict.
+    alphas : strengths to try, in the sum convention of scikit-learn's `RidgeClassifierCV`, whose
+        default (0.1, 1 and 10) this is.
+    fit_intercept : whether there is an intercept (True), as in `RidgeClassifierCV`.
+    class_weight : None (rows count as they come), "balanced" (arrays only, because it counts all
+        rows first), or a dict.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> bool(StreamingRidgeClassifierCV(np.logspace(-3, 3, 7)).fit(X, y).score(X, y) > 0.94)
-    True
+    >>> round(StreamingRidgeClassifierCV(np.logspace(-3, 3, 7)).fit(X, y).score(X, y), 2)
+    0.95
     """
 
     alphas: Any = (0.1, 1.0, 10.0)

@@ -16,7 +16,9 @@ BlockFunction = Callable[[slice, Any], Any]
 # Rows of a block: enough for the products to run at full speed, few enough that
 # float32 products summed within a block keep their digits.
 BLOCK_ROWS = 4096
-# Rows of a block at least, whatever the memory budget.
+# Bytes that a whole block takes at most, unless one matrix of K × K is larger.
+_BLOCK_BYTES = 2**27
+# Rows of a block at least: a memory budget that cannot hold them is too small.
 _SMALLEST_BLOCK = 64
 # Runs of neighbouring rows over which a rough mean of the features is taken.
 _PILOT_RUNS = 8
@@ -66,13 +68,32 @@ class FeatureBlocks:
         return self.total_bytes <= 0.5 * self.memory_budget
 
     @property
-    def block_rows(self) -> int:
+    def _row_bytes(self) -> int:
         entry = self.frozen.dtype.itemsize
-        row_bytes = entry * 3 * self.frozen.n_inputs
         # Sparse: names and places of bins, before they become a matrix. Dense: features and a copy.
-        row_bytes += 48 * self.frozen.n_components if self.sparse else 2 * entry * self.n_columns
-        fitting = int(0.1 * self.memory_budget / max(1, row_bytes))
-        return min(BLOCK_ROWS, max(_SMALLEST_BLOCK, fitting))
+        made = 48 * self.frozen.n_components if self.sparse else 2 * entry * self.n_columns
+        return max(1, entry * 3 * self.frozen.n_inputs + made)
+
+    @property
+    def least_bytes(self) -> float:
+        """Memory that the smallest block takes."""
+        return float(min(_SMALLEST_BLOCK, self.n_rows) * self._row_bytes)
+
+    @property
+    def block_rows(self) -> int:
+        """Rows of a block: decided by the sizes alone wherever the budget is four such blocks.
+
+        Sums depend on where blocks end, by their rounding. Budgets that are large enough, and with
+        them whatever memory happens to be free, therefore give the same bits.
+        """
+        largest = max(_BLOCK_BYTES, 0 if self.sparse else 8 * self.n_columns**2)
+        whole = BLOCK_ROWS
+        while whole > _SMALLEST_BLOCK and whole * self._row_bytes > largest:
+            whole //= 2
+        if whole * self._row_bytes <= 0.25 * self.memory_budget:
+            return whole
+        fitting = int(0.1 * self.memory_budget / self._row_bytes)
+        return min(whole, max(_SMALLEST_BLOCK, fitting))
 
     def of(self, rows: Any) -> Any:
         """Features of other rows."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
+from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.draw import Arrays, Floats
@@ -120,6 +121,8 @@ class Frozen:
         scaler = None if summary.spread is None else Scaler.over(summary.spread, unscaled)
         if basis.unresolved() is None:
             basis.check()
+            # A draw that is made anew from its seed must not follow changes of a basis given.
+            basis = clone(basis)
         else:
             sample = summary.sample
             assert sample is not None, "the law is learned from rows, and none were sampled"

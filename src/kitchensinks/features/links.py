@@ -1,9 +1,11 @@
-"""Where the documentation of a class is, for the HTML that scikit-learn shows in notebooks."""
+"""What scikit-learn asks of objects with parameters: nested ones, and links to documentation."""
 
+from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import metadata
+from typing import Any, Self
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 
 @cache
@@ -17,11 +19,41 @@ def documentation() -> str:
     return addresses.get("Documentation", "").rstrip("/")
 
 
+class Value:
+    """A frozen value whose fields are parameters: ``loss__tau`` is a parameter of an estimator."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The fields by name."""
+        own = fields(self) if is_dataclass(self) else ()
+        return {one.name: getattr(self, one.name) for one in own}
+
+
 class Linked(BaseEstimator):
     """An object with scikit-learn's parameters whose HTML links to its page of the reference.
 
     Without an address there is no link, nor for classes of other packages that derive from ours.
     """
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, nested ones too, such as ``basis__gamma`` and ``loss__tau``.
+
+        A nested one puts a changed copy into the place of the value that has it: whatever else
+        holds that value, another estimator or a fitted model, keeps it as it was.
+        """
+        nested: dict[str, dict[str, Any]] = {}
+        for name in [name for name in params if "__" in name]:
+            own, _, inner = name.partition("__")
+            nested.setdefault(own, {})[inner] = params.pop(name)
+        super().set_params(**params)
+        for name, inside in nested.items():
+            if name not in self.get_params(deep=False):
+                super().set_params(**{name: None})  # the error of a name that is not known
+            setattr(self, name, changed(name, self._meant(name), inside))
+        return self
+
+    def _meant(self, name: str) -> Any:
+        """The value of a parameter; what it stands for, where a name or None does."""
+        return getattr(self, name)
 
     _doc_link_module = "kitchensinks"
 
@@ -32,3 +64,15 @@ class Linked(BaseEstimator):
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
         return {"name": type(self).__name__}
+
+
+def changed(name: str, value: Any, params: dict[str, Any]) -> Any:
+    """A copy of the value of a parameter, with some parameters of its own set."""
+    known = sorted(value.get_params(deep=False)) if hasattr(value, "get_params") else []
+    for inner in params:
+        if inner.partition("__")[0] not in known:
+            own = f"its parameters are {', '.join(known)}" if known else "it has none"
+            raise ValueError(f"{name}__{inner}: {name} is {value!r}, and {own}.")
+    if isinstance(value, Value):
+        return type(value)(**{**value.get_params(), **params})
+    return clone(value).set_params(**params)

@@ -96,6 +96,8 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
         raise FileNotFoundError(
             f"{path} does not exist: need a model file that ks.save or `sinks fit` wrote."
         )
+    if not path.is_file():
+        raise ModelFileError(f"{path} is a pipe or a device: need a model file.")
     with path.open("rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:

@@ -3,6 +3,7 @@
 Every such decision is made here, from sizes alone, and is a value with its reason.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 from kitchensinks.features.blocks import FeatureBlocks
@@ -26,6 +27,8 @@ COORDINATE_ROWS = 4000
 SAMPLED_COLUMNS = 1000
 # Rows for each feature in a subsample whose Gram stands for that of all rows.
 SAMPLE_ROWS = 3
+# Vectors of the length of the weights that solvers without a Gram hold.
+VECTORS = 6
 # The most sparse columns whose products are summed over batches.
 SUMMED_SPARSE = 20_000
 
@@ -36,7 +39,7 @@ class Shape:
 
     feature_bytes: of all features, as they would be kept; memory: the budget, in bytes; entry:
     bytes of a number; stream: rows come in batches, so that only sums can be kept; place: "here" or
-    "dask".
+    "dask"; least: bytes of the smallest block of features.
     """
 
     n_rows: int
@@ -47,6 +50,7 @@ class Shape:
     entry: int
     stream: bool = False
     place: str = "here"
+    least: float = 0.0
 
     @classmethod
     def of(cls, blocks: FeatureBlocks, stream: bool = False) -> "Shape":
@@ -58,6 +62,7 @@ class Shape:
             blocks.memory_budget,
             blocks.frozen.dtype.itemsize,
             stream,
+            least=blocks.least_bytes,
         )
 
     @property
@@ -119,6 +124,12 @@ def make_plan(shape: Shape, settings: Settings) -> Plan:
     direct in the features: K = 500 ≤ n = 10,000: the Gram is the smaller matrix
     """
     _check_sparse(shape, settings)
+    plan = _planned(shape, settings)
+    _check_block(shape, plan)
+    return plan
+
+
+def _planned(shape: Shape, settings: Settings) -> Plan:
     if shape.place == "dask":
         return _on_dask(shape, settings)
     if shape.stream:
@@ -177,6 +188,22 @@ def _check_sparse(shape: Shape, settings: Settings) -> None:
         raise ValueError(
             "solver='conjugate' needs a basis with dense features, or more sparse columns than "
             f"{shape.n_columns}: use solver='auto' or 'direct'."
+        )
+
+
+def _check_block(shape: Shape, plan: Plan) -> None:
+    """An error where the memory budget cannot hold one block of features.
+
+    Block coordinate descent and stochastic gradients make some columns at a time, and hold vectors.
+    """
+    parts = plan.solver in ("blocks", "stochastic")
+    needed = 8.0 * VECTORS * shape.n_columns if parts else shape.least
+    if needed > shape.memory:
+        what = "the weights" if parts else "one block"
+        raise ValueError(
+            f"memory_budget={shape.memory / 1e6:.3g}MB cannot hold {what} of "
+            f"{shape.n_columns:,} features: need memory_budget='{math.ceil(needed / 1e6)}MB' or "
+            "more, or fewer components."
         )
 
 

@@ -15,13 +15,11 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from scipy.linalg.lapack import dpotrs
 
-from kitchensinks.fitting.space import Fit, TrainingSet
+from kitchensinks.fitting.space import Factored, Fit, TrainingSet
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import NEGLIGIBLE, Solution
-from kitchensinks.solvers.cholesky import column_by_column, lower_factor
 from kitchensinks.solvers.quadratic import direct_solution
 from kitchensinks.tables import block_slices
 
@@ -56,10 +54,9 @@ def negligible(more: float, solution: Solution, equations: NormalEquations, tol:
     return more <= tol * max(solution.objective, NEGLIGIBLE * scale)
 
 
-def refined(training: TrainingSet, fit: Fit, equations: NormalEquations) -> Solution | None:
+def refined(training: TrainingSet, fit: Fit, factored: Factored) -> Solution | None:
     """The solution by steps of refinement, or None where they do not lead to a smaller gap."""
-    settings, alpha = training.settings, fit.alpha
-    factor: Array | None = None
+    settings, alpha, equations = training.settings, fit.alpha, factored.equations
     best: Solution | None = None
     weights = fit.solution.weights
     for _ in range(_STEPS):
@@ -74,11 +71,7 @@ def refined(training: TrainingSet, fit: Fit, equations: NormalEquations) -> Solu
         best = best._replace(intercept=best.intercept + level)
         if negligible(gap, best, equations, _ENOUGH * settings.tol):
             break
-        if factor is None:
-            shifted = column_by_column(equations.gram)
-            shifted[np.diag_indices_from(shifted)] += alpha
-            factor = lower_factor(shifted)
-        weights = weights + np.asarray(dpotrs(factor, residual, lower=1)[0])
+        weights = weights + factored.solve(residual)
     return best
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -42,6 +42,13 @@ HELD_OUT = 0.2
 CALIBRATION_ROWS = 2000
 
 
+class Factored(NamedTuple):
+    """The quadratic of a direct fit of squared loss, and r ↦ (G + αI)⁻¹·r by its factor."""
+
+    equations: NormalEquations
+    solve: Callable[[Array], Array]
+
+
 @dataclass
 class Fit:
     """Outer weights with their evidence.
@@ -63,6 +70,8 @@ class Fit:
     # rows that were held out.
     left_out: LeftOut | None = None
     held_out: HeldOutScores | None = None
+    # Set by direct fits without a ball.
+    factored: Factored | None = None
     # Set where the Gram is that of a sample of the rows: leverages and freedom are about it.
     sampled: NormalEquations | None = None
     # Set where features coincided: `moments` are then those of the different ones.

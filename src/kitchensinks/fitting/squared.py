@@ -14,6 +14,7 @@ from kitchensinks.fitting.checkpoint import Arrays
 from kitchensinks.fitting.refine import negligible, refined, summing_error
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import (
+    Factored,
     Fit,
     LeftOut,
     TrainingSet,
@@ -72,14 +73,13 @@ def fit_squared(training: TrainingSet, moments: Moments) -> Fit:
 def _without_rounding(training: TrainingSet, fit: Fit) -> Fit:
     """The fit after steps by the residuals of its rows, where rounding of its sums may matter."""
     settings, dtype = training.settings, training.space.dtype
-    if settings.constraint is not None or fit.alpha <= 0.0:
+    if fit.factored is None or fit.alpha <= 0.0:
         return fit
-    assert fit.moments is not None, "the sums are those of the features"
-    equations = fit.moments.normal_equations(settings.fit_intercept)
-    noise = gram_noise(dtype, float(np.trace(equations.gram)), fit.moments.count)
+    equations = fit.factored.equations
+    noise = gram_noise(dtype, float(np.trace(equations.gram)), equations.count)
     more = summing_error(fit.solution, equations, fit.alpha, noise)
     if not negligible(more, fit.solution, equations, settings.tol):
-        found = refined(training, fit, equations)
+        found = refined(training, fit, fit.factored)
         if found is not None:
             rounded = rounding_of(equations.feature_squares, dtype)
             fit.solution = as_served(found, rounded, equations, settings.tol)
@@ -268,6 +268,10 @@ def _eigen_fit(
             return path.left_out(densify(features), targets, leaving, np.array([alpha]))[:, 0]
 
         fit.left_out = left_out
+        twice = np.full(equations.cross.shape[1], 2.0)
+        fit.factored = Factored(
+            equations, lambda residual: factored.solve(twice, 2.0 * residual, alpha)
+        )
     return fit
 
 
@@ -290,7 +294,7 @@ def cholesky_fit(
     factor = shifted
     if not cholesky_lower(factor):
         return None
-    weights = np.asarray(dpotrs(factor, equations.cross, lower=1)[0])
+    weights = _solve(factor, equations.cross)
     gradient = 2.0 * (equations.cross - equations.image(weights) - alpha * weights)
     errors = equations.errors(weights)
     objective = float(np.sum(errors + alpha * np.sum(weights**2, axis=0)))
@@ -305,7 +309,13 @@ def cholesky_fit(
         left_out=_left_out(
             factor, equations, weights if fitted is None else fitted, settings.fit_intercept
         ),
+        factored=Factored(equations, lambda residual: _solve(factor, residual)),
     )
+
+
+def _solve(factor: Array, right: Array) -> Array:
+    """By a lower Cholesky factor."""
+    return np.asarray(dpotrs(factor, right, lower=1)[0])
 
 
 def effective_dimension(gram: Array, alpha: float) -> float:

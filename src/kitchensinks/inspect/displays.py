@@ -134,10 +134,10 @@ class RidgePathDisplay(_Display):
         >>> display.ax_.get_xscale()
         'log'
         """
-        if estimator.alphas_ is None:
+        if estimator.alphas_ is None or len(estimator.alphas_) < 2:
             raise ValueError(
-                "This fit has no ridge path: its ridge was given, or learned with its law. Use "
-                "alpha='auto' with a given basis, such as ks.Fourier()."
+                f"This fit has no ridge path: its ridge {estimator.alpha_:.2g} was given, or "
+                "learned with its law. Use alpha='auto' with a given basis, such as ks.Fourier()."
             )
         return cls(estimator.alphas_, estimator.alpha_errors_, estimator.alpha_).plot(ax)
 
@@ -165,8 +165,8 @@ class TrialsDisplay(_Display):
         >>> rows = np.random.default_rng(0).normal(size=(500, 3))
         >>> model = ks.KitchenSinkRegressor(ks.Learned(effort="quick"), random_state=0)
         >>> display = TrialsDisplay.from_estimator(model.fit(rows, np.sin(rows[:, 0])))
-        >>> len(display.errors) == len(model.law_.record.trials)
-        True
+        >>> sorted(set(display.stages))
+        ['basis', 'map', 'mean', 'trend']
         """
         record = estimator.law_.record
         if record is None:
@@ -206,8 +206,8 @@ class KernelErrorDisplay(_Display):
         >>> import kitchensinks as ks
         >>> rows = np.random.default_rng(0).normal(size=(40, 3))
         >>> display = KernelErrorDisplay.from_basis(ks.Fourier(), rows)
-        >>> bool(display.typical[-1] < 0.25 * display.typical[0])
-        True
+        >>> display.n_components, display.typical.round(2)
+        ((64, 256, 1024, 4096), array([0.09, 0.08, 0.02, 0.01]))
         """
         points = numeric_rows(rows)
         resolved, seed = basis.resolve(points), seed_of(random_state)

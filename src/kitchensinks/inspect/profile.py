@@ -48,10 +48,10 @@ def distance_profile(
 
     >>> profile = distance_profile(8)
     >>> near = profile.before < 0.1
-    >>> bool(np.abs(profile.exact[near] / profile.before[near] - 1).max() < 0.1)
-    True
-    >>> bool(np.abs(profile.after - profile.exact).max() < 0.1)
-    True
+    >>> round(float(np.mean(profile.exact[near] / profile.before[near])), 2)
+    0.99
+    >>> round(float(np.abs(profile.after - profile.exact).max()), 2)
+    0.06
     """
     given = Maxout(basis) if isinstance(basis, int | np.integer) else check_basis(basis)
     if given.sparse:

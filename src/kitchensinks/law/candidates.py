@@ -302,12 +302,13 @@ def most_exported(task: Task) -> float:
 
 def enough(limit: Limit, score: Score, sparse: bool) -> Limit:
     """No more components than the held-out error asks for."""
-    wanted = 2 * math.ceil(score.enough(constants.ENOUGH) / 2)
+    least = constants.ENOUGH if sparse else constants.ENOUGH_DENSE
+    wanted = 2 * math.ceil(score.enough(least) / 2)
     count = max(wanted, score.components, _fewest(sparse))
     if count >= limit.components:
         return limit
     what = "grids" if sparse else "features"
-    reason = f"more would lower the held-out error by less than {constants.ENOUGH:.1%} of it"
+    reason = f"more would lower the held-out error by less than {least:.1%} of it"
     return Limit(count, f"stopped at {count} {what}: {reason}")
 
 

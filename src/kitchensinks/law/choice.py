@@ -7,10 +7,9 @@ by side:
 2. the scales of each kernel, by a longer run; directions of wide tables;
 3. bins, features and smooth features with one bandwidth factor, on at most 8000 rows;
 4. the factors and ridges of those that are not hopeless;
-5. what came close once more with the scales of all members, on at most 40,000 rows, and both in
-   two stages;
-6. the number of components, by how fast the held-out error falls with them and by what the last
-   fit may cost.
+5. what came close once more, on at most 40,000 rows, and both in two stages;
+6. of what has won, the scales of further members, and the number of components, by how fast the
+   held-out error falls with them and by what the last fit may cost.
 """
 
 import math
@@ -62,7 +61,7 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     trend = find_trend(task, founds[0])
     left = task.without(trend)
     if basis is not None and not basis.open_bandwidth:
-        law, bins = with_basis(left, basis, with_members(left, founds[:1])[0])
+        law, bins = with_basis(left, basis, with_members(left, founds[0]))
     else:
         law, bins = chosen(left, basis, tried_again(left, candidates_of(left, basis, founds)))
     return _chance(task, mean) or (counting(replace(law, trend=trend), copies), bins)

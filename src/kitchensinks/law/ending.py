@@ -22,7 +22,7 @@ from kitchensinks.law.candidates import (
     try_stages,
 )
 from kitchensinks.law.few import Kept
-from kitchensinks.law.maps import Found
+from kitchensinks.law.maps import Found, with_members
 from kitchensinks.law.task import Task
 from kitchensinks.law.trials import preferred
 from kitchensinks.law.values import Law, Record
@@ -84,7 +84,8 @@ def chosen(task: Task, basis: Basis | None, close: list[Candidate]) -> tuple[Law
 
 
 def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
-    """The law of one candidate, for all rows."""
+    """The law of one candidate with all its members, for all rows."""
+    kept = replace(kept, found=with_members(task, kept.found))
     score, factor = kept.score, kept.score.factor
     if kept.sparse and task.counted > len(task.places):
         factor, ridge = grown(score, len(task.data.fitted), task.counted)
@@ -122,7 +123,7 @@ def _in_stages(task: Task, both: Stages) -> tuple[Law, Bins]:
     counts = [
         enough(in_time(task, one, 0.5), one.score, one.sparse).components for one in (first, last)
     ]
-    found, factor = first.found, first.score.factor
+    found, factor = with_members(task, first.found), first.score.factor
     scaler, dense = found.features(False, factor)
     if len(found.scales) == 1:
         bins = Binning(gamma=last.score.factor / factor)

@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve
 from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis
@@ -46,11 +45,10 @@ from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import HeldOut, climb
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
-from kitchensinks.numerics.products import cholesky_lower
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
-from kitchensinks.solvers.cholesky import lower_factor
+from kitchensinks.solvers.cholesky import ridge_solve
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -298,15 +296,7 @@ class _Centred:
 
     def scores(self, ridge: float) -> Array:
         """Of the held-out rows."""
-        shifted = self.inner.copy()
-        shifted[np.diag_indices_from(shifted)] += ridge
-        # The matrix is symmetric: by columns it is the one that it is by rows.
-        factor = shifted.T
-        if not cholesky_lower(factor):
-            shifted = self.inner.copy()
-            shifted[np.diag_indices_from(shifted)] += ridge
-            factor = lower_factor(shifted)
-        dual = cho_solve((factor, True), self.left, check_finite=False)
+        dual = ridge_solve(self.inner, ridge, self.left)
         return np.asarray(self.held @ (self.root[:, None] * dual) + self.level)
 
 

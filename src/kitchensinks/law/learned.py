@@ -50,40 +50,43 @@ class Learned(Linked):
     Parameters
     ----------
     basis : the basis whose law is learned, such as ``ks.Fourier()``; None compares Fourier features
-        and Binning.
+        and Binning, because neither is the better one on all tables.
     effort : "quick", "default" or "thorough": more members, steps, trials and components. The last
         fit may cost a third of the default, or three times as much; learning a tenth, or eight
-        times.
+        times. From "default" on more work lowers errors by little (docs/law.md).
     members : how many times the scales are learned, each time from batches of its own. Each
         component belongs to one of them at random, and one convex fit has all components. None: by
         effort (1, 3 and 5).
-    law : "ard": a scale for each column by descent on held-out error, and directions beside
-        them in wide tables; "agop": scales (or directions, see `rank`) from the average gradient
-        outer product of a fitted function.
+    law : "ard" (the default, because its errors were lower): a scale for each column by descent on
+        held-out error, and directions beside them in wide tables; "agop": scales (or directions,
+        see `rank`) from the average gradient outer product of a fitted function.
     steps : steps of "ard", each on a batch of its own ("agop" has a seventh as many rounds of fit
         and gradient); None: by effort (14 by default).
-    batch : most rows of a batch, which is a quarter of the table if that is smaller, and at least
-        300; smooth kernels and wide tables take half of it. None: by effort (1000 by default).
+    batch : most rows of a batch, which is about a third of the table if that is smaller, and at
+        least 420; smooth kernels and wide tables take half of it. None: by effort (1800 by
+        default).
     seconds : nominal seconds of the last fit, at 10⁸ features a second: they limit the number of
         components. None: by effort (by default 1.5, and 0.3 for each million entries, 3 in wide
         tables).
-    time_limit : wall-clock seconds that the whole fit may take, or None. Rounds that would come too
-        late are left out, and the last fit has as many components as the time allows, so that the
-        model depends on the speed of the machine. The work of the effort is still the most that is
+    time_limit : wall-clock seconds that the whole fit may take, or None, so that the result does
+        not depend on the machine. Rounds that would come too late are left out, and the last fit
+        has as many components as the time allows. The work of the effort is still the most that is
         done.
     rank : for "agop": the number of learned directions that the rows are turned to (fewer where
         the others do not matter). None scales the columns.
     split : a splitter of scikit-learn, such as ``TimeSeriesSplit()``: the last of its splits says
-        which rows are held out while the law is learned. None: runs of neighbours, a fifth of the
-        rows, or as `groups` and `time` say.
-    groups : a column by name, or by place for arrays: whole groups are held out, because rows to be
-        predicted are of other groups. With a splitter, it is told the groups.
-    time : a column of dates or numbers by name or place: the latest rows are held out, because rows
-        to be predicted come later. With a splitter, it gets the rows in this order. Where the rows
-        of a table are in the order of a date column, this is done without being asked.
-    exportable : True chooses nothing that `ks.to_onnx` refuses. Free text that is no category is an
-        error before the fit, and so is a basis without a form in ONNX. The bins of all rows fit
-        into a file of 2 GB, or there are fewer grids or none.
+        which rows are held out while the law is learned. None: runs of neighbours, which are often
+        alike, a fifth of the rows, or as `groups` and `time` say.
+    groups : None, or a column by name, or by place for arrays: whole groups are held out, because
+        rows to be predicted are of other groups. With a splitter, it is told the groups.
+    time : None, or a column of dates or numbers by name or place: the latest rows are held out,
+        because rows to be predicted come later. With a splitter, it gets the rows in this order.
+        Where the rows of a table are in the order of a date column, this is done without being
+        asked.
+    exportable : False, because most models stay in Python. True chooses nothing that `ks.to_onnx`
+        refuses. Free text that is no category is an error before the fit, and so is a basis without
+        a form in ONNX. The bins of all rows fit into a file of 2 GB, or there are fewer grids or
+        none.
 
     Examples
     --------

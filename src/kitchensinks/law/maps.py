@@ -177,17 +177,13 @@ def learn_scales(task: Task, founds: list[Found]) -> list[Found]:
     return [replace(found, scales=run[None, :]) for found, run in zip(begun, runs, strict=True)]
 
 
-def with_members(task: Task, founds: list[Found]) -> list[Found]:
-    """The same laws with the scales of all members, each learned from batches of its own."""
+def with_members(task: Task, found: Found) -> Found:
+    """The same law with the scales of all members, each learned from batches of its own."""
     more = range(1, task.work.members)
-    jobs = [(found, member) for found in founds if found.start is not None for member in more]
-    runs = iter(_descents(task, jobs))
-    return [
-        found
-        if found.start is None
-        else replace(found, scales=np.stack([found.scales[0], *(next(runs) for _ in more)]))
-        for found in founds
-    ]
+    if found.start is None or not more:
+        return found
+    runs = _descents(task, [(found, member) for member in more])
+    return replace(found, scales=np.stack([found.scales[0], *runs]))
 
 
 def _descents(task: Task, jobs: list[tuple[Found, int]]) -> list[Floats]:

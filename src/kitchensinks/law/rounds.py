@@ -1,7 +1,6 @@
 """Rounds of candidates, each with fewer of them and more work for each."""
 
 import math
-from dataclasses import replace
 
 from kitchensinks.features.bases import Basis
 from kitchensinks.law import constants
@@ -15,7 +14,7 @@ from kitchensinks.law.candidates import (
     wider_look,
 )
 from kitchensinks.law.later import note_runs
-from kitchensinks.law.maps import Found, allowed, even, plain_map, with_members
+from kitchensinks.law.maps import Found, allowed, even, plain_map
 from kitchensinks.law.task import Task
 
 
@@ -108,8 +107,8 @@ def _plain(task: Task, basis: Basis | None) -> list[Found]:
 
 
 def tried_again(task: Task, candidates: list[Candidate]) -> list[Candidate]:
-    """Those near the least error, with all members and with more rows and components."""
-    close = _joined(task, _near(task, candidates))
+    """Those near the least error, with more rows and components."""
+    close = _near(task, candidates)
     many = len(task.data.fitted) > constants.MORE * len(task.few.fitted)
     more = many or (task.work.twice and len(close) > 1)
     if not more or task.late(constants.LATE_AGAIN):
@@ -132,13 +131,6 @@ def _near(task: Task, candidates: list[Candidate]) -> list[Candidate]:
         plain = [one for one in candidates if _even(one) and one.error < constants.PLAIN * least]
         near += sorted(plain, key=lambda one: one.error)[:1]
     return near
-
-
-def _joined(task: Task, close: list[Candidate]) -> list[Candidate]:
-    """The same candidates with all members of their laws."""
-    founds = list({id(one.found): one.found for one in close}.values())
-    joined = dict(zip(map(id, founds), with_members(task, founds), strict=True))
-    return [replace(one, found=joined[id(one.found)]) for one in close]
 
 
 def _even(candidate: Candidate) -> bool:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve
 
 from kitchensinks.features.bases import Binning
 from kitchensinks.features.frozen import Frozen
@@ -22,7 +21,7 @@ from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.solvers.binned import binned_ridge
-from kitchensinks.solvers.cholesky import lower_factor
+from kitchensinks.solvers.cholesky import ridge_solve
 from kitchensinks.tables import block_slices
 
 # Rows whose features are made at a time.
@@ -184,11 +183,9 @@ class _DensePath:
         """Weights of the first share of the features, which are as much larger."""
         gram, cross = self.equations.gram, self.equations.cross
         size = max(1, int(share * len(gram)))
-        larger = len(gram) / size
-        shifted = larger * gram[:size, :size]
-        shifted[np.diag_indices_from(shifted)] += ridge / len(self.data.fitted)
-        factor = lower_factor(shifted)
-        return np.asarray(larger * cho_solve((factor, True), cross[:size], check_finite=False))
+        # Larger by c = K/size: c·(c·G + αI)⁻¹ = (G + α/c·I)⁻¹.
+        alpha = ridge / len(self.data.fitted) * size / len(gram)
+        return np.asarray(ridge_solve(gram[:size, :size], alpha, cross[:size]))
 
     def search(self, first: Sequence[float]) -> dict[float, tuple[float, Array]]:
         """Error and weights of the first ridges, and of others from the best on while it falls."""

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from kitchensinks.features.bases.base import check_positive
+from kitchensinks.features.links import Value
 from kitchensinks.problem.losses import Array
 
 
 @dataclass(frozen=True)
-class Constraint(ABC):
+class Constraint(Value, ABC):
     """A norm ball around zero for each column of weights."""
 
     radius: float

@@ -7,6 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.features.links import Value
+
 Array = NDArray[np.float64]
 
 # A dual entry this far outside its domain is rounding, and counts as on the border.
@@ -15,7 +17,7 @@ DOMAIN_SLACK = 1e-12
 LARGEST_EXPONENT = 80.0
 
 
-class Loss(ABC):
+class Loss(Value, ABC):
     """A convex loss of a score, given its target."""
 
     name: ClassVar[str]

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.problem.targets import Classes
+from kitchensinks.problem.targets import Classes, Numbers, Targets
 from kitchensinks.state import State
 from kitchensinks.state.importance import Groups
 from kitchensinks.state.outside import Outside
@@ -62,7 +62,7 @@ class Sample:
             )
         if not len(y):
             raise ValueError("X has no rows: a report needs some with known targets.")
-        found = cls(model, X, y, list(names))
+        found = cls(model, X, known(model.state_.targets, y), list(names))
         return found.some(MOST_ROWS, seed)
 
     @property
@@ -125,6 +125,29 @@ class Sample:
         place = np.searchsorted(self.labels, self.y).clip(max=len(self.labels) - 1)
         own = answers[np.arange(len(answers)), place]
         return np.where(self.labels[place] == self.y, own, 0.0)
+
+
+def known(targets: Targets, y: NDArray[Any]) -> NDArray[Any]:
+    """The targets of a report, or an error where they are not such as were fitted."""
+    if not isinstance(targets, Classes):
+        return Numbers.check(y)
+    fitted, given = set(targets.labels.tolist()), set(y.tolist())
+    new = [label for label in y.tolist() if label not in fitted]
+    # Labels that were not fitted are counted as errors, if they could have been.
+    odd = [label for label in new if _is_number(label) != _is_number(next(iter(fitted)))]
+    odd += [label for label in new if isinstance(label, float) and not label.is_integer()]
+    if odd or not given & fitted:
+        shown = ", ".join(map(repr, targets.labels.tolist()[:5]))
+        raise ValueError(
+            f"y has {(odd or new)[0]!r}, and the classes that were fitted are {shown}"
+            f"{', …' if len(fitted) > 5 else ''}: a report on a classifier needs the labels of the "
+            "rows, as fit had them."
+        )
+    return y
+
+
+def _is_number(label: Any) -> bool:
+    return isinstance(label, int | float)
 
 
 def _as_before(values: Any, series: Any) -> Any:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_solve
 
 from kitchensinks.numerics.products import cholesky_lower
 
@@ -15,7 +16,24 @@ _COLUMNS = 64
 
 def column_by_column(matrix: NDArray[Any]) -> NDArray[Any]:
     """A copy of a symmetric matrix, column by column in memory, without transposing it."""
-    return np.array(matrix if matrix.flags.f_contiguous else matrix.T, order="F")
+    return np.array(matrix if matrix.strides[0] <= matrix.strides[1] else matrix.T, order="F")
+
+
+def ridge_solve(matrix: NDArray[Any], ridge: float, right: NDArray[Any]) -> NDArray[Any]:
+    """(matrix + ridge·I)⁻¹·right, with the jitter of `lower_factor`; the matrix is symmetric.
+
+    >>> ridge_solve(np.array([[3.0, 0.0], [0.0, 8.0]]), 1.0, np.array([4.0, 18.0]))
+    array([1., 2.])
+    """
+    shifted = column_by_column(matrix)
+    diagonal = np.diag_indices_from(shifted)
+    shifted[diagonal] += ridge
+    factor = shifted
+    if not cholesky_lower(factor):
+        shifted = column_by_column(matrix)
+        shifted[diagonal] += ridge
+        factor = lower_factor(shifted)
+    return np.asarray(cho_solve((factor, True), right, check_finite=False))
 
 
 def _clear_upper(matrix: NDArray[Any]) -> None:

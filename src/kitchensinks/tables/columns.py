@@ -40,6 +40,7 @@ _MOST_ROWS = 20_000
 _RUNS = 32
 # Text with at most this many different values is a category.
 _FEW = 40
+_SHOWN = 5  # columns that the text of a recipe names
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,8 @@ class Columns:
     >>> columns = Columns.learn(table, exclude=["y"])
     >>> columns.outputs
     ['age', 'age is missing', 'tall']
+    >>> columns
+    Columns(2 as 3 numbers: age number, tall number)
     >>> columns.apply(next(table.batches(columns.inputs)))
     array([[30.,  0.,  1.],
            [30.,  1.,  0.]])
@@ -63,6 +66,12 @@ class Columns:
     encoders: tuple[Encoder, ...]
     dtype: np.dtype[Any]
     n_given: int = 0
+
+    def __repr__(self) -> str:
+        """The first columns, with their kinds."""
+        shown = [f"{one.name} {type(one).__name__.lower()}" for one in self.encoders[:_SHOWN]]
+        more = ", …" if len(self.encoders) > _SHOWN else ""
+        return f"Columns({len(self.encoders)} as {self.width} numbers: {', '.join(shown)}{more})"
 
     @classmethod
     def of_array(cls, rows: np.ndarray) -> "Columns":

@@ -1,6 +1,7 @@
 """CSV and TSV files, plain or gzipped, with a line of column names first."""
 
 import csv
+import heapq
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,10 @@ from kitchensinks.tables.kinds import family, is_number
 from kitchensinks.tables.lines import TextTable
 from kitchensinks.tables.table import check_schema
 
+# Bytes that the names of the columns may take: a file without line breaks is no table.
+_LONGEST_HEADER = 2**24
+# Columns that a table may have: Arrow takes some ten kilobytes for each, however short the file is.
+_MOST_COLUMNS = 100_000
 # Types are inferred from this many bytes at the start of the file, and as many further on.
 _LOOK_BYTES = 2**20
 # Places further on that these bytes come from.
@@ -26,7 +31,12 @@ class DelimitedTable(TextTable):
     def __init__(self, path: Path, skip_bad_rows: bool) -> None:
         super().__init__(path, skip_bad_rows)
         with self._open() as file:
-            header = file.readline()
+            header = file.readline(_LONGEST_HEADER)
+        if len(header) == _LONGEST_HEADER:
+            raise ValueError(
+                f"{self.label}, line 1 does not end within {_LONGEST_HEADER} bytes: need the names "
+                "of the columns on a line of their own."
+            )
         self._start = (len(header), 2)
         names = self._header(header)
         check_schema(self.label, names)
@@ -59,6 +69,11 @@ class DelimitedTable(TextTable):
                 f"{self.label}, line 1: the names of the columns cannot be read ({error}). Need "
                 "short names on a line of their own."
             ) from None
+        if len(names) > _MOST_COLUMNS:
+            raise ValueError(
+                f"{self.label}, line 1: {len(names)} columns are more than the {_MOST_COLUMNS} "
+                "that a table may have. Give fit an array or a sparse matrix."
+            )
         # Spreadsheets and pandas leave the column of row numbers without a name.
         names = [name.strip() or f"column {k}" for k, name in enumerate(names, start=1)]
         if names and all(map(is_number, names)):
@@ -89,7 +104,9 @@ class DelimitedTable(TextTable):
         """Types of some rows as pyarrow infers them; null for rows that it cannot read."""
         if data.strip():
             try:
-                types = self._convert(data, self.names, None)[0].schema.types
+                # Arrow cannot tell of rows that it leaves out unless they are text.
+                text = data.decode(errors="replace").encode()
+                types = self._convert(text, self.names, None, skip=True).schema.types
             except pa.ArrowException:
                 types = None
             if types is not None:
@@ -108,27 +125,22 @@ class DelimitedTable(TextTable):
 
     # Rows.
 
-    def _convert(self, data: bytes, names: list[str], types: Any) -> tuple[Any, int]:
-        """An Arrow table and the number of rows with too many or too few values."""
-        ragged = []
-
-        def note(row: Any) -> str:
-            ragged.append(row.number)
-            return "skip"
-
-        table = pa.csv.read_csv(
+    def _convert(self, data: bytes, names: list[str], types: Any, skip: bool = False) -> Any:
+        """An Arrow table; rows with too many or too few values are left out, or an error."""
+        return pa.csv.read_csv(
             pa.BufferReader(data),
             read_options=pa.csv.ReadOptions(
                 column_names=self.names, use_threads=False, block_size=max(1, len(data)) + 1
             ),
             parse_options=pa.csv.ParseOptions(
-                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=note
+                delimiter=self._delimiter,
+                newlines_in_values=True,
+                invalid_row_handler=(lambda row: "skip") if skip else None,
             ),
             convert_options=pa.csv.ConvertOptions(
                 column_types=types, include_columns=names, strings_can_be_null=True
             ),
         )
-        return table, len(ragged)
 
     def _parse(self, data: bytes, names: list[str]) -> Any:
         if not data.strip():
@@ -138,7 +150,7 @@ class DelimitedTable(TextTable):
         types = dict(zip(self.names, self.schema.types, strict=True))
         types.update(dict.fromkeys(empty, pa.string()))
         try:
-            table, ragged = self._convert(data, names, types)
+            table = self._convert(data, names, types)
         except pa.ArrowException:
             return self._parse_wider(data, names)
         for name in empty:
@@ -147,12 +159,12 @@ class DelimitedTable(TextTable):
                 table = table.set_column(place, name, pa.nulls(table.num_rows))
             else:
                 self._retype(name, pa.string())
-        return None if ragged else table
+        return table
 
     def _parse_wider(self, data: bytes, names: list[str]) -> Any:
         """Once more, with whole numbers as decimal ones where that is what the data has."""
         try:
-            table, ragged = self._convert(data, self.names, None)
+            table = self._convert(data, self.names, None)
         except pa.ArrowException:
             return None
         found = zip(self.names, self.schema.types, table.schema.types, strict=True)
@@ -161,11 +173,22 @@ class DelimitedTable(TextTable):
             for name, mine, theirs in found
             if (family(mine), family(theirs)) == ("integer", "float")
         ]
-        if ragged or not wider:
+        if not wider:
             return None
         for name in wider:
             self._retype(name, pa.float64())
         return self._parse(data, names)
+
+    def _bad_rows(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+        """Rows of too many or too few values, which are counted, among those found by halving."""
+        others, between = [], len(self.names) - 1
+        ragged = []
+        for row in rows:
+            plain = b'"' not in row[1]
+            wrong = plain and row[1].count(self._delimiter.encode()) != between
+            (ragged if wrong else others).append(row)
+        found = super()._bad_rows(others) if others else iter(())
+        return heapq.merge(ragged, found)
 
     def _retype(self, name: str, kind: Any) -> None:
         place = self.names.index(name)
@@ -186,7 +209,7 @@ class DelimitedTable(TextTable):
         for name, value in zip(self.names, values, strict=True):
             try:
                 types = {name: self.schema.field(name).type}
-                self._convert(data, [name], types)
+                self._convert(data, [name], types, skip=True)
             except pa.ArrowException:
                 kind = _in_words(types[name])
                 return f"column {name!r} has {value!r} where other rows have {kind}"

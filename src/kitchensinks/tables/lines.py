@@ -67,14 +67,21 @@ class TextTable(Table):
 
     # Chunks and their index.
 
+    def _opened(self) -> Any:
+        opener: Any = open if self.seekable else gzip.open
+        return opener(self._path, "rb")
+
     @contextmanager
     def _open(self) -> Iterator[Any]:
-        opener: Any = open if self.seekable else gzip.open
+        """The bytes of the file; what goes wrong while they are read names the file."""
         try:
-            with opener(self._path, "rb") as file:
+            with self._opened() as file:
                 yield file
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{self.label}: the compressed file is damaged ({error}).") from None
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise OSError(error.errno, reason, str(self._path)) from error
 
     def _chunks(self, offset: int, line: int) -> Iterator[Chunk]:
         """The rest of the file in chunks that end where a row ends."""
@@ -88,7 +95,8 @@ class TextTable(Table):
                 kept += data
                 end = row_end(kept, self._separator)
                 if end == 0:
-                    size += self._chunk_bytes()
+                    # Doubled, so that a long row is looked through a few times only.
+                    size *= 2
                     if size > _MOST_CHUNKS * CHUNK_BYTES:
                         raise self._endless(line, kept)
                     continue
@@ -157,15 +165,10 @@ class TextTable(Table):
 
     def _split(self, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
         """Rows by their first line: a row goes on while a quote is open."""
-        kept, first = b"", chunk.line
-        for number, data in enumerate(chunk.data.splitlines(keepends=True), chunk.line):
-            kept += data
-            if not self._open_quote(kept):
-                if kept.strip():
-                    yield first, kept
-                kept, first = b"", number + 1
-        if kept.strip():
-            yield first, kept
+        data, starts = chunk.data, row_starts(chunk.data, self._separator)
+        for (start, line), (stop, _) in itertools.pairwise([*starts, (len(data), 0)]):
+            if data[start:stop].strip():
+                yield chunk.line + line, data[start:stop]
 
     def _good(self, chunk: Chunk, bad: list[int]) -> bytes:
         """The bytes of a chunk without its bad rows."""
@@ -227,6 +230,27 @@ def row_end(data: bytes, separator: bytes | None = b",") -> int:
     before = np.concatenate([[0], ends])[np.searchsorted(starts, breaks)]
     outside = breaks[breaks >= before]
     return int(outside[-1]) + 1 if len(outside) else 0
+
+
+def row_starts(data: bytes, separator: bytes | None = b",") -> list[tuple[int, int]]:
+    """Where rows begin, and how many lines lie before each: a row goes on while a quote is open.
+
+    A line ends in a line feed, a carriage return, or both.
+
+    >>> row_starts(b'1,"a' + bytes([10]) + b'b"' + bytes([10]) + b"2,c")
+    [(0, 0), (8, 2)]
+    """
+    letters = np.frombuffer(data + b" ", dtype=np.uint8)
+    feeds = letters[:-1] == ord("\n")
+    returns = (letters[:-1] == ord("\r")) & (letters[1:] != ord("\n"))
+    breaks = np.flatnonzero(feeds | returns)
+    outside = np.ones(len(breaks), dtype=bool)
+    if separator is not None and b'"' in data:
+        starts, ends = quoted_spans(data, separator)
+        outside = breaks >= np.concatenate([[0], ends])[np.searchsorted(starts, breaks)]
+    after = np.concatenate([[0], breaks[outside] + 1])
+    lines = np.concatenate([[0], np.flatnonzero(outside) + 1])
+    return list(zip(after.tolist(), lines.tolist(), strict=True))
 
 
 def quoted_spans(data: bytes, separator: bytes) -> tuple[np.ndarray, np.ndarray]:

@@ -13,15 +13,20 @@ FROM_DTYPE = "from_dtype"
 
 def check_categories(given: Any) -> None:
     """An error where `categorical_features` is nothing that could name columns."""
-    if isinstance(given, str) and given == FROM_DTYPE:
+    if given is None or (isinstance(given, str) and given == FROM_DTYPE):
         return
     listed = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [None]
     kinds = {_kind(one) for one in listed}
     if "other" in kinds or len(kinds) > 1:
         raise TypeError(
-            f"categorical_features={given!r}: need 'from_dtype', or a list of columns by name, by "
-            "place, or as True and False for each column."
+            f"categorical_features={given!r}: need 'from_dtype', None, or a list of columns by "
+            "name, by place, or as True and False for each column."
         )
+
+
+def names_columns(given: Any) -> bool:
+    """Whether `categorical_features` names columns beside those whose type says it."""
+    return not (given is None or isinstance(given, str))
 
 
 def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[str]:
@@ -37,7 +42,7 @@ def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[
     []
     """
     check_categories(given)
-    if isinstance(given, str):
+    if not names_columns(given):
         return []
     listed = list(given)
     kind = _kind(listed[0]) if listed else "place"

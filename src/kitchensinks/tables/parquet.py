@@ -47,7 +47,9 @@ class ParquetTable(Table):
 
     def _open(self) -> Any:
         # Read ahead nothing: a row group at a time is the memory that this may take.
-        return pa.parquet.ParquetFile(self._path, memory_map=False, pre_buffer=False)
+        return pa.parquet.ParquetFile(
+            self._path, memory_map=False, pre_buffer=False, page_checksum_verification=True
+        )
 
     @property
     def n_rows(self) -> int:

@@ -11,10 +11,13 @@ from kitchensinks.tables.lines import TextTable
 
 # Wider rows belong in a sparse matrix, not in a table.
 _MOST_COLUMNS = 20_000
-# Bytes of a chunk times columns: bounds the memory of the rows with their zeros filled in.
-_CHUNK_ENTRIES = 2**28
-_LINE = re.compile(rb"\s*([^\s:,#]+(\s+qid:\d+)?(\s+\d+:\S+)*\s*)?(#.*)?$")
-_INDEX = re.compile(rb"\s(\d+):")
+# Bytes of a chunk times columns: bounds the memory of the rows with their zeros filled in. A row
+# has two bytes at least, so that these are 128 MB.
+_CHUNK_ENTRIES = 2**25
+# Longer numbers are no indices: a line that has one is bad.
+_DIGITS = rb"\d{1,18}"
+_LINE = re.compile(rb"\s*([^\s:,#]+(\s+qid:%b)?(\s+%b:\S+)*\s*)?(#.*)?$" % (_DIGITS, _DIGITS))
+_INDEX = re.compile(rb"\s(%b):" % _DIGITS)
 
 
 class SvmlightTable(TextTable):
@@ -34,7 +37,7 @@ class SvmlightTable(TextTable):
     def _chunk_bytes(self) -> int:
         # Text of sparse rows is much shorter than the rows filled in.
         width = len(self.names) if hasattr(self, "schema") else 1
-        return max(2**14, min(super()._chunk_bytes(), _CHUNK_ENTRIES // width))
+        return max(2**10, min(super()._chunk_bytes(), _CHUNK_ENTRIES // width))
 
     @cached_property
     def _range(self) -> tuple[int, int]:

@@ -30,6 +30,8 @@ from kitchensinks.tables.kinds import plain_text
 BATCH_ROWS = 2**16
 # A record batch has at most this many entries.
 BATCH_ENTRIES = 2**20
+# How alike names are (difflib's ratio) for one to be taken for the other: a letter in four differs.
+_ALIKE = 0.75
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _SVMLIGHT = (".svm", ".libsvm", ".svmlight", ".txt")
 _KINDS = f"Parquet, {', '.join(_DELIMITED)}, .npy, {', '.join(_SVMLIGHT)}"
@@ -98,20 +100,24 @@ class Table:
 
     def check_names(self, columns: Iterable[str]) -> None:
         """An error that names a column that is not there, and the one nearest to it."""
-        known = self.names
+        known = set(self.names)
         for name in columns:
             if name not in known:
-                raise ValueError(f"{self.label} has no column {name!r}{nearest(name, known)}")
+                raise ValueError(f"{self.label} has no column {name!r}{nearest(name, self.names)}")
 
 
-def nearest(name: str, known: list[str]) -> str:
-    """The end of a message about a name that is not known."""
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    folded = [other for other in known if other.lower() == name.lower()]
-    if folded or close:
-        return f": did you mean {(folded or close)[0]!r}?"
+def nearest(name: str, known: list[str], others: str = "its columns are") -> str:
+    """The end of a message about a name that is not known.
+
+    >>> nearest("Incme", ["age", "income"]), nearest("label", ["age", "table"])
+    (": did you mean 'income'?", ": its columns are 'age', 'table'.")
+    """
+    folded = {other.lower(): other for other in reversed(known)}
+    close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=_ALIKE)
+    if close:
+        return f": did you mean {folded[close[0]]!r}?"
     shown = ", ".join(map(repr, known[:10])) + (", …" if len(known) > 10 else "")
-    return f": its columns are {shown}."
+    return f": {others} {shown}."
 
 
 def batch_rows(n_columns: int) -> int:
@@ -202,7 +208,10 @@ def _open_file(path: Path, root: Path, skip_bad_rows: bool) -> Table:
 def _memory_map(path: Path) -> np.ndarray:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
+    except OSError:
+        raise
+    # The header of an array is parsed as Python source, which fails in many ways.
+    except Exception as error:
         raise ValueError(f"{path} cannot be read as .npy ({error}).") from None
     return np.asarray(array)
 

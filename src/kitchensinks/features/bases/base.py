@@ -366,6 +366,10 @@ def require_finite(values: Floats, rows: Floats, others: Floats) -> None:
         )
 
 
+# More than there is memory for anywhere, and little enough that products of two are finite.
+MOST_COUNTED = 10**15
+
+
 def check_count(name: str, value: Any) -> int:
     """A whole number of at least one."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
@@ -374,6 +378,10 @@ def check_count(name: str, value: Any) -> int:
         )
     if value < 1:
         raise ValueError(f"{name}={value!r}: need a whole number of 1 or more.")
+    if value > MOST_COUNTED:
+        raise ValueError(
+            f"{name} is above {MOST_COUNTED:.0e}: need a number that can be counted to."
+        )
     return int(value)
 
 

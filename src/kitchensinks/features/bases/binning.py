@@ -61,13 +61,14 @@ class Binning(WithGamma):
 
     Parameters
     ----------
-    gamma : a positive number, "median" (default): 1/median(‖x − z‖₁), or "scale". It is
+    gamma : a positive number, "median" (default): 1/median(‖x − z‖₁), which follows the scale
+        of the rows, or "scale". It is
         the γ of the random-bases paper's Figure 1; its section V c has γ = 1. A list of numbers
         is a law of several scales: each grid takes one of them at random, and the kernel is the
         mean of theirs. A list of lists has a number for each column in place of each number.
     pitch : the law of the pitch, in units of 1/γ.
 
-        - "gamma" (default): the kernel is Laplacian.
+        - "gamma" (default): the kernel is Laplacian, as in the random-bases paper.
         - "hat": the pitch is 1/γ, and k(r) = max(0, 1 − r).
         - a list of positive numbers, each as likely: k is the mean of their hats. With quantiles
           of a law in the list, this is any law.

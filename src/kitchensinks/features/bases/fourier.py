@@ -47,7 +47,8 @@ class Fourier(Projected, WithGamma):
 
     Parameters
     ----------
-    kernel : the kernel k(x, z) and with it the law of ω; Δ = x − z.
+    kernel : the kernel k(x, z) and with it the law of ω; Δ = x − z. "gaussian" is the default
+        because it is the papers' and the most used.
 
         - "gaussian": exp(−γ‖Δ‖²), ω ~ N(0, 2γI)
         - "laplacian": exp(−γ‖Δ‖₁), independent Cauchy coordinates of scale γ
@@ -56,17 +57,19 @@ class Fourier(Projected, WithGamma):
         - "matern": 2^(1−ν)/Γ(ν)·t^ν·K_ν(t), t = √(2ν)·γ‖Δ‖₂: multivariate Student with
           2ν degrees of freedom, γ·z·√(2ν)/χ_2ν; length scale 1/γ
 
-    gamma : a positive number, "median" (default) or "scale". By median:
+    gamma : a positive number, "median" (default), which follows the scale of the rows, or
+        "scale". By median:
         1/median(‖Δ‖₂)² for the Gaussian kernel, 1/median(‖Δ‖₁) for the Laplacian,
         1/median(‖Δ‖₂) for the others. In the papers' symbols: the γ of the random-bases
         paper for "gaussian"; 1/(2σ²) in the maxout paper; the thesis's γ is a bandwidth,
         and ours is 1/(2·γ_thesis²). A list of numbers is a law of several scales: each
         draw takes one of them at random, and the kernel is the mean of theirs. A list of lists
         has a number for each column in place of each number; "hadamard" does not take it.
-    form : "phase" (one column a draw) or "paired" (two columns).
-    projection : "gaussian" (independent ω), "orthogonal" or "hadamard"; the last two
-        for kernels whose law is rotation-invariant.
-    nu : smoothness of the Matérn kernel, at most 50; not used by the others.
+    form : "phase" (one column a draw, the default: the papers' φ) or "paired" (two columns).
+    projection : "gaussian" (independent ω, the default: the papers' bounds are for them),
+        "orthogonal" or "hadamard"; the last two for kernels whose law is rotation-invariant.
+    nu : smoothness of the Matérn kernel, at most 50; not used by the others. With 1.5 functions
+        have one derivative, between "exponential" (0.5, none) and "gaussian" (all).
 
     Notes
     -----
@@ -212,7 +215,8 @@ class Fourier(Projected, WithGamma):
             cosine(angle, theta["phase"] + angle.dtype.type(shift), math.sqrt(2.0))
             return angle
         # sin t = cos(t − π/2): each frequency stands twice, with two phases.
-        both = np.repeat(angle, 2, axis=1)
+        both = np.empty((len(angle), 2 * angle.shape[1]), dtype=angle.dtype)
+        both[:, 0::2] = both[:, 1::2] = angle
         phases = np.array([shift, shift - math.pi / 2.0], dtype=angle.dtype)
         cosine(both, np.tile(phases, angle.shape[1]), math.sqrt(2.0))
         return both

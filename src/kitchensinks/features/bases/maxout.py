@@ -43,12 +43,13 @@ class Maxout(Projected):
 
     Parameters
     ----------
-    pool : q, the number of directions of a unit. 1 gives linear features.
-    projections : None, or P: all units share P directions, each unit taking one at random
-        from each of q groups of about P/q (maxout paper, Table 3). The kernel is the same on
-        average; features depend on each other more.
-    projection : "gaussian", "orthogonal" or "hadamard"; the q directions of one unit come
-        from q different rotations, so they stay independent.
+    pool : q, the number of directions of a unit. 1 gives linear features; 4 is the best of the
+        maxout paper's Table 1.
+    projections : None: directions are independent, as the kernel assumes; or P: all units share P
+        directions, each unit taking one at random from each of q groups of about P/q (maxout paper,
+        Table 3). The kernel is the same on average; features depend on each other more.
+    projection : "gaussian" (the default: the paper's), "orthogonal" or "hadamard"; the q directions
+        of one unit come from q different rotations, so they stay independent.
 
     Examples
     --------

@@ -31,9 +31,10 @@ class Orthonormal(Basis):
 
     Parameters
     ----------
-    eigenvalues : λ_0, λ_1, … ≥ 0, at least one of them positive.
-    system : "cosine" or "legendre".
-    box : (low, high), the same for every coordinate.
+    eigenvalues : λ_0, λ_1, … ≥ 0, at least one of them positive; the default is an example of four.
+    system : "cosine" (the default: its functions have one bound) or "legendre".
+    box : (low, high), the same for every coordinate; the default, (−3, 3), holds most rows
+        of standardised columns.
 
     Examples
     --------

@@ -35,8 +35,9 @@ class ReLU(Projected, WithGamma):
     gamma : a positive number, "median" (default): 1/median(‖x‖), which makes the added
         coordinate as large as a typical row, or "scale". It is the γ of the thesis's
         Algorithm 2.
-    law : "sphere" or "gaussian".
-    projection : "gaussian" (independent directions), "orthogonal" or "hadamard".
+    law : "sphere" (the default: the thesis's) or "gaussian".
+    projection : "gaussian" (independent directions, the default: the papers' bounds are for them),
+        "orthogonal" or "hadamard".
 
     Examples
     --------

@@ -44,17 +44,19 @@ class Reweighted(Basis):
 
     Parameters
     ----------
-    basis : the basis that is drawn from, any dense one; None is ``ks.Fourier()``.
+    basis : the basis that is drawn from, any dense one; None is ``ks.Fourier()``, the
+        thesis's.
     pool : M/N, a whole number of 2 or more; the thesis uses 100.
-    rows : L, the rows that candidates are scored on: a share in (0, 1] of the different rows,
-        at most 2000 of them (of very wide rows 2²⁴ entries, and at least 100 rows), or a count
-        (all rows where there are fewer). They are chosen by their content, with their sample
-        weights.
+    rows : L, the rows that candidates are scored on: a share in (0, 1] of the different rows (0.3,
+        as in the thesis), at most 2000 of them (of very wide rows 2²⁴ entries, and at least 100
+        rows), or a count (all rows where there are fewer). They are chosen by their content, with
+        their sample weights.
     mu : μ on the scale of the eigenvalues of the kernel's operator, or "auto": the μ at which the
         effective dimension d(μ) is the number of columns of N draws, or L/2 if that is smaller.
         Scores with a larger μ depend on fewer leading eigenvectors; in the limit p_i is
         proportional to ‖φ_i‖².
-    correction : whether features are multiplied with 1/√(M·p_i).
+    correction : whether features are multiplied with 1/√(M·p_i) (True), which leaves the kernel as
+        it is on average.
 
     Notes
     -----

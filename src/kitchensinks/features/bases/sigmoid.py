@@ -34,11 +34,12 @@ class Sigmoid(Projected, WithGamma):
 
     Parameters
     ----------
-    activation : "logistic", "tanh" (default), "erf" or "step".
+    activation : "logistic", "tanh" (default: its mean over draws is zero), "erf" or "step".
     gamma : slope along the unit direction: a positive number, "median" (default), which is
         1/median(‖x‖) and makes γ·ω·x of the size of b, or "scale". The papers' σ(ω·x) has
         γ = 1 and no b.
-    projection : "gaussian", "orthogonal" or "hadamard".
+    projection : "gaussian" (independent directions, the default: the papers' bounds are for them),
+        "orthogonal" or "hadamard".
 
     Examples
     --------

@@ -85,11 +85,11 @@ class Stumps(Basis):
 
     Parameters
     ----------
-    threshold : "normal" (standard normal: the papers' choice for standardised columns),
-        "uniform" on [−a, a], or "quantile": drawn from the column's own values. A table of
-        equally likely thresholds, shape (d, levels) and sorted along each row, is what
+    threshold : "normal" (the default, standard normal: the papers' choice for standardised
+        columns), "uniform" on [−a, a], or "quantile": drawn from the column's own values. A table
+        of equally likely thresholds, shape (d, levels) and sorted along each row, is what
         "quantile" is resolved into.
-    a : half-width of the uniform law.
+    a : half-width of the uniform law; 3.0 holds most rows of standardised columns.
 
     Examples
     --------

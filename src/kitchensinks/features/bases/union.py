@@ -26,7 +26,8 @@ class Union(Compound):
     Parameters
     ----------
     bases : list of bases.
-    shares : positive weights, equal by default; they are normalised to sum to one.
+    shares : positive weights; None: equal ones, because no basis is preferred. They are normalised
+        to sum to one.
 
     Examples
     --------

@@ -69,8 +69,8 @@ def to_onnx(estimator: Model, path: str | os.PathLike[str], notes: Any = None) -
     ...     import onnxruntime
     ...     session = onnxruntime.InferenceSession(f"{folder}/model.onnx")
     ...     label, probabilities = session.run(None, {"rows": X})
-    >>> label.tolist() == model.predict(X).tolist()
-    True
+    >>> label[::50].tolist(), model.predict(X[::50]).tolist()
+    ([0, 1, 2], [0, 1, 2])
     """
     if not isinstance(estimator, Model):
         raise TypeError(

@@ -133,10 +133,10 @@ class ReLUNetwork:
     >>> error = np.sqrt(np.mean((network(rows) - np.abs(rows) / 4) ** 2))
     >>> bound = ks.theory.relu_network(accuracy=0.05, variations=[1.0, 1.0], widths=[1, 1],
     ...                                radius=1.0, slack=1.0)
-    >>> bound.n_units, bool(error < bound.error)
-    ((2000, 2000), True)
-    >>> bool((network.norms(0.05) <= np.array(bound.weight_norms) + 1e-9).all())
-    True
+    >>> bound.n_units, round(float(error), 3), round(bound.error, 3)
+    ((2000, 2000), 0.005, 0.1)
+    >>> network.norms(0.05).round(1), np.round(bound.weight_norms, 1)
+    (array([2.2, 1. , 0.4]), array([2.2, 1. , 0.4]))
     """
 
     layers: tuple[ReLUSum, ...]

@@ -86,6 +86,11 @@ class _StackedSinks(Linked):
     chains_: list[Chain] = field(init=False)
     alphas_: Floats = field(init=False)
 
+    def _meant(self, name: str) -> Any:
+        """None stands for Fourier()."""
+        value = getattr(self, name)
+        return Fourier() if name == "basis" and value is None else value
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to rows X (n, d) and targets y; a weight of 2 equals two copies of the row."""
         n_layers = check_count("n_layers", self.n_layers)
@@ -160,12 +165,16 @@ class StackedSinksRegressor(RegressorMixin, _StackedSinks):
     Parameters
     ----------
     basis : a basis such as ``ks.Fourier()`` (what None stands for), resolved in each layer.
-    n_components : K, the number of draws of each layer. There are L² layers in all.
-    n_layers : L, 1 or more; ``GridSearchCV`` over it tells whether depth pays.
+    n_components : K, the number of draws of each layer; 1000 meet a kernel to about 3 %. There are
+        L² layers in all.
+    n_layers : L, 1 or more; 2 is the least that is deep. ``GridSearchCV`` over it tells whether
+        depth pays.
     alpha : ridge strength of every layer, or "auto": exact leave-one-out in each.
-    standardize : zero mean, unit variance per column of the rows.
-    dtype, memory_budget : as for ``ks.KitchenSinkRegressor``, in each layer.
-    random_state : int, RandomState or None; an int names shares and draws for good.
+    standardize : zero mean, unit variance per column of the rows (True), because one bandwidth
+        serves all columns.
+    dtype, memory_budget : of each layer, as for ``ks.Solver``; None: by the sizes at hand.
+    random_state : int, RandomState or None; an int names shares and draws for good. None is
+        another draw each time, as everywhere in scikit-learn.
 
     Attributes
     ----------
@@ -178,8 +187,8 @@ class StackedSinksRegressor(RegressorMixin, _StackedSinks):
     >>> X, y, _ = ks.datasets.make_depth_separation(4000, random_state=0)
     >>> fits = [ks.StackedSinksRegressor(n_components=200, n_layers=n, random_state=0)
     ...         .fit(X[:3000], y[:3000]).score(X[3000:], y[3000:]) for n in (1, 2)]
-    >>> bool(fits[0] + 0.02 < fits[1])
-    True
+    >>> [round(fit, 2) for fit in fits]
+    [0.17, 0.22]
     """
 
     _one_output: bool
@@ -203,7 +212,11 @@ class StackedSinksRegressor(RegressorMixin, _StackedSinks):
 class StackedSinksClassifier(ClassifierMixin, _StackedSinks):
     """L layers of random features for classification: squared loss on ±1, one column a class.
 
-    Rule and parameters are those of :class:`StackedSinksRegressor`.
+    The rule is that of :class:`StackedSinksRegressor`.
+
+    Parameters
+    ----------
+    Those of :class:`StackedSinksRegressor`.
 
     Examples
     --------
@@ -211,8 +224,8 @@ class StackedSinksClassifier(ClassifierMixin, _StackedSinks):
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = ks.StackedSinksClassifier(n_components=100, random_state=0).fit(X[::2], y[::2])
-    >>> bool(model.score(X[1::2], y[1::2]) > 0.94)
-    True
+    >>> round(model.score(X[1::2], y[1::2]), 2)
+    0.97
     """
 
     classes_: NDArray[Any]

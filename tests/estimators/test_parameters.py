@@ -1,0 +1,109 @@
+"""Nested parameters: of bases, laws, losses, constraints and solvers, in one way."""
+
+import inspect
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401  (imported for its effect)
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import kitchensinks as ks
+from kitchensinks.problem.losses import LOSSES
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 3))
+Y = np.sin(2 * X[:, 0]) + RNG.normal(0, 0.3, 200)
+
+
+def values():
+    """Every value that a parameter of the estimators may have, with the name of the parameter."""
+    for loss in LOSSES.values():
+        if loss.name != "multinomial":
+            yield "loss", loss
+    yield from (("constraint", ball) for ball in (ks.SupBall(2.0), ks.L2Ball(2.0)))
+    yield "solver", ks.Solver()
+    yield from (("basis", basis) for basis in (ks.Learned(), ks.Learned(ks.Fourier()), ks.ReLU()))
+
+
+@pytest.mark.parametrize(("name", "value"), list(values()), ids=repr)
+def test_nested_parameters_are_those_of_the_value(name, value):
+    regression = "regression" in getattr(value, "tasks", ("regression",))
+    make = ks.KitchenSinkRegressor if regression else ks.KitchenSinkClassifier
+    model = make(**{name: value})
+    given = value.get_params()
+    nested = {key: one for key, one in model.get_params().items() if key.startswith(f"{name}__")}
+    assert nested == {f"{name}__{key}": one for key, one in given.items()}
+    own = [one.name for one in fields(value)] if is_dataclass(value) else []
+    assert set(given) >= set(own)
+    assert set(own) <= set(inspect.signature(type(value)).parameters)
+    assert clone(model).get_params()[name].get_params().keys() == given.keys()
+
+
+def test_a_nested_parameter_leaves_others_as_they_were():
+    loss, ball, basis = ks.losses.Quantile(0.5), ks.SupBall(1.0), ks.Fourier(gamma=0.5)
+    model = ks.KitchenSinkRegressor(basis, loss=loss, constraint=ball)
+    model.set_params(loss__tau=0.9, constraint__radius=3.0, basis__gamma=2.0, solver__tol=1e-5)
+    assert (model.loss, model.constraint) == (ks.losses.Quantile(0.9), ks.SupBall(3.0))
+    assert (model.basis.gamma, model.solver.tol) == (2.0, 1e-5)
+    assert (loss.tau, ball.radius, basis.gamma) == (0.5, 1.0, 0.5)
+
+
+def test_a_name_or_none_stands_for_a_value():
+    model = ks.KitchenSinkRegressor(loss="quantile")
+    model.set_params(loss__tau=0.9, basis__effort="quick", solver__tol=1e-5)
+    assert model.loss == ks.losses.Quantile(0.9)
+    assert (model.basis.effort, model.solver.tol) == ("quick", 1e-5)
+    assert ks.KitchenSinkRegressor().set_params(loss="huber", loss__delta=2.0).loss.delta == 2.0
+    for other in (ks.RandomFeatures(), ks.KitchenSinkPCA(), ks.StackedSinksRegressor()):
+        assert other.set_params(basis__gamma=2.0).basis.gamma == 2.0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"loss__taux": 0.9}, r"loss__taux: loss is Quantile\(tau=0.5\), .* parameters are tau\."),
+        ({"alpha__size": 1}, "alpha__size: alpha is 'auto', and it has none"),
+        ({"basis__gama": 1.0}, r"basis__gama: basis is Fourier\(\), .* gamma"),
+        ({"bases__gamma": 1.0}, "Invalid parameter 'bases'"),
+        ({"loss__tau": 2.0}, "tau=2.0: the quantile loss needs"),
+    ],
+)
+def test_an_unknown_parameter_is_named(given, said):
+    model = ks.KitchenSinkRegressor(ks.Fourier(), loss="quantile")
+    with pytest.raises(ValueError, match=said):
+        model.set_params(**given)
+
+
+@pytest.mark.parametrize("change", ["nested", "basis"])
+def test_a_fitted_model_keeps_the_law_that_it_was_fitted_with(change, tmp_path):
+    """A file has a seed in place of the draw, which is made again from the basis."""
+    basis = ks.Fourier(gamma=0.5)
+    model = ks.KitchenSinkRegressor(basis, 30, random_state=0).fit(X, Y)
+    before = model.predict(X)
+    if change == "nested":
+        model.set_params(basis__gamma=5.0)
+    else:
+        basis.gamma = 5.0
+    assert model.basis_.gamma == 0.5
+    ks.save(model, tmp_path / "model.sinks")
+    np.testing.assert_array_equal(ks.load(tmp_path / "model.sinks").predict(X), before)
+
+
+def test_searches_go_over_losses_and_constraints():
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 30, "quantile", alpha=1e-3, random_state=0)
+    scoring = "neg_mean_absolute_error"
+    grid = {"loss__tau": [0.02, 0.5, 0.98], "basis__gamma": [0.3, 1.0]}
+    halving = HalvingGridSearchCV(
+        model, grid, min_resources=60, cv=2, scoring=scoring, random_state=0
+    )
+    # The median has the least absolute error.
+    assert halving.fit(X, Y).best_params_["loss__tau"] == 0.5
+    balls = ks.KitchenSinkRegressor(ks.Fourier(), 30, constraint=ks.L2Ball(1.0), random_state=0)
+    steps = make_pipeline(StandardScaler(), balls)
+    grid = {"kitchensinkregressor__constraint__radius": [1e-3, 0.1]}
+    search = GridSearchCV(steps, grid, cv=2).fit(X, Y)
+    assert search.best_params_ == {"kitchensinkregressor__constraint__radius": 0.1}
