@@ -186,7 +186,7 @@ def test_effort_is_counted_work():
     quick, default, thorough = (EFFORTS[effort] for effort in laws)
     for less, more in ((quick, default), (default, thorough)):
         assert all(a <= b for a, b in zip(less, more, strict=True))
-        assert more.share / less.share == pytest.approx(3.0)
+        assert more.share > less.share
     members, steps, batch = EFFORTS["default"][:3]
     same, _ = find_law(Learned(None, "default", members, steps=steps, batch=batch), BATCH, REQUEST)
     assert repr(same) == repr(laws["default"])
