@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,14 @@ def data_folder() -> Path:
     if not os.environ.get("KITCHENSINKS_DATA") or not folder.is_dir():
         pytest.skip("needs the real data sets: set KITCHENSINKS_DATA to their folder")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def many_cores() -> Iterator[None]:
+    """Teams of several threads are tested on machines of one core, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kitchensinks.numerics.threads.cores", lambda: 8)
+        yield
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -63,7 +63,7 @@ def test_the_table_of_efforts_is_that_of_the_code():
     """And the nominal seconds beside it."""
     page = (DOCS / "law.md").read_text("utf-8")
     for name, work in EFFORTS.items():
-        share = {1 / 3: "1/3", 1.0: "1", 3.0: "3"}[work.share]
+        share = {1 / 5: "1/5", 1.0: "1", 3.0: "3"}[work.share]
         assert (
             f"| {name} | {work.members} | {work.steps} | {work.batch} | {work.few} | {share} |"
             in page

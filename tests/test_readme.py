@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import kitchensinks as ks
 from tests.pages import blocks_of, run_page
 
 ROOT = Path(__file__).parents[1]
@@ -30,6 +31,8 @@ def test_the_examples_print_the_scores_that_stand_beside_them(tmp_path, monkeypa
     printed = [float(line) for line in capsys.readouterr().out.split()]
     assert len(printed) == 2
     assert all(abs(score - told) < 0.006 for score, told in zip(printed, said, strict=True))
+    # What the README says of ONNX holds for its own example.
+    ks.to_onnx(names["model"], tmp_path / "model.onnx")
 
 
 def test_the_two_commands_are_named():

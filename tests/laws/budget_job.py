@@ -100,7 +100,7 @@ def write(folder, n_rows):
     np.save(folder / "rows.npy", rows)
     from sklearn.datasets import dump_svmlight_file
 
-    dump_svmlight_file(rows, targets, folder / "rows.svm", zero_based=False)
+    dump_svmlight_file(rows, targets, str(folder / "rows.svm"), zero_based=False)
 
 
 def opened(kind, folder, n_rows):

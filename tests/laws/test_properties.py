@@ -177,17 +177,18 @@ def like_plain_ridge(table, basis, narrow):
     return True
 
 
-@settings(max_examples=40, **OPTIONS)
-@given(tables(60), st.sampled_from(BASES), st.booleans())
-def test_any_table_is_fitted_as_by_a_plain_reference(table, basis, narrow):
-    like_plain_ridge(table, basis, narrow)
+@pytest.mark.parametrize("examples", [40, pytest.param(1500, marks=pytest.mark.slow)])
+def test_any_table_is_fitted_as_by_a_plain_reference(examples):
+    compared = []
 
+    @settings(max_examples=examples, **OPTIONS)
+    @given(tables(60), st.sampled_from(BASES), st.booleans())
+    def check(table, basis, narrow):
+        compared.append(like_plain_ridge(table, basis, narrow))
 
-@pytest.mark.slow
-@settings(max_examples=1500, **OPTIONS)
-@given(tables(60), st.sampled_from(BASES), st.booleans())
-def test_many_tables_are_fitted_as_by_a_plain_reference(table, basis, narrow):
-    like_plain_ridge(table, basis, narrow)
+    check()
+    # The others are refused in words: no rows, or entries whose squares overflow.
+    assert np.mean(compared) > 0.5, np.mean(compared)
 
 
 @pytest.mark.slow

@@ -86,12 +86,12 @@ class Scaler:
         (A rare category, as 0 and 1, must not weigh more than a common one.)
         """
         variance = spread.variance
-        # A column whose variation is rounding error is constant.
-        noise = (10 * np.finfo(float).eps * np.abs(spread.mean)) ** 2
-        kept = (variance <= noise) | (variance <= np.finfo(float).tiny)
+        # A column whose variation is rounding error is constant: what is left of it is small.
+        rounding = 10 * np.finfo(float).eps * np.abs(spread.mean)
+        kept = (variance <= rounding**2) | (variance <= np.finfo(float).tiny)
+        scale = np.where(kept, np.maximum(1.0, rounding), np.sqrt(variance))
         if unscaled is not None:
-            kept |= unscaled
-        scale = np.where(kept, 1.0, np.sqrt(variance))
+            scale = np.where(unscaled, 1.0, scale)
         return cls(spread.mean, scale, spread.low, spread.high)
 
     @property

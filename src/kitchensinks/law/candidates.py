@@ -97,7 +97,7 @@ def in_reach(task: Task, candidate: Candidate) -> bool:
         return True
     rows = len(task.data.fitted)
     count = _components(task, "again", candidate, rows)
-    seconds = candidate.pace * _cost(task, candidate.sparse, rows, count)
+    seconds = candidate.pace * nominal_seconds(task, candidate.sparse, rows, count)
     return task.used + seconds / limit < constants.LATE_LAST
 
 
@@ -133,7 +133,7 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
     score, fits = tried[best]
     # The score that was known took no time.
     new = sum(own is not known for own, _ in tried.values())
-    cost = _cost(task, candidate.sparse, len(data.fitted), count) * max(1, new)
+    cost = nominal_seconds(task, candidate.sparse, len(data.fitted), count) * max(1, new)
     pace = (time.monotonic() - begun) / cost if new else candidate.pace
     return Candidate(
         candidate.found,
@@ -226,7 +226,7 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
     if sparse:
         # Many classes need as many grids as one output does, and each of them costs more.
         seconds *= task.targets.shape[1] ** constants.OUTPUTS_POWER
-        grids = seconds / _cost(task, sparse, task.counted, 1)
+        grids = seconds / nominal_seconds(task, sparse, task.counted, 1)
         most = min(constants.MOST_GRIDS, _most_grids_by_memory(task))
         count, most = int(grids), int(min(most, most_exported(task)))
     else:
@@ -243,7 +243,7 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
     return Limit(count, f"stopped at {count} {what}: {seconds:.2g} nominal seconds")
 
 
-def _cost(task: Task, sparse: bool, rows: int, count: int) -> float:
+def nominal_seconds(task: Task, sparse: bool, rows: int, count: int) -> float:
     """Nominal seconds of a fit."""
     if sparse:
         bin_cost = constants.BIN_COST * 0.5 * (task.targets.shape[1] + 1) + task.n_inputs / 8
@@ -264,7 +264,7 @@ def in_time(task: Task, candidate: Candidate, share: float = 1.0) -> Limit:
     count = limit.components
     while count > _fewest(candidate.sparse):
         # Copies and rows without weight take their time too.
-        if _cost(task, candidate.sparse, task.source.shape[0], count) <= seconds:
+        if nominal_seconds(task, candidate.sparse, task.source.shape[0], count) <= seconds:
             break
         count = max(_fewest(candidate.sparse), int(0.9 * count))
     if count == limit.components:

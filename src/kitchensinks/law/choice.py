@@ -20,6 +20,7 @@ import numpy as np
 
 from kitchensinks.features.bases import Basis
 from kitchensinks.law import constants
+from kitchensinks.law.candidates import nominal_seconds
 from kitchensinks.law.copies import counting, in_words, many, one_of_each
 from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.ending import Bins, chosen, of_few, with_basis
@@ -96,9 +97,23 @@ def _learned(task: Task, basis: Basis | None, best: list[Found]) -> list[Found]:
     founds = learn_scales(task, best)
     gaussian = basis is None or basis.metric == "gaussian"
     many = task.n_inputs > constants.MOST_TURNED
-    if task.wide and not many and gaussian and not task.late(constants.LATE_TURNS):
+    if task.wide and not many and gaussian and _time_to_turn(task):
         founds += turned(task, allowed(task, *_TURNED, best[0].map))
     return founds
+
+
+def _time_to_turn(task: Task) -> bool:
+    """Whether a round of directions is begun early enough, and over before it is late.
+
+    Its slopes and eigenvectors take about as long as its fit.
+    """
+    limit = task.learned.time_limit
+    if limit is None:
+        return True
+    rows = min(constants.SLOPE_FITTED, len(task.data.fitted))
+    seconds = 2.0 * nominal_seconds(task, False, rows, constants.SLOPE_FEATURES)
+    late = task.used + seconds / limit >= constants.LATE_LAST
+    return not (late or task.late(constants.LATE_TURNS))
 
 
 def _refusal(learned: Learned, batch: Batch) -> str | None:

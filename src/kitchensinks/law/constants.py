@@ -187,6 +187,8 @@ STRONGEST = 1e3
 ROUGH = 1e-2
 # or after so many steps.
 ROUGH_STEPS = 50
+# Errors that differ by less than this share differ by rounding: the first of them counts.
+SAME_ERROR = 1e-6
 # Between squared errors within this factor the log loss of the classes decides,
 EVEN = 1.1
 # where it is lower by so many standard errors.

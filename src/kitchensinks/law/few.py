@@ -42,7 +42,7 @@ from kitchensinks.law.maps import (
 from kitchensinks.law.splits import folds_of
 from kitchensinks.law.task import Task
 from kitchensinks.law.trend import find_trend
-from kitchensinks.law.trials import HeldOut, climb
+from kitchensinks.law.trials import HeldOut, climb, first_least
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
 from kitchensinks.numerics.words import Stream, Words
@@ -210,7 +210,7 @@ def _of_kernel(task: Task, own: list[tuple[Task, Places]], kernel: str) -> list[
     errors = np.reshape([error for error, _ in runs], (len(names), len(own))).mean(axis=1)
     for name, error in zip(names, errors.tolist(), strict=True):
         task.note("map", f"{kernel}, {name}", len(task.places), error)
-    best = int(np.argmin(errors))
+    best = first_least(errors)
     starts = [found for _, found in runs[best * len(own) : (best + 1) * len(own)]]
     ends = task.together(long, [(own[k][0], start) for k, start in enumerate(starts)])
     scales, half = np.zeros((2, len(own), task.n_inputs))

@@ -37,7 +37,7 @@ class Effort(NamedTuple):
 
 
 EFFORTS = {
-    "quick": Effort(1, 10, 900, 4000, 1 / 3, maps=2, close=1, twice=False),
+    "quick": Effort(1, 8, 900, 3000, 1 / 5, maps=2, close=1, twice=False),
     "default": Effort(3, 14, 1800, 8000, 1.0, maps=4, close=2, twice=True),
     "thorough": Effort(5, 30, 2600, 16_000, 3.0, maps=4, close=4, twice=True),
 }
@@ -52,7 +52,7 @@ class Learned(Linked):
     basis : the basis whose law is learned, such as ``ks.Fourier()``; None compares Fourier features
         and Binning, because neither is the better one on all tables.
     effort : "quick", "default" or "thorough": more members, steps, trials and components. The last
-        fit may cost a third of the default, or three times as much; learning a tenth, or eight
+        fit may cost a fifth of the default, or three times as much; learning a tenth, or eight
         times. From "default" on more work lowers errors by little (docs/law.md).
     members : how many times the scales are learned, each time from batches of its own. Each
         component belongs to one of them at random, and one convex fit has all components. None: by

@@ -228,6 +228,16 @@ class _DensePath:
         return ridges[preferred(errors, losses)]
 
 
+def first_least(errors: Sequence[float] | Array) -> int:
+    """The first that has the least error to a millionth: rounding decides nothing.
+
+    >>> first_least([0.5, 0.2 + 1e-9, 0.2])
+    1
+    """
+    found = np.asarray(errors, dtype=np.float64)
+    return int(np.argmax(found <= found.min() * (1.0 + constants.SAME_ERROR)))
+
+
 def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:
     """Which has the least squared error, or nearly that with a lower log loss of the classes.
 
@@ -235,7 +245,7 @@ def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:
     >>> preferred([0.20, 0.21, 0.30], [many, few, few]), preferred([0.2, 0.1], [None, None])
     (1, 1)
     """
-    least = int(np.argmin(errors))
+    least = first_least(errors)
     best, most, base = least, 0.0, losses[least]
     for k, (error, own) in enumerate(zip(errors, losses, strict=True)):
         if base is None or own is None or error >= constants.EVEN * errors[least]:

@@ -91,24 +91,30 @@ def thread_count() -> int:
     return _TEAM.get().count
 
 
+def cores() -> int:
+    """Cores that the process may use, by affinity and container limits."""
+    return int(joblib.cpu_count())
+
+
 def available() -> int:
     """Cores that the process may use, by affinity, container limits and OMP_NUM_THREADS."""
-    cores = int(joblib.cpu_count())
     given = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(cores, int(given))) if given.isdigit() else cores
+    return max(1, min(cores(), int(given))) if given.isdigit() else cores()
 
 
 @contextmanager
 def threads(n_jobs: int | None) -> Iterator[None]:
     """Work on n_jobs threads: None is all `available` cores, −1 likewise, −2 one fewer, and so on.
 
-    Inside of another `threads` the outer number counts.
+    There are never more than the process has cores: they would take turns, and push each other's
+    numbers out of the caches. Inside of another `threads` the outer number counts.
     """
     if _TEAM.get() is not _ALONE:
         yield
         return
     count = available() if n_jobs is None else n_jobs
-    team = Team(count if count > 0 else max(1, available() + 1 + count))
+    count = count if count > 0 else max(1, available() + 1 + count)
+    team = Team(min(count, cores()))
     token = _TEAM.set(team)
     try:
         with single_blas():
