@@ -110,8 +110,8 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
 def _rows(name: str, seed: int, quick: bool) -> Dataset:
     """The set, split by the seed where it has no official split."""
     options = {} if name == "a9a" else {"random_state": seed}
-    limits = (600, 500) if quick else (_SETS[name].n_rows, None)
-    return part(load(name, **options), *limits, seed=seed)
+    n_train, n_test = (600, 500) if quick else (_SETS[name].n_rows, None)
+    return part(load(name, **options), n_train, n_test, seed)
 
 
 @lru_cache(maxsize=64)
