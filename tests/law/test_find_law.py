@@ -192,6 +192,18 @@ def test_effort_is_counted_work():
     assert repr(same) == repr(laws["default"])
 
 
+def test_columns_of_zeros_and_ones_have_one_map():
+    """Every map leaves them as they are; one column of numbers beside them brings the others."""
+    rows = (BATCH.rows > 0.0).astype(float)
+    parity = 2.0 * (rows[:, :1] == rows[:, 1:2]) - 1.0
+    law, _ = find_law(QUICK, Batch(rows, parity), REQUEST)
+    tried = [trial.what for trial in law.record.trials if trial.stage == "map"]
+    assert tried == ["laplacian, squash", "gaussian, squash"]
+    mixed = np.hstack([rows, BATCH.rows[:, :1]])
+    law, _ = find_law(QUICK, Batch(mixed, parity), REQUEST)
+    assert sum(trial.stage == "map" for trial in law.record.trials) > 2
+
+
 def test_a_time_limit_leaves_out_rounds_and_components():
     """None of the rounds is begun late; what there is, is fitted with the fewest components."""
     request = replace(REQUEST, started=0.0)  # long ago
