@@ -22,9 +22,10 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "formulas",
 ]
-exclude_patterns = ["_build", "examples"]
+exclude_patterns = ["_build", "examples", "sg_execution_times.rst"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
+smartquotes = False  # names in quotes are values of parameters
 myst_update_mathjax = False
 html_math_renderer = "mathml"
 
@@ -73,6 +74,9 @@ def page_of(name):
     value = getattr(ks, name)
     if inspect.ismodule(value):
         directive = f".. automodule:: {value.__name__}\n   :members:\n"
+        # Names of a module that have pages of their own.
+        inner = [one for one in ks.__all__ if getattr(value, one, None) is getattr(ks, one)]
+        directive += "".join(f"\n- :doc:`ks.{one} <{one}>`" for one in inner) + "\n"
     elif inspect.isclass(value):
         directive = f".. autoclass:: kitchensinks.{name}\n   :members:\n"
         if value.__module__.split(".")[1] in WITH_INHERITED:

@@ -75,7 +75,8 @@ STRONG = re.compile(
 # What may stand beside such a sign: letters with an index, numbers and functions, with operators.
 NUMBER = r"\d[\d.]*(?:e[-+]?\d+)?"
 ATOM = rf"(?:\d*(?:d?[A-Za-z]['′’]?(?:_\w{{1,3}})?|{'|'.join(WORDS)})|{NUMBER})(?![A-Za-z])"
-WEAK = re.compile(rf"[(\[|]*{ATOM}(?:[-+=/<>()\[\]|,;^*:]+{ATOM})*[)\]|,;.]*|[-+=<>/~…|]+,?|\.\.\.")
+SIGNED = rf"[(\[|]*{ATOM}(?:[-+=/<>()\[\]|,;^*:]+{ATOM})*[)\]|,;.:]*"
+WEAK = re.compile(rf"{SIGNED}|[-+=<>/~…|]+,?|\.\.\.")
 # A word of a sentence makes a token text, wherever signs stand beside it.
 PROSE = re.compile(r"[A-Za-z]{3,}")
 
@@ -184,6 +185,8 @@ def next_piece(text: str, place: int) -> tuple[str, int]:
     if sign == " ":
         between = text[place - 1 : place] + text[place + 1 : place + 2]
         return (r"\," if between.isalnum() else ""), place + 1
+    if rest.startswith(", "):
+        return r",\,", place + 2
     after = text[place + 1 : place + 2]
     if after and after in MARKS:
         return rf"\{MARKS[after]}{{{sign}}}", place + 2
@@ -273,9 +276,9 @@ def write(translator: Any, node: Any, kind: str) -> None:
     except MathError as error:
         logger.warning("%s: %s", node.astext(), error, location=node)
         found = node.astext()
-    # What scrolls can be reached by keys.
+    # What scrolls can be reached by keys. (Themes have rules for the class math of scripts.)
     keys = ' tabindex="0"' if kind == "div" else ""
-    translator.body.append(f'<{kind} class="math"{keys}>{found}</{kind}>')
+    translator.body.append(f'<{kind} class="formula"{keys}>{found}</{kind}>')
     raise nodes.SkipNode
 
 

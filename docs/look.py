@@ -1,7 +1,7 @@
 """Look at the built pages and at a report in a real browser: `make look`, after `make docs`.
 
-Each page is opened as on a phone in light and as on a desktop in dark. Printed are errors of the
-console, what is cut off at the edge of the screen, and serious findings of axe-core
+Each page is opened as on a phone and as on a desktop, in light and in dark. Printed are errors of
+the console, what is cut off at the edge of the screen, and serious findings of axe-core
 (accessibility); the exit status is their number, at most 99. It needs a Chromium (`CHROMIUM`
 names it), and the packages playwright and axe-playwright-python. Nothing is loaded from the
 network.
@@ -25,11 +25,12 @@ from sklearn.datasets import load_diabetes
 import kitchensinks as ks
 
 BUILT = Path(__file__).parent / "_build" / "html"
-VIEWS = {"phone": (390, 844, "light"), "desktop": (1280, 900, "dark")}
+SIZES = {"phone": (390, 844), "desktop": (1280, 900)}
+VIEWS = [(size, scheme) for size in SIZES for scheme in ("light", "dark")]
 SERIOUS = ("serious", "critical")
 # What ends to the right of the screen, and cannot be scrolled to.
 CUT = """() => {
-  const scrolls = (e) => e.closest("pre, .highlight, .math, [tabindex]");
+  const scrolls = (e) => e.closest("pre, .highlight, .formula, [tabindex]");
   return [...document.querySelectorAll("article *, body > :not(div) *")].filter((e) => {
     const box = e.getBoundingClientRect();
     return box.width && box.right > innerWidth + 1 && !scrolls(e) && e.checkVisibility();
@@ -45,10 +46,10 @@ def report_page(folder: Path) -> Path:
     return folder / "report.html"
 
 
-def look(browser: Browser, path: Path, view: str, shots: Path | None) -> Iterator[str]:
+def look(browser: Browser, path: Path, view: tuple[str, str], shots: Path | None) -> Iterator[str]:
     """What is wrong with one page."""
-    width, height, scheme = VIEWS[view]
-    size: Any = {"width": width, "height": height}
+    kind, scheme = view
+    size: Any = dict(zip(("width", "height"), SIZES[kind], strict=True))
     context = browser.new_context(viewport=size, color_scheme=scheme, offline=True)
     page = context.new_page()
     said: list[str] = []
@@ -64,7 +65,7 @@ def look(browser: Browser, path: Path, view: str, shots: Path | None) -> Iterato
             where = "; ".join(str(node["target"]) for node in found["nodes"][:3])
             yield f"{found['impact']}: {found['help']}, {len(found['nodes'])} times: {where}"
     if shots is not None:
-        page.screenshot(path=shots / f"{path.stem}-{view}.png")
+        page.screenshot(path=shots / f"{path.stem}-{kind}-{scheme}.png")
     context.close()
 
 
@@ -87,7 +88,7 @@ def main() -> int:
             for view in VIEWS:
                 for wrong in look(browser, path, view, options.shots):
                     count += 1
-                    print(f"{path.name} ({view}): {wrong}", flush=True)
+                    print(f"{path.name} ({', '.join(view)}): {wrong}", flush=True)
         browser.close()
     print(f"{len(pages)} pages, {count} findings")
     return min(count, 99)

@@ -30,6 +30,7 @@ def module():
         ("with f(x) = b + Σ_k β_k·φ(x; θ_k)/√K.", "with [f(x) = b + Σ_k β_k·φ(x; θ_k)/√K]."),
         ("uniform on [−a, a], or (x, 1)", "uniform on [[−a, a]], or (x, 1)"),
         ("(for γ = 1) a row", "(for [γ = 1]) a row"),
+        ("√2·cos(ω·x + b): it", "[√2·cos(ω·x + b)]: it"),
         ("a fit in a second, 12.7 ± 0.4 % (2.4×)", "a fit in a second, 12.7 ± 0.4 % (2.4×)"),
         ("k(x, z) is what I have", "[k(x, z)] is what I have"),
         ("in, to, and/or, x-axis, I/O: n-grams", "in, to, and/or, x-axis, I/O: n-grams"),
@@ -50,7 +51,8 @@ def test_formulas_are_found_in_sentences(module, text, marked):
         ("√λ_i", r"\sqrt{λ_{i}}"),
         ("(Σ + μI)^(−1/2)", "(Σ+μI)^{-1/2}"),
         ("d_max <= 5e-03", r"d_{\max}\le 5\cdot 10^{-3}"),
-        ("û_i = ȳ + max(0, 1 − yu)", r"\hat{u}_{i}=\bar{y}+\max (0,1-yu)"),
+        ("û_i = ȳ + max(0, 1 − yu)", r"\hat{u}_{i}=\bar{y}+\max (0,\,1-yu)"),
+        ("m = 10,000", "m=10,000"),
     ],
 )
 def test_plain_text_becomes_tex(module, plain, tex):

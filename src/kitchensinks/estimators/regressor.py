@@ -122,7 +122,8 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
             )
         spec, batch = self._first_rows(X, y, sample_weight)
         _check_takes_gradients(spec)
-        known = Gradients.of(gradients, *batch.targets.shape, batch.rows.shape[1])
+        n_rows, n_outputs = batch.targets.shape
+        known = Gradients.of(gradients, n_rows, n_outputs, batch.rows.shape[1])
         with shown(spec, self.verbose) as spec, threads(spec.n_jobs):
             law, _ = find_law(spec.basis, batch, spec.request())
             scaler = law.features.scaler

@@ -53,7 +53,7 @@ class Gradients(NamedTuple):
         if values.shape != (n_rows, n_outputs, n_inputs):
             need = (n_rows, n_inputs) if n_outputs == 1 else (n_rows, n_outputs, n_inputs)
             raise ValueError(f"gradients of shape {shape}: need {need}, one for each row.")
-        unknown = np.isnan(values).all(axis=(1, 2))
+        unknown = np.asarray(np.isnan(values).all(axis=(1, 2)))
         if not np.isfinite(values[~unknown]).all():
             raise ValueError(
                 "gradients hold infinite or missing numbers: need finite ones, or NaN in all of a "

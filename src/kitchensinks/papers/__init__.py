@@ -4,6 +4,7 @@
 - `datasets`: the sets of the papers, by formula or by name (``ks.datasets``).
 - `experiments`: every table and figure, run again, with a verdict on each claim
   (``sinks reproduce``, docs/holds.md).
+- `planning`: what the spectrum of a sample of rows suggests for a fit (``sinks plan``).
 - `depth`: stacked layers of random features, and the bounded ReLU networks of the thesis
   (docs/depth.md).
 

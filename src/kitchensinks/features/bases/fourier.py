@@ -55,7 +55,7 @@ class Fourier(Projected, WithGamma):
         - "exponential": exp(−γ‖Δ‖₂), multivariate Cauchy: γ·z/|g|, z and g normal
         - "cauchy": Π 1/(1 + γ²Δ_i²), independent Laplace coordinates of scale γ
         - "matern": 2^(1−ν)/Γ(ν)·t^ν·K_ν(t), t = √(2ν)·γ‖Δ‖₂: multivariate Student with
-          2ν degrees of freedom, γ·z·√(2ν)/χ_2ν; length scale 1/γ
+          2ν degrees of freedom, γ·z·√(2ν)/χ_(2ν); length scale 1/γ
 
     gamma : a positive number, "median" (default), which follows the scale of the rows, or
         "scale". By median:

@@ -177,10 +177,10 @@ def _har(rows: Path, labels: Path, subjects: Path, names: Path) -> Contents:
 
 def _fsdd(folder: Path) -> Contents:
     """recordings/DIGIT_SPEAKER_INDEX.wav, in the order of digit, speaker and index."""
-    heads = [(path, *path.stem.split("_")) for path in folder.glob("*.wav")]
-    speakers = sorted({speaker for _, _, speaker, _ in heads})
+    heads = [(path, path.stem.split("_")) for path in folder.glob("*.wav")]
+    speakers = sorted({names[1] for _, names in heads})
     sounds: list[np.ndarray] = []
-    facts = sorted((int(d), speakers.index(s), int(i), path) for path, d, s, i in heads)
+    facts = sorted((int(d), speakers.index(s), int(i), path) for path, (d, s, i) in heads)
     for *_, path in facts:
         with wave.open(str(path)) as file:
             sounds.append(np.frombuffer(file.readframes(file.getnframes()), "<i2"))

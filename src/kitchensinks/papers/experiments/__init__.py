@@ -33,17 +33,19 @@ CATALOGUE = {
     "bases-table1": About(
         f"{_BASES}, Table I",
         "Least squares on Fourier and binning features against exact kernel machines, four sets",
-        8, ("cpu_act", "house_16H", "a9a", "covtype-binary"),
+        150, ("cpu_act", "house_16H", "a9a", "covtype-binary"), version=2,
         substitute="Census is house_16H, with 16 of the paper's 119 columns"),
     "depth-figure3.3": About(
         f"{_THESIS}, Figure 3.3",
         "Radial density, and smoothed and unsmoothed targets, of the depth-separation data", 0.1),
     "depth-figure3.4": About(
         f"{_THESIS}, Figure 3.4",
-        "Predictions of random ReLU features, two- and three-layer nets against the radius", 1),
+        "Predictions of random ReLU features, two- and three-layer nets against the radius",
+        20, version=2),
     "depth-figure3.5": About(
         f"{_THESIS}, Figure 3.5",
-        "Loss and accuracy of random ReLU features, two- and three-layer nets by their size", 12),
+        "Loss and accuracy of random ReLU features, two- and three-layer nets by their size",
+        180, version=2),
     "maxout-digits": About(
         f"{_MAXOUT}, Tables 2 and 3",
         "The way of maxout-timit from frames to decoded error rates, on spoken digits",
@@ -64,12 +66,12 @@ CATALOGUE = {
     "maxout-table2": About(
         f"{_MAXOUT}, Table 2",
         "Errors on speech frames of logistic regression on maxout features, by m and q",
-        5, ("phoneme", "isolet"),
+        15, ("phoneme", "isolet"), version=2,
         substitute="phonemes of TIMIT (log-periodograms) and ISOLET for TIMIT itself"),
     "maxout-table3": About(
         f"{_MAXOUT}, Table 3",
         "Maxout units that share projections, and Fourier features, on speech frames",
-        3, ("phoneme", "isolet"),
+        15, ("phoneme", "isolet"), version=2,
         substitute="phonemes of TIMIT (log-periodograms) and ISOLET for TIMIT itself"),
     "maxout-timit": About(
         f"{_MAXOUT}, Tables 2 and 3",
@@ -79,7 +81,8 @@ CATALOGUE = {
         f"{_THESIS}, Figure 3.1", "The synthetic sets sine, strips, square and checkboard", 0.1),
     "relu-figure3.2": About(
         f"{_THESIS}, Figure 3.2",
-        "Cross-validated accuracy of Fourier and ReLU features against their bandwidth", 3, _THREE),
+        "Cross-validated accuracy of Fourier and ReLU features against their bandwidth",
+        90, _THREE, version=2),
     "relu-table3.1": About(
         f"{_THESIS}, Table 3.1",
         "Accuracy and training time of random Fourier and ReLU features on seven sets", 12, _THREE),

@@ -125,13 +125,14 @@ class Curves:
         At the first K that has this error on average over seeds.
         """
         limit = np.mean(self.best(data, theirs)[1]) + EQUAL
-        seconds = []
-        for method in (theirs, ours):
+
+        def seconds(method: str) -> Given:
             errors = self.values("error", data, method)
             reached = [count for count, own in errors.items() if np.mean(own) <= limit]
             times = self.values("seconds", data, method)
-            seconds.append(_one(times[min(reached)]) if reached else np.inf)
-        return ratio(*seconds, least, label=label)
+            return _one(times[min(reached)]) if reached else np.inf
+
+        return ratio(seconds(theirs), seconds(ours), least, label=label)
 
     def report(self, claims: Sequence[Claim], height: float, notes: str) -> Report:
         """The claims with the tables and the figure that all of these studies have."""

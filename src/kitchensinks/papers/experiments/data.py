@@ -40,10 +40,10 @@ def part(data: Dataset, n_train: int | None, n_test: int | None = None, seed: in
     )
 
 
-def inner_split(data: Dataset, share: float, most: int | None = None) -> Dataset:
+def inner_split(data: Dataset, share: float, most: int | None = None, seed: int = 0) -> Dataset:
     """Training rows alone, at most so many: a `share` of them takes the place of the test rows."""
-    some = part(data, most, 1)
-    held = np.random.default_rng(0).uniform(size=len(some.y_train)) < share
+    some = part(data, most, 1, seed)
+    held = np.random.default_rng(seed).uniform(size=len(some.y_train)) < share
     return replace(
         some,
         X_train=some.X_train[~held],

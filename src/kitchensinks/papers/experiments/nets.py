@@ -6,17 +6,20 @@ dependency for the same answer.
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 import kitchensinks as ks
+from kitchensinks.papers.experiments.data import fit_quietly
 
 INPUTS = 4
 OUTPUTS = {"regression": 1, "classification": 3}
 MODELS = ("random ReLU", "2-layer net", "3-layer net")
 BESIDE = ("stacked ReLU", "stacked Fourier")
+# Epochs between two looks at the training error.
+_LOOKED = 10
 
 
 def three_layer_width(nodes: int, outputs: int) -> int:
@@ -29,15 +32,51 @@ def three_layer_width(nodes: int, outputs: int) -> int:
     return max(1, round((math.sqrt(linear**2 + 4 * shallow) - linear) / 2))
 
 
-def make(model: str, nodes: int, task: str, epochs: int, seed: int) -> Any:
+class Trained(NamedTuple):
+    """A fitted model, its epochs (None where it has none), and the training error that it was to
+    reach (None for other models than nets)."""
+
+    model: Any
+    epochs: int | None = None
+    limit: float | None = None
+
+
+def fitted(name: str, nodes: int, task: str, data: dict[str, Any], most: int, seed: int) -> Trained:
+    """The model called `name`, fitted to the rows.
+
+    A net is trained until its training error is below that of random ReLU features of as many
+    nodes, looked at after every ten epochs, or for `most` epochs: with fewer it would be judged by
+    its training and not by its shape.
+    """
+    rows, (targets, _) = data["rows"], data[task]
+    if not name.endswith("net"):
+        return Trained(fit_quietly(make(name, nodes, task, seed), rows, targets))
+    random = fit_quietly(make("random ReLU", nodes, task, seed), rows, targets)
+    limit = error_of(random.predict(rows), targets, task)
+    model = make(name, nodes, task, seed)
+    classes = {} if task == "regression" else {"classes": np.unique(targets)}
+    for epoch in range(1, most + 1):
+        model.partial_fit(rows, targets, **classes)
+        if epoch % _LOOKED == 0 and error_of(model.predict(rows), targets, task) < limit:
+            break
+    return Trained(model, epoch, limit)
+
+
+def error_of(predicted: np.ndarray, truth: np.ndarray, task: str) -> float:
+    """Mean squared loss, or the share of wrong labels."""
+    if task == "regression":
+        return float(np.mean((predicted - truth) ** 2))
+    return float(np.mean(predicted != truth))
+
+
+def make(model: str, nodes: int, task: str, seed: int) -> Any:
     """A model with as many parameters as `nodes` hidden nodes; inputs have unit variance."""
     regression = task == "regression"
     if model.endswith("net"):
         width = three_layer_width(nodes, OUTPUTS[task])
         layers = (nodes,) if model == "2-layer net" else (width, width)
         Net = MLPRegressor if regression else MLPClassifier
-        common = {"max_iter": epochs, "n_iter_no_change": epochs, "random_state": seed}
-        return Net(hidden_layer_sizes=layers, **common)
+        return Net(hidden_layer_sizes=layers, random_state=seed)
     basis = ks.Fourier() if model.endswith("Fourier") else ks.ReLU()
     if model == "random ReLU":
         Sinks = ks.KitchenSinkRegressor if regression else ks.KitchenSinkClassifier

@@ -61,9 +61,7 @@ def report(results: Results) -> Report:
                 for m in results.unique("m", data=data)
             ]
             told = f"{title}, {rfsvm.METHODS[method]}: neither gain nor loss beyond a tenth"
-            why = (
-                "Where a ratio is above 1.1, reweighting does harm, which the thesis does not say."
-            )
+            why = "Reweighting gains about a tenth, which is where the stated edge lies."
             claims.append(Claim(told, checks, why, kind))
 
     def draw(figure: Any) -> None:
@@ -88,4 +86,6 @@ def _shown(data: str, accuracy: np.ndarray) -> np.ndarray:
 _NOTES = """Left, a ball in a shell in ten dimensions, a tenth of the labels flipped; right, m
 digits of MNIST, one machine a digit. N = ln² m and the sizes are ours: the thesis prints none. λ is
 the best of each m and method. The thesis's "barely any improvement" is checked on both sides: the
-errors with and without reweighting differ by less than a tenth."""
+errors with and without reweighting differ by less than a tenth. The intercept matters: without one,
+reweighting does harm in ten dimensions (at m = 500 and the best λ, an excess risk of 0.059, and of
+0.064 as printed, against 0.046 of uniform features, in four runs)."""
