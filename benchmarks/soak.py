@@ -73,7 +73,9 @@ def main() -> None:
             found[name] = jobs[name]()
             print(name, found[name], flush=True)
     minutes = (time.monotonic() - began) / 60.0
-    if not given.only:
+    if given.only:
+        found["again"] = given.only
+    else:
         found["seed"] = seed
     found["minutes"] = round(minutes + (found["minutes"] if given.only else 0.0), 1)
     found["python"], found["machine"] = platform.python_version(), platform.machine()
@@ -93,6 +95,8 @@ def page(text: str) -> str:
         lines.append(f"| `{part}` | {counts} |")
     disk, small = found["full_disk"], found.get("small_disk", {"held": 0})
     models, tables = found["harmed_models"]["files"], found["harmed_tables"]["files"]
+    again = ", ".join(f"`{one}`" for one in found.get("again", []))
+    again = f"; {again} in a run of their own" if again else ""
     clients, threads = found["concurrent_commands"]["commands"], found["threads"]
     lines += [
         "",
@@ -103,7 +107,7 @@ def page(text: str) -> str:
         f"- {clients} commands predicted at once from one model file, and {threads['threads']} "
         f"threads made {threads['predictions']:,} predictions with one model, all as one alone.",
         f"- {found['minutes']} minutes on {found['machine']} with Python {found['python']}, beside "
-        "other work.",
+        f"other work{again}.",
         "",
     ]
     before, rest = text.split(begin)
