@@ -181,8 +181,9 @@ class DelimitedTable(TextTable):
 
     def _bad_rows(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
         """Rows of too many or too few values, which are counted, among those found by halving."""
-        others, between = [], len(self.names) - 1
-        ragged = []
+        between = len(self.names) - 1
+        others: list[tuple[int, bytes]] = []
+        ragged: list[tuple[int, bytes]] = []
         for row in rows:
             plain = b'"' not in row[1]
             wrong = plain and row[1].count(self._delimiter.encode()) != between
