@@ -1,6 +1,7 @@
 """kitchensinks: learning with weighted sums of random nonlinear functions."""
 
 import importlib
+import sys
 from typing import Any
 
 __version__ = "0.1.0"
@@ -58,7 +59,9 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(_HOME_OF[name]), name)
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
-    raise AttributeError(f"module 'kitchensinks' has no attribute {name!r}")
+    # With its name and object, Python's message says which name is near.
+    told = f"module 'kitchensinks' has no attribute {name!r}"
+    raise AttributeError(told, name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

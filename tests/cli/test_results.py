@@ -138,6 +138,7 @@ def test_the_law_that_was_scored_is_learned_once_and_written(
     held = int((weights == 0).sum())
     facts, model = json.loads(said), ks.load(out)
     assert facts["validation"]["rows"] == held > 100
+    assert facts["validation"]["fitted"] == 700 - held
     for law in (written, model.law_):
         # Scaler, basis, seed and K; the bins are those that all rows occupy.
         mine, theirs = (replace(one.features, learned=None) for one in (law, scored))

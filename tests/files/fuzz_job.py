@@ -216,7 +216,7 @@ def outcome(path, rows, expected, exact):
     return "same" if same else "other"
 
 
-def model_cases(folder, luck, cases):
+def model_cases(folder, luck, cases, longest=LONGEST):
     """Every model, damaged and crafted."""
     counts = Counter()
     path = folder / "harmed.sinks"
@@ -224,7 +224,7 @@ def model_cases(folder, luck, cases):
         ks.save(model, folder / "good.sinks")
         good, expected = (folder / "good.sinks").read_bytes(), model.predict(rows)
         for case in range(cases):
-            faulthandler.dump_traceback_later(LONGEST, exit=True)
+            faulthandler.dump_traceback_later(longest, exit=True)
             if case % 2:
                 what, data = "bytes", damaged(luck, good)
                 path.write_bytes(data)
@@ -240,6 +240,8 @@ def model_cases(folder, luck, cases):
             except Exception as error:
                 raise SystemExit(f"{name}, case {case}, {what}: {error!r}") from error
             counts[f"{'bytes' if case % 2 else 'fields'} {found}"] += 1
+        # The next model is fitted, and compiled on a new machine, in its own time.
+        faulthandler.cancel_dump_traceback_later()
     return counts
 
 
@@ -270,7 +272,8 @@ def checkpoint_cases(folder, luck, cases):
 def main():
     folder, seed, cases = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     warnings.simplefilter("ignore")
-    counts = model_cases(folder, random.Random(seed), 1)
+    # Loops are compiled here, where they were not before.
+    model_cases(folder, random.Random(seed), 2, longest=30 * LONGEST)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     counts = model_cases(folder, random.Random(seed), cases)
     counts += checkpoint_cases(folder, random.Random(seed), cases)

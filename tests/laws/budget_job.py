@@ -21,7 +21,7 @@ import kitchensinks as ks
 
 BUDGET = 60_000_000
 # Beyond the budget: record batches of a file that are decoded, draws, and pools of allocators.
-ALLOWANCE = 64_000_000
+ALLOWANCE = 16_000_000
 N_ROWS, N_INPUTS = 40_000, 5
 # Features of 40,000 rows are 96 MB in float32: they are not kept.
 K = 600

@@ -167,7 +167,9 @@ def like_plain_ridge(table, basis, narrow):
             assert len(str(refusal)) > 20  # noqa: PT017
             return False
     numbers = rows[:] if isinstance(rows, ks.Rows) else rows
-    numbers = numbers.toarray() if sparse.issparse(numbers) else np.asarray(numbers, np.float64)
+    # As the fit has seen them: float32 rows are scaled in float32.
+    numbers = numbers.toarray() if sparse.issparse(numbers) else np.asarray(numbers)
+    numbers = numbers if numbers.dtype == np.float32 else numbers.astype(np.float64)
     features = model.law_.features.features(numbers)
     features = features.toarray() if sparse.issparse(features) else features
     unit = max(float(np.abs(targets).max()), 1e-300)

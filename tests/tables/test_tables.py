@@ -412,3 +412,14 @@ def test_one_thread_is_one_thread(tmp_path, monkeypatch):
             table = open_table(source)
             assert Rows(table, Columns.learn(table, identifiers=True))[:].shape[0] == size
     assert not started
+
+
+def test_a_line_of_separators_is_a_row_of_missing_values(tmp_path):
+    """Tabs are no empty line: a last row was lost, and a bad one could not be found."""
+    path = tmp_path / "a.tsv"
+    path.write_text("a\tb\n1\tx\n\t\n\n2\ty\n\t")
+    rows = pa.Table.from_batches(open_table(path).batches()).to_pydict()
+    assert rows == {"a": [1, None, 2, None], "b": ["x", None, "y", None]}
+    path.write_text('a\na"\n\t\n')
+    with pytest.raises(ValueError, match="line 3: 2 values for 1 columns"):
+        _ = open_table(path).n_rows

@@ -248,8 +248,8 @@ def _scored(
         source.fit(model, Step(True, meter, folder.checkpoint("held-out")))
     terminal.note(_in_words(model.law_))
     text, validation = source.score(model)
-    fitted = validation["fitted_rows"] = model.state_.n_rows
-    terminal.note(f"Held out: {text}; {fitted:,} rows were fitted.")
+    fitted = "" if "fitted" not in validation else f"; {validation['fitted']:,} rows were fitted"
+    terminal.note(f"Held out: {text}{fitted}.")
     folder.keep(model, validation)
     return model, validation
 
@@ -376,7 +376,9 @@ class FileSource(Source):
             if self.held[part].any()
         )
         with threads(model.n_jobs):
-            return score_blocks(model.state_, blocks)
+            text, found = score_blocks(model.state_, blocks)
+        counted = self.n_rows if self.weights is None else int(np.count_nonzero(self.weights))
+        return text, {**found, "fitted": counted - int(np.count_nonzero(self.held))}
 
     def facts(self) -> Facts:
         return {**super().facts(), "bad_rows": self.table.bad_rows.count}

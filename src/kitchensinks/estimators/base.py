@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from kitchensinks.estimators.callbacks import CallbackSupportMixin, called
@@ -260,7 +261,7 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
             with shown(spec, self.verbose) as spec, threads(spec.n_jobs):
                 self.state_ = settle(waiting, spec)
         if not self._begun:
-            raise AttributeError(f"{type(self).__name__} has no state_ before a fit.")
+            raise NotFittedError(f"{type(self).__name__} has no state_ before a fit: call fit.")
         left: State = self.__dict__["state_"]
         return left
 

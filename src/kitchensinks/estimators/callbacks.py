@@ -14,7 +14,8 @@ from kitchensinks.law.constants import DONE
 from kitchensinks.state import Spec
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks
 except ImportError:  # scikit-learn before 1.9 has no set_callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]

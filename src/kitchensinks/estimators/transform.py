@@ -69,7 +69,8 @@ class RandomFeatures(TakesSparse, TransformerMixin, BaseEstimator):
 
     def _meant(self, name: str) -> Any:
         """None stands for Fourier(), also where one of its parameters is searched over."""
-        return check_basis(self.basis) if name == "basis" else getattr(self, name)
+        value = getattr(self, name)
+        return Fourier() if name == "basis" and value is None else value
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RandomFeatures":
         """Resolve the basis on a sample of the rows and freeze the draw; y is not used."""

@@ -16,6 +16,8 @@ BlockFunction = Callable[[slice, Any], Any]
 # Rows of a block: enough for the products to run at full speed, few enough that
 # float32 products summed within a block keep their digits.
 BLOCK_ROWS = 4096
+# Sparse features with no more columns than this may be filled in.
+FEW_COLUMNS = 2000
 # Bytes that a whole block takes at most, unless one matrix of K × K is larger.
 _BLOCK_BYTES = 2**27
 # Rows of a block at least: a memory budget that cannot hold them is too small.
@@ -70,8 +72,11 @@ class FeatureBlocks:
     @property
     def _row_bytes(self) -> int:
         entry = self.frozen.dtype.itemsize
-        # Sparse: names and places of bins, before they become a matrix. Dense: features and a copy.
-        made = 48 * self.frozen.n_components if self.sparse else 2 * entry * self.n_columns
+        # Sparse: names and places of bins, before they become a matrix. Dense, or filled in because
+        # columns are few: features and a copy.
+        filled = not self.sparse or self.n_columns <= FEW_COLUMNS
+        made = 48 * self.frozen.n_components if self.sparse else 0
+        made += 2 * entry * self.n_columns if filled else 0
         return max(1, entry * 3 * self.frozen.n_inputs + made)
 
     @property

@@ -1,6 +1,6 @@
 """What scikit-learn asks of objects with parameters: nested ones, and links to documentation."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from importlib import metadata
 from typing import Any, Self
@@ -24,7 +24,7 @@ class Value:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The fields by name."""
-        own = fields(self) if is_dataclass(self) else ()
+        own: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         return {one.name: getattr(self, one.name) for one in own}
 
 

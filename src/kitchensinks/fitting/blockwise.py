@@ -112,8 +112,8 @@ class Descent:
         return Fit(alpha, solution, errors=errors)
 
     def _draws(self) -> list[slice]:
-        """Blocks whose Gram, with its copies, fits into memory."""
-        widest = np.clip(np.sqrt(self.memory / gram_bytes(1)), _NARROWEST, _WIDEST)
+        """Blocks whose Gram, with its copies, fits into half of the memory."""
+        widest = np.clip(np.sqrt(0.5 * self.memory / gram_bytes(1)), _NARROWEST, _WIDEST)
         size = max(1, int(widest) // self.frozen.basis.features_per_draw)
         return list(block_slices(self.frozen.n_components, size))
 
@@ -145,7 +145,7 @@ class Descent:
             factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             raise self._too_weak() from None
-        if 8.0 * len(gram) * self.frozen.n_columns <= 0.5 * self.memory:
+        if 8.0 * len(gram) * self.frozen.n_columns <= 0.25 * self.memory:
             self._factors[number] = factor
         return equations.mean, factor, equations.cross
 

@@ -6,12 +6,12 @@ Every such decision is made here, from sizes alone, and is a value with its reas
 import math
 from dataclasses import dataclass, replace
 
-from kitchensinks.features.blocks import FeatureBlocks
+from kitchensinks.features.blocks import FEW_COLUMNS, FeatureBlocks
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.problem.constraints import SupBall
 
 # Sparse features with no more columns than this are filled in and solved as dense ones.
-DENSE_COLUMNS = 2000
+DENSE_COLUMNS = FEW_COLUMNS
 # Fewer rows than features go through an n × n matrix up to this many rows, if they are sparse.
 SPAN_ROWS = 5000
 # A fit by the Gram holds at most this many arrays of its size (measured: 5).
@@ -67,8 +67,9 @@ class Shape:
 
     @property
     def many_sparse(self) -> bool:
-        """Sparse features with too many columns to be filled in."""
-        return self.sparse and self.n_columns > DENSE_COLUMNS
+        """Sparse features with too many columns to be filled in, or for a Gram in the budget."""
+        large = self.n_columns > DENSE_COLUMNS or gram_bytes(self.n_columns) > self.memory
+        return self.sparse and large
 
     @property
     def cached(self) -> bool:

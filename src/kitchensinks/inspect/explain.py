@@ -26,6 +26,8 @@ _EXACT_COLUMNS = 8
 _BACKGROUND_ROWS = 100
 # Entries of rows that are evaluated at a time.
 _ENTRIES = 2**22
+# Rows, and columns of each, that the text of an explanation names.
+_SHOWN = 3
 _METHODS = ("predict", "predict_proba", "decision_function")
 
 
@@ -55,6 +57,25 @@ class Explanation:
     data: NDArray[Any]
     method: str
     outputs: list[Any] | None = None
+
+    def __repr__(self) -> str:
+        """The largest contributions to the first predictions.
+
+        >>> Explanation(np.array([[1.0, -2.0]]), np.zeros((1, 2)), 5.0, np.array([4.0]), ["a", "b"],
+        ...             np.zeros((1, 2)), "predict")
+        <Explanation of predict: 1 × 2 contributions, base 5
+        row 0: 4 = base, b -2, a +1>
+        """
+        count, width = self.contributions.shape[:2]
+        base, answers, what = self.base, self.predictions, self.method
+        if self.outputs is not None:
+            base, answers, what = base[0], answers[:, 0], f"{what} of {self.outputs[0]}"
+        lines = [f"<Explanation of {what}: {count} × {width} contributions, base {base:.6g}"]
+        for row in range(min(count, _SHOWN)):
+            parts = [f"{name} {part:+.6g}" for name, part in self.largest(row, _SHOWN)]
+            parts += ["…"] if width > _SHOWN else []
+            lines.append(f"row {row}: {answers[row]:.6g} = base, {', '.join(parts)}")
+        return "\n".join([*lines, "…"] if count > _SHOWN else lines) + ">"
 
     def largest(self, row: int = 0, count: int = 5, output: int = 0) -> list[tuple[Any, float]]:
         """The columns with the largest contributions to one prediction, of either sign."""

@@ -58,7 +58,7 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
     if task.split:
         task.note("split", f"held out: {task.split}", len(task.data.fitted), mean)
     runs = task.early(constants.LATE_MAPS, short_run, _tried(task, basis))
-    founds = _learned(task, basis, best_maps(task, basis, [run for run in runs if run is not None]))
+    founds = _learned(task, basis, best_maps([run for run in runs if run is not None]))
     trend = find_trend(task, founds[0])
     left = task.without(trend)
     if basis is not None and not basis.open_bandwidth:

@@ -93,8 +93,6 @@ SHORT_STEPS = 16
 SHORT_BATCH = 360
 # Steps at the end of a short run whose mean error counts.
 SHORT_COUNTED = 6
-# Maps whose short runs differ by less are compared by small fits.
-EQUAL_MAPS = 1.03
 # A kernel whose best short run has an error larger by this factor is not tried.
 HOPELESS = 1.15
 
@@ -277,8 +275,6 @@ DONE = {
 
 # No short run of another map is begun from here on,
 LATE_MAPS = 0.2
-# maps are no longer compared by small fits,
-LATE_NEAR = 0.25
 # descents end here, in the order in which they are run,
 LATE_SCALES = 0.35
 # no round of directions is begun,

@@ -22,7 +22,6 @@ class Effort(NamedTuple):
     few : rows of the first trials.
     share : what the sizes of trials and the nominal seconds of the last fit are multiplied with.
     maps : most maps of the columns that are tried for a kernel.
-    close : most maps that small fits compare, where short runs do not tell them apart.
     twice : candidates are tried again with more components although there are not many more rows.
     """
 
@@ -32,14 +31,13 @@ class Effort(NamedTuple):
     few: int
     share: float
     maps: int
-    close: int
     twice: bool
 
 
 EFFORTS = {
-    "quick": Effort(1, 8, 900, 3000, 1 / 5, maps=2, close=1, twice=False),
-    "default": Effort(3, 14, 1800, 8000, 1.0, maps=4, close=2, twice=True),
-    "thorough": Effort(5, 30, 2600, 16_000, 3.0, maps=4, close=4, twice=True),
+    "quick": Effort(1, 8, 900, 3000, 1 / 5, maps=2, twice=False),
+    "default": Effort(3, 14, 1800, 8000, 1.0, maps=4, twice=True),
+    "thorough": Effort(5, 30, 2600, 16_000, 3.0, maps=4, twice=True),
 }
 
 

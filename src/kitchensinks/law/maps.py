@@ -103,7 +103,9 @@ def tried_maps(task: Task, kernel: str) -> tuple[str, ...]:
     """The maps that are compared."""
     if not task.request.standardize:
         return (_AS_IS,)
-    return _TRIED[kernel, task.wide][: task.work.maps]
+    names = _TRIED[kernel, task.wide][: task.work.maps]
+    # Columns of 0 and 1 stay as they are: all maps of nothing else are one.
+    return names[:1] if task.hot.all() else names
 
 
 def allowed(task: Task, *names: str) -> tuple[str, ...]:

@@ -18,31 +18,18 @@ from kitchensinks.law.maps import Found, allowed, even, plain_map
 from kitchensinks.law.task import Task
 
 
-def best_maps(task: Task, basis: Basis | None, runs: list[tuple[float, Found]]) -> list[Found]:
-    """The best map of each kernel that is not hopeless, with the scales of a short run."""
-    groups: dict[str, list[tuple[float, Found]]] = {}
+def best_maps(runs: list[tuple[float, Found]]) -> list[Found]:
+    """The best map of each kernel that is not hopeless, with the scales of a short run.
+
+    runs: held-out errors of short runs with what they found.
+    """
+    best: dict[str, tuple[float, Found]] = {}
     for run in sorted(runs, key=lambda run: run[0]):
-        groups.setdefault(run[1].kernel, []).append(run)
+        best.setdefault(run[1].kernel, run)
     # Bins gain from more rows than a batch has: the first kernel is kept in any case.
-    first = runs[0][1].kernel
-    most = constants.HOPELESS * groups[first][0][0]
-    tried = [groups[first]]
-    tried += [own for kernel, own in groups.items() if kernel != first and own[0][0] <= most]
-
-    def best(job: tuple[Task, list[tuple[float, Found]]]) -> Found:
-        own, group = job
-        error = group[0][0]
-        near = [found for other, found in group if other <= constants.EQUAL_MAPS * error]
-        near = near[: own.work.close]
-        if len(near) == 1 or own.late(constants.LATE_NEAR):
-            return near[0]
-        # Batches of a few hundred rows do not tell maps apart that are nearly equal.
-        bins = _takes_bins(own, basis) and near[0].kernel == "laplacian"
-        tried = own.early(constants.LATE_NEAR, first_look, [(found, bins, None) for found in near])
-        looks = [look for look in tried if look is not None]
-        return min(looks, key=lambda look: look.score.error).found
-
-    return task.together(best, tried)
+    error, first = best.pop(runs[0][1].kernel)
+    most = constants.HOPELESS * error
+    return [first] + [found for other, found in best.values() if other <= most]
 
 
 def _takes_bins(task: Task, basis: Basis | None) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.kinds import family, is_number
-from kitchensinks.tables.lines import TextTable
+from kitchensinks.tables.lines import TextTable, blank
 from kitchensinks.tables.table import check_schema
 
 # Bytes that the names of the columns may take: a file without line breaks is no table.
@@ -143,7 +143,7 @@ class DelimitedTable(TextTable):
         )
 
     def _parse(self, data: bytes, names: list[str]) -> Any:
-        if not data.strip():
+        if blank(data):
             return self.schema.empty_table().select(names)
         # A column that has had no value so far takes any text.
         empty = [name for name in names if pa.types.is_null(self.schema.field(name).type)]
@@ -181,8 +181,9 @@ class DelimitedTable(TextTable):
 
     def _bad_rows(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
         """Rows of too many or too few values, which are counted, among those found by halving."""
-        others, between = [], len(self.names) - 1
-        ragged = []
+        between = len(self.names) - 1
+        others: list[tuple[int, bytes]] = []
+        ragged: list[tuple[int, bytes]] = []
         for row in rows:
             plain = b'"' not in row[1]
             wrong = plain and row[1].count(self._delimiter.encode()) != between

@@ -106,7 +106,7 @@ class TextTable(Table):
         self._stamp.check(self._path)
         if self._open_quote(kept):
             raise self._endless(line, kept)
-        if kept.strip():
+        if not blank(kept):
             yield Chunk(offset, line, kept)
 
     def _open_quote(self, data: bytes) -> bool:
@@ -167,7 +167,7 @@ class TextTable(Table):
         """Rows by their first line: a row goes on while a quote is open."""
         data, starts = chunk.data, row_starts(chunk.data, self._separator)
         for (start, line), (stop, _) in itertools.pairwise([*starts, (len(data), 0)]):
-            if data[start:stop].strip():
+            if not blank(data[start:stop]):
                 yield chunk.line + line, data[start:stop]
 
     def _good(self, chunk: Chunk, bad: list[int]) -> bytes:
@@ -211,6 +211,11 @@ class TextTable(Table):
         bad, content = self.bad_rows.count, f"{self._checksum:08x}"
         found = file_fingerprint(self._path, self.schema, content)
         return {**found, "bad rows": str(bad)}
+
+
+def blank(data: bytes) -> bool:
+    """Whether there are line breaks alone: a line of separators is a row of missing values."""
+    return not data.strip(b"\r\n")
 
 
 def row_end(data: bytes, separator: bytes | None = b",") -> int:

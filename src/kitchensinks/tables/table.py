@@ -68,6 +68,11 @@ class Table:
     schema: Any
     seekable = True
 
+    def __repr__(self) -> str:
+        names = self.names
+        shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+        return f"<{type(self).__name__} {self.label}: {len(names)} columns, {shown}>"
+
     @property
     def names(self) -> list[str]:
         return list(self.schema.names)

@@ -376,9 +376,9 @@ def check_count(name: str, value: Any) -> int:
         raise TypeError(
             f"{name}={value!r} is of type {type(value).__name__}: need a whole number of 1 or more."
         )
-    if value < 1:
+    if int(value) < 1:
         raise ValueError(f"{name}={value!r}: need a whole number of 1 or more.")
-    if value > MOST_COUNTED:
+    if int(value) > MOST_COUNTED:
         raise ValueError(
             f"{name} is above {MOST_COUNTED:.0e}: need a number that can be counted to."
         )
