@@ -65,7 +65,8 @@ def look(browser: Browser, path: Path, view: tuple[str, str], shots: Path | None
             where = "; ".join(str(node["target"]) for node in found["nodes"][:3])
             yield f"{found['impact']}: {found['help']}, {len(found['nodes'])} times: {where}"
     if shots is not None:
-        page.screenshot(path=shots / f"{path.stem}-{kind}-{scheme}.png")
+        folder = "" if path.parent == BUILT else f"{path.parent.name}-"
+        page.screenshot(path=shots / f"{folder}{path.stem}-{kind}-{scheme}.png")
     context.close()
 
 

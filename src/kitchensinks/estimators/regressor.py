@@ -114,7 +114,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         0.0
         """
         if gradients is None:
-            return super().fit(X, y, sample_weight, checkpoint)
+            return super().fit(X, y, sample_weight, checkpoint=checkpoint)
         if is_dask(X) or checkpoint is not None:
             raise ValueError(
                 "gradients are not supported for Dask collections, nor with a checkpoint: fit "

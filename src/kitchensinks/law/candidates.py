@@ -165,7 +165,7 @@ def _trial(
 
 def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
     """Components of a trial: no more than the last fit may have."""
-    share, outputs = task.work.share, task.targets.shape[1]
+    share, outputs = task.effort.share, task.targets.shape[1]
     if candidate.found.kernel == "linear":
         return candidate.limit.components
     if candidate.sparse and stage == "basis":
@@ -221,7 +221,7 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
         return Limit(task.asked, f"{task.asked} components were asked for")
     entry = constants.WIDE_SECONDS_AN_ENTRY if task.wide else constants.SECONDS_AN_ENTRY
     table = constants.SECONDS + entry * task.counted * task.n_inputs
-    seconds = share * (task.learned.seconds or task.work.share * table)
+    seconds = share * (task.learned.seconds or task.effort.share * table)
     entries = seconds * constants.SPEED
     if sparse:
         # Many classes need as many grids as one output does, and each of them costs more.
@@ -325,7 +325,7 @@ def ridge_for(task: Task, candidate: Candidate, count: int) -> float:
     count = min(count, _most_by_memory(task))
     most = constants.WIDE_RIDGE_FEATURES if task.wide else constants.RIDGE_FEATURES
     tried = min(count, most)
-    near = count <= constants.MORE * score.components or not task.work.twice
+    near = count <= constants.MORE * score.components or not task.effort.twice
     known = task.request.alpha is not None or (near and not task.classes)
     if known or task.late(constants.LATE_LAST):
         return score.ridge

@@ -150,7 +150,7 @@ def learn_directions(
 def by_gradients(task: Task, short: Found, basis: Basis | None) -> Found:
     """Scales or directions (`Learned.rank`) from the gradients of fitted functions of a basis."""
     own = Fourier(kernel=short.kernel) if basis is None else basis
-    rounds = max(1, task.work.steps // 7)
+    rounds = max(1, task.effort.steps // 7)
     return _along_slopes(task, short.kernel, short.map, own, rounds, task.learned.rank)
 
 
@@ -186,7 +186,7 @@ def turned(task: Task, names: tuple[str, ...]) -> list[Found]:
 def _along_slopes(
     task: Task, kernel: str, name: str, basis: Basis, rounds: int, rank: int | None
 ) -> Found:
-    most = int(task.work.share * constants.SLOPE_FITTED)
+    most = int(task.effort.share * constants.SLOPE_FITTED)
     data = replace(task.data, fitted=task.data.fitted[:most])
     plain = mapped(task, name)
     learned, errors = learn_directions(

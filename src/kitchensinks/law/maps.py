@@ -103,7 +103,7 @@ def tried_maps(task: Task, kernel: str) -> tuple[str, ...]:
     """The maps that are compared."""
     if not task.request.standardize:
         return (_AS_IS,)
-    names = _TRIED[kernel, task.wide][: task.work.maps]
+    names = _TRIED[kernel, task.wide][: task.effort.maps]
     # Columns of 0 and 1 stay as they are: all maps of nothing else are one.
     return names[:1] if task.hot.all() else names
 
@@ -181,7 +181,7 @@ def learn_scales(task: Task, founds: list[Found]) -> list[Found]:
 
 def with_members(task: Task, found: Found) -> Found:
     """The same law with the scales of all members, each learned from batches of its own."""
-    more = range(1, task.work.members)
+    more = range(1, task.effort.members)
     if found.start is None or not more:
         return found
     runs = _descents(task, [(found, member) for member in more])
@@ -190,7 +190,7 @@ def with_members(task: Task, found: Found) -> Found:
 
 def _descents(task: Task, jobs: list[tuple[Found, int]]) -> list[Floats]:
     """The scales of each map and member; the time that is left for descents is shared out."""
-    steps, last = task.work.steps, constants.LATE_SCALES
+    steps, last = task.effort.steps, constants.LATE_SCALES
     begun = min(task.used, last)
 
     def run(job: tuple[Task, tuple[int, tuple[Found, int]]]) -> Floats:

@@ -97,7 +97,7 @@ def tried_again(task: Task, candidates: list[Candidate]) -> list[Candidate]:
     """Those near the least error, with more rows and components."""
     close = _near(task, candidates)
     many = len(task.data.fitted) > constants.MORE * len(task.few.fitted)
-    more = many or (task.work.twice and len(close) > 1)
+    more = many or (task.effort.twice and len(close) > 1)
     if not more or task.late(constants.LATE_AGAIN):
         return close
     reached = [candidate for candidate in close if in_reach(task, candidate)]

@@ -67,7 +67,7 @@ class Task:
     weights: Array | None = field(init=False)
     seed: int = field(init=False)
     classes: bool = field(init=False)
-    work: Effort = field(init=False)
+    effort: Effort = field(init=False)
     asked: int | None = field(init=False)
     n_inputs: int = field(init=False)
     counted: int = field(init=False)
@@ -90,7 +90,7 @@ class Task:
     def __post_init__(self) -> None:
         self.source, self.targets, self.weights = self.given
         self.seed, self.classes = self.request.seed, self.request.classes
-        self.work = self.learned.work
+        self.effort = self.learned.work
         count = self.request.n_components
         self.asked = None if count is None or count == "auto" else int(count)
         n_rows, self.n_inputs = self.source.shape
@@ -126,7 +126,7 @@ class Task:
             self.level,
             self.labels[self.places] if self.classes else None,
         )
-        self.few = replace(self.data, fitted=self.data.fitted[: self.work.few])
+        self.few = replace(self.data, fitted=self.data.fitted[: self.effort.few])
 
     @classmethod
     def of(
@@ -214,7 +214,7 @@ class Task:
         batch has several rows of the same value: small tables, too, have large batches.
         """
         smooth = self.wide or kernel == "gaussian"
-        most = self.work.batch // 2 if smooth else self.work.batch
+        most = self.effort.batch // 2 if smooth else self.effort.batch
         least = min(constants.SMALLEST_BATCH, most)
         share = constants.BATCH_SHARE * self.counted
         return min(int(np.clip(share, least, most)), self.largest_batch)

@@ -376,7 +376,7 @@ def check_count(name: str, value: Any) -> int:
         raise TypeError(
             f"{name}={value!r} is of type {type(value).__name__}: need a whole number of 1 or more."
         )
-    if value < 1:
+    if int(value) < 1:
         raise ValueError(f"{name}={value!r}: need a whole number of 1 or more.")
     if int(value) > MOST_COUNTED:
         raise ValueError(
