@@ -81,7 +81,7 @@ NASTY += [
 texts = st.sampled_from(NASTY) | st.text(max_size=12)
 
 
-@settings(max_examples=300, **OPTIONS)
+@settings(max_examples=100, **OPTIONS)
 @given(texts)
 def test_parsers_take_any_text(text):
     def tried(parse, *given):
@@ -150,7 +150,7 @@ FIT += ["--effort", "--time", "--groups"]
 PLAIN = ["--basis", "fourier", "--components", "5", "--quiet"]
 
 
-@pytest.mark.parametrize("examples", [40, MANY])
+@pytest.mark.parametrize("examples", [15, MANY])
 def test_fit_with_any_values_of_its_options(examples, folder):
     @settings(max_examples=examples, **OPTIONS)
     @given(st.sampled_from(FIT), texts, st.sampled_from(["kind", "price"]))
@@ -164,7 +164,7 @@ def test_fit_with_any_values_of_its_options(examples, folder):
     typed()
 
 
-@pytest.mark.parametrize("examples", [40, MANY])
+@pytest.mark.parametrize("examples", [15, MANY])
 def test_other_verbs_with_any_words(examples, workshop, tmp_path):
     model, test = str(workshop / "kind.sinks"), str(workshop / "test.csv")
     out = str(tmp_path / "out.csv")

@@ -179,7 +179,7 @@ def with_other_bytes(examples, number=None):
 READERS = {one.__name__: one for one in (delimited, compressed, svmlight, with_other_bytes)}
 
 
-@pytest.mark.parametrize("examples", [100, MANY])
+@pytest.mark.parametrize("examples", [60, MANY])
 @pytest.mark.parametrize("name", READERS)
 def test_files_of_any_bytes(name, examples):
     READERS[name](examples)
