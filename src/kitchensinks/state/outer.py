@@ -85,9 +85,13 @@ def warn_unconverged(evidence: Evidence, tol: float) -> None:
     """Warn where a solver stopped before the gap was below the tolerance."""
     if not evidence.converged:
         share = evidence.gap / max(evidence.objective, 1e-300)
-        warnings.warn(
-            f"{evidence.solver} stopped after {evidence.iterations} iterations with a relative gap "
-            f"of {share:.2g}, above tol={tol}. Raise max_iter or tol, or alpha.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        gap = f"a relative gap of {share:.2g}, above tol={tol}"
+        if evidence.solver.startswith("direct"):
+            message = (
+                f"{evidence.solver}: rounding leaves {gap}. Use a larger alpha, alpha='auto' or "
+                "dtype='float64'."
+            )
+        else:
+            stopped = f"{evidence.solver} stopped after {evidence.iterations} iterations"
+            message = f"{stopped} with {gap}. Raise max_iter or tol, or alpha."
+        warnings.warn(message, ConvergenceWarning, stacklevel=4)
