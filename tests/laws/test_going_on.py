@@ -81,7 +81,7 @@ def test_rows_after_a_fit_are_fitted_under_its_law(kind, basis):
     assert model.law_.record is record
     whole = kind(model.law_, random_state=0).fit(ROWS, values)
     apart = model.model_.scores(NEW) - whole.model_.scores(NEW)
-    assert np.sqrt(np.mean(apart**2)) < 0.05 * np.std(whole.model_.scores(NEW))
+    assert np.sqrt(np.mean(apart**2)) < 0.1 * np.std(whole.model_.scores(NEW))
     half = make(kind, basis).fit(ROWS[:700], values[:700])
     truth = targets_of(kind, TRUTH)
     assert model.score(NEW, truth) > half.score(NEW, truth) - 0.01
