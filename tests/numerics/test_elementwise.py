@@ -7,14 +7,14 @@ from kitchensinks.numerics import elementwise
 from kitchensinks.numerics.elementwise import (
     add_lower,
     add_lower_plain,
-    add_rank_two,
-    add_rank_two_plain,
     affine,
     affine_plain,
-    column_sums,
-    column_sums_plain,
+    centre,
+    centre_plain,
     cosine,
     cosine_plain,
+    mean_with_rank_two,
+    mean_with_rank_two_plain,
 )
 
 
@@ -74,20 +74,23 @@ def test_add_lower_agrees_with_its_plain_twin(size, dtype):
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 300])
-def test_add_rank_two_agrees_with_its_plain_twin(size):
+def test_mean_with_rank_two_agrees_with_its_plain_twin(size):
     rng = np.random.default_rng(0)
     total = np.asfortranarray(np.tril(rng.normal(size=(size, size))))
     left, right = rng.normal(size=(2, size))
-    expected = total.copy(order="F")
-    add_rank_two_plain(expected, left, right)
-    add_rank_two(total, left, right)
-    np.testing.assert_allclose(total, expected, rtol=1e-12, atol=1e-14)
-    np.testing.assert_array_equal(total, total.T)
+    expected = mean_with_rank_two_plain(total, 3.0, left, right)
+    found = mean_with_rank_two(total, 3.0, left, right)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(found, found.T)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_column_sums_agree_with_their_plain_twin(shape, dtype):
-    values = np.random.default_rng(0).normal(size=shape).astype(dtype)
+def test_centre_agrees_with_its_plain_twin(shape, dtype):
+    rng = np.random.default_rng(0)
+    values, shift = rng.normal(size=shape).astype(dtype), rng.normal(size=shape[1])
+    expected = values.copy()
+    sums = centre_plain(expected, shift)
     tolerance = 100 * np.finfo(dtype).eps
-    np.testing.assert_allclose(column_sums(values), column_sums_plain(values), atol=tolerance)
+    np.testing.assert_allclose(centre(values, shift), sums, atol=tolerance * len(values))
+    np.testing.assert_array_equal(values, expected)

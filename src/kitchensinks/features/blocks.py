@@ -1,6 +1,7 @@
 """Features of rows in blocks of bounded size, made anew or kept between walks."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +19,11 @@ BlockFunction = Callable[[slice, Any], Any]
 BLOCK_ROWS = 4096
 # Sparse features with no more columns than this may be filled in.
 FEW_COLUMNS = 2000
-# Bytes that a whole block takes at most, unless one matrix of K × K is larger.
+# Bytes that a whole block takes at most, unless _PAIR_BYTES for each pair of columns are more.
 _BLOCK_BYTES = 2**27
+# Less than half of what a fit by the Gram holds anyway. The products of a block are added to those
+# of others in time that grows with the pairs, so that blocks of many columns should be long.
+_PAIR_BYTES = 20
 # Rows of a block at least: a memory budget that cannot hold them is too small.
 _SMALLEST_BLOCK = 64
 # Runs of neighbouring rows over which a rough mean of the features is taken.
@@ -91,7 +95,7 @@ class FeatureBlocks:
         Sums depend on where blocks end, by their rounding. Budgets that are large enough, and with
         them whatever memory happens to be free, therefore give the same bits.
         """
-        largest = max(_BLOCK_BYTES, 0 if self.sparse else 8 * self.n_columns**2)
+        largest = max(_BLOCK_BYTES, 0 if self.sparse else _PAIR_BYTES * self.n_columns**2)
         whole = BLOCK_ROWS
         while whole > _SMALLEST_BLOCK and whole * self._row_bytes > largest:
             whole //= 2
@@ -100,9 +104,9 @@ class FeatureBlocks:
         fitting = int(0.1 * self.memory_budget / self._row_bytes)
         return min(whole, max(_SMALLEST_BLOCK, fitting))
 
-    def of(self, rows: Any) -> Any:
-        """Features of other rows."""
-        return self.frozen.features(rows)
+    def of(self, rows: Any, out: NDArray[Any] | None = None) -> Any:
+        """Features of other rows; `out` is memory that dense ones may be written to."""
+        return self.frozen.features(rows, out)
 
     def pick(self, places: NDArray[np.integer[Any]]) -> Any:
         """Features of the rows at the places given."""
@@ -132,23 +136,46 @@ class FeatureBlocks:
     ) -> Iterator[tuple[slice, Any]]:
         """Blocks of newly made features, from the block that begins at row `start` on.
 
-        With `work`, what it makes of (slice of rows, features), in several threads.
+        With `work`, what it makes of (slice of rows, features), in several threads. The memory of
+        a block is used again for a later one, so that `work` returns nothing that lies in it.
         """
-
-        parts = (part for part in block_slices(self.n_rows, self.block_rows) if part.start >= start)
-        blocks = ((part, self.rows[part]) for part in parts)
-        if work is None or self.n_rows <= self.block_rows:
-            for part, rows in blocks:
-                features = self.of(rows)
-                yield part, features if work is None else work(part, features)
+        if work is None:
+            yield from ((part, self.of(rows)) for part, rows in self._read(start))
             return
+        spare: list[NDArray[Any]] = []
+
+        def make(part: slice, rows: Any) -> Any:
+            if self.sparse:
+                return work(part, self.of(rows))
+            out = self._room(spare)
+            answer = work(part, self.of(rows, out[: rows.shape[0]]))
+            spare.append(out)
+            return answer
+
+        yield from self._made(make, start)
+
+    def _room(self, spare: list[NDArray[Any]]) -> NDArray[Any]:
+        """Memory for a block: fresh pages for each would cost a tenth of its products."""
+        with suppress(IndexError):
+            return spare.pop()
+        rows = min(self.n_rows, self.block_rows)
+        return np.empty((rows, self.n_columns), dtype=self.frozen.dtype)
+
+    def _read(self, start: int) -> Iterator[tuple[slice, Any]]:
+        """Blocks of rows, from the one that begins at row `start` on."""
+        parts = (part for part in block_slices(self.n_rows, self.block_rows) if part.start >= start)
+        return ((part, self.rows[part]) for part in parts)
+
+    def _made(self, make: BlockFunction, start: int = 0) -> Iterator[tuple[slice, Any]]:
+        """What `make` makes of (slice of rows, rows), in several threads."""
+
+        def work(block: tuple[slice, Any]) -> tuple[slice, Any]:
+            return block[0], make(*block)
+
+        if self.n_rows <= self.block_rows:
+            return map(work, self._read(start))
         _ = self.frozen.held and self.frozen.draw  # made once, before threads ask for it
-
-        def make(block: tuple[slice, Any]) -> tuple[slice, Any]:
-            part, rows = block
-            return part, work(part, self.of(rows))
-
-        yield from in_order(make, blocks, self._at_once)
+        return in_order(work, self._read(start), self._at_once)
 
     @property
     def _at_once(self) -> int:
@@ -171,12 +198,16 @@ class FeatureBlocks:
                 each = in_order if len(self._kept) > 1 else map
                 yield from each(lambda pair: (pair[0], work(*pair)), kept_blocks)
             return
+        if not self.cached and work is not None:
+            yield from self.fresh(0, work)
+            return
         kept: list[Any] = []
 
-        def both(part: slice, features: Any) -> tuple[Any, Any]:
+        def make(part: slice, rows: Any) -> tuple[Any, Any]:
+            features = self.of(rows)
             return features, features if work is None else work(part, features)
 
-        for part, (block, answer) in self.fresh(0, both):
+        for part, (block, answer) in self._made(make):
             if self.cached:
                 kept.append(block)
             yield part, answer

@@ -181,16 +181,19 @@ class Frozen:
         parts = map(self.piece, block_slices(self.n_components, size))
         for draw in [self.draw] if self.held else parts:
             for piece in draw.blocks(most):
-                features = piece.features(shown)
-                features *= self.dtype.type(self.scale)
+                features = piece.scaled_features(shown, self.scale)
                 yield slice(done, done + features.shape[1]), features
                 done += features.shape[1]
 
-    def features(self, rows: Any) -> Any:
-        """Scaled features of the rows, (n, columns), CSR for a sparse basis."""
+    def features(self, rows: Any, out: NDArray[Any] | None = None) -> Any:
+        """Scaled features of the rows, (n, columns), CSR for a sparse basis.
+
+        out (n, columns): memory that dense ones may be written to.
+        """
         if self.held:
-            return self.draw.scaled_features(self.scaled(rows))
-        out = np.empty((rows.shape[0], self.n_columns), dtype=self.dtype)
+            return self.draw.scaled_features(self.scaled(rows), out=out)
+        if out is None:
+            out = np.empty((rows.shape[0], self.n_columns), dtype=self.dtype)
         for columns, features in self.walk(rows):
             out[:, columns] = features
         return out

@@ -146,57 +146,76 @@ def add_lower_plain(total: NDArray[np.float64], part: NDArray[Any], unit: float)
 
 
 @looped(lambda total, *_: row_tiles(len(total), 64))
-def _add_rank_two(total: Any, left: Any, right: Any, begin: int, end: int) -> None:
+def _mean_with_rank_two(
+    total: Any, weight: Any, left: Any, right: Any, out: Any, begin: int, end: int
+) -> None:
     size = total.shape[0]
     for tile in range(begin, end):
         first = 64 * tile
         for start in range(first, size, 64):
             for j in range(first, min(first + 64, size)):
                 for i in range(max(start, j), min(start + 64, size)):
-                    total[i, j] += left[i] * right[j] + right[i] * left[j]
-                    total[j, i] = total[i, j]
+                    value = total[i, j] / weight + (left[i] * right[j] + right[i] * left[j])
+                    out[i, j] = value
+                    out[j, i] = value
 
 
-def add_rank_two(
-    total: NDArray[np.float64], left: NDArray[np.float64], right: NDArray[np.float64]
-) -> None:
-    """total += left·right' + right·left' below the diagonal, then mirrored; total (K, K)."""
+def mean_with_rank_two(
+    total: NDArray[np.float64],
+    weight: float,
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """total/weight + left·right' + right·left' from below the diagonal, mirrored; (K, K).
+
+    Column by column in memory, as total is. One pass: both triangles are written once.
+    """
     if total.size < SMALL:
-        add_rank_two_plain(total, left, right)
-    else:
-        _add_rank_two(total, left, right)
+        return mean_with_rank_two_plain(total, weight, left, right)
+    out = np.empty_like(total)
+    _mean_with_rank_two(total, float(weight), left, right, out)
+    return out
 
 
-def add_rank_two_plain(
-    total: NDArray[np.float64], left: NDArray[np.float64], right: NDArray[np.float64]
-) -> None:
+def mean_with_rank_two_plain(
+    total: NDArray[np.float64],
+    weight: float,
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+) -> NDArray[np.float64]:
     """The same in NumPy."""
-    lower = np.tril(total + np.outer(left, right) + np.outer(right, left))
-    total[...] = lower + np.tril(lower, -1).T
+    lower = np.tril(total / weight + np.outer(left, right) + np.outer(right, left))
+    return np.asfortranarray(lower + np.tril(lower, -1).T)
 
 
 @compiled(fastmath={"reassoc", "nsz"})
-def _column_sums(values: Any, part: Any, total: Any) -> None:
+def _centre(values: Any, shift: Any, part: Any, total: Any) -> None:
     """Add to `total`; part (K,) is scratch."""
     for start in range(0, values.shape[0], 64):
         for k in range(values.shape[1]):
             part[k] = 0
         for i in range(start, min(start + 64, values.shape[0])):
             for k in range(values.shape[1]):
-                part[k] += values[i, k]
+                value = values[i, k] - shift[k]
+                values[i, k] = value
+                part[k] += value
         for k in range(values.shape[1]):
             total[k] += part[k]
 
 
-def column_sums(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Σ over rows of values (n, K) in float64, of runs of 64 rows in their own dtype."""
+def centre(values: NDArray[Any], shift: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Subtract shift (K,) from the rows of values (n, K), in place; Σ over them afterwards.
+
+    The sums are in float64, of runs of 64 rows in their own dtype.
+    """
     if values.size < SMALL:
-        return column_sums_plain(values)
-    total = np.zeros(values.shape[1])
-    _column_sums(values, np.empty(values.shape[1], values.dtype), total)
+        return centre_plain(values, shift)
+    total, dtype = np.zeros(values.shape[1]), values.dtype
+    _centre(values, shift.astype(dtype), np.empty(values.shape[1], dtype), total)
     return total
 
 
-def column_sums_plain(values: NDArray[Any]) -> NDArray[np.float64]:
+def centre_plain(values: NDArray[Any], shift: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same in NumPy."""
+    values -= shift.astype(values.dtype)
     return np.asarray(values.sum(axis=0, dtype=np.float64))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm
 from scipy.linalg.lapack import dtrtri
 
-from kitchensinks.numerics.elementwise import add_lower, add_rank_two, affine, column_sums
+from kitchensinks.numerics.elementwise import add_lower, centre, mean_with_rank_two
 from kitchensinks.numerics.products import gram_lower
 
 Floats = NDArray[np.float64]
@@ -132,8 +132,7 @@ class Moments:
         returns.
         """
         dtype = features.dtype
-        if self.shift.any():
-            affine(features, 1.0, self.shift)
+        first = centre(features, self.shift)[done:]
         new = features[:, done:]
         # Targets go into the products about their mean and in their own unit: in float32 they
         # would lose a small spread beside a large mean, or overflow.
@@ -143,9 +142,7 @@ class Moments:
         size = np.where(size > 0.0, size, 1.0)
         spread /= size
         unit = 1.0
-        if weights is None:
-            first = column_sums(new)
-        else:
+        if weights is not None:
             # Weights far from one would leave the range of float32.
             largest = float(weights.max(initial=0.0))
             unit = largest if largest > 0.0 and not 1e-6 < largest < 1e6 else 1.0
@@ -230,17 +227,16 @@ class Moments:
         total = self.weight
         offset = self.first / total
         targets = self.targets / total
-        gram = self.gram / total
         cross = self.cross / total
         squares = self.squares / total
         if fit_intercept:
             mean = self.shift + offset
-            add_rank_two(gram, -0.5 * offset, offset)
+            gram = mean_with_rank_two(self.gram, total, -0.5 * offset, offset)
             cross -= np.outer(offset, targets)
             squares = squares - targets**2
         else:
             mean = np.zeros_like(offset)
-            add_rank_two(gram, self.shift, offset + 0.5 * self.shift)
+            gram = mean_with_rank_two(self.gram, total, self.shift, offset + 0.5 * self.shift)
             cross += np.outer(self.shift, targets)
             targets = np.zeros_like(targets)
         squares = np.maximum(squares, 0.0)

@@ -353,7 +353,7 @@ class State:
             own = None if leaving is None else leaving.weights
             found = calibrate(self.targets, scores, held.targets, held.weights, own)
             return replace(self, calibrated=found)
-        if self._equations is None:
+        if not isinstance(self.sums, Condensed | Moments | NormalEquations):
             return replace(self, calibrated=self._calibrated_on_sample(fit.left_out))
         return self
 

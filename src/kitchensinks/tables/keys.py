@@ -18,8 +18,10 @@ from kitchensinks.tables.arrays import block_slices, densify
 Keys = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
-# Entries of rows whose keys are computed together.
+# Entries of rows that are read together.
 _BLOCK_ENTRIES = 2**22
+# Entries whose bits are mixed together: few enough that they stay in cache.
+_MIXED_ENTRIES = 2**15
 # Rows that the law of a basis (a median distance, quantiles) is resolved on.
 SAMPLE_ROWS = 2000
 # A sample of very wide rows has at most this many entries.
@@ -45,8 +47,14 @@ def row_keys(rows: Any, seed: int) -> Keys:
     if sparse.issparse(rows):
         return _sparse_keys(rows.tocsr(), multiplier)
     keys = np.empty(n_rows, dtype=np.uint64)
+    size = max(1, _MIXED_ENTRIES // n_inputs)
+    numbers, scratch = np.empty((size, n_inputs)), np.empty((size, n_inputs), np.uint64)
     for part in block_slices(n_rows, max(1, _BLOCK_ENTRIES // n_inputs)):
-        keys[part] = mixed(_bits(np.asarray(rows[part])) @ multiplier)
+        block, found = np.asarray(rows[part]), keys[part]
+        for own in block_slices(len(block), size):
+            count = own.stop - own.start
+            bits = _bits(block[own], numbers[:count], scratch[:count])
+            found[own] = mixed(bits @ multiplier)
     return keys
 
 
@@ -55,16 +63,23 @@ def _sparse_keys(rows: Any, multiplier: Keys) -> Keys:
         rows = rows.copy()
         rows.sum_duplicates()
     ends = np.zeros(rows.nnz + 1, dtype=np.uint64)
-    np.cumsum(_bits(rows.data) * multiplier[rows.indices], out=ends[1:])
+    bits = _bits(rows.data, np.empty(rows.nnz), np.empty(rows.nnz, np.uint64))
+    np.cumsum(bits * multiplier[rows.indices], out=ends[1:])
     return mixed(ends[rows.indptr[1:]] - ends[rows.indptr[:-1]])
 
 
-def _bits(values: NDArray[Any]) -> Keys:
-    """The bits of each number, mixed: 0 for zero, of either sign."""
-    bits = (values.astype(np.float64) + 0.0).view(np.uint64)
-    bits ^= bits >> np.uint64(32)
+def _bits(values: NDArray[Any], numbers: Floats, scratch: Keys) -> Keys:
+    """The bits of each number, mixed: 0 for zero, of either sign.
+
+    numbers, scratch: memory of the shape of the values, which is written over and returned.
+    """
+    np.add(values, 0.0, out=numbers, dtype=np.float64, casting="unsafe")
+    bits = numbers.view(np.uint64)
+    np.right_shift(bits, np.uint64(32), out=scratch)
+    bits ^= scratch
     bits *= np.uint64(0x9E3779B97F4A7C15)
-    bits ^= bits >> np.uint64(29)
+    np.right_shift(bits, np.uint64(29), out=scratch)
+    bits ^= scratch
     return bits
 
 

@@ -124,7 +124,7 @@ def _median(measure: str, rows: Floats, weights: Floats | None) -> float:
         rows, weights = rows[kept], None if weights is None else weights[kept]
     distances = pdist(rows, _METRICS[measure])
     pair_weights = None
-    if weights is not None:
+    if weights is not None and (weights != weights[0]).any():
         first, second = np.triu_indices(len(rows), 1)
         pair_weights = weights[first] * weights[second]
     return positive_median(distances, pair_weights)

@@ -23,6 +23,7 @@ from kitchensinks.features.bases.draw import (
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
 from kitchensinks.features.bases.universal import UNKNOWN, Universal
 from kitchensinks.features.links import Linked
+from kitchensinks.numerics.elementwise import affine
 from kitchensinks.numerics.words import Words, check_seed
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
 
@@ -136,6 +137,15 @@ class Basis(Linked):
 
     def features(self, theta: Theta, rows: Any) -> Any:
         raise NotImplementedError
+
+    def scaled(self, theta: Theta, rows: Any, scale: float, out: NDArray[Any] | None = None) -> Any:
+        """φ(x; θ)·scale. `out` (n, columns) is memory that a dense basis may write them to."""
+        features = self.features(theta, rows)
+        if self.sparse:
+            features *= features.dtype.type(scale)
+        else:
+            affine(features, scale, np.zeros(features.shape[1]))
+        return features
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         raise NotImplementedError

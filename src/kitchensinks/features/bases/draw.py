@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from kitchensinks.numerics.elementwise import affine
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables import block_slices, check_size, densify, describe
 
@@ -156,13 +155,17 @@ class Draw:
         """What each column is multiplied with: its factor and the scale."""
         return np.asarray(self.scale * self._column_factors())
 
-    def scaled_features(self, rows: Any) -> Any:
-        """φ(x; θ_k)·scale, so that inner products approximate the kernel."""
-        features = self.features(rows)
-        if self.basis.sparse:
-            features *= self.dtype.type(self.scale)
-        else:
-            affine(features, self.scale, np.zeros(features.shape[1]))
+    def scaled_features(
+        self, rows: Any, scale: float | None = None, out: NDArray[Any] | None = None
+    ) -> Any:
+        """φ(x; θ_k)·scale, by default so that inner products approximate the kernel.
+
+        out (n, n_columns): memory of the draw's dtype that they may be written to.
+        """
+        scale = self.scale if scale is None else scale
+        features = self.basis.scaled(self.theta, self._prepared(rows), scale, out)
+        if self.factors is not None:
+            features *= self._column_factors().astype(features.dtype)
         return features
 
     def part(self, low: int, high: int) -> "Draw":

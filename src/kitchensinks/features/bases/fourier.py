@@ -202,24 +202,39 @@ class Fourier(Projected, WithGamma):
     def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
         return self._waves(theta, rows, 0.0)
 
+    def scaled(
+        self, theta: Theta, rows: Any, scale: float, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        return self._waves(theta, rows, 0.0, scale, out)
+
     def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
         if not isinstance(theta["directions"], np.ndarray):
             return None
         # cos' t = cos(t + π/2), whatever the phase.
         return self._waves(theta, rows, math.pi / 2.0), theta["directions"]
 
-    def _waves(self, theta: Theta, rows: Any, shift: float) -> NDArray[Any]:
-        """√2·cos(ω·x + b + shift), (n, columns)."""
-        angle = project(rows, theta["directions"])
+    def _waves(
+        self,
+        theta: Theta,
+        rows: Any,
+        shift: float,
+        scale: float = 1.0,
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """scale·√2·cos(ω·x + b + shift), (n, columns), in `out` where rows are dense."""
+        amplitude = math.sqrt(2.0) * scale
         if self.form == "phase":
-            cosine(angle, theta["phase"] + angle.dtype.type(shift), math.sqrt(2.0))
+            angle = project(rows, theta["directions"], out)
+            cosine(angle, theta["phase"] + angle.dtype.type(shift), amplitude)
             return angle
         # sin t = cos(t − π/2): each frequency stands twice, with two phases.
-        both = np.empty((len(angle), 2 * angle.shape[1]), dtype=angle.dtype)
-        both[:, 0::2] = both[:, 1::2] = angle
+        angle = project(rows, theta["directions"])
+        if out is None:
+            out = np.empty((len(angle), 2 * angle.shape[1]), dtype=angle.dtype)
+        out[:, 0::2] = out[:, 1::2] = angle
         phases = np.array([shift, shift - math.pi / 2.0], dtype=angle.dtype)
-        cosine(both, np.tile(phases, angle.shape[1]), math.sqrt(2.0))
-        return both
+        cosine(out, np.tile(phases, angle.shape[1]), amplitude)
+        return out
 
     def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
         directions, dtype = draw.theta["directions"], draw.dtype

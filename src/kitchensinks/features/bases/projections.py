@@ -107,11 +107,18 @@ def sample_projection(
     return np.ascontiguousarray(rows)
 
 
-def project(rows: Any, directions: "NDArray[Any] | Fastfood") -> NDArray[Any]:
-    """ω_k·x for every row and direction, shape (n, K), in the dtype of the rows."""
+def project(
+    rows: Any, directions: "NDArray[Any] | Fastfood", out: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """ω_k·x for every row and direction, shape (n, K), in the dtype of the rows.
+
+    out (n, K): memory of that dtype, which the answer of dense rows is written to.
+    """
     if isinstance(directions, Fastfood):
-        return directions.apply(densify(rows))
-    return np.asarray(rows @ directions.T)
+        return directions.apply(densify(rows), out)
+    if out is None or not isinstance(rows, np.ndarray):
+        return np.asarray(rows @ directions.T)
+    return np.asarray(np.matmul(rows, directions.T, out=out))
 
 
 def written_out(directions: "NDArray[Any] | Fastfood", n_inputs: int) -> NDArray[Any]:
@@ -204,12 +211,13 @@ class Fastfood:
         names = ("signs", "normals", "radius")
         return replace(self, **{name: getattr(self, name).astype(dtype) for name in names})
 
-    def apply(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """ω_k·x for every row and direction, shape (n, K).
+    def apply(self, rows: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """ω_k·x for every row and direction, shape (n, K), in `out` where that is given.
 
         Rows may have fewer columns than the directions: the rest count as zeros.
         """
-        out = np.empty((len(rows), len(self)), dtype=rows.dtype)
+        if out is None:
+            out = np.empty((len(rows), len(self)), dtype=rows.dtype)
         fastfood(rows, self.signs, self.order, self.normals, self.radius, self.start, out)
         return out
 
