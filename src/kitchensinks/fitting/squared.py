@@ -26,7 +26,7 @@ from kitchensinks.numerics.products import cholesky_lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
 from kitchensinks.solvers import Solution, solve_squared
-from kitchensinks.solvers.cholesky import column_by_column, lower_factor
+from kitchensinks.solvers.cholesky import column_by_column, lower_copy, lower_factor
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import (
     Leaving,
@@ -284,14 +284,13 @@ def cholesky_fit(
     eigenvalues then decide. `fitted`: weights that leave-one-out scores should start from in
     place of its own.
     """
-    shifted = column_by_column(equations.gram)
-    diagonal = np.diag_indices_from(shifted)
-    if alpha <= len(shifted) * np.finfo(float).eps * float(shifted[diagonal].max()):
+    largest = float(np.diagonal(equations.gram).max())
+    if alpha <= len(equations.gram) * np.finfo(float).eps * largest:
         return None
-    shifted[diagonal] += alpha
-    one_norm = float(dlange("1", shifted))
-    # What is above the diagonal of the factor is left as it was, and read by nothing.
-    factor = shifted
+    # What is above the diagonal of the factor is read by nothing.
+    factor = lower_copy(equations.gram)
+    factor[np.diag_indices_from(factor)] += alpha
+    one_norm = float(dlange("1", equations.gram)) + alpha
     if not cholesky_lower(factor):
         return None
     weights = _solve(factor, equations.cross)

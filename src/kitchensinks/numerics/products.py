@@ -5,16 +5,23 @@ them look at lower triangles column by column in memory, which is the upper tria
 """
 
 import ctypes
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
+from kitchensinks.numerics.threads import in_order
+
 _KINDS: dict[np.dtype[Any], tuple[str, Any]] = {
     np.dtype(np.float32): ("s", ctypes.c_float),
     np.dtype(np.float64): ("d", ctypes.c_double),
 }
+# A smaller matrix is factored by LAPACK on one thread.
+_SHARED = 1024
+# Columns of a factor that are made at a time, and columns that a thread updates at a time.
+_PANEL, _TILE = 256, 512
 _CHAR, _ARRAY, _WHOLE = ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)
 
 
@@ -36,6 +43,8 @@ def _functions(module: Any, name: str, kinds: str) -> dict[np.dtype[Any], Any]:
 
 
 _SYRK = _functions(cython_blas, "syrk", "cciinainai")
+_TRSM = _functions(cython_blas, "trsm", "cccciinaiai")
+_GEMM = _functions(cython_blas, "gemm", "cciiinaiainai")
 _POTRF = _functions(cython_lapack, "potrf", "ciaii")
 _POTRI = _functions(cython_lapack, "potri", "ciaii")
 
@@ -72,13 +81,61 @@ def gram_lower(rows: NDArray[Any], out: NDArray[Any]) -> None:
 def cholesky_lower(matrix: NDArray[Any]) -> bool:
     """Put the Cholesky factor into the lower triangle, in place; False where there is none.
 
-    matrix (K, K), column by column in memory; what is above the diagonal is left alone.
+    matrix (K, K), column by column in memory; what is above the diagonal is left alone. From K =
+    1024 on the threads of the team share the work: A₂₂ − L₂₁·L₂₁' follows each panel of columns, in
+    tiles that depend on K alone.
     """
-    _check_square(matrix, len(matrix), matrix.dtype)
-    size, failed = _whole(len(matrix)), ctypes.c_int(0)
-    width = _whole(max(1, len(matrix)))
-    _POTRF[matrix.dtype](b"L", size, matrix.ctypes.data, width, ctypes.byref(failed))
+    size = len(matrix)
+    _check_square(matrix, size, matrix.dtype)
+    if size < _SHARED:
+        return _factored(matrix, 0, size)
+    for first in range(0, size, _PANEL):
+        last = min(first + _PANEL, size)
+        if not _factored(matrix, first, last):
+            return False
+        tiles = [(start, min(start + _TILE, size)) for start in range(last, size, _TILE)]
+        for step in (_solve_tile, _update_tile):
+            work = partial(step, matrix, (first, last))
+            for _ in in_order(work, tiles):
+                pass
+    return True
+
+
+def _at(matrix: NDArray[Any], row: int, column: int) -> int:
+    """The address of an entry."""
+    return int(matrix.ctypes.data) + matrix.itemsize * (row + column * len(matrix))
+
+
+def _factored(matrix: NDArray[Any], first: int, last: int) -> bool:
+    """The factor of the square from row and column `first` to `last`, in place."""
+    failed, width = ctypes.c_int(0), _whole(max(1, len(matrix)))
+    place = _at(matrix, first, first)
+    _POTRF[matrix.dtype](b"L", _whole(last - first), place, width, ctypes.byref(failed))
     return failed.value == 0
+
+
+def _solve_tile(matrix: NDArray[Any], panel: tuple[int, int], tile: tuple[int, int]) -> None:
+    """L₂₁ = A₂₁·L₁₁'⁻¹ for the rows of a tile, in place."""
+    (first, last), (start, stop) = panel, tile
+    width, one = _whole(len(matrix)), ctypes.byref(_KINDS[matrix.dtype][1](1.0))
+    sizes = _whole(stop - start), _whole(last - first)
+    places = _at(matrix, first, first), _at(matrix, start, first)
+    _TRSM[matrix.dtype](b"R", b"L", b"T", b"N", *sizes, one, places[0], width, places[1], width)
+
+
+def _update_tile(matrix: NDArray[Any], panel: tuple[int, int], tile: tuple[int, int]) -> None:
+    """A₂₂ −= L₂₁·L₂₁' for the columns of a tile, on and below the diagonal."""
+    (first, last), (start, stop) = panel, tile
+    scalar = _KINDS[matrix.dtype][1]
+    minus, one = ctypes.byref(scalar(-1.0)), ctypes.byref(scalar(1.0))
+    width, inner, own = (_whole(n) for n in (len(matrix), last - first, stop - start))
+    side, square = _at(matrix, start, first), _at(matrix, start, start)
+    _SYRK[matrix.dtype](b"L", b"N", own, inner, minus, side, width, one, square, width)
+    if stop < len(matrix):
+        below, under = _at(matrix, stop, first), _at(matrix, stop, start)
+        rest = _whole(len(matrix) - stop)
+        factors = below, width, side, width
+        _GEMM[matrix.dtype](b"N", b"T", rest, own, inner, minus, *factors, one, under, width)
 
 
 def inverse_lower(matrix: NDArray[Any]) -> bool:

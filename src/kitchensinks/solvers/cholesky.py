@@ -7,16 +7,31 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
 from kitchensinks.numerics.products import cholesky_lower
+from kitchensinks.numerics.threads import in_order
+from kitchensinks.tables import block_slices
 
 # Each further attempt adds this many times as much to the diagonal.
 _GROWTH = 10.0
-# Columns that are cleared at a time.
-_COLUMNS = 64
+# Columns that are copied or cleared at a time.
+_COLUMNS = 256
 
 
 def column_by_column(matrix: NDArray[Any]) -> NDArray[Any]:
     """A copy of a symmetric matrix, column by column in memory, without transposing it."""
     return np.array(matrix if matrix.strides[0] <= matrix.strides[1] else matrix.T, order="F")
+
+
+def lower_copy(matrix: NDArray[Any]) -> NDArray[Any]:
+    """A copy of the lower triangle, column by column in memory; what is above it is not set."""
+    source = matrix if matrix.strides[0] <= matrix.strides[1] else matrix.T
+    copy = np.empty_like(source, order="F")
+
+    def fill(part: slice) -> None:
+        copy[part.start :, part] = source[part.start :, part]
+
+    for _ in in_order(fill, block_slices(len(copy), _COLUMNS)):
+        pass
+    return copy
 
 
 def ridge_solve(matrix: NDArray[Any], ridge: float, right: NDArray[Any]) -> NDArray[Any]:
