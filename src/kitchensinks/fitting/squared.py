@@ -294,8 +294,9 @@ def cholesky_fit(
     if not cholesky_lower(factor):
         return None
     weights = _solve(factor, equations.cross)
-    gradient = 2.0 * (equations.cross - equations.image(weights) - alpha * weights)
-    errors = equations.errors(weights)
+    image = equations.image(weights)
+    gradient = 2.0 * (equations.cross - image - alpha * weights)
+    errors = equations.errors(weights, image)
     objective = float(np.sum(errors + alpha * np.sum(weights**2, axis=0)))
     gap = float(np.sum(gradient**2)) / (4.0 * alpha)
     solution = direct_solution(equations, weights, objective, gap, settings.tol, "Cholesky")

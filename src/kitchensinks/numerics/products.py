@@ -21,7 +21,7 @@ _KINDS: dict[np.dtype[Any], tuple[str, Any]] = {
 # A smaller matrix is factored by LAPACK on one thread.
 _SHARED = 1024
 # Columns of a factor that are made at a time, and columns that a thread updates at a time.
-_PANEL, _TILE = 256, 512
+_PANEL, _TILE = 128, 512
 _CHAR, _ARRAY, _WHOLE = ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)
 
 

@@ -20,7 +20,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import joblib
 import numba
@@ -142,9 +142,10 @@ def in_order(
     """work(item) for each item, in their order, on the threads of the team that are free.
 
     most: at most this many items at a time, where the memory of each matters. The caller's thread
-    takes the items, and works on an item itself where no other thread is free. ahead: results that
-    may wait for an earlier one, as many as there are threads by default. With one thread it is
-    `map`.
+    takes the items from `items`, and works itself where other threads have enough: they find their
+    next items waiting, so that none is idle while the caller works on an item of its own or on
+    results. ahead: results that may wait for an earlier one, as many as there are threads by
+    default. With one thread it is `map`.
 
     >>> list(in_order(abs, [-2, 1, -3]))
     [2, 1, 3]
@@ -154,29 +155,66 @@ def in_order(
     if count == 1:
         yield from map(work, items)
         return
+    # Items that wait for a thread: one for each of the others, as far as memory allows.
+    spare = count - 1 if most is None else min(count - 1, most - count)
+    limit = (ahead or count) + spare
+    queue = _Queue(work)
+    helpers: list[Future[None]] = []
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
-            running = sum(not future.done() for future in waiting)
-            future = team.submit(work, item) if running < count - 1 else None
-            waiting.append(_finished(work, item) if future is None else future)
-            while waiting and (len(waiting) >= (ahead or count) or waiting[0].done()):
-                yield team.wait(waiting.popleft())
+            waiting.append(queue.put(item))
+            helpers = [helper for helper in helpers if not helper.done()]
+            helper = team.submit(queue.empty, None) if len(helpers) < count - 1 else None
+            if helper is not None:
+                helpers.append(helper)
+            while len(queue.items) > (spare if helpers else 0):
+                queue.work_on_next()
+            while waiting and (len(waiting) >= limit or waiting[0].done()):
+                yield queue.result(waiting.popleft(), team)
         while waiting:
-            yield team.wait(waiting.popleft())
+            yield queue.result(waiting.popleft(), team)
     finally:
-        for future in waiting:
-            future.cancel()
+        queue.items.clear()
 
 
-def _finished(work: Callable[[Item], Result], item: Item) -> "Future[Result]":
-    """Work that the caller's thread has done, as a future."""
-    future: Future[Result] = Future()
-    try:
-        future.set_result(work(item))
-    except Exception as error:
-        future.set_exception(error)
-    return future
+class _Queue(Generic[Item, Result]):
+    """Items that wait for a thread to work on them, each with the future of its result."""
+
+    def __init__(self, work: Callable[[Item], Result]) -> None:
+        self.work = work
+        self.items: deque[tuple[Item, Future[Result]]] = deque()
+
+    def put(self, item: Item) -> "Future[Result]":
+        future: Future[Result] = Future()
+        self.items.append((item, future))
+        return future
+
+    def work_on_next(self) -> bool:
+        """Work on the item that has waited longest; False where none waits."""
+        try:
+            item, future = self.items.popleft()
+        except IndexError:
+            return False
+        try:
+            future.set_result(self.work(item))
+        except Exception as error:
+            future.set_exception(error)
+        except BaseException as error:
+            future.set_exception(error)
+            raise
+        return True
+
+    def empty(self, _: None) -> None:
+        """Work until no item waits."""
+        while self.work_on_next():
+            pass
+
+    def result(self, future: "Future[Result]", team: Team) -> Result:
+        """The result of an item; while it is not there, the caller works on others that wait."""
+        while not future.done() and self.work_on_next():
+            pass
+        return team.wait(future)
 
 
 def compiled(**options: Any) -> Callable[[Loop], Loop]:

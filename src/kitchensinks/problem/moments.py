@@ -270,9 +270,10 @@ class NormalEquations:
         """b = ȳ − z̄'β."""
         return self.target - self.mean @ weights
 
-    def errors(self, weights: Floats) -> Floats:
-        """Σw(y − u)²/Σw of each output."""
-        explained = weights * (2.0 * self.cross - self.image(weights))
+    def errors(self, weights: Floats, image: Floats | None = None) -> Floats:
+        """Σw(y − u)²/Σw of each output; image: gram·weights, where it is known."""
+        image = self.image(weights) if image is None else image
+        explained = weights * (2.0 * self.cross - image)
         return np.asarray(np.maximum(self.squares - explained.sum(axis=0), 0.0))
 
     def image(self, weights: Floats) -> Floats:
