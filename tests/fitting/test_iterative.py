@@ -123,7 +123,8 @@ def test_auto_takes_conjugate_gradients_where_the_rule_says(monkeypatch):
     from kitchensinks.fitting import plan
 
     monkeypatch.setattr(plan, "CONJUGATE_COLUMNS", 20)
-    monkeypatch.setattr(plan, "CONJUGATE_ROWS", 5)
+    monkeypatch.setattr(plan, "PASS_PRODUCTS", 0.0)
+    monkeypatch.setattr(plan, "OUTPUT_PRODUCTS", 0.01)
     X, y = CANCER
     model = ks.KitchenSinkClassifier(ks.Fourier(), n_components=30, alpha=1e-4, random_state=0).fit(
         X, y
@@ -134,6 +135,29 @@ def test_auto_takes_conjugate_gradients_where_the_rule_says(monkeypatch):
     ).fit(X, y)
     assert direct.solver_ == "direct (Cholesky)"
     np.testing.assert_allclose(model.predict_proba(X), direct.predict_proba(X), atol=0.02)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_auto_makes_the_gram_after_all_where_passes_converge_slowly(weighted, monkeypatch):
+    from kitchensinks.fitting import plan
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_cauchy(size=(3000, 5))
+    y = np.sin(X[:, 0]) + 0.01 * rng.normal(size=3000)
+    weights = rng.integers(0, 3, len(y)).astype(float) if weighted else None
+    given = {"n_components": 150, "alpha": 1e-9, "random_state": 0}
+    direct = ks.KitchenSinkRegressor(ks.Fourier(), solver="direct", **given).fit(X, y, weights)
+    asked = ks.KitchenSinkRegressor(ks.Fourier(), solver="conjugate", **given).fit(X, y, weights)
+    assert asked.n_iter_ > 8
+    monkeypatch.setattr(plan, "CONJUGATE_COLUMNS", 20)
+    monkeypatch.setattr(plan, "CONJUGATE_SHARE", 1e6)
+    found = ks.KitchenSinkRegressor(ks.Fourier(), **given).fit(X, y, weights)
+    assert found.plan_.solver == "direct"
+    assert "passes of conjugate gradients" in found.plan_.reason
+    assert found.solver_ == direct.solver_
+    assert found.converged_
+    np.testing.assert_allclose(found.predict(X), direct.predict(X), atol=1e-6)
+    np.testing.assert_allclose(found.objective_, direct.objective_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])

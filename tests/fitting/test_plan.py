@@ -10,6 +10,7 @@ from kitchensinks.fitting.settings import Settings
 from kitchensinks.problem.losses import LOSSES
 
 MANY = Shape(10_000, 500, False, 4e7, 1e10, 8)
+LONG = Shape(120_000, 3000, False, 1e8, 1e10, 4)
 
 
 def settings(loss="squared", alpha=1e-3, solver="auto", **options):
@@ -26,14 +27,10 @@ CASES = {
         "direct",
         "features",
     ),
-    "many rows for each feature": (
-        Shape(60_000, 1600, False, 1e8, 1e10, 4),
-        settings(),
-        "conjugate",
-        "features",
-    ),
+    "many rows for each feature": (LONG, settings(), "conjugate", "features"),
+    "the same for ten outputs": (replace(LONG, outputs=10), settings(), "direct", "features"),
     "the same with a ridge to choose": (
-        Shape(60_000, 1600, False, 1e8, 1e10, 4),
+        LONG,
         settings(alpha="auto"),
         "direct",
         "features",

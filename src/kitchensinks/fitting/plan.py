@@ -16,10 +16,17 @@ DENSE_COLUMNS = FEW_COLUMNS
 SPAN_ROWS = 5000
 # A fit by the Gram holds at most this many arrays of its size (measured: 5).
 GRAM_COPIES = 6
-# Conjugate gradients pay where there are this many rows for each feature.
-CONJUGATE_ROWS = 30
 # Conjugate gradients pay from this many features on.
 CONJUGATE_COLUMNS = 1500
+# Time of a pass for each feature of a row, in products of two features in the Gram: so much, and so
+# much more for each output (measured: 0.3 and 0.1 ns, where such a product takes 0.006 ns).
+PASS_PRODUCTS, OUTPUT_PRODUCTS = 50.0, 17.0
+# Passes that conjugate gradients are expected to take: measured were 13 on adult, 15 on MNIST, 33
+# to 44 on forest cover, and 97 on KDD Cup 99, where they give up for the Gram.
+EXPECTED_PASSES = 25
+# They are chosen where they should take less than this share of the Gram's time: they also keep the
+# features in memory.
+CONJUGATE_SHARE = 0.65
 # Dual coordinate ascent pays from this many rows on; with fewer, the method of multipliers is as
 # fast and does not depend on the order of the rows.
 COORDINATE_ROWS = 4000
@@ -39,7 +46,7 @@ class Shape:
 
     feature_bytes: of all features, as they would be kept; memory: the budget, in bytes; entry:
     bytes of a number; stream: rows come in batches, so that only sums can be kept; place: "here" or
-    "dask"; least: bytes of the smallest block of features.
+    "dask"; least: bytes of the smallest block of features; outputs: columns of the targets.
     """
 
     n_rows: int
@@ -51,9 +58,10 @@ class Shape:
     stream: bool = False
     place: str = "here"
     least: float = 0.0
+    outputs: int = 1
 
     @classmethod
-    def of(cls, blocks: FeatureBlocks, stream: bool = False) -> "Shape":
+    def of(cls, blocks: FeatureBlocks, stream: bool = False, outputs: int = 1) -> "Shape":
         return cls(
             blocks.n_rows,
             blocks.n_columns,
@@ -63,6 +71,7 @@ class Shape:
             blocks.frozen.dtype.itemsize,
             stream,
             least=blocks.least_bytes,
+            outputs=outputs,
         )
 
     @property
@@ -70,6 +79,21 @@ class Shape:
         """Sparse features with too many columns to be filled in, or for a Gram in the budget."""
         large = self.n_columns > DENSE_COLUMNS or gram_bytes(self.n_columns) > self.memory
         return self.sparse and large
+
+    @property
+    def worth(self) -> float:
+        """How many passes of conjugate gradients take the time of the rest of the Gram, after that
+        of the sample that preconditions them."""
+        others = max(0, self.n_rows - SAMPLE_ROWS * self.n_columns)
+        each = PASS_PRODUCTS + OUTPUT_PRODUCTS * self.outputs
+        return others / self.n_rows * self.n_columns / each
+
+    @property
+    def by_passes(self) -> float:
+        """The time that conjugate gradients should take, as a share of the Gram's."""
+        sample = min(1.0, SAMPLE_ROWS * self.n_columns / self.n_rows)
+        each = PASS_PRODUCTS + OUTPUT_PRODUCTS * self.outputs
+        return sample + EXPECTED_PASSES * each / self.n_columns
 
     @property
     def cached(self) -> bool:
@@ -235,9 +259,8 @@ def _given_ridge(settings: Settings) -> bool:
 
 
 def _takes_conjugate(shape: Shape, settings: Settings) -> bool:
-    """Many rows, a given ridge, features that can be kept: passes cost less than the Gram."""
-    many = shape.n_columns >= CONJUGATE_COLUMNS
-    many = many and shape.n_rows >= CONJUGATE_ROWS * shape.n_columns
+    """A given ridge, features that can be kept, and sizes for which passes cost less."""
+    many = shape.n_columns >= CONJUGATE_COLUMNS and shape.by_passes < CONJUGATE_SHARE
     return settings.solver == "conjugate" or (_given_ridge(settings) and shape.cached and many)
 
 
@@ -326,5 +349,16 @@ def _too_large(shape: Shape, settings: Settings) -> str:
 def _conjugate_reason(shape: Shape, settings: Settings) -> str:
     if settings.solver == "conjugate":
         return "it was asked for"
-    ratio = shape.n_rows // shape.n_columns
-    return f"{ratio} rows for each feature: a few passes cost less than the Gram"
+    return (
+        f"the Gram of {SAMPLE_ROWS * shape.n_columns:,} rows and {EXPECTED_PASSES} passes over "
+        f"n = {shape.n_rows:,} should take {shape.by_passes:.2f} of the time of the whole Gram"
+    )
+
+
+def after_all(plan: Plan, shape: Shape, made: int) -> Plan:
+    """The direct plan in place of conjugate gradients that converge too slowly for what is left."""
+    reason = (
+        f"after {made} passes of conjugate gradients, the others would take longer than the rest "
+        f"of the Gram, which is worth {shape.worth:.0f}"
+    )
+    return replace(plan, solver="direct", reason=reason)

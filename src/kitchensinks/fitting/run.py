@@ -1,14 +1,15 @@
 """Do what a plan says: from blocks of features to outer weights with their evidence."""
 
+import math
 from dataclasses import replace
 
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.blockwise import fit_blocks
 from kitchensinks.fitting.condense import condense, expand
-from kitchensinks.fitting.conjugate import fit_conjugate
+from kitchensinks.fitting.conjugate import Slow, fit_conjugate
 from kitchensinks.fitting.convex import fit_convex
 from kitchensinks.fitting.held_out import held_out_scores
-from kitchensinks.fitting.plan import Plan, Shape, make_plan
+from kitchensinks.fitting.plan import Plan, Shape, after_all, make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, TrainingSet
 from kitchensinks.fitting.sparse import fit_sparse
@@ -34,7 +35,8 @@ def fit_features(
     """
     fewer = condense(blocks, settings) if moments is None else None
     blocks, groups = (blocks, None) if fewer is None else fewer
-    plan = make_plan(Shape.of(blocks), settings)
+    shape = Shape.of(blocks, outputs=batch.targets.shape[1])
+    plan = make_plan(shape, settings)
     given = blocks, batch, settings
     if plan.solver == "stochastic":
         fit = fit_stochastic(blocks.frozen, batch, settings)
@@ -45,7 +47,12 @@ def fit_features(
     elif plan.solver == "sparse":
         fit = fit_sparse(*given, calibrate)
     elif plan.solver == "conjugate":
-        fit = fit_conjugate(TrainingSet.of(*given))
+        training = TrainingSet.of(*given)
+        found = fit_conjugate(training, shape.worth if settings.solver == "auto" else math.inf)
+        if isinstance(found, Slow):
+            plan = after_all(plan, shape, found.passes)
+            found = fit_squared(training, found.moments)
+        fit = found
     else:
         training = TrainingSet.of(*given, span=plan.space == "span")
         known = moments if training.space.span is None else None

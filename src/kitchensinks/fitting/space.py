@@ -284,17 +284,34 @@ class TrainingSet:
             return checkpoint.over(phase, source, state, restore)
         return space.walk(work=work) if keep else space.fresh(work=work)
 
+    @cached_property
+    def sampled(self) -> Any:
+        """Which rows belong to the sample whose Gram preconditions passes, (n,)."""
+        order = Words(self.settings.seed, 0, Stream.PRECONDITIONER).permutation(self.space.n_rows)
+        if self.weights is not None:
+            order = order[self.weights[order] > 0.0]
+        chosen = np.zeros(self.space.n_rows, dtype=bool)
+        chosen[order[: SAMPLE_ROWS * self.space.n_columns]] = True
+        return chosen
+
+    def add_others(self, moments: Moments) -> None:
+        """Add the sums of the rows that are not in the sample to those that are: all sums."""
+
+        def sums(rows: slice, features: Any) -> BlockSums:
+            own = np.flatnonzero(~self.sampled[rows])
+            return moments.sums_of(features[own], *self.part(rows.start + own))
+
+        for rows, block in self.space.walk(work=sums):
+            moments.take(block)
+            self.settings.progress("sums over the other rows", rows.stop, self.space.n_rows)
+        moments.close()
+
     def sample_sums(self) -> tuple[Moments, Array]:
         """Sums over a sample of the rows, and Z'·(shares, shares∘targets) over all of them.
 
         One walk: the features are kept if they can be.
         """
-        space, weights = self.space, self.weights
-        order = Words(self.settings.seed, 0, Stream.PRECONDITIONER).permutation(space.n_rows)
-        if weights is not None:
-            order = order[weights[order] > 0.0]
-        chosen = np.zeros(space.n_rows, dtype=bool)
-        chosen[order[: SAMPLE_ROWS * space.n_columns]] = True
+        space, chosen = self.space, self.sampled
         moments = Moments.zeros(space.shift, self.targets.shape[1])
         columns = np.column_stack([self.shares, self.shares[:, None] * self.targets])
         columns = columns.astype(space.dtype)

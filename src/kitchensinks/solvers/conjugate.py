@@ -8,6 +8,7 @@ grids in `solvers.binned`. Where A = G + αI, the residual r = cross − Aβ giv
 ‖r‖²/α.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -30,6 +31,8 @@ _UNCERTIFIED = 1e-2
 # Iterations with an updated residual aim at this share of the tolerance: the residual that is
 # computed anew then meets the tolerance itself.
 _AIM = 0.5
+# Iterations after its peak in which the gap shows a trend.
+_TREND = 5
 # A restart that leaves more than this share of ‖r‖² has met the rounding of the products.
 _STALLED = 0.25
 
@@ -68,12 +71,16 @@ class System(Protocol):
 
 
 class _Look(NamedTuple):
-    """Of each output: objective, gap, whether the gap is small enough, and whether to stop."""
+    """Of each output: objective, gap, whether the gap is small enough, and whether to stop.
+
+    excess: the largest gap, in units of the one that is allowed.
+    """
 
     objective: Array
     gap: Array
     converged: NDArray[np.bool_]
     done: NDArray[np.bool_]
+    excess: float
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,9 @@ class Stop:
     settled: the last step lowered the objective by less than this share of it.
     enough (outputs,): r'M⁻¹r is at most this.
 
+    worth: give up, without convergence, where the gap falls so slowly that more iterations than
+    this are still to come.
+
     verified: before it stops, the loop computes the residual from the weights and goes on where
     rounding had hidden that it is too large.
     """
@@ -96,6 +106,18 @@ class Stop:
     negligible: float = NEGLIGIBLE
     verified: bool = False
     max_iter: int = 200
+    worth: float = math.inf
+
+    def gives_up(self, excesses: list[float]) -> bool:
+        """Whether too many iterations are to come, by the excess of every iteration so far.
+
+        It rises at first and then falls by about the same factor each time.
+        """
+        peak = int(np.argmax(excesses))
+        seen, now = len(excesses) - 1 - peak, excesses[-1]
+        if seen < _TREND or not math.isfinite(self.worth) or not 1.0 < now < excesses[peak]:
+            return False
+        return seen * math.log(now) / math.log(excesses[peak] / now) > self.worth
 
     def look(self, system: System, sums: Sums, before: Array | None, aim: float = 1.0) -> _Look:
         """Judge a point by its sums; `before` is the objective before the last step."""
@@ -112,9 +134,10 @@ class Stop:
             done |= before - objective < self.settled * objective
         if self.enough is not None:
             done |= sums.shaped <= self.enough
+        excess = float(np.max(gap / np.maximum(allowed, np.finfo(float).tiny), initial=0.0))
         # No objective is below zero; one that seems to be is not known.
         gap = np.where(objective > 0.0, np.minimum(gap, objective), gap)
-        return _Look(objective, gap, converged, done)
+        return _Look(objective, gap, converged, done, excess)
 
 
 class Outcome(NamedTuple):
@@ -139,6 +162,7 @@ class Outcome(NamedTuple):
 def conjugate_gradients(system: System, stop: Stop, callback: Callback | None = None) -> Outcome:
     """Solve the equations of a system, whose weights are then the solution."""
     iteration, reached = 0, np.inf
+    excesses: list[float] = []
     aim = _AIM if stop.verified else 1.0
     while True:
         sums = system.begin()
@@ -155,10 +179,11 @@ def conjugate_gradients(system: System, stop: Stop, callback: Callback | None = 
             iteration += 1
             found = stop.look(system, sums, found.objective, aim)
             _report(callback, iteration, found)
-            if found.done.all():
+            excesses.append(found.excess)
+            if found.done.all() or stop.gives_up(excesses):
                 break
             system.turn(_ratio(sums.shaped, before.shaped))
-        if not stop.verified:
+        if not stop.verified or stop.gives_up(excesses):
             break
     totals = float(found.objective.sum()), float(found.gap.sum())
     converged = bool(found.converged.all())
@@ -235,13 +260,14 @@ def solve_ridge(
     start: Array | None = None,
     tol: float = 1e-6,
     max_iter: int = 200,
+    worth: float = math.inf,
     callback: Callback | None = None,
 ) -> Solution:
     """Minimise squared loss with a ridge to a relative gap of `tol`: a traversal an iteration.
 
     cross (K, outputs) is Σ w (z − mean)(y − ȳ)', computed where it is not given. The diagonal of
     the Gram preconditions unless another preconditioner is given. Without a ridge the gap is the
-    objective, and the solution is at best `settled`.
+    objective, and the solution is at best `settled`. worth: see `Stop`.
     """
     NEEDS.check(problem)
     shares, targets, alpha = problem.row_weights, problem.targets, problem.alpha
@@ -259,7 +285,7 @@ def solve_ridge(
         alpha,
         start,
     )
-    stop = Stop(tol, verified=True, max_iter=max_iter)
+    stop = Stop(tol, verified=True, max_iter=max_iter, worth=worth)
     outcome = conjugate_gradients(system, stop, callback)
     intercept = target - problem.mean @ system.weights
     return outcome.solution(system.weights, intercept, problem.design.passes - first_pass)
