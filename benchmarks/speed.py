@@ -22,6 +22,7 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 import kitchensinks as ks
 from benchmarks.__main__ import machine
@@ -64,72 +65,88 @@ class Rates:
             "cholesky": (count**3 / 3, lambda: cho_factor(gram, lower=True)),
         }
 
-    def measure(self) -> tuple[dict[str, float], float]:
-        """Operations a second of each, the better of two runs, and the cores that they had."""
-        found, spent, used = {}, 0.0, 0.0
+    def measure(self, clock: Callable[[], float]) -> dict[str, float]:
+        """Operations a second of each by a clock, the better of two runs."""
+        found = {}
         for name, (operations, call) in self.calls.items():
-            best = np.inf
+            spent = []
             for _ in range(2):
-                start, cpu = time.perf_counter(), time.process_time()
+                start = clock()
                 call()
-                took = time.perf_counter() - start
-                if name == "syrk":
-                    spent, used = spent + took, used + time.process_time() - cpu
-                best = min(best, took)
-            found[name] = operations / best
-        return found, used / spent
+                spent.append(clock() - start)
+            found[name] = operations / min(spent)
+        return found
+
+    def cores(self) -> float:
+        """The cores that a product on all threads is given by the machine at this moment."""
+        start, cpu = time.perf_counter(), time.process_time()
+        self.calls["syrk"][1]()
+        return (time.process_time() - cpu) / (time.perf_counter() - start)
 
 
 def floor(
-    name: str, count: int, dtype: str, limit: int | None = None, rounds: int = 5, tries: int = 40
+    name: str, count: int, dtype: str, limit: int | None = None, rounds: int = 5, tries: int = 5
 ) -> dict[str, Any]:
     """Time of a squared fit over 2ndK, nK² and K³/3 operations at the rates of the same round.
 
-    A round is one measurement of the rates and one fit. Rounds in which other work on the machine
-    kept a core from the products, before or after the fit, are repeated, `tries` times at most.
+    By processor time on one thread, which other work on the machine disturbs least: what the fit
+    does beside these products. By the clock on all threads: what threads that wait cost too, in
+    those rounds alone in which no other work had a core, before the fit and after it.
     """
     data = datasets.load(name, download=False)
     X, y = np.ascontiguousarray(data.X_train[:limit], dtype=dtype), data.y_train[:limit]
     n_rows, n_inputs = X.shape
     solver = ks.Solver("direct", dtype=dtype)
-    model = ks.KitchenSinkClassifier(ks.Fourier(), count, alpha=1e-6, solver=solver, random_state=0)
-    rates = Rates(n_inputs, count, dtype)
-    rates.measure()
-    model.fit(X, y)
-    kept: list[dict[str, Any]] = []
-    tried = 0
-    while len(kept) < rounds and tried < tries:
-        tried += 1
-        rate, cores = rates.measure()
-        if cores < 0.93 * os.cpu_count():
-            time.sleep(1.0)
-            continue
-        least = (
-            2 * n_rows * n_inputs * count / rate["gemm"]
-            + n_rows * count**2 / rate["syrk"]
-            + count**3 / 3 / rate["cholesky"]
+    cores = os.cpu_count() or 1
+    one, all_cores = (
+        ks.KitchenSinkClassifier(
+            ks.Fourier(), count, alpha=1e-6, solver=solver, random_state=0, n_jobs=jobs
         )
-        start, cpu = time.perf_counter(), time.process_time()
-        model.fit(X, y)
-        took, cpu = time.perf_counter() - start, time.process_time() - cpu
-        if rates.measure()[1] >= 0.93 * os.cpu_count():
-            kept.append({"rate": rate, "floor": least, "fit": took, "cpu": cpu})
-    if not kept:
-        raise RuntimeError(f"Other work had a core in all {tried} rounds: measure again later.")
-    middle = {key: statistics.median(one[key] for one in kept) for key in ("floor", "fit", "cpu")}
-    shares = sorted(one["floor"] / one["fit"] for one in kept)
+        for jobs in (1, cores)
+    )
+    rates = Rates(n_inputs, count, dtype)
+    operations = {
+        "gemm": 2.0 * n_rows * n_inputs * count,
+        "syrk": float(n_rows) * count**2,
+        "cholesky": count**3 / 3,
+    }
+
+    def least(rate: dict[str, float]) -> float:
+        return sum(operations[key] / rate[key] for key in rate)
+
+    all_cores.fit(X, y)
+    found: list[dict[str, Any]] = []
+    quiet: list[dict[str, Any]] = []
+    for _ in range(tries):
+        with threadpool_limits(1):
+            rate = rates.measure(time.process_time)
+        start = time.process_time()
+        one.fit(X, y)
+        found.append({"rate": rate, "floor": least(rate), "fit": time.process_time() - start})
+        if len(quiet) >= rounds or rates.cores() < 0.93 * cores:
+            continue
+        rate = rates.measure(time.perf_counter)
+        start = time.perf_counter()
+        all_cores.fit(X, y)
+        took = time.perf_counter() - start
+        if rates.cores() >= 0.93 * cores:
+            quiet.append({"rate": rate, "floor": least(rate), "fit": took})
+    return {"rows": n_rows, "K": count, "dtype": dtype, "threads": cores} | {
+        kind: _middle(rows) for kind, rows in (("processor", found), ("clock", quiet)) if rows
+    }
+
+
+def _middle(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Medians over rounds, and the range of the share."""
+    shares = sorted(one["floor"] / one["fit"] for one in rows)
     return {
-        "rows": n_rows,
-        "K": count,
-        "dtype": dtype,
-        "rounds": len(kept),
-        "tried": tried,
+        "rounds": len(rows),
         "gigaflops": {
-            key: statistics.median(one["rate"][key] for one in kept) / 1e9 for key in rates.calls
+            key: statistics.median(one["rate"][key] for one in rows) / 1e9
+            for key in rows[0]["rate"]
         },
-        "floor_seconds": middle["floor"],
-        "fit_seconds": middle["fit"],
-        "fit_cpu_seconds": middle["cpu"],
+        "floor_seconds": statistics.median(one["floor"] for one in rows),
+        "fit_seconds": statistics.median(one["fit"] for one in rows),
         "share_of_floor": statistics.median(shares),
         "share_range": [shares[0], shares[-1]],
     }
@@ -228,7 +245,7 @@ def growth() -> dict[str, Any]:
 
 PARTS: dict[str, Callable[[], Any]] = {
     **{
-        f"floor, {name}, {dtype}": partial(floor, data, count, dtype, rounds=rounds)
+        f"floor, {name}, {dtype}": partial(floor, data, count, dtype, rounds=rounds, tries=rounds)
         for name, data, count, rounds in (
             ("adult, K = 2000", "adult-onehot", 2000, 5),
             ("mnist, K = 5000", "mnist", 5000, 3),
