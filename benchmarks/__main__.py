@@ -46,6 +46,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="run the works whose name contains this; keep the others")
+    parser.add_argument("--contestants", nargs="+", help="run these alone; keep the others")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--table", action="store_true", help="only print the table of the results")
     options = parser.parse_args()
@@ -59,11 +60,13 @@ def main() -> None:
         for name, work in WORK.items():
             if options.only and options.only not in name:
                 continue
-            results["work"][name] = {}
-            for contestant in work.makers:
+            known = results["work"].get(name, {}) if options.contestants else {}
+            results["work"][name] = {one: known[one] for one in work.makers if one in known}
+            for contestant in options.contestants or work.makers:
                 print(f"{name}: {contestant} ...", flush=True)
                 repeats = work.repeats or options.repeats
-                results["work"][name][contestant] = measure(name, contestant, repeats)
+                found = measure(name, contestant, repeats) | {"commit": commit()}
+                results["work"][name][contestant] = found
             results["machine"] = machine()
             RESULTS.parent.mkdir(exist_ok=True)
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")
