@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import report
 from kitchensinks.papers.experiments.machine import commit
 from kitchensinks.papers.experiments.machine import machine as described
 
@@ -42,6 +41,7 @@ def measure(work: str, contestant: str, repeats: int) -> dict[str, Any]:
 
 
 def main() -> None:
+    from benchmarks import report
     from benchmarks.contestants import WORK
 
     parser = argparse.ArgumentParser(description=__doc__)

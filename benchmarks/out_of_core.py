@@ -163,11 +163,11 @@ def compare(n_rows: int, where: str | None) -> dict[str, Any]:
         return {"rows": n_rows} | {name: fit(folder, *held) for name, fit in each.items()}
 
 
-def command_table(runs: list[dict[str, Any]]) -> str:
+def command_table(found: dict[str, Any]) -> str:
     """Markdown: processor seconds, microseconds a row, peak memory, error on held-out rows."""
     lines = ["| rows | contestant | processor s | µs a row | peak memory, GB | squared error, % |"]
     lines.append("|---|---|---|---|---|---|")
-    for run in runs:
+    for run in found.get("runs", []):
         for name in ("kitchensinks", "LightGBM"):
             row = run[name]
             lines.append(
@@ -195,7 +195,7 @@ def main() -> None:
         runs = [compare(n_rows, options.folder) for n_rows in options.rows]
         found["command"] = {"machine": machine(), "columns": N_COLUMNS, "runs": runs}
         RESULTS.write_text(json.dumps(found, indent=1) + "\n")
-        print(command_table(runs))
+        print(command_table(found["command"]))
         return
     if options.one is not None:
         print(json.dumps(fit(options.one, options.components)))

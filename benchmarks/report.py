@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import attempts, learned_law, tables
+from benchmarks import attempts, equal_error, growth, learned_law, out_of_core, tables
 from benchmarks.law_contestants import FIXED, OURS, PEER
 
 HERE = Path(__file__).parent
@@ -63,15 +63,24 @@ def law_table(results: dict[str, Any]) -> str:
 
 
 def floor_table(speed: dict[str, Any]) -> str:
-    lines = ["| fit | gemm, syrk, Cholesky, GFLOP/s | floor, s | fit, s | share of the floor |"]
-    lines.append("|---|---|---|---|---|")
+    """Share of the floor now and before, by processor time; by the clock where that is known."""
+    lines = [
+        "| fit | gemm, syrk, Cholesky, GFLOP/s | floor, s | fit, s | share of the floor | before | "
+        "by the clock, two threads |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for name, row in speed.items():
-        if name.startswith("floor"):
-            rates = ", ".join(f"{value:.0f}" for value in row["gigaflops"].values())
-            lines.append(
-                f"| {name.removeprefix('floor, ')} | {rates} | {row['floor_seconds']:.2f} | "
-                f"{row['fit_seconds']:.2f} | {row['share_of_floor']:.2f} |"
-            )
+        if not name.startswith("floor"):
+            continue
+        own = row["processor"]
+        rates = ", ".join(f"{value:.0f}" for value in own["gigaflops"].values())
+        before = speed.get(f"before, {name}")
+        earlier = f"{before['processor']['share_of_floor']:.2f}" if before else "–"
+        clock = f"{row['clock']['share_of_floor']:.2f}" if "clock" in row else "–"
+        lines.append(
+            f"| {name.removeprefix('floor, ')} | {rates} | {own['floor_seconds']:.2f} | "
+            f"{own['fit_seconds']:.2f} | {own['share_of_floor']:.2f} | {earlier} | {clock} |"
+        )
     return "\n".join(lines)
 
 
@@ -137,6 +146,9 @@ def page(text: str) -> str:
             "floor": floor_table(speed),
             "prediction": prediction_table(speed),
             "growth": growth_table(speed),
+            "equal error": equal_error.table(load("equal_error")),
+            "sizes": growth.table(load("growth")),
+            "command": out_of_core.command_table(load("out_of_core").get("command", {})),
         },
     )
 
@@ -160,6 +172,7 @@ def main() -> None:
     LAW.write_text(law(LAW.read_text()))
     if "growth" in load("speed"):
         draw()
+    growth.draw(load("growth"), PICTURES / "sizes.svg")
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def test_the_coverage_of_intervals_is_that_of_the_results():
 def test_every_picture_is_drawn_shown_and_small():
     script = (DOCS / "plot_pages.py").read_text("utf-8")
     drawn = set(re.findall(r"^@picture\ndef (\w+)", script, re.MULTILINE))
-    drawn.add("growth")  # by benchmarks/report.py, from its results
+    drawn |= {"growth", "sizes"}  # by benchmarks/report.py, from its results
     pages = "".join(path.read_text("utf-8") for path in DOCS.glob("*.md"))
     assert set(re.findall(r"\(pictures/(\w+)\.svg\)", pages)) == drawn
     files = list((DOCS / "pictures").iterdir())
