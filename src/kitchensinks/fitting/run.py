@@ -47,12 +47,7 @@ def fit_features(
     elif plan.solver == "sparse":
         fit = fit_sparse(*given, calibrate)
     elif plan.solver == "conjugate":
-        training = TrainingSet.of(*given)
-        found = fit_conjugate(training, shape.worth if settings.solver == "auto" else math.inf)
-        if isinstance(found, Slow):
-            plan = after_all(plan, shape, found.passes)
-            found = fit_squared(training, found.moments)
-        fit = found
+        plan, fit = _by_passes(plan, shape, TrainingSet.of(*given))
     else:
         training = TrainingSet.of(*given, span=plan.space == "span")
         known = moments if training.space.span is None else None
@@ -64,3 +59,12 @@ def fit_features(
                 fixed = replace(training, settings=replace(settings, alpha=fit.alpha))
                 fit.held_out = held_out_scores(fixed, solve_given)
     return plan, fit if groups is None else expand(fit, groups)
+
+
+def _by_passes(plan: Plan, shape: Shape, training: TrainingSet) -> tuple[Plan, Fit]:
+    """Conjugate gradients, or the direct fit where a plan of ours finds them too slow."""
+    chosen = training.settings.solver == "auto"
+    found = fit_conjugate(training, shape.worth if chosen else math.inf)
+    if isinstance(found, Slow):
+        return after_all(plan, shape, found.passes), fit_squared(training, found.moments)
+    return plan, found

@@ -159,16 +159,12 @@ def in_order(
     spare = count - 1 if most is None else min(count - 1, most - count)
     limit = (ahead or count) + spare
     queue = _Queue(work)
-    helpers: list[Future[None]] = []
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
             waiting.append(queue.put(item))
-            helpers = [helper for helper in helpers if not helper.done()]
-            helper = team.submit(queue.empty, None) if len(helpers) < count - 1 else None
-            if helper is not None:
-                helpers.append(helper)
-            while len(queue.items) > (spare if helpers else 0):
+            helped = queue.find_help(team, count - 1)
+            while len(queue.items) > (spare if helped else 0):
                 queue.work_on_next()
             while waiting and (len(waiting) >= limit or waiting[0].done()):
                 yield queue.result(waiting.popleft(), team)
@@ -184,6 +180,15 @@ class _Queue(Generic[Item, Result]):
     def __init__(self, work: Callable[[Item], Result]) -> None:
         self.work = work
         self.items: deque[tuple[Item, Future[Result]]] = deque()
+        self.helpers: list[Future[None]] = []
+
+    def find_help(self, team: Team, most: int) -> bool:
+        """Ask one more thread for help, `most` in all; whether any helps."""
+        self.helpers = [helper for helper in self.helpers if not helper.done()]
+        helper = team.submit(self.empty, None) if len(self.helpers) < most else None
+        if helper is not None:
+            self.helpers.append(helper)
+        return bool(self.helpers)
 
     def put(self, item: Item) -> "Future[Result]":
         future: Future[Result] = Future()

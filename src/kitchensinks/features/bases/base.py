@@ -138,7 +138,9 @@ class Basis(Linked):
     def features(self, theta: Theta, rows: Any) -> Any:
         raise NotImplementedError
 
-    def scaled(self, theta: Theta, rows: Any, scale: float, out: NDArray[Any] | None = None) -> Any:
+    def _scaled(
+        self, theta: Theta, rows: Any, scale: float, out: NDArray[Any] | None = None
+    ) -> Any:
         """φ(x; θ)·scale. `out` (n, columns) is memory that a dense basis may write them to."""
         features = self.features(theta, rows)
         if self.sparse:

@@ -163,7 +163,7 @@ class Draw:
         out (n, n_columns): memory of the draw's dtype that they may be written to.
         """
         scale = self.scale if scale is None else scale
-        features = self.basis.scaled(self.theta, self._prepared(rows), scale, out)
+        features = self.basis._scaled(self.theta, self._prepared(rows), scale, out)
         if self.factors is not None:
             features *= self._column_factors().astype(features.dtype)
         return features

@@ -202,7 +202,7 @@ class Fourier(Projected, WithGamma):
     def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
         return self._waves(theta, rows, 0.0)
 
-    def scaled(
+    def _scaled(
         self, theta: Theta, rows: Any, scale: float, out: NDArray[Any] | None = None
     ) -> NDArray[Any]:
         return self._waves(theta, rows, 0.0, scale, out)
