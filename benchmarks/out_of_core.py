@@ -169,7 +169,10 @@ def command_table(found: dict[str, Any]) -> str:
     lines.append("|---|---|---|---|---|---|")
     for run in found.get("runs", []):
         for name in ("kitchensinks", "LightGBM"):
-            row = run[name]
+            row = run.get(name)
+            if row is None:
+                lines.append(f"| {run['rows']:,} | {name} | not run | | | |")
+                continue
             lines.append(
                 f"| {run['rows']:,} | {name} | {row['cpu_seconds']:.0f} | "
                 f"{1e6 * row['cpu_seconds'] / run['rows']:.1f} | {row['peak_bytes'] / 1e9:.2f} | "
