@@ -7,13 +7,16 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from kitchensinks.features.bases import Basis, Binning
+from kitchensinks.features.bases import Basis
+from kitchensinks.features.bases.binned import Binned
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.stages import FIRST_SHARE
 from kitchensinks.law import constants
 from kitchensinks.law.maps import Found
 from kitchensinks.law.task import Task
+from kitchensinks.law.trees import grown_trees
 from kitchensinks.law.trials import DenseFit, GridFits, HeldOut, Score, climb, dense_fit
+from kitchensinks.law.values import what_of
 
 
 class Limit(NamedTuple):
@@ -59,6 +62,8 @@ def first_look(job: tuple[Task, tuple[Found, bool, Basis | None]]) -> Candidate:
     limit = affordable(task, sparse)
     if task.asked is None and found.kernel == "linear":
         limit = Limit(task.n_inputs, "one component for each column")
+    elif found.kernel == "trees":
+        limit = Limit(constants.TREES, f"{constants.TREES} trees, as many as are grown")
     elif task.asked is not None and not sparse:
         basis = found.features(False, 1.0, given)[1]
         limit = limit._replace(components=task.asked * basis.features_per_draw)
@@ -71,8 +76,7 @@ def wider_look(job: tuple[Task, Candidate]) -> Candidate:
     """The candidate with the factor of the least held-out error on few rows."""
     task, candidate = job
     tries = constants.SPARSE_TRIES if candidate.sparse else constants.DENSE_TRIES
-    # A linear model has no bandwidth.
-    tries = 1 if candidate.found.kernel == "linear" else tries
+    tries = tries if candidate.found.has_bandwidth else 1
     return search(task, "basis", candidate, candidate.score.factor, tries)
 
 
@@ -84,7 +88,7 @@ def again(job: tuple[Task, Candidate]) -> Candidate:
     task, candidate = job
     factor, tries = candidate.score.factor, 1
     few, many = len(task.few.fitted), len(task.data.fitted)
-    if candidate.sparse:
+    if candidate.sparse and candidate.found.has_bandwidth:
         factor, _ = grown(candidate.score, few, many)
         tries = 3 if many > constants.MANY_MORE * few else 1
     return search(task, "again", candidate, factor, tries)
@@ -152,8 +156,12 @@ def _trial(
     """What `count` components reach with one factor, from the ridge `near` on."""
     fixed = task.fixed_ridge(len(data.fitted))
     if candidate.sparse:
-        scaler, basis = candidate.found.features(True, factor, candidate.given)
-        fits = GridFits(data, scaler, cast(Binning, basis), count, task.seed)
+        if candidate.found.kernel == "trees":
+            scaler = candidate.found.warp
+            basis, _ = grown_trees(task, data.fitted, scaler, count)
+        else:
+            scaler, basis = candidate.found.features(True, factor, candidate.given)
+        fits = GridFits(data, scaler, cast(Binned, basis), count, task.seed)
         error, ridge, losses = fits.best(near or constants.FIRST_BINS_RIDGE, fixed=fixed)
         half = fits.first(max(1, count // 2)).error(ridge)
         return Score(error, half, losses, factor, ridge, count), fits
@@ -166,7 +174,7 @@ def _trial(
 def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
     """Components of a trial: no more than the last fit may have."""
     share, outputs = task.effort.share, task.targets.shape[1]
-    if candidate.found.kernel == "linear":
+    if not candidate.found.has_bandwidth:
         return candidate.limit.components
     if candidate.sparse and stage == "basis":
         grids = share * constants.TRIAL_BINS / (rows * outputs)
@@ -199,7 +207,7 @@ def _first_factor(task: Task, found: Found, sparse: bool) -> float:
 
 def in_words(candidate: Candidate, score: Score) -> str:
     """What was tried."""
-    what = "grids" if candidate.sparse else f"{candidate.found.kernel} features"
+    what = what_of(candidate.found.kernel, candidate.sparse)
     return (
         f"{score.components} {what}, {candidate.found.title}, factor {score.factor:.3g}, "
         f"ridge {score.ridge:.2g}"

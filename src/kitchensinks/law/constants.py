@@ -256,6 +256,17 @@ RIDGE_FEATURES = 1000
 # 1.0000 ± 0.0003 times as large, and Grams of noisy targets six times).
 ENOUGH, ENOUGH_DENSE = 0.002, 0.005
 
+# -- trees -----------------------------------------------------------------------------------------
+
+# Trees of a law, and the leaves that each may have.
+TREES, TREE_LEAVES = 64, 128
+# The share of the rows that a tree is grown on, and how many they may be.
+TREE_SHARE, TREE_ROWS = 0.63, 4000
+# The share of the columns that a node chooses from.
+TREE_COLUMNS = 0.3
+# Trees are tried where bins have at most this many times the least error.
+TREES_NEAR = 10.0
+
 # About how many percent of learning are done at a trial of each stage, to tell the time left: as on
 # adult with nothing chosen.
 DONE = {

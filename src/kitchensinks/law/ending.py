@@ -24,8 +24,9 @@ from kitchensinks.law.candidates import (
 from kitchensinks.law.few import Kept
 from kitchensinks.law.maps import Found, with_members
 from kitchensinks.law.task import Task
-from kitchensinks.law.trials import preferred
-from kitchensinks.law.values import Law, Record
+from kitchensinks.law.trees import grown_trees
+from kitchensinks.law.trials import GridFits, preferred
+from kitchensinks.law.values import Law, Record, UnseenScores
 from kitchensinks.problem.targets import Batch
 
 Floats = NDArray[np.float64]
@@ -85,6 +86,8 @@ def chosen(task: Task, basis: Basis | None, close: list[Candidate]) -> tuple[Law
 
 def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
     """The law of one candidate with all its members, for all rows."""
+    if kept.found.kernel == "trees":
+        return _in_trees(task, kept)
     kept = replace(kept, found=with_members(task, kept.found))
     score, factor = kept.score, kept.score.factor
     if kept.sparse and task.counted > len(task.places):
@@ -101,9 +104,34 @@ def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
     return Ending(kept.found, scaler, basis, draws, factor, ridge, reason).law(task)
 
 
+def _in_trees(task: Task, kept: Candidate) -> tuple[Law, Bins]:
+    """The law of trees that are grown on all rows of the pool.
+
+    They have seen the targets of the rows that they are fitted to, so that only the scores of the
+    trial, whose trees had not seen the rows held out, can calibrate.
+    """
+    found, score = kept.found, kept.score
+    trees, shares = grown_trees(task, np.arange(len(task.places)), found.warp, score.components)
+    ridge = score.ridge
+    if task.counted > len(task.places):
+        _, ridge = grown(score, len(task.data.fitted), task.counted)
+    count, reason = kept.limit
+    ending = Ending(found, found.warp, trees, count, 1.0, ridge, reason)
+    law, bins = ending.law(task)
+    assert law.record is not None, "a learned law"
+    assert isinstance(kept.fits, GridFits), "trees were tried"
+    data = task.data
+    own = [
+        task.level + task.sizes * part
+        for part in (kept.fits.scores([score.ridge])[0], data.targets[data.held])
+    ]
+    held = UnseenScores(own[0], own[1], data.weights_of(data.held))
+    return replace(law, record=replace(law.record, importances=shares), held=held), bins
+
+
 def _both(task: Task, close: list[Candidate]) -> Stages | None:
     """Dense features of a law, then its bins, where that is clearly better at the same cost."""
-    lasts = [candidate for candidate in close if candidate.sparse]
+    lasts = [one for one in close if one.sparse and one.found.has_bandwidth]
     firsts = [one for one in close if not one.sparse and lasts and one.found is lasts[0].found]
     if not firsts or task.counted > len(task.places):
         return None

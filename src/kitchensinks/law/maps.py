@@ -94,6 +94,11 @@ class Found:
             return np.asarray(np.exp(np.log(self.scales).mean(axis=0)))
 
     @property
+    def has_bandwidth(self) -> bool:
+        """Whether a factor of the scales changes the features."""
+        return self.kernel not in ("linear", "trees")
+
+    @property
     def title(self) -> str:
         """Map and scales, as trials name them."""
         return self.map if self.scaling == "learned" else f"{self.map}, {self.scaling} scales"
@@ -135,11 +140,13 @@ def plain_map(task: Task) -> str:
 
 
 def even(task: Task, kernel: str, name: str) -> Found:
-    """The plain law of a kernel: equal scales, one over the median distance; "linear": ones."""
+    """The plain law of a kernel: equal scales, one over the median distance; ones where there is no
+    bandwidth ("linear", "trees")."""
     plain = mapped(task, name)
-    ones = np.ones(task.n_inputs)
-    scales = ones if kernel == "linear" else _even_scales(task, kernel, plain)
-    return Found(kernel, name, plain, scales[None, :], np.empty(0), "equal")
+    found = Found(kernel, name, plain, np.ones((1, task.n_inputs)), np.empty(0), "equal")
+    if not found.has_bandwidth:
+        return found
+    return replace(found, scales=_even_scales(task, kernel, plain)[None, :])
 
 
 def _even_scales(task: Task, kernel: str, plain: Warp) -> Floats:

@@ -46,6 +46,15 @@ def _takes_bins(task: Task, basis: Basis | None) -> bool:
     return fits
 
 
+def _takes_trees(task: Task, basis: Basis | None, looks: list[Candidate]) -> bool:
+    """Whether trees may be the better bins: where bins are not far behind."""
+    if not task.request.stages or task.asked is not None or not _takes_bins(task, basis):
+        return False
+    bins = [look.score.error for look in looks if look.sparse]
+    least = min(look.score.error for look in looks)
+    return basis is None and min(bins, default=math.inf) <= constants.TREES_NEAR * least
+
+
 def candidates_of(task: Task, basis: Basis | None, founds: list[Found]) -> list[Candidate]:
     """Bins and features of every law, with the factor and ridge of the least held-out error."""
     jobs = _jobs(task, basis, founds)
@@ -53,6 +62,8 @@ def candidates_of(task: Task, basis: Basis | None, founds: list[Found]) -> list[
     begun = [(job, look) for job, look in zip(jobs, tried, strict=True) if look is not None]
     looks = [look for _, look in begun]
     note_runs(task, [job for job, _ in begun], looks)
+    if _takes_trees(task, basis, looks):
+        looks += task.together(first_look, [(even(task, "trees", plain_map(task)), True, None)])
     least = min(look.score.error for look in looks)
     hopeful = [one for one in looks if one.score.error <= constants.HOPELESS_FIRST * least]
     if task.late(constants.LATE_FACTORS):

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,13 @@ _MAPS = {
     "common": "centred, with one deviation for all",
     "as is": "taken as they come",
 }
+
+
+def what_of(kernel: str, sparse: bool) -> str:
+    """What components are called in a trial."""
+    if kernel == "trees":
+        return "trees"
+    return "grids" if sparse else f"{kernel} features"
 
 
 def short_name(basis: Any) -> str:
@@ -125,6 +132,14 @@ class Record:
         return _MAPS[name] + (f" and turned along their {turn}" if turn else "")
 
 
+class UnseenScores(NamedTuple):
+    """Scores and targets (n, outputs) of rows that the law had not seen, and weights (n,)."""
+
+    scores: Floats
+    targets: Floats
+    weights: Floats | None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Law:
     """The law of the features of a fit: scaler, basis, seed and K, given or learned.
@@ -137,6 +152,7 @@ class Law:
     note : why the basis was used with its own law although one was to be learned, or "".
     trend : the line that goes on outside of the range, in units of the targets as they came; the
         features fit what it leaves. Or None.
+    held : what calibrates a fit whose features have seen the targets of its rows, or None.
 
     Examples
     --------
@@ -152,6 +168,7 @@ class Law:
     record: Record | None = None
     note: str = ""
     trend: Trend | None = None
+    held: UnseenScores | None = field(default=None, metadata={"stored": False})
 
     def left(self, batch: Batch, unit: float) -> Batch:
         """The rows with targets (encoded in a unit) less the trend, which the features fit."""
@@ -221,7 +238,7 @@ class Law:
         # A basis with a bandwidth of its own was not tried: others have compared the maps.
         if math.isnan(self.ridge):
             return maps
-        name = "grids" if self.features.basis.sparse else f"{record.kernel} features"
+        name = what_of(record.kernel, self.features.basis.sparse)
         name = f" {name}, {record.map},"
         if record.scaling != "learned":
             name += f" {record.scaling} scales,"

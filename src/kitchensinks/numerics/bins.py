@@ -138,6 +138,48 @@ def bin_hashes_plain(
         out[g] = (scrambled * multiplier[g]).sum(axis=1, dtype=np.uint64)
 
 
+@looped(lambda rows, *_: row_tiles(len(rows), _NAMED))
+def leaf_names(
+    rows: Any, column: Any, cut: Any, below: Any, above: Any, out: Any, begin: int, end: int
+) -> None:
+    """The leaf of every row in every tree, as the number of its node.
+
+    rows (n, d); column, cut, below, above (trees, nodes): a row whose entry in `column` is at most
+    `cut` goes on to `below`, others to `above`; the column of a leaf is negative. Children have
+    larger numbers than their parents. out (trees, n) uint64. Rows go tile by tile.
+    """
+    for tile in range(begin, end):
+        first = tile * _NAMED
+        last = min(first + _NAMED, len(rows))
+        for t in range(column.shape[0]):
+            for i in range(first, last):
+                node = 0
+                while column[t, node] >= 0:
+                    if rows[i, column[t, node]] <= cut[t, node]:
+                        node = below[t, node]
+                    else:
+                        node = above[t, node]
+                out[t, i] = node
+
+
+def leaf_names_plain(
+    rows: NDArray[Any],
+    column: NDArray[np.int32],
+    cut: NDArray[np.float64],
+    below: NDArray[np.int32],
+    above: NDArray[np.int32],
+    out: NDArray[np.uint64],
+) -> None:
+    """The same in NumPy, one tree and one level at a time."""
+    for t in range(len(column)):
+        node = np.zeros(len(rows), np.intp)
+        while (inner := column[t, node] >= 0).any():
+            entry = rows[np.arange(len(rows)), np.maximum(column[t, node], 0)]
+            child = np.where(entry <= cut[t, node], below[t, node], above[t, node])
+            node = np.where(inner, child, node)
+        out[t] = node
+
+
 @compiled(inline="always")
 def _slot(name: Any, mask: Any) -> Any:
     """Where a name begins to look for a place in a table of mask + 1 slots."""

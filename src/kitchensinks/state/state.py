@@ -345,6 +345,9 @@ class State:
         """With the calibration that only the fit itself can give: later, its scores are gone."""
         if not self.calibrates or fit.stochastic is not None:
             return self
+        if (held := self.law.held) is not None:
+            found = calibrate(self.targets, held.scores, held.targets, held.weights)
+            return replace(self, calibrated=found)
         if fit.held_out is not None:
             places, scores = fit.held_out
             held = batch.part(places)
