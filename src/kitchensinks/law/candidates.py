@@ -2,14 +2,15 @@
 
 import math
 import time
-from dataclasses import dataclass
-from typing import NamedTuple, cast
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kitchensinks.features.bases import Basis
-from kitchensinks.features.bases.binned import Binned
+from kitchensinks.features.bases import Basis, Union
 from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.scaling import Warp
 from kitchensinks.fitting.stages import FIRST_SHARE
 from kitchensinks.law import constants
 from kitchensinks.law.maps import Found
@@ -33,6 +34,7 @@ class Candidate:
     score : of the last trial.
     fits : the bins of a sparse basis, hashed, or the fit of a dense one; None before any trial.
     given : the basis of the user, whose gamma is learned, or None.
+    trees : whether half of the bins are leaves of trees.
     pace : wall-clock seconds that the last trial took for each nominal second.
     """
 
@@ -42,6 +44,7 @@ class Candidate:
     score: Score
     fits: GridFits | DenseFit | None = None
     given: Basis | None = None
+    trees: bool = False
     pace: float = 1.0
 
     @property
@@ -62,8 +65,6 @@ def first_look(job: tuple[Task, tuple[Found, bool, Basis | None]]) -> Candidate:
     limit = affordable(task, sparse)
     if task.asked is None and found.kernel == "linear":
         limit = Limit(task.n_inputs, "one component for each column")
-    elif found.kernel == "trees":
-        limit = Limit(constants.TREES, f"{constants.TREES} trees, as many as are grown")
     elif task.asked is not None and not sparse:
         basis = found.features(False, 1.0, given)[1]
         limit = limit._replace(components=task.asked * basis.features_per_draw)
@@ -88,7 +89,7 @@ def again(job: tuple[Task, Candidate]) -> Candidate:
     task, candidate = job
     factor, tries = candidate.score.factor, 1
     few, many = len(task.few.fitted), len(task.data.fitted)
-    if candidate.sparse and candidate.found.has_bandwidth:
+    if candidate.sparse:
         factor, _ = grown(candidate.score, few, many)
         tries = 3 if many > constants.MANY_MORE * few else 1
     return search(task, "again", candidate, factor, tries)
@@ -146,6 +147,7 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
         score._replace(factor=factor),
         fits,
         candidate.given,
+        candidate.trees,
         pace,
     )
 
@@ -156,12 +158,8 @@ def _trial(
     """What `count` components reach with one factor, from the ridge `near` on."""
     fixed = task.fixed_ridge(len(data.fitted))
     if candidate.sparse:
-        if candidate.found.kernel == "trees":
-            scaler = candidate.found.warp
-            basis, _ = grown_trees(task, data.fitted, scaler, count)
-        else:
-            scaler, basis = candidate.found.features(True, factor, candidate.given)
-        fits = GridFits(data, scaler, cast(Binned, basis), count, task.seed)
+        scaler, basis = bins_of(task, candidate, factor, data.fitted, count)
+        fits = GridFits(data, scaler, basis, count, task.seed)
         error, ridge, losses = fits.best(near or constants.FIRST_BINS_RIDGE, fixed=fixed)
         half = fits.first(max(1, count // 2)).error(ridge)
         return Score(error, half, losses, factor, ridge, count), fits
@@ -171,10 +169,30 @@ def _trial(
     return Score(fit.error, half, fit.losses, factor, fit.ridge, count), fit
 
 
+def bins_of(
+    task: Task, candidate: Candidate, factor: float, places: NDArray[np.intp], count: int
+) -> tuple[Warp, Basis]:
+    """Scaler and basis of `count` bins; trees are grown on these rows of the pool."""
+    scaler, grids = candidate.found.features(True, factor, candidate.given)
+    if not candidate.trees:
+        return scaler, grids
+    return scaler, Union([grids, grown_trees(task, places, scaler, count // 2)])
+
+
+def with_trees(job: tuple[Task, Candidate]) -> Candidate:
+    """The same bins, every second of them the leaves of a tree."""
+    task, candidate = job
+    reason = f"{constants.TREES} trees, and as many grids"
+    limit = Limit(min(candidate.limit.components, 2 * constants.TREES), reason)
+    start = candidate.score._replace(error=math.inf)
+    own = replace(candidate, limit=limit, score=start, trees=True)
+    return search(task, "basis", own, candidate.score.factor, tries=1)
+
+
 def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
     """Components of a trial: no more than the last fit may have."""
     share, outputs = task.effort.share, task.targets.shape[1]
-    if not candidate.found.has_bandwidth:
+    if candidate.trees or not candidate.found.has_bandwidth:
         return candidate.limit.components
     if candidate.sparse and stage == "basis":
         grids = share * constants.TRIAL_BINS / (rows * outputs)
@@ -207,7 +225,7 @@ def _first_factor(task: Task, found: Found, sparse: bool) -> float:
 
 def in_words(candidate: Candidate, score: Score) -> str:
     """What was tried."""
-    what = what_of(candidate.found.kernel, candidate.sparse)
+    what = what_of(candidate.found.kernel, candidate.sparse, candidate.trees)
     return (
         f"{score.components} {what}, {candidate.found.title}, factor {score.factor:.3g}, "
         f"ridge {score.ridge:.2g}"

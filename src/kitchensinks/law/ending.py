@@ -15,6 +15,7 @@ from kitchensinks.law.candidates import (
     Candidate,
     Stages,
     affordable,
+    bins_of,
     enough,
     grown,
     in_time,
@@ -24,7 +25,6 @@ from kitchensinks.law.candidates import (
 from kitchensinks.law.few import Kept
 from kitchensinks.law.maps import Found, with_members
 from kitchensinks.law.task import Task
-from kitchensinks.law.trees import grown_trees
 from kitchensinks.law.trials import GridFits, preferred
 from kitchensinks.law.values import Law, Record, UnseenScores
 from kitchensinks.problem.targets import Batch
@@ -86,14 +86,16 @@ def chosen(task: Task, basis: Basis | None, close: list[Candidate]) -> tuple[Law
 
 def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
     """The law of one candidate with all its members, for all rows."""
-    if kept.found.kernel == "trees":
-        return _in_trees(task, kept)
     kept = replace(kept, found=with_members(task, kept.found))
     score, factor = kept.score, kept.score.factor
     if kept.sparse and task.counted > len(task.places):
         factor, ridge = grown(score, len(task.data.fitted), task.counted)
         score = score._replace(ridge=ridge)
-    scaler, basis = kept.found.features(kept.sparse, factor, kept.given)
+    if kept.trees:
+        everything = np.arange(len(task.places))
+        scaler, basis = bins_of(task, kept, factor, everything, kept.limit.components)
+    else:
+        scaler, basis = kept.found.features(kept.sparse, factor, kept.given)
     if task.asked is None:
         count, reason = enough(in_time(task, kept), score, kept.sparse)
         draws = max(1, count // basis.features_per_draw)
@@ -101,37 +103,25 @@ def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
         draws, reason = task.asked, kept.limit.reason
         count = draws * basis.features_per_draw
     ridge = score.ridge if kept.sparse else ridge_for(task, kept, count)
-    return Ending(kept.found, scaler, basis, draws, factor, ridge, reason).law(task)
+    law, bins = Ending(kept.found, scaler, basis, draws, factor, ridge, reason).law(task)
+    return replace(law, held=_unseen(task, kept)), bins
 
 
-def _in_trees(task: Task, kept: Candidate) -> tuple[Law, Bins]:
-    """The law of trees that are grown on all rows of the pool.
-
-    They have seen the targets of the rows that they are fitted to, so that only the scores of the
-    trial, whose trees had not seen the rows held out, can calibrate.
-    """
-    found, score = kept.found, kept.score
-    trees, shares = grown_trees(task, np.arange(len(task.places)), found.warp, score.components)
-    ridge = score.ridge
-    if task.counted > len(task.places):
-        _, ridge = grown(score, len(task.data.fitted), task.counted)
-    count, reason = kept.limit
-    ending = Ending(found, found.warp, trees, count, 1.0, ridge, reason)
-    law, bins = ending.law(task)
-    assert law.record is not None, "a learned law"
+def _unseen(task: Task, kept: Candidate) -> UnseenScores | None:
+    """What calibrates bins with trees, which have seen the targets of the rows that they are fitted
+    to: the scores of the trial, whose trees had not seen the rows held out."""
+    if not kept.trees:
+        return None
     assert isinstance(kept.fits, GridFits), "trees were tried"
     data = task.data
-    own = [
-        task.level + task.sizes * part
-        for part in (kept.fits.scores([score.ridge])[0], data.targets[data.held])
-    ]
-    held = UnseenScores(own[0], own[1], data.weights_of(data.held))
-    return replace(law, record=replace(law.record, importances=shares), held=held), bins
+    scores, targets = kept.fits.scores([kept.score.ridge])[0], data.targets[data.held]
+    own = data.weights_of(data.held)
+    return UnseenScores(task.level + task.sizes * scores, task.level + task.sizes * targets, own)
 
 
 def _both(task: Task, close: list[Candidate]) -> Stages | None:
     """Dense features of a law, then its bins, where that is clearly better at the same cost."""
-    lasts = [one for one in close if one.sparse and one.found.has_bandwidth]
+    lasts = [one for one in close if one.sparse and not one.trees]
     firsts = [one for one in close if not one.sparse and lasts and one.found is lasts[0].found]
     if not firsts or task.counted > len(task.places):
         return None

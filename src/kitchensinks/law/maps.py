@@ -96,7 +96,7 @@ class Found:
     @property
     def has_bandwidth(self) -> bool:
         """Whether a factor of the scales changes the features."""
-        return self.kernel not in ("linear", "trees")
+        return self.kernel != "linear"
 
     @property
     def title(self) -> str:
@@ -140,8 +140,7 @@ def plain_map(task: Task) -> str:
 
 
 def even(task: Task, kernel: str, name: str) -> Found:
-    """The plain law of a kernel: equal scales, one over the median distance; ones where there is no
-    bandwidth ("linear", "trees")."""
+    """The plain law of a kernel: equal scales, one over the median distance; "linear": ones."""
     plain = mapped(task, name)
     found = Found(kernel, name, plain, np.ones((1, task.n_inputs)), np.empty(0), "equal")
     if not found.has_bandwidth:

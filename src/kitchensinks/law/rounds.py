@@ -12,6 +12,7 @@ from kitchensinks.law.candidates import (
     in_reach,
     most_exported,
     wider_look,
+    with_trees,
 )
 from kitchensinks.law.later import note_runs
 from kitchensinks.law.maps import Found, allowed, even, plain_map
@@ -46,13 +47,17 @@ def _takes_bins(task: Task, basis: Basis | None) -> bool:
     return fits
 
 
-def _takes_trees(task: Task, basis: Basis | None, looks: list[Candidate]) -> bool:
-    """Whether trees may be the better bins: where bins are not far behind."""
-    if not task.request.stages or task.asked is not None or not _takes_bins(task, basis):
-        return False
-    bins = [look.score.error for look in looks if look.sparse]
-    least = min(look.score.error for look in looks)
-    return basis is None and min(bins, default=math.inf) <= constants.TREES_NEAR * least
+def _tried_with_trees(task: Task, basis: Basis | None, found: list[Candidate]) -> list[Candidate]:
+    """The best bins, where they are not far behind: a part of them may be leaves of trees.
+
+    Trees have seen the targets, so that only a fit of squared loss, whose ridge the trials choose,
+    can have them.
+    """
+    bins = sorted((one for one in found if one.sparse), key=lambda one: one.error)
+    if not bins or basis is not None or task.asked is not None or not task.request.stages:
+        return []
+    least = min(one.error for one in found)
+    return bins[:1] if bins[0].error <= constants.TREES_NEAR * least else []
 
 
 def candidates_of(task: Task, basis: Basis | None, founds: list[Found]) -> list[Candidate]:
@@ -62,14 +67,14 @@ def candidates_of(task: Task, basis: Basis | None, founds: list[Found]) -> list[
     begun = [(job, look) for job, look in zip(jobs, tried, strict=True) if look is not None]
     looks = [look for _, look in begun]
     note_runs(task, [job for job, _ in begun], looks)
-    if _takes_trees(task, basis, looks):
-        looks += task.together(first_look, [(even(task, "trees", plain_map(task)), True, None)])
     least = min(look.score.error for look in looks)
     hopeful = [one for one in looks if one.score.error <= constants.HOPELESS_FIRST * least]
     if task.late(constants.LATE_FACTORS):
         return hopeful
     wider = task.early(constants.LATE_FACTORS, wider_look, hopeful)
-    return [found or look for found, look in zip(wider, hopeful, strict=True)]
+    found = [wide or look for wide, look in zip(wider, hopeful, strict=True)]
+    bins = _tried_with_trees(task, basis, found)
+    return found + [one for one in task.early(constants.LATE_FACTORS, with_trees, bins) if one]
 
 
 def _jobs(

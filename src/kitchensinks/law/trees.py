@@ -12,10 +12,8 @@ from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
 
 
-def grown_trees(
-    task: Task, places: NDArray[np.intp], scaler: Warp, count: int
-) -> tuple[Trees, NDArray[np.float64]]:
-    """Trees on these rows of the pool, and the importances (d,) of the columns.
+def grown_trees(task: Task, places: NDArray[np.intp], scaler: Warp, count: int) -> Trees:
+    """Trees on these rows of the pool.
 
     Each tree takes a subsample of the rows, and each node the best cut of a random part of the
     columns, by the squared error of all outputs. Only the cuts are kept: the weights of the leaves
@@ -46,5 +44,4 @@ def grown_trees(
         inner = np.flatnonzero(tree.children_left >= 0)
         column[k, inner], cut[k, inner] = tree.feature[inner], tree.threshold[inner]
         below[k, inner], above[k, inner] = tree.children_left[inner], tree.children_right[inner]
-    shares = np.mean([tree.compute_feature_importances() for tree in trees], axis=0)
-    return Trees(column, cut, below, above), shares
+    return Trees(column, cut, below, above)

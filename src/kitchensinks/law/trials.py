@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.features.bases.binned import Binned
+from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.fitting.sparse import SETTLED
@@ -263,7 +263,7 @@ class GridFits:
     and from the weights of another ridge the first step would already seem to settle it.
     """
 
-    def __init__(self, data: HeldOut, scaler: Warp, basis: Binned, count: int, seed: int) -> None:
+    def __init__(self, data: HeldOut, scaler: Warp, basis: Basis, count: int, seed: int) -> None:
         self.data = data
         places = np.concatenate([data.fitted, data.held])
         rows = np.asarray(scaler.apply(data.rows[places], np.float32))

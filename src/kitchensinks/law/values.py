@@ -30,10 +30,10 @@ _MAPS = {
 }
 
 
-def what_of(kernel: str, sparse: bool) -> str:
+def what_of(kernel: str, sparse: bool, trees: bool) -> str:
     """What components are called in a trial."""
-    if kernel == "trees":
-        return "trees"
+    if trees:
+        return "grids and trees"
     return "grids" if sparse else f"{kernel} features"
 
 
@@ -238,7 +238,7 @@ class Law:
         # A basis with a bandwidth of its own was not tried: others have compared the maps.
         if math.isnan(self.ridge):
             return maps
-        name = what_of(record.kernel, self.features.basis.sparse)
+        name = what_of(record.kernel, self.features.basis.sparse, self.held is not None)
         name = f" {name}, {record.map},"
         if record.scaling != "learned":
             name += f" {record.scaling} scales,"

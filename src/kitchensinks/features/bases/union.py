@@ -1,7 +1,7 @@
 """Several bases side by side."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -46,6 +46,10 @@ class Union(Compound):
     @property
     def sparse(self) -> bool:  # type: ignore[override]
         return any(basis.sparse for basis in self.bases)
+
+    @property
+    def binned(self) -> bool:  # type: ignore[override]
+        return all(basis.binned for basis in self.bases)
 
     @property
     def rescales(self) -> bool:  # type: ignore[override]
@@ -128,6 +132,23 @@ class Union(Compound):
         for rows in blocks:
             union = union.map(partial(Draw.tabulate, blocks=[rows]))
         return {"parts": union}
+
+    def numbered(self, theta: Theta, rows: NDArray[Any]) -> Iterator[tuple[Any, NDArray[Any]]]:
+        """Those of the parts, in the order of the draws: see ``Binned.numbered``."""
+        union: UnionParts = theta["parts"]
+        walks = {j: part.basis.numbered(part.theta, rows) for j, part in union.parts.items()}
+        for j in union.owners.tolist():
+            yield next(walks[j])
+
+    def tabulate_with_bins(self, theta: Theta, rows: NDArray[Any]) -> tuple[Theta, NDArray[Any]]:
+        union: UnionParts = theta["parts"]
+        found = {j: part.tabulate_with_bins(rows) for j, part in union.parts.items()}
+        union = replace(union, parts={j: part for j, (part, _) in found.items()})
+        return {"parts": union}, union.side_by_side({j: bins for j, (_, bins) in found.items()})
+
+    def bins(self, theta: Theta, rows: NDArray[Any]) -> NDArray[Any]:
+        union: UnionParts = theta["parts"]
+        return union.side_by_side({j: part.bins(rows) for j, part in union.parts.items()})
 
     def merge(self, theta: Theta, other: Theta) -> Theta:
         union, theirs = theta["parts"], other["parts"].parts
@@ -236,6 +257,19 @@ class UnionParts:
     def order(self) -> NDArray[np.int64]:
         """Where each column stands when the features of the parts stand one after another."""
         return np.argsort(np.argsort(self.column_owners, kind="stable"))
+
+    def side_by_side(self, bins: dict[int, NDArray[Any]]) -> NDArray[Any]:
+        """The columns (draws, n) of the union for those of each part; −1 stays."""
+        counts = self.columns
+        starts = np.cumsum(counts) - counts
+        kind = np.int32 if counts.sum() < 2**31 else np.int64
+        some = next(iter(bins.values()))
+        out = np.empty((len(self.owners), some.shape[1]), dtype=kind)
+        for j, part in self.parts.items():
+            own = np.flatnonzero(self.owners == j)
+            for draw, before, columns in zip(own, part.offsets, bins[j], strict=False):
+                out[draw] = np.where(columns < 0, -1, columns + (starts[draw] - before))
+        return out
 
     def map(self, change: Callable[[Draw], Draw]) -> "UnionParts":
         """Every part changed."""
