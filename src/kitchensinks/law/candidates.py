@@ -176,23 +176,24 @@ def bins_of(
     scaler, grids = candidate.found.features(True, factor, candidate.given)
     if not candidate.trees:
         return scaler, grids
-    return scaler, Union([grids, grown_trees(task, places, scaler, count // 2)])
+    of_trees = round(constants.TREES_SHARE * count)
+    trees = grown_trees(task, places, scaler, min(constants.TREES, of_trees))
+    return scaler, Union([grids, trees], shares=[count - of_trees, of_trees])
 
 
-def with_trees(job: tuple[Task, Candidate]) -> Candidate:
-    """The same bins, every second of them the leaves of a tree."""
-    task, candidate = job
-    reason = f"{constants.TREES} trees, and as many grids"
-    limit = Limit(min(candidate.limit.components, 2 * constants.TREES), reason)
-    start = candidate.score._replace(error=math.inf)
-    own = replace(candidate, limit=limit, score=start, trees=True)
-    return search(task, "basis", own, candidate.score.factor, tries=1)
+def with_trees(task: Task, grids: Candidate) -> Candidate:
+    """The same number of bins, some of them the leaves of trees, on the same rows."""
+    assert isinstance(grids.fits, GridFits), "bins were tried"
+    own, known, data = replace(grids, trees=True), grids.score, grids.fits.data
+    score, fits = _trial(task, data, own, known.factor, known.components, known.ridge)
+    task.note("trees", in_words(own, score), len(data.fitted), score.error)
+    return replace(own, score=score, fits=fits)
 
 
 def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
     """Components of a trial: no more than the last fit may have."""
     share, outputs = task.effort.share, task.targets.shape[1]
-    if candidate.trees or not candidate.found.has_bandwidth:
+    if not candidate.found.has_bandwidth:
         return candidate.limit.components
     if candidate.sparse and stage == "basis":
         grids = share * constants.TRIAL_BINS / (rows * outputs)

@@ -258,14 +258,16 @@ ENOUGH, ENOUGH_DENSE = 0.002, 0.005
 
 # -- trees -----------------------------------------------------------------------------------------
 
-# Trees of a law, and the leaves that each may have.
-TREES, TREE_LEAVES = 64, 128
+# The share of the bins that are leaves of trees, how many trees there are (then they come again),
+# and the leaves that each may have.
+TREES_SHARE, TREES, TREE_LEAVES = 1 / 3, 64, 128
 # The share of the rows that a tree is grown on, and how many they may be.
 TREE_SHARE, TREE_ROWS = 0.63, 4000
 # The share of the columns that a node chooses from.
 TREE_COLUMNS = 0.3
-# Trees are tried where bins have at most this many times the least error.
-TREES_NEAR = 10.0
+# Trees are tried where bins have at most this many times the least error, and kept where that falls
+# to this share of it.
+TREES_NEAR, TREES_BETTER = 1.01, 0.98
 
 # About how many percent of learning are done at a trial of each stage, to tell the time left: as on
 # adult with nothing chosen.
@@ -278,6 +280,7 @@ DONE = {
     "basis": 40,
     "again": 60,
     "last": 75,
+    "trees": 75,
     "stages": 90,
     "ridge": 90,
 }

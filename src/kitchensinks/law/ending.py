@@ -21,6 +21,7 @@ from kitchensinks.law.candidates import (
     in_time,
     ridge_for,
     try_stages,
+    with_trees,
 )
 from kitchensinks.law.few import Kept
 from kitchensinks.law.maps import Found, with_members
@@ -74,6 +75,8 @@ def chosen(task: Task, basis: Basis | None, close: list[Candidate]) -> tuple[Law
     """The law of the best candidate, or of dense features and bins in two stages."""
     errors = [candidate.error for candidate in close]
     kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
+    if (leaves := _with_trees(task, basis, close)) is not None:
+        return _kept(task, leaves)
     # Two stages are compared by squared error: skip them where log loss decided.
     stages = task.request.stages and not task.request.stream and basis is None
     stages = stages and task.asked is None and not task.late(constants.LATE_LAST)
@@ -84,6 +87,23 @@ def chosen(task: Task, basis: Basis | None, close: list[Candidate]) -> tuple[Law
     return _kept(task, kept)
 
 
+def _with_trees(task: Task, basis: Basis | None, close: list[Candidate]) -> Candidate | None:
+    """The best bins with leaves of trees among them, where that is clearly better than all others.
+
+    Trees have seen the targets, so that only a fit of squared loss, whose ridge the trials choose,
+    can have them.
+    """
+    bins = sorted((one for one in close if one.sparse), key=lambda one: one.error)
+    allowed = task.request.stages and task.asked is None and basis is None
+    if not bins or not allowed or task.late(constants.LATE_LAST):
+        return None
+    least = min(one.error for one in close)
+    if bins[0].error > constants.TREES_NEAR * least:
+        return None
+    found = with_trees(task, bins[0])
+    return found if found.error < constants.TREES_BETTER * least else None
+
+
 def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
     """The law of one candidate with all its members, for all rows."""
     kept = replace(kept, found=with_members(task, kept.found))
@@ -91,17 +111,15 @@ def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
     if kept.sparse and task.counted > len(task.places):
         factor, ridge = grown(score, len(task.data.fitted), task.counted)
         score = score._replace(ridge=ridge)
-    if kept.trees:
-        everything = np.arange(len(task.places))
-        scaler, basis = bins_of(task, kept, factor, everything, kept.limit.components)
-    else:
-        scaler, basis = kept.found.features(kept.sparse, factor, kept.given)
+    scaler, basis = kept.found.features(kept.sparse, factor, kept.given)
     if task.asked is None:
         count, reason = enough(in_time(task, kept), score, kept.sparse)
         draws = max(1, count // basis.features_per_draw)
     else:
         draws, reason = task.asked, kept.limit.reason
         count = draws * basis.features_per_draw
+    if kept.trees:
+        scaler, basis = bins_of(task, kept, factor, np.arange(len(task.places)), draws)
     ridge = score.ridge if kept.sparse else ridge_for(task, kept, count)
     law, bins = Ending(kept.found, scaler, basis, draws, factor, ridge, reason).law(task)
     return replace(law, held=_unseen(task, kept)), bins
@@ -121,7 +139,7 @@ def _unseen(task: Task, kept: Candidate) -> UnseenScores | None:
 
 def _both(task: Task, close: list[Candidate]) -> Stages | None:
     """Dense features of a law, then its bins, where that is clearly better at the same cost."""
-    lasts = [one for one in close if one.sparse and not one.trees]
+    lasts = [candidate for candidate in close if candidate.sparse]
     firsts = [one for one in close if not one.sparse and lasts and one.found is lasts[0].found]
     if not firsts or task.counted > len(task.places):
         return None

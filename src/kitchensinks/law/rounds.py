@@ -12,7 +12,6 @@ from kitchensinks.law.candidates import (
     in_reach,
     most_exported,
     wider_look,
-    with_trees,
 )
 from kitchensinks.law.later import note_runs
 from kitchensinks.law.maps import Found, allowed, even, plain_map
@@ -47,19 +46,6 @@ def _takes_bins(task: Task, basis: Basis | None) -> bool:
     return fits
 
 
-def _tried_with_trees(task: Task, basis: Basis | None, found: list[Candidate]) -> list[Candidate]:
-    """The best bins, where they are not far behind: a part of them may be leaves of trees.
-
-    Trees have seen the targets, so that only a fit of squared loss, whose ridge the trials choose,
-    can have them.
-    """
-    bins = sorted((one for one in found if one.sparse), key=lambda one: one.error)
-    if not bins or basis is not None or task.asked is not None or not task.request.stages:
-        return []
-    least = min(one.error for one in found)
-    return bins[:1] if bins[0].error <= constants.TREES_NEAR * least else []
-
-
 def candidates_of(task: Task, basis: Basis | None, founds: list[Found]) -> list[Candidate]:
     """Bins and features of every law, with the factor and ridge of the least held-out error."""
     jobs = _jobs(task, basis, founds)
@@ -72,9 +58,7 @@ def candidates_of(task: Task, basis: Basis | None, founds: list[Found]) -> list[
     if task.late(constants.LATE_FACTORS):
         return hopeful
     wider = task.early(constants.LATE_FACTORS, wider_look, hopeful)
-    found = [wide or look for wide, look in zip(wider, hopeful, strict=True)]
-    bins = _tried_with_trees(task, basis, found)
-    return found + [one for one in task.early(constants.LATE_FACTORS, with_trees, bins) if one]
+    return [found or look for found, look in zip(wider, hopeful, strict=True)]
 
 
 def _jobs(
