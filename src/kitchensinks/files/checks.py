@@ -148,19 +148,9 @@ def _check_maps(scaler: Scaler) -> None:
 
 
 def check_basis(basis: Basis, n_inputs: int) -> None:
-    """An error where a number or a table for each column is not of so many columns."""
+    """An error where arrays among the parameters are not for rows of so many columns."""
     for one in _inner(basis):
-        for name, value in one.get_params(deep=False).items():
-            if isinstance(value, np.ndarray) and not (
-                value.dtype in (np.float32, np.float64) and np.isfinite(value).all()
-            ):
-                raise ValueError(f"{name} is not made of finite numbers")
-            if isinstance(value, str) or np.ndim(value) != 2:
-                continue
-            # Thresholds have a row for each column; scales a number, or one for all columns.
-            width = np.shape(value)[0 if name == "threshold" else 1]
-            if width != n_inputs and (name == "threshold" or width != 1):
-                raise ValueError(f"{name} of shape {np.shape(value)} for {n_inputs} inputs")
+        one.check_in(n_inputs)
 
 
 def check_learned(learned: Any, n_components: int) -> None:

@@ -40,7 +40,8 @@ def what_of(kernel: str, sparse: bool, trees: bool) -> str:
 def short_name(basis: Any) -> str:
     """A basis on one line; a table of learned scales is named and not printed."""
     text = " ".join(basis.__repr__(N_CHAR_MAX=10**7).split())
-    return re.sub(r"\[\[.*?\]\]", "learned", text)
+    text = re.sub(r"\[\[.*?\]\]", "learned", text)
+    return re.sub(r"array\(learned(, shape=\([^)]*\))?(, dtype=\w+)?\)", "learned", text)
 
 
 @dataclass(frozen=True)

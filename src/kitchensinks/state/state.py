@@ -345,9 +345,8 @@ class State:
         """With the calibration that only the fit itself can give: later, its scores are gone."""
         if not self.calibrates or fit.stochastic is not None:
             return self
-        if (held := self.law.held) is not None:
-            found = calibrate(self.targets, held.scores, held.targets, held.weights)
-            return replace(self, calibrated=found)
+        if self.law.held is not None:
+            return replace(self, calibrated=calibrate(self.targets, *self.law.held))
         if fit.held_out is not None:
             places, scores = fit.held_out
             held = batch.part(places)

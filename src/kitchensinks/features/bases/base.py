@@ -123,6 +123,20 @@ class Basis(Linked):
     def check(self) -> None:
         """Raise a ValueError that names the parameter where one makes no sense."""
 
+    def check_in(self, n_inputs: int) -> None:
+        """Raise a ValueError where arrays among the parameters are not for so many columns.
+
+        A table has one column for each of them, or one for all.
+        """
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, np.ndarray) and not (
+                value.dtype in (np.float32, np.float64) and np.isfinite(value).all()
+            ):
+                raise ValueError(f"{name} is not made of finite numbers")
+            tabled = not isinstance(value, str) and np.ndim(value) == 2
+            if tabled and np.shape(value)[1] not in (1, n_inputs):
+                raise ValueError(f"{name} of shape {np.shape(value)} for {n_inputs} inputs")
+
     def block_size(self, n_inputs: int) -> int:
         return BLOCK
 

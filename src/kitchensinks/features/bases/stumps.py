@@ -133,6 +133,12 @@ class Stumps(Basis):
         if isinstance(self.threshold, str) and self.threshold == "uniform":
             check_positive("a", self.a)
 
+    def check_in(self, n_inputs: int) -> None:
+        self.check()
+        table = self.threshold
+        if not isinstance(table, str) and np.shape(table)[0] != n_inputs:
+            raise ValueError(f"threshold of shape {np.shape(table)} for {n_inputs} inputs")
+
     def unresolved(self) -> str | None:
         named = isinstance(self.threshold, str) and self.threshold == "quantile"
         return "threshold='quantile'" if named else None

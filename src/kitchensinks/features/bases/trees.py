@@ -51,13 +51,6 @@ class Trees(Binned):
         self.below = below
         self.above = above
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"Trees({len(self.column)} trees of at most {self._leaves} leaves)"
-
-    @property
-    def _leaves(self) -> int:
-        return (np.shape(self.column)[1] + 1) // 2
-
     @property
     def universal(self) -> Universal:
         return Universal(False, "The leaves of given trees are finitely many.")
@@ -76,6 +69,15 @@ class Trees(Binned):
                 )
         if not np.isfinite(cut).all():
             raise ValueError("cut holds entries that are not finite: need numbers.")
+
+    def check_in(self, n_inputs: int) -> None:
+        self.check()
+        most = int(np.max(self.column))
+        if most >= n_inputs:
+            raise ValueError(
+                f"A tree compares column {most}, and the rows have {n_inputs} columns: need trees "
+                "that were grown on such rows."
+            )
 
     def _nodes(self) -> tuple[NDArray[Any], ...]:
         column, below, above = (
@@ -97,12 +99,8 @@ class Trees(Binned):
         return len(self.column)
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
+        self.check_in(n_inputs)
         nodes = self._nodes()
-        if nodes[0].max() >= n_inputs:
-            raise ValueError(
-                f"A tree compares column {nodes[0].max()}, and the rows have {n_inputs} columns: "
-                "need trees that were grown on such rows."
-            )
         order = words.permutation(len(nodes[0]))
         return {name: part[order] for name, part in zip(_NODES, nodes, strict=True)}
 
@@ -132,16 +130,13 @@ class Trees(Binned):
             node = graph.node("Where", low, *children)
         known = np.full((n_trees, n_nodes), len(table.names))
         for tree, (start, names) in enumerate(zip(table.offsets, table.parts, strict=False)):
-            known[tree, names.astype(np.intp)] = start + np.arange(len(names))
+            leaves = names[names < n_nodes].astype(np.intp)
+            known[tree, leaves] = start + np.arange(len(leaves))
         return graph.node("Gather", known.ravel().astype(np.int64), node)
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
+        self.check_in(rows.shape[1])
         theta = dict(zip(_NODES, self._nodes(), strict=True))
-        if theta["column"].max() >= rows.shape[1]:
-            raise ValueError(
-                f"A tree compares column {theta['column'].max()}, and the rows have "
-                f"{rows.shape[1]} columns: need trees that were grown on such rows."
-            )
         kernel = np.zeros((len(rows), len(others)))
         own, other = self.bin_names(theta, rows), self.bin_names(theta, others)
         for mine, theirs in zip(own, other, strict=True):
