@@ -185,9 +185,9 @@ def _loss(options: Fit) -> str | Loss:
     return Quantile(options.tau)
 
 
-def spec_of(model: KitchenSink, task: str, **more: Any) -> Spec:
+def spec_of(model: KitchenSink, task: str) -> Spec:
     """The parameters of an estimator, checked."""
-    return Spec.of(task, **more, **model.get_params(deep=False))
+    return Spec.of(task, **model.get_params(deep=False))
 
 
 def _fit_source(
@@ -363,10 +363,10 @@ class FileSource(Source):
         if step.like is None:
             ways = _ways(rows.columns)
             self.terminal.note(f"The columns become {rows.shape[1]} numbers{ways}.")
-        model.set_params(verbose=step.meter.told)
         watched = WatchedRows(rows, step.meter.seen)
-        model.fit(watched, self.targets, weights, checkpoint=step.checkpoint)
-        model.set_params(verbose=False)
+        model.fit(
+            watched, self.targets, weights, checkpoint=step.checkpoint, verbose=step.meter.told
+        )
 
     def score(self, model: KitchenSink) -> tuple[str, Facts]:
         rows, parts = Rows(self.table, model.columns_), block_slices(self.n_rows, _BLOCK_ROWS)

@@ -195,8 +195,6 @@ def _parameters(estimator: KitchenSink, seed: int, writer: "_Writer") -> dict[st
             f"basis={values['basis']!r} cannot be stored in a model file: it has a splitter. Call "
             "set_params(basis__split=None) before saving, or use pickle."
         )
-    if callable(values["verbose"]):
-        values["verbose"] = False
     return {name: writer.encode(value, f"parameter-{name}") for name, value in values.items()}
 
 

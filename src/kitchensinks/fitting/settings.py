@@ -20,6 +20,8 @@ from kitchensinks.tables.memory import memory_budget
 # Called with a text that says what a fit is doing and, where rows, tasks or percents are counted,
 # with `done` of `total`.
 Progress = Callable[..., None]
+# Whether progress is shown, or the function that is told of it.
+Verbose = bool | Progress
 
 SOLVERS = ("auto", "direct", "conjugate", "blocks", "stochastic")
 # Fields that belong to one run, and are not stored in files.

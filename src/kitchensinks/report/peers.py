@@ -46,9 +46,7 @@ def compared(sample: Sample) -> list[Compared]:
     numbers = _numbers(sample)
     classes = sample.classes is not None
     # The recipe of the columns has been applied, and the law has its own K.
-    own = clone(sample.model).set_params(
-        basis=sample.model.state_.law, n_components=None, verbose=False
-    )
+    own = clone(sample.model).set_params(basis=sample.model.state_.law, n_components=None)
     alphas = np.logspace(-3, 4, 15)
     linear = RidgeClassifierCV(alphas) if classes else RidgeCV(alphas)
     trees = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor

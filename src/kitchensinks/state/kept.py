@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from kitchensinks.fitting.settings import Verbose
 from kitchensinks.law import Law
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.targets import Batch, Targets
@@ -97,7 +98,8 @@ class Waiting:
     """Rows that are fitted together when the model is asked for something.
 
     columns, targets, loss: as the first rows have settled them; law, looked: the last law that was
-    found, and of how many rows (None: it is that of a fit, and stays).
+    found, and of how many rows (None: it is that of a fit, and stays); verbose: as the last batch
+    was given it.
     """
 
     columns: Columns | None
@@ -106,6 +108,7 @@ class Waiting:
     batch: Batch
     law: Law | None = None
     looked: int | None = 0
+    verbose: Verbose = False
 
     @property
     def settled(self) -> bool:

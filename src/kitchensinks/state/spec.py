@@ -32,7 +32,7 @@ from kitchensinks.problem.targets import (
 )
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.memory import memory_budget
-from kitchensinks.tables.named import FROM_DTYPE, check_categories
+from kitchensinks.tables.named import check_categories
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class Spec:
     memory: float = field(compare=False)
     seed_given: bool = field(default=False, compare=False)
     class_weight: Any = None
+    categorical_features: tuple[Any, ...] = ()
     huber: bool = field(default=False, compare=False)
     progress: Progress = field(default=silent, compare=False)
     # When the fit began, by the monotonic clock.
@@ -71,7 +72,7 @@ class Spec:
     order: Order = field(default=NO_ORDER, compare=False)
 
     @classmethod
-    def of(cls, task: str, progress: Progress = silent, **given: Any) -> "Spec":
+    def of(cls, task: str, **given: Any) -> "Spec":
         """From the parameters of an estimator, or an error that names one that makes no sense."""
         loss = check_loss(given["loss"], task)
         basis, solver = check_basis(given["basis"]), Solver.of(given["solver"])
@@ -84,7 +85,6 @@ class Spec:
         if solver.name == "stochastic" and count == "auto":
             raise ValueError("solver='stochastic' cannot choose K: give n_components a number.")
         check_jobs(given["n_jobs"])
-        check_categories(given.get("categorical_features", FROM_DTYPE))
         return cls(
             task=task,
             basis=basis,
@@ -100,8 +100,8 @@ class Spec:
             seed_given=isinstance(given["random_state"], int | np.integer),
             memory=memory_budget(solver.memory_budget),
             class_weight=given.get("class_weight"),
+            categorical_features=check_categories(given["categorical_features"]),
             huber=given["loss"] == "huber",
-            progress=progress,
         )
 
     @property
