@@ -16,7 +16,7 @@ from kitchensinks.law import constants
 from kitchensinks.law.copies import one_of_each
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import short_run
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
@@ -80,7 +80,9 @@ def _best(ways: list[Rows], batch: Batch, request: Request) -> Rows:
     places, errors = _sampled(batch.counted_places), []
     for way in ways:
         sample, _ = one_of_each(batch._replace(rows=way).part(places), request.seed)
-        errors.append(short_run((Task(sample, request, Learned()), ("laplacian", "squash")))[0])
+        errors.append(
+            short_run((LearningRows(sample, request, Learned()), ("laplacian", "squash")))[0]
+        )
     equal = errors[0] <= constants.EQUAL_ENCODINGS * min(errors)
     return ways[0 if equal else int(np.argmin(errors))]
 

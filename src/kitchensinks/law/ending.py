@@ -23,7 +23,7 @@ from kitchensinks.law.candidates import (
 )
 from kitchensinks.law.few import Kept
 from kitchensinks.law.maps import Found, with_members
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import preferred
 from kitchensinks.law.values import Law, Record
 from kitchensinks.problem.targets import Batch
@@ -49,7 +49,7 @@ class Ending(NamedTuple):
     reason: str
     second: float = math.nan
 
-    def law(self, task: Task) -> tuple[Law, Bins]:
+    def law(self, task: LearningRows) -> tuple[Law, Bins]:
         """The law for all rows, and their bins."""
         found = self.found
         record = Record(
@@ -69,7 +69,7 @@ class Ending(NamedTuple):
         return Law(features, self.ridge, self.second, record), bins
 
 
-def chosen(task: Task, basis: Basis | None, close: list[Candidate]) -> tuple[Law, Bins]:
+def chosen(task: LearningRows, basis: Basis | None, close: list[Candidate]) -> tuple[Law, Bins]:
     """The law of the best candidate, or of dense features and bins in two stages."""
     errors = [candidate.error for candidate in close]
     kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
@@ -83,7 +83,7 @@ def chosen(task: Task, basis: Basis | None, close: list[Candidate]) -> tuple[Law
     return _kept(task, kept)
 
 
-def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
+def _kept(task: LearningRows, kept: Candidate) -> tuple[Law, Bins]:
     """The law of one candidate with all its members, for all rows."""
     kept = replace(kept, found=with_members(task, kept.found))
     score, factor = kept.score, kept.score.factor
@@ -101,7 +101,7 @@ def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
     return Ending(kept.found, scaler, basis, draws, factor, ridge, reason).law(task)
 
 
-def _both(task: Task, close: list[Candidate]) -> Stages | None:
+def _both(task: LearningRows, close: list[Candidate]) -> Stages | None:
     """Dense features of a law, then its bins, where that is clearly better at the same cost."""
     lasts = [candidate for candidate in close if candidate.sparse]
     firsts = [one for one in close if not one.sparse and lasts and one.found is lasts[0].found]
@@ -117,7 +117,7 @@ def _both(task: Task, close: list[Candidate]) -> Stages | None:
     return both if both.error - min(gains) < constants.BETTER * alone else None
 
 
-def _in_stages(task: Task, both: Stages) -> tuple[Law, Bins]:
+def _in_stages(task: LearningRows, both: Stages) -> tuple[Law, Bins]:
     """The union of both bases, each with half of what the last fit may cost."""
     first, last, _, second = both
     counts = [
@@ -136,7 +136,7 @@ def _in_stages(task: Task, both: Stages) -> tuple[Law, Bins]:
     return ending.law(task)
 
 
-def with_basis(task: Task, basis: Basis, found: Found) -> tuple[Law, Bins]:
+def with_basis(task: LearningRows, basis: Basis, found: Found) -> tuple[Law, Bins]:
     """A basis with a bandwidth of its own: the scales are brought to a mean square of one."""
     scales = found.mean_scales
     scaler = found.warp.times(scales / math.sqrt(np.mean(scales**2)))
@@ -164,7 +164,7 @@ def of_few(kept: Kept, batch: Batch) -> tuple[Law, Bins]:
     return replace(law, trend=kept.trend), bins
 
 
-def importances(task: Task, found: Found) -> Floats:
+def importances(task: LearningRows, found: Found) -> Floats:
     """Each column's share of the distance between rows, (d,), summing to one; mean of members."""
     plain = found.warp.turned(np.empty((0, 0)))
     gap = np.diff(plain.apply(task.sample, np.float64), axis=0, append=0.0)[:-1]

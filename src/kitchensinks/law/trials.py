@@ -30,7 +30,7 @@ _BLOCK = 8192
 
 class Score(NamedTuple):
     """What a basis reached on held-out rows: at which factor and ridge, with how many components,
-    and with half of them; losses of the classes (`HeldOut.losses`), or None."""
+    and with half of them; losses of the classes (`TrialRows.losses`), or None."""
 
     error: float
     half: float
@@ -55,7 +55,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class TrialRows:
     """Rows (n, d), centred targets (n, outputs) and weights (n,) or None; `fitted`, `held`: places.
 
     unit: the targets' variance, summed over outputs; level: what they were centred by, (outputs,);
@@ -120,7 +120,7 @@ class DenseFit(NamedTuple):
 
 
 def dense_fit(
-    data: HeldOut,
+    data: TrialRows,
     frozen: Frozen,
     near: float | None = None,
     by_classes: bool = False,
@@ -155,7 +155,7 @@ def dense_fit(
 class _DensePath:
     """Ridge fits on the fitted rows for any ridge λ = α·n, from one Gram."""
 
-    def __init__(self, data: HeldOut, frozen: Frozen) -> None:
+    def __init__(self, data: TrialRows, frozen: Frozen) -> None:
         self.data = data
         own = data.weights_of(data.fitted)
         shift = frozen.features(data.rows[data.fitted[:512]]).mean(axis=0, dtype=np.float64)
@@ -263,7 +263,9 @@ class GridFits:
     and from the weights of another ridge the first step would already seem to settle it.
     """
 
-    def __init__(self, data: HeldOut, scaler: Warp, basis: Binning, count: int, seed: int) -> None:
+    def __init__(
+        self, data: TrialRows, scaler: Warp, basis: Binning, count: int, seed: int
+    ) -> None:
         self.data = data
         places = np.concatenate([data.fitted, data.held])
         rows = np.asarray(scaler.apply(data.rows[places], np.float32))
