@@ -34,6 +34,7 @@ from kitchensinks.features.bases import Basis
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.law import Learned
 from kitchensinks.law.splits import held_rows, order_of
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import hold_out, lowest_keys, row_keys
 from kitchensinks.tables.table import Table
@@ -45,7 +46,6 @@ _KERNEL_ROWS = 5000
 _STUMPS = 200
 # Share of the fitted rows that the law is learned on, where --time or --groups says which.
 _LEARNED_SHARE = 0.2
-Floats = NDArray[np.float64]
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -169,7 +169,7 @@ def _contestants(
 
 
 def _try(
-    name: str, model: Any, X: Floats, y: NDArray[Any], held: NDArray[np.bool_], task: str
+    name: str, model: Any, X: Floats, y: AnyArray, held: NDArray[np.bool_], task: str
 ) -> Entry:
     start = time.monotonic()
     with warnings.catch_warnings():

@@ -35,6 +35,7 @@ from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, Learned, encode
 from kitchensinks.law.splits import held_rows, order_of
 from kitchensinks.law.values import short_name
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import LOSSES, Loss, Quantile
 from kitchensinks.state import Spec
@@ -288,7 +289,7 @@ class WatchedRows(Rows):
         super().__init__(rows.table, rows.columns, rows.folded)
         self.seen = seen
 
-    def __getitem__(self, key: Any) -> NDArray[Any]:
+    def __getitem__(self, key: Any) -> AnyArray:
         # A block is asked for when those before it are done.
         if isinstance(key, slice):
             self.seen(key.start or 0, len(self))
@@ -303,7 +304,7 @@ class FileSource(Source):
     """
 
     table: Table
-    targets: NDArray[Any]
+    targets: AnyArray
     weights: NDArray[np.float64] | None
     terminal: Terminal
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
 
-Array = NDArray[Any]
+Array = AnyArray
 Facts = dict[str, Any]
 
 # The least probability in the log loss, so that a wrong certainty stays finite.

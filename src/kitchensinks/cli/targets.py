@@ -1,11 +1,11 @@
 """The target column: which task it makes, and whether there is anything to learn."""
 
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.noticed import has_commas, stray_words
@@ -23,7 +23,7 @@ _MOST_CLASSES = 1000
 
 def read_target(
     table: Table, name: str, task: str
-) -> tuple[NDArray[Any], NDArray[np.float64] | None, str]:
+) -> tuple[AnyArray, NDArray[np.float64] | None, str]:
     """Values, weights (0 where the target is missing; None where it never is), and the task."""
     table.check_names([name])
     values, weights = known_targets(table, name)
@@ -50,7 +50,7 @@ def read_target(
     return values, weights, task
 
 
-def _check_strays(words: NDArray[Any], name: str) -> None:
+def _check_strays(words: AnyArray, name: str) -> None:
     """An error where a target of numbers is text because of a few words, or of decimal commas."""
     few = len(np.unique(words)) <= _MOST_LABELS
     odd = stray_words(words) if few else []
@@ -77,7 +77,7 @@ def _check_strays(words: NDArray[Any], name: str) -> None:
         )
 
 
-def task_of(values: NDArray[Any], task: str, name: str) -> str:
+def task_of(values: AnyArray, task: str, name: str) -> str:
     """Classification for text, booleans and few whole numbers; regression for other numbers.
 
     >>> task_of(np.array(["no", "yes"]), "auto", "y"), task_of(np.array([0.5, 2.0]), "auto", "y")
@@ -99,7 +99,7 @@ def task_of(values: NDArray[Any], task: str, name: str) -> str:
     return "classification" if whole and len(np.unique(values)) <= _MOST_LABELS else "regression"
 
 
-def comparable(values: NDArray[Any], targets: Targets, name: str) -> NDArray[Any]:
+def comparable(values: AnyArray, targets: Targets, name: str) -> AnyArray:
     """Targets of another table in the dtype of the model's, so that they can be compared."""
     classes = targets.labels if isinstance(targets, Classes) else None
     if classes is not None and classes.dtype.kind == "U":

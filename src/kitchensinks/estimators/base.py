@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,6 +26,7 @@ from kitchensinks.fitting.growth import Growth, prefix_errors
 from kitchensinks.fitting.settings import Solver, Verbose
 from kitchensinks.law import Learned, find_law
 from kitchensinks.law.splits import order_of
+from kitchensinks.numerics.arrays import AnyArray, Seed
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
@@ -69,7 +69,7 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
     categorical_features: Any = "from_dtype"
     solver: Any = "auto"
     n_jobs: int | None = None
-    random_state: Any = None
+    random_state: Seed = None
 
     _task: ClassVar[str]
 
@@ -264,14 +264,14 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
     def __sklearn_is_fitted__(self) -> bool:
         return "_waiting" in self.__dict__ or (self._begun and self.state_.has_rows)
 
-    def _answer(self, method: str, X: Any) -> NDArray[Any]:
+    def _answer(self, method: str, X: Any) -> AnyArray:
         """What a method gives for rows: an array, or a lazy one for Dask collections."""
         state = self._state()
         if is_dask(X):
             from kitchensinks.execution.lazily import answer_collection
 
             check_columns(self, X, reset=False)
-            lazy: NDArray[Any] = answer_collection(state.small(), method, X)
+            lazy: AnyArray = answer_collection(state.small(), method, X)
             return lazy
         rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])

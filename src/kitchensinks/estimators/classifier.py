@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from kitchensinks.estimators.base import KitchenSink, reported
 from kitchensinks.estimators.inputs import more_rows
 from kitchensinks.features.bases.base import Basis, check_count
 from kitchensinks.fitting.settings import Verbose
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Classes
@@ -148,7 +148,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         """f(x): shape (n,) for two classes, (n, classes) for more."""
         return self._answer("decision_function", X)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """The class of the largest score."""
         return self._answer("predict", X)
 

@@ -5,7 +5,6 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
@@ -19,6 +18,7 @@ from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.law.encodings import encode, free_text
 from kitchensinks.law.learned import Learned
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
@@ -74,7 +74,7 @@ class Inputs(NamedTuple):
     """
 
     rows: Any
-    y: NDArray[Any]
+    y: AnyArray
     weights: Array | None
     columns: Columns | None
     known: Any
@@ -180,8 +180,8 @@ def _exportable(spec: Spec) -> bool:
 
 
 def _without_missing(
-    rows: Any, y: NDArray[Any], weights: Array | None
-) -> tuple[Any, NDArray[Any], Array | None, Columns | None]:
+    rows: Any, y: AnyArray, weights: Array | None
+) -> tuple[Any, AnyArray, Array | None, Columns | None]:
     """The rows of an array; where NaN is among them, as numbers by a recipe that is learned."""
     if sparse.issparse(rows) or not np.isnan(rows.min()):
         return rows, y, weights, None
@@ -255,7 +255,7 @@ def _known_table(columns: Columns, X: Any) -> Any:
     return Rows(open_table(X[columns.inputs] if known else X), columns)
 
 
-def _is_checked(estimator: BaseEstimator, X: NDArray[Any]) -> bool:
+def _is_checked(estimator: BaseEstimator, X: AnyArray) -> bool:
     """Whether scikit-learn's checks would change nothing of a few rows, and warn of nothing."""
     return (
         type(X) is np.ndarray

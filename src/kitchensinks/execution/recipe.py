@@ -21,6 +21,7 @@ from kitchensinks.features.scaling import Spread
 from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.pieces import RowPieces
 from kitchensinks.fitting.squared import RidgeCandidates
+from kitchensinks.numerics.arrays import AnyArray, DType
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, Classes
@@ -139,7 +140,7 @@ class Recipe:
     dtype: Any = None
     spec: Spec | None = None
     frozen: Frozen | None = None
-    pilot: NDArray[Any] | None = None
+    pilot: AnyArray | None = None
     trend: Trend | None = None
     missing: bool = False
     versions: dict[str, str] = field(default_factory=versions)
@@ -229,7 +230,7 @@ class Recipe:
         shift: Array,
         limits: Limits | None,
         split: Split | None,
-        dtype: np.dtype[Any] | None = None,
+        dtype: DType | None = None,
     ) -> Sums:
         """Sums over neighbouring partitions, or over one side of a split of their rows.
 
@@ -289,7 +290,7 @@ def _weights_of(batch: Batch) -> Array:
     return np.ones(len(batch.targets)) if batch.weights is None else batch.weights
 
 
-def _plain(targets: NDArray[Any]) -> NDArray[Any]:
+def _plain(targets: AnyArray) -> AnyArray:
     """Text as NumPy has it, whatever a DataFrame holds it as."""
     text = targets.dtype == object and all(isinstance(label, str) for label in targets.flat)
     return targets.astype(str) if text else targets

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import Frozen
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 
@@ -41,7 +42,7 @@ class FeatureBlocks:
     rows: Any
     frozen: Frozen
     memory_budget: float
-    columns: NDArray[Any] | None = None
+    columns: AnyArray | None = None
     _kept: list[Any] | None = field(default=None, repr=False)
 
     @property

@@ -13,9 +13,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis, Draw
-from kitchensinks.features.bases.draw import Arrays, Floats
+from kitchensinks.features.bases.draw import Arrays
 from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import Scaler, Spread
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.keys import RowSample, sample_size
@@ -44,7 +45,7 @@ class Frozen:
     seed: int
     n_inputs: int
     n_components: int
-    dtype: np.dtype[Any]
+    dtype: DType
     learned: Draw | None = field(default=None, metadata={"stored": False})
 
     @classmethod
@@ -79,7 +80,7 @@ class Frozen:
 
     def with_bins(
         self, rows: Any, weights: Floats | None = None
-    ) -> "tuple[Frozen, NDArray[Any] | None]":
+    ) -> "tuple[Frozen, AnyArray | None]":
         """As `with_learned`, with the bins of the rows themselves (draws, n), which a fit asks for.
 
         None in their place where the basis has no bins, or the rows are not an array in memory,

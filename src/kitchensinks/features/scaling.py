@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from kitchensinks.features.bases.draw import Floats
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH, warp_rows
 from kitchensinks.tables import densify
 
@@ -126,7 +126,7 @@ class Scaler:
         step = margin * (self.high - self.low) if margin else 0.0
         return np.asarray((rows < self.low - step) | (rows > self.high + step))
 
-    def clipped(self, rows: Any) -> NDArray[Any]:
+    def clipped(self, rows: Any) -> AnyArray:
         """Dense rows of floating-point numbers within the fitted range."""
         rows = densify(rows)
         if rows.dtype.kind != "f":
@@ -135,7 +135,7 @@ class Scaler:
             return np.asarray(rows)
         return np.asarray(np.clip(rows, self.low.astype(rows.dtype), self.high.astype(rows.dtype)))
 
-    def apply(self, rows: Any, dtype: DTypeLike) -> NDArray[Any]:
+    def apply(self, rows: Any, dtype: DTypeLike) -> AnyArray:
         """Standardised rows of the given dtype; the difference is taken in float64."""
         rows = self.clipped(rows)
         narrow = rows.dtype == np.float32 and np.dtype(dtype) == np.float32
@@ -147,7 +147,7 @@ class Scaler:
         scaled = (rows.astype(np.float64, copy=False) - self.mean) / self.scale
         return np.asarray(scaled.astype(dtype, copy=False))
 
-    def pulled_back(self, rows: Any, gradients: NDArray[Any]) -> Floats | None:
+    def pulled_back(self, rows: Any, gradients: AnyArray) -> Floats | None:
         """Gradients (n, outputs, width) by what `apply` gives, as gradients by its rows,
         (n, outputs, d); None where the map is not linear. Zero where values are cut off."""
         return np.asarray(self._straight(rows)[:, None, :] * gradients / self.scale)
@@ -180,7 +180,7 @@ class Warp(Scaler):
     factor: Floats
     rotation: Floats
 
-    def apply(self, rows: Any, dtype: DTypeLike) -> NDArray[Any]:
+    def apply(self, rows: Any, dtype: DTypeLike) -> AnyArray:
         """Mapped and scaled rows of the given dtype."""
         taken = self.taken
         if taken is not None:
@@ -197,7 +197,7 @@ class Warp(Scaler):
             outside[:, np.delete(np.arange(outside.shape[1]), taken)] = False
         return outside
 
-    def pulled_back(self, rows: Any, gradients: NDArray[Any]) -> Floats | None:
+    def pulled_back(self, rows: Any, gradients: AnyArray) -> Floats | None:
         if (self.kind[self.factor != 0.0] != LINEAR).any():
             return None
         if self.rotation.size:

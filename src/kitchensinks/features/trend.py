@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.features.bases.draw import Floats
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.tables import block_slices, densify
 
 # Rows that are looked at together.

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases.base import check_count, check_positive
 from kitchensinks.fitting.checkpoint import Checkpoint
+from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch
@@ -70,7 +71,7 @@ class Settings:
         return replace(self, keys=keys, checkpoint=checkpoint)
 
     @property
-    def summed(self) -> np.dtype[Any] | None:
+    def summed(self) -> DType | None:
         """The dtype that features are multiplied and summed in; None: their own.
 
         Float64 where no ridge hides the rounding of float32 products: in a ball, or with alpha=0.

@@ -15,6 +15,7 @@ from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlock
 from kitchensinks.fitting.checkpoint import Arrays
 from kitchensinks.fitting.plan import SAMPLE_ROWS
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.numerics.arrays import DType
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments, NormalEquations
@@ -104,7 +105,7 @@ class Space:
     pick: Callable[[Any], Any]
     n_rows: int
     n_columns: int
-    dtype: np.dtype[Any]
+    dtype: DType
     shift: Array
     span: Span | None = None
     # Whether `walk` keeps its blocks.
@@ -313,7 +314,7 @@ class TrainingSet:
         return moments, image
 
 
-def gram_noise(dtype: np.dtype[Any], trace: float, count: int) -> float:
+def gram_noise(dtype: DType, trace: float, count: int) -> float:
     """Rounding error of a Gram of centred features, measured to be about eps/2·trace/√n."""
     return 0.5 * float(np.finfo(dtype).eps) * trace / math.sqrt(max(1, count))
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.bases import Basis, Draw, Fourier
 from kitchensinks.features.frozen import Frozen
@@ -23,10 +22,9 @@ from kitchensinks.law import constants
 from kitchensinks.law.maps import Found, mapped
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import TrialRows, dense_fit
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.problem.losses import Array
 from kitchensinks.tables import block_slices
-
-Floats = NDArray[np.float64]
 
 # Step of central differences.
 _STEP = 1e-3

@@ -18,6 +18,7 @@ from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import short_run
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.values import Request
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.arrow import pa
@@ -27,12 +28,10 @@ from kitchensinks.tables.means import MAYBE_REPEATED, NO_FOLDS, learn_means, tex
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
-Floats = NDArray[np.float64]
-
 
 def encode(
     rows: Rows,
-    targets: NDArray[Any],
+    targets: AnyArray,
     weights: Floats | None,
     kind: str,
     like: Columns | None = None,

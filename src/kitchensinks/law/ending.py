@@ -26,9 +26,9 @@ from kitchensinks.law.maps import Found, with_members
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import preferred
 from kitchensinks.law.values import Law, Record
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.problem.targets import Batch
 
-Floats = NDArray[np.float64]
 # Bins (grids, n) of the rows of the last fit, or None: they are known where the law is learned.
 Bins = NDArray[np.int32] | None
 

@@ -44,13 +44,13 @@ from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trend import find_trend
 from kitchensinks.law.trials import TrialRows, climb, first_least
 from kitchensinks.law.values import Request
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.cholesky import ridge_solve
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
@@ -12,9 +11,8 @@ from kitchensinks.features.scaling import Warp, every, identity, warp
 from kitchensinks.law import constants
 from kitchensinks.law.scales import Batches, Descent
 from kitchensinks.law.task import LearningRows
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
-
-Floats = NDArray[np.float64]
 
 _MAPS: dict[str, tuple[int, bool]] = {
     "standard": (LINEAR, False),

@@ -18,6 +18,7 @@ from kitchensinks.law.learned import Effort, Learned
 from kitchensinks.law.splits import HeldOutRows, split_rows
 from kitchensinks.law.trials import TrialRows
 from kitchensinks.law.values import Request, Trial
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
@@ -187,7 +188,7 @@ class LearningRows:
         return mean
 
     @property
-    def labels(self) -> NDArray[Any]:
+    def labels(self) -> AnyArray:
         """The class of each row, or its first target where that is a number."""
         if not self.classes:
             return self.targets[:, 0]

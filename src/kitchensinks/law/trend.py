@@ -28,9 +28,9 @@ from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
 from kitchensinks.law.maps import Found
 from kitchensinks.law.task import LearningRows
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.products import inverse_lower
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import compiled, looped
-
-Floats = NDArray[np.float64]
 
 # The least factor by which scores are multiplied for a log loss.
 _COLDEST = 1e-6
@@ -19,7 +18,7 @@ _STEPS = 30
 
 
 @looped(lambda scores, *_: len(scores))
-def _softmax(scores: Any, out: Any, begin: int, end: int) -> None:
+def _softmax(scores: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
         top = scores[i, 0]
         for c in range(1, scores.shape[1]):
@@ -51,7 +50,7 @@ def softmax_plain(scores: Floats) -> Floats:
 
 
 @looped(lambda scores, *_: len(scores))
-def _log_sum_exp(scores: Any, out: Any, begin: int, end: int) -> None:
+def _log_sum_exp(scores: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
         top = scores[i, 0]
         for c in range(1, scores.shape[1]):
@@ -81,7 +80,7 @@ def log_sum_exp_plain(scores: Floats) -> Floats:
 
 
 @looped(lambda shares, *_: len(shares))
-def _entropy(shares: Any, out: Any, begin: int, end: int) -> None:
+def _entropy(shares: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
         total = 0.0
         for c in range(shares.shape[1]):
@@ -113,7 +112,7 @@ def _rows(values: Floats) -> Floats:
 
 
 @compiled()
-def _tempered(scores: Any, labels: Any, weights: Any, t: Any, out: Any) -> Any:
+def _tempered(scores: AnyArray, labels: AnyArray, weights: AnyArray, t: Any, out: AnyArray) -> Any:
     """log Σ_c exp(t·u_c) − t·u_y into `out`, and the first two derivatives of Σ w·out in t."""
     slope, bend = 0.0, 0.0
     n_rows, n_classes = scores.shape

@@ -17,6 +17,7 @@ from sklearn.utils.validation import assert_all_finite, check_array
 
 from kitchensinks.features.bases.bandwidth import weighted_median
 from kitchensinks.features.bases.parameters import same_value
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.problem.losses import Array, Loss
 
 # Outputs whose sizes are further apart than this ratio cannot be fitted together.
@@ -74,11 +75,11 @@ class ClassCounts(NamedTuple):
     ([1, 2, 3], [1.0, 2.0, 1.0])
     """
 
-    labels: NDArray[Any]
+    labels: AnyArray
     weights: Array
 
     @classmethod
-    def of(cls, y: NDArray[Any], weights: Array | None = None) -> "ClassCounts":
+    def of(cls, y: AnyArray, weights: Array | None = None) -> "ClassCounts":
         """The counts of labels y (n,) with weights (n,)."""
         labels, places = np.unique(y, return_inverse=True)
         return cls(labels, np.bincount(places, weights, len(labels)).astype(np.float64))
@@ -108,7 +109,7 @@ class TargetSizes(NamedTuple):
     one_output: bool
 
     @classmethod
-    def of(cls, y: NDArray[Any], weights: Array | None = None) -> "TargetSizes":
+    def of(cls, y: AnyArray, weights: Array | None = None) -> "TargetSizes":
         """The summary of targets y, (n,) or (n, outputs), with weights (n,)."""
         columns = y.reshape(len(y), -1)
         counted = columns if weights is None else columns[weights > 0]
@@ -158,7 +159,7 @@ class Classes:
     are 0 and 1, as the multinomial loss takes them, and not ±1.
     """
 
-    labels: NDArray[Any]
+    labels: AnyArray
     factors: Array | None
     one_hot: bool
 
@@ -185,7 +186,7 @@ class Classes:
         return cls(labels, _class_factors(class_weight, labels, weights), known.one_hot)
 
     @staticmethod
-    def check(y: Any) -> NDArray[Any]:
+    def check(y: Any) -> AnyArray:
         """Labels (n,), or an error."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
@@ -202,7 +203,7 @@ class Classes:
     def n_outputs(self) -> int:
         return 1 if len(self.labels) == 2 else len(self.labels)
 
-    def places(self, y: NDArray[Any]) -> NDArray[np.intp]:
+    def places(self, y: AnyArray) -> NDArray[np.intp]:
         """The number of each label's class."""
         known = np.isin(y, self.labels)
         if not known.all():
@@ -213,7 +214,7 @@ class Classes:
             )
         return np.searchsorted(self.labels, y)
 
-    def encode(self, y: NDArray[Any]) -> Array:
+    def encode(self, y: AnyArray) -> Array:
         """Targets as the losses take them, (n, outputs)."""
         places = self.places(y)
         if self.n_outputs == 1:
@@ -222,7 +223,7 @@ class Classes:
         hot[np.arange(len(y)), places] = 1.0
         return hot if self.one_hot else 2.0 * hot - 1.0
 
-    def weights_of(self, y: NDArray[Any]) -> Array | None:
+    def weights_of(self, y: AnyArray) -> Array | None:
         """The weight of each row's class, or None for ones."""
         return None if self.factors is None else self.factors[self.places(y)]
 
@@ -238,7 +239,7 @@ class Classes:
         return None if same_value(self.factors, other.factors) else "class weights"
 
 
-def _class_factors(given: Any, labels: NDArray[Any], weights: Array) -> Array | None:
+def _class_factors(given: Any, labels: AnyArray, weights: Array) -> Array | None:
     """The weight of each class; weights (classes,): of the rows of each."""
     if given is None:
         return None
@@ -324,7 +325,7 @@ class Numbers:
         """What scores are multiplied with; their centre is added."""
         return 1.0 if self.log else self.unit
 
-    def encode(self, y: NDArray[Any]) -> Array:
+    def encode(self, y: AnyArray) -> Array:
         """Targets as the losses take them, (n, outputs)."""
         columns = y.reshape(len(y), -1)
         if columns.shape[1] != self.n_outputs:
@@ -342,7 +343,7 @@ class Numbers:
             )
         return np.asarray(coded)
 
-    def weights_of(self, y: NDArray[Any]) -> None:
+    def weights_of(self, y: AnyArray) -> None:
         """Numbers have no weights by class."""
 
     def winners(self, scores: Array) -> None:
@@ -366,7 +367,7 @@ class Numbers:
 Targets = Classes | Numbers
 
 
-def robust_spread(y: NDArray[Any], weights: Array | None) -> float:
+def robust_spread(y: AnyArray, weights: Array | None) -> float:
     """NORMAL_DEVIATION times the median absolute deviation, or the mean one where that is zero."""
     columns = y.reshape(len(y), -1)
     own = None if weights is None else np.repeat(weights, columns.shape[1])

@@ -12,6 +12,7 @@ import numpy as np
 
 import kitchensinks
 from kitchensinks.law.values import Trial, short_name
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.report.effects import (
     Curve,
     Importance,
@@ -21,7 +22,7 @@ from kitchensinks.report.effects import (
     interaction,
 )
 from kitchensinks.report.peers import Compared, compared
-from kitchensinks.report.rows import Fitted, Floats, Sample
+from kitchensinks.report.rows import Fitted, Sample
 from kitchensinks.tables.disk import atomic
 
 # Bins of a calibration curve.

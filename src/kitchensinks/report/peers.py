@@ -13,6 +13,7 @@ from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.report.rows import Sample
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import Rows
@@ -58,7 +59,7 @@ def compared(sample: Sample) -> list[Compared]:
     return [_tried(name, one, numbers, sample.y, held, classes) for name, one in peers.items()]
 
 
-def _numbers(sample: Sample) -> NDArray[Any]:
+def _numbers(sample: Sample) -> AnyArray:
     """The rows as the numbers that the model has made of them."""
     state = sample.model.state_
     columns = state.columns
@@ -68,7 +69,7 @@ def _numbers(sample: Sample) -> NDArray[Any]:
 
 
 def _tried(
-    name: str, model: Any, X: NDArray[Any], y: NDArray[Any], held: NDArray[np.bool_], classes: bool
+    name: str, model: Any, X: AnyArray, y: AnyArray, held: NDArray[np.bool_], classes: bool
 ) -> Compared:
     start = time.monotonic()
     with warnings.catch_warnings():

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from kitchensinks.features.bases import Basis
@@ -18,6 +17,7 @@ from kitchensinks.fitting.settings import Progress, Settings, Solver, check_dtyp
 from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.law import Law, Learned, Request
 from kitchensinks.law.splits import NO_ORDER, Order
+from kitchensinks.numerics.arrays import AnyArray, Seed
 from kitchensinks.numerics.threads import check_jobs
 from kitchensinks.problem.constraints import Constraint, SupBall
 from kitchensinks.problem.losses import LOSSES, Array, Loss, get_loss
@@ -150,7 +150,7 @@ class Spec:
         classes = Classes.learn(summary, loss, self.class_weight, given)
         return replace(self, loss=loss, targets=classes)
 
-    def encode(self, rows: Any, y: NDArray[Any], weights: Array | None) -> Batch:
+    def encode(self, rows: Any, y: AnyArray, weights: Array | None) -> Batch:
         """Rows with encoded targets; the weights of classes are multiplied in."""
         if self.task == "regression":
             check_targets(y, self.loss)
@@ -247,7 +247,7 @@ def scaled_constraint(
     return replace(constraint, radius=float(radius) / unit)
 
 
-def seed_of(random_state: Any) -> int:
+def seed_of(random_state: Seed) -> int:
     """A seed for the draw: the int given, or one taken from a generator."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
@@ -294,7 +294,7 @@ def check_loss(loss: Any, task: str) -> Loss:
     return loss
 
 
-def check_targets(y: NDArray[Any], loss: Loss) -> None:
+def check_targets(y: AnyArray, loss: Loss) -> None:
     """An error where there are targets that the loss is not for."""
     wrong = ~loss.allowed(y)
     if wrong.any():

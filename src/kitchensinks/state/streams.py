@@ -11,6 +11,7 @@ from kitchensinks.fitting.plan import Plan, Shape, make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.law import Law, find_law
+from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state.kept import (
@@ -135,7 +136,7 @@ def _from_fit(state: State, nothing: Moments | Stochastic) -> Moments | Stochast
 
 
 def add_rows(
-    moments: Moments, blocks: FeatureBlocks, batch: Batch, dtype: np.dtype[Any] | None = None
+    moments: Moments, blocks: FeatureBlocks, batch: Batch, dtype: DType | None = None
 ) -> None:
     """Add the rows of a batch, whose features come in blocks, to sums.
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.numerics.arrays import DType
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.declared import declared
@@ -64,7 +65,7 @@ class Columns:
     """
 
     encoders: tuple[Encoder, ...]
-    dtype: np.dtype[Any]
+    dtype: DType
     n_given: int = 0
 
     def __repr__(self) -> str:
@@ -385,7 +386,7 @@ def _kind_of_words(values: Any) -> str:
     return "category" if len(words) <= _FEW else "text"
 
 
-def _dtype_of(encoders: list[Encoder], table: Table) -> np.dtype[Any]:
+def _dtype_of(encoders: list[Encoder], table: Table) -> DType:
     """float32 where that holds every value as it is, else float64."""
     narrow = (pa.types.is_float32, pa.types.is_float16, pa.types.is_boolean)
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.features.bases.bandwidth import WithGamma
-from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Scorer, Theta
+from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
 from kitchensinks.features.bases.pitch import check_pitch, pitch_kernel, sample_pitch
 from kitchensinks.features.bases.universal import Universal
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.bins import (
     CELL_LIMIT,
     ODD,
@@ -137,12 +138,12 @@ class Binning(WithGamma):
         odd = words.raw(shape[0] * n_inputs).reshape(shape) | np.uint64(1)
         return {"shift": shift, "rate": 1.0 / pitch, "multiplier": odd}
 
-    def bin_names(self, theta: Theta, rows: NDArray[Any]) -> Names:
+    def bin_names(self, theta: Theta, rows: AnyArray) -> Names:
         """The hash of the bin of every row in every grid, shape (grids, n)."""
         names = np.empty((len(theta["shift"]), len(rows)), dtype=np.uint64)
         return self._fill_names(theta, rows, names)
 
-    def _fill_names(self, theta: Theta, rows: NDArray[Any], names: Names) -> Names:
+    def _fill_names(self, theta: Theta, rows: AnyArray, names: Names) -> Names:
         bin_hashes(
             np.ascontiguousarray(rows), theta["shift"], theta["rate"], theta["multiplier"], names
         )
@@ -160,7 +161,7 @@ class Binning(WithGamma):
                 table, waiting = table.with_names(waiting), []
         return {**theta, "table": table.with_names(waiting)}
 
-    def numbered(self, theta: Theta, rows: NDArray[Any]) -> Iterator[tuple[Names, NDArray[Any]]]:
+    def numbered(self, theta: Theta, rows: AnyArray) -> Iterator[tuple[Names, AnyArray]]:
         """Grid by grid: the bins that the rows occupy, as they come, and each row's among them.
 
         Both are views of memory that the next grids are written to.
@@ -178,7 +179,7 @@ class Binning(WithGamma):
             for own, count, number in zip(found[here], counts[here], numbers[here], strict=True):
                 yield own[:count], number
 
-    def tabulate_with_bins(self, theta: Theta, rows: NDArray[Any]) -> tuple[Theta, NDArray[Any]]:
+    def tabulate_with_bins(self, theta: Theta, rows: AnyArray) -> tuple[Theta, AnyArray]:
         """`tabulate`, and `bins` of the same rows, with one hashing of them."""
         n_grids = len(theta["shift"])
         kind = _index_type(n_grids * len(rows))
@@ -209,7 +210,7 @@ class Binning(WithGamma):
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
         return np.diff(self._table(theta).offsets)
 
-    def bins(self, theta: Theta, rows: NDArray[Any]) -> NDArray[Any]:
+    def bins(self, theta: Theta, rows: AnyArray) -> AnyArray:
         """The column of each row in each grid, shape (grids, n); −1 for a bin never seen."""
         table = self._table(theta)
         names = self.bin_names(theta, rows)
@@ -217,10 +218,10 @@ class Binning(WithGamma):
         find_columns(names, table.names, table.offsets, found)
         return found
 
-    def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
+    def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
         table, values = self._table(theta), weights.astype(np.float64)
 
-        def scores(rows: NDArray[Any]) -> NDArray[np.float64]:
+        def scores(rows: AnyArray) -> NDArray[np.float64]:
             out = np.zeros((len(rows), values.shape[1]))
             n_grids = len(theta["shift"])
             size = max(1, min(n_grids, _LOOKED_UP // max(1, len(rows))))
@@ -266,7 +267,7 @@ class Binning(WithGamma):
         features = graph.node("ScatterElements", zeros, found, ones, axis=1)
         return graph.node("Slice", features, np.array([0]), np.array([count]), np.array([1]))
 
-    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: NDArray[Any]) -> str:
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: AnyArray) -> str:
         """The weights of each row's bins, summed; a bin never seen has none."""
         unseen = np.zeros((1, weights.shape[1]), weights.dtype)
         own = graph.node("Gather", np.vstack([weights, unseen]), self._onnx_bins(graph, draw, rows))

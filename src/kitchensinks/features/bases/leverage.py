@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.optimize import brentq
 
 from kitchensinks.features.bases.base import Basis, check_positive
-from kitchensinks.features.bases.draw import Draw, Floats
+from kitchensinks.features.bases.draw import Draw
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
 

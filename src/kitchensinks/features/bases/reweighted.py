@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kitchensinks.features.bases.base import Basis, check_positive
-from kitchensinks.features.bases.draw import Arrays, Draw, Floats
+from kitchensinks.features.bases.draw import Arrays, Draw
 from kitchensinks.features.bases.fourier import Fourier
 from kitchensinks.features.bases.leverage import Operator, Pool, balanced_mu, require_dense
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.keys import row_keys
 

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from kitchensinks.features.bases.base import Basis, check_choice, check_positive
-from kitchensinks.features.bases.draw import Draw, Floats, Graph, Products, Scorer, Theta
+from kitchensinks.features.bases.draw import Draw, Graph, Products, Scorer, Theta
 from kitchensinks.features.bases.universal import Universal
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.signs import (
     interval_sums,
@@ -37,7 +38,7 @@ class _Sorted(NamedTuple):
     order: NDArray[np.int64]
     columns: NDArray[np.int64]
     offsets: NDArray[np.int64]
-    thresholds: NDArray[Any]
+    thresholds: AnyArray
     place: NDArray[np.int64]
 
     @classmethod
@@ -166,7 +167,7 @@ class Stumps(Basis):
             )
         return table
 
-    def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
+    def features(self, theta: Theta, rows: Any) -> AnyArray:
         features = np.empty((len(rows), len(theta["column"])), dtype=rows.dtype)
         stump_signs(rows, theta["column"], theta["threshold"], features)
         return features

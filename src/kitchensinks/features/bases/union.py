@@ -12,8 +12,9 @@ from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.compound import Compound
-from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Scorer, Theta
+from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
 from kitchensinks.features.bases.universal import Universal, of_sum
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats
 from kitchensinks.numerics.words import Stream, Words
 
 
@@ -167,7 +168,7 @@ class Union(Compound):
         ]
         return graph.node("Gather", graph.node("Concat", *pieces, axis=1), union.order, axis=1)
 
-    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: NDArray[Any]) -> str:
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: AnyArray) -> str:
         """The sum of the scores of the parts, each by its own way."""
         union: UnionParts = draw.theta["parts"]
         owners = union.column_owners
@@ -177,7 +178,7 @@ class Union(Compound):
         ]
         return graph.node("Sum", *scores)
 
-    def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
+    def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
         """The sum of the scores of the parts, each by its own way."""
         union: UnionParts = theta["parts"]
         owners = union.column_owners
@@ -192,7 +193,7 @@ class Union(Compound):
         pairs = zip(self.bases, counts, strict=True)
         return sum(basis.scored_entries(int(count)) for basis, count in pairs)
 
-    def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any] | None:
+    def linear_pieces(self, theta: Theta, rows: Any, weights: AnyArray) -> AnyArray | None:
         union: UnionParts = theta["parts"]
         owners = union.column_owners
         total: Any = 0.0
@@ -241,7 +242,7 @@ class UnionParts:
         """Every part changed."""
         return replace(self, parts={j: change(part) for j, part in self.parts.items()})
 
-    def astype(self, dtype: np.dtype[Any]) -> "UnionParts":
+    def astype(self, dtype: DType) -> "UnionParts":
         return self.map(lambda part: part.astype(dtype))
 
     def __getitem__(self, index: slice) -> "UnionParts":
