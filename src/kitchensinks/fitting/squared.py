@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvalsh, solve_triangular
@@ -22,7 +22,7 @@ from kitchensinks.fitting.space import (
     spectrum_facts,
     warn_noise,
 )
-from kitchensinks.numerics.arrays import DType
+from kitchensinks.numerics.arrays import DType, Matrix
 from kitchensinks.numerics.products import cholesky_lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
@@ -241,7 +241,7 @@ def _leave_one_out(training: TrainingSet, candidates: RidgeCandidates) -> Array:
     total = np.zeros((len(alphas), training.targets.shape[1]))
     leaving = Leaving.of(training.settings.row_keys(), training.targets, training.weights)
 
-    def squares(rows: slice, features: Any) -> Array:
+    def squares(rows: slice, features: Matrix) -> Array:
         own = None if leaving is None else leaving.part(rows)
         return path.left_out_squares(features, *training.part(rows), own, alphas)
 
@@ -265,7 +265,7 @@ def _eigen_fit(
     fit = Fit(alpha, solution, errors=errors, **facts)
     if settings.constraint is None:
 
-        def left_out(features: Any, targets: Array, leaving: Leaving | None) -> Array:
+        def left_out(features: Matrix, targets: Array, leaving: Leaving | None) -> Array:
             return path.left_out(densify(features), targets, leaving, np.array([alpha]))[:, 0]
 
         fit.left_out = left_out
@@ -348,7 +348,7 @@ def _left_out(
 ) -> LeftOut:
     """As RidgePath.left_out, for one α, from the Cholesky factor of G + αI."""
 
-    def left_out(features: Any, targets: Array, leaving: Leaving | None) -> Array:
+    def left_out(features: Matrix, targets: Array, leaving: Leaving | None) -> Array:
         centred = (densify(features) - equations.mean).astype(np.float64)
         half = solve_triangular(factor, centred.T, lower=True, check_finite=False)
         leverage = np.einsum("ij,ij->j", half, half)[:, None] + fit_intercept

@@ -11,7 +11,6 @@ features that look along what varies together (neighbouring pixels), and not alo
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from kitchensinks.law import constants
 from kitchensinks.law.maps import Found, mapped
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import TrialRows, dense_fit
-from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.arrays import Floats, Matrix
 from kitchensinks.problem.losses import Array
 from kitchensinks.tables import block_slices
 
@@ -37,7 +36,7 @@ _ENTRIES = 2**22
 
 
 def gradient_products(
-    frozen: Frozen, weights: Array, rows: Any, own: Array | None = None
+    frozen: Frozen, weights: Array, rows: Matrix, own: Array | None = None
 ) -> Floats:
     """Mean of ∇f∇f' summed over outputs, (d, d): f is scaled features times weights, rows (n, d)
     as the draw takes them, with weights `own` (n,).
@@ -63,7 +62,7 @@ def gradient_products(
     return np.asarray(along.T @ (both @ along), dtype=np.float64)
 
 
-def _by_differences(draw: Draw, weights: Array, rows: Any, own: Array) -> Floats:
+def _by_differences(draw: Draw, weights: Array, rows: Matrix, own: Array) -> Floats:
     n_rows, n_inputs = rows.shape
     total = np.zeros((n_inputs, n_inputs))
     moves = _STEP * np.concatenate([np.eye(n_inputs), -np.eye(n_inputs)])

@@ -14,6 +14,7 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.law import constants
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.numerics.bins import sum_of_bins
 from kitchensinks.numerics.simplex import log_losses
 from kitchensinks.numerics.threads import in_order
@@ -62,7 +63,7 @@ class TrialRows:
     labels: the class of each row, or None where the targets are numbers.
     """
 
-    rows: Any
+    rows: Matrix
     targets: Array
     weights: Array | None
     fitted: np.ndarray
@@ -109,7 +110,7 @@ class DenseFit(NamedTuple):
     mean: Array
     level: Array
 
-    def scores(self, rows: Any) -> Array:
+    def scores(self, rows: Matrix) -> Array:
         """f of rows (n, d), in blocks."""
         frozen = self.frozen
         out = np.empty((rows.shape[0], len(self.level)))

@@ -17,7 +17,7 @@ from sklearn.utils.validation import assert_all_finite, check_array
 
 from kitchensinks.features.bases.bandwidth import weighted_median
 from kitchensinks.features.bases.parameters import same_value
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Matrix
 from kitchensinks.problem.losses import Array, Loss
 
 # Outputs whose sizes are further apart than this ratio cannot be fitted together.
@@ -36,11 +36,11 @@ NORMAL_DEVIATION = 1.4826
 class Batch(NamedTuple):
     """Rows (n, d) with encoded targets (n, outputs); weights (n,), or None for ones."""
 
-    rows: Any
+    rows: Matrix
     targets: Array
     weights: Array | None = None
 
-    def part(self, rows: Any) -> "Batch":
+    def part(self, rows: Matrix) -> "Batch":
         """Some of the rows: a slice, a mask or places."""
         weights = None if self.weights is None else self.weights[rows]
         return Batch(self.rows[rows], self.targets[rows], weights)

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Matrix
 from kitchensinks.numerics.threads import compiled, in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.bins import Bins
@@ -149,7 +149,7 @@ class _State:
             return norms
         mean = self.mean.astype(design.dtype)
 
-        def measure(rows: slice, block: Any) -> None:
+        def measure(rows: slice, block: Matrix) -> None:
             _measure(block, mean, norms[rows], self.means[rows])
 
         for _ in design.traverse(measure):

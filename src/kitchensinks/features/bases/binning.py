@@ -13,7 +13,7 @@ from kitchensinks.features.bases.bandwidth import WithGamma
 from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
 from kitchensinks.features.bases.pitch import check_pitch, pitch_kernel, sample_pitch
 from kitchensinks.features.bases.universal import Universal
-from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.bins import (
     CELL_LIMIT,
     ODD,
@@ -236,7 +236,7 @@ class Binning(WithGamma):
     def scored_entries(self, n_draws: int) -> int:
         return _SCORED_ENTRIES
 
-    def features(self, theta: Theta, rows: Any) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Any:
         table = self._table(theta)
         found = self.bins(theta, rows).T
         seen = found >= 0

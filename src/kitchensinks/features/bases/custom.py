@@ -8,7 +8,7 @@ import numpy as np
 
 from kitchensinks.features.bases.base import Basis, check_count, check_positive
 from kitchensinks.features.bases.draw import Arrays, Theta
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
 from kitchensinks.numerics.words import Words
 from kitchensinks.tables import describe, numeric_rows
 
@@ -110,7 +110,7 @@ class Custom(Basis):
                 )
         return {name: np.asarray(part) for name, part in parts.items()}
 
-    def features(self, theta: Theta, rows: Any) -> AnyArray:
+    def features(self, theta: Theta, rows: Matrix) -> AnyArray:
         count = len(next(iter(theta.values())))
         given = theta.get(_WHOLE, theta)
         values = self.function(rows, given)  # type: ignore[misc]

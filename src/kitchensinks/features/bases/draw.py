@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
 from kitchensinks.numerics.elementwise import affine
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables import block_slices, check_size, densify, describe
@@ -88,7 +88,7 @@ class Draw:
         """1/√(number of features averaged): products of scaled features meet the kernel."""
         return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)
 
-    def features(self, rows: Any) -> Any:
+    def features(self, rows: Matrix) -> Any:
         """φ(x; θ_k), times the factor of draw k, unscaled: (n, n_columns), dense or CSR."""
         features = self.basis.features(self.theta, self._prepared(rows))
         if self.factors is not None:
@@ -108,7 +108,7 @@ class Draw:
             weights = (self._column_factors()[:, None] * weights).astype(self.dtype)
         return self.basis.onnx_scores(graph, self, rows, weights)
 
-    def bins(self, rows: Any) -> AnyArray:
+    def bins(self, rows: Matrix) -> AnyArray:
         """The column of each row in each draw of a binned basis, (draws, n); −1 for none."""
         return self.basis.bins(self.theta, self._prepared(rows))
 
@@ -116,7 +116,7 @@ class Draw:
         """A label for each draw: equal ones are the same function on all these rows, or None."""
         return self.basis.groups(self.theta, (self._prepared(rows) for rows in blocks))
 
-    def products(self, rows: Any, targets: Floats) -> Products | None:
+    def products(self, rows: Matrix, targets: Floats) -> Products | None:
         """Sums over rows of equal weight, scaled, where the basis has a faster way to them."""
         products = self.basis.products(self.theta, self._prepared(rows), targets)
         if products is None:
@@ -131,7 +131,7 @@ class Draw:
         scores = self.basis.scorer(self.theta, scaled)
         return lambda rows: scores(self._prepared(rows))
 
-    def slopes(self, rows: Any) -> tuple[AnyArray, AnyArray] | None:
+    def slopes(self, rows: Matrix) -> tuple[AnyArray, AnyArray] | None:
         """Slopes of the scaled features along the direction of each, (n, columns), and those
         directions (columns, d); None where the basis does not say."""
         found = self.basis.slopes(self.theta, self._prepared(rows))
@@ -141,7 +141,7 @@ class Draw:
         slopes *= self._column_scales().astype(slopes.dtype)
         return slopes, np.repeat(directions, self.basis.features_per_draw, axis=0)
 
-    def linear_pieces(self, rows: Any, weights: AnyArray) -> AnyArray | None:
+    def linear_pieces(self, rows: Matrix, weights: AnyArray) -> AnyArray | None:
         """The gradient of scaled features·weights at every row, (n, outputs, d), where features are
         piecewise linear; None where they are not. weights (columns, outputs)."""
         scaled = (self._column_scales()[:, None] * weights).astype(weights.dtype)
@@ -156,7 +156,7 @@ class Draw:
         """What each column is multiplied with: its factor and the scale."""
         return np.asarray(self.scale * self._column_factors())
 
-    def scaled_features(self, rows: Any) -> Any:
+    def scaled_features(self, rows: Matrix) -> Any:
         """φ(x; θ_k)·scale, so that inner products approximate the kernel."""
         features = self.features(rows)
         if self.basis.sparse:
@@ -230,7 +230,7 @@ class Draw:
             theta = {name: cast(value, kind) for name, value in theta.items()}
         return replace(self, dtype=kind, theta=theta)
 
-    def _prepared(self, rows: Any) -> Any:
+    def _prepared(self, rows: Matrix) -> Any:
         """Rows in the dtype of the draw, dense unless the basis takes sparse ones; or an error."""
         if not sparse.issparse(rows) or not self.basis.takes_sparse_rows:
             rows = densify(rows)

@@ -18,7 +18,7 @@ from kitchensinks.features.bases.projections import (
     sample_projection,
 )
 from kitchensinks.features.bases.universal import Universal
-from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.distances import cityblock, euclidean, squared_euclidean
 from kitchensinks.numerics.elementwise import cosine
 from kitchensinks.numerics.words import Words
@@ -199,16 +199,16 @@ class Fourier(Projected, WithGamma):
 
         return radial
 
-    def features(self, theta: Theta, rows: Any) -> AnyArray:
+    def features(self, theta: Theta, rows: Matrix) -> AnyArray:
         return self._waves(theta, rows, 0.0)
 
-    def slopes(self, theta: Theta, rows: Any) -> tuple[AnyArray, AnyArray] | None:
+    def slopes(self, theta: Theta, rows: Matrix) -> tuple[AnyArray, AnyArray] | None:
         if not isinstance(theta["directions"], np.ndarray):
             return None
         # cos' t = cos(t + π/2), whatever the phase.
         return self._waves(theta, rows, math.pi / 2.0), theta["directions"]
 
-    def _waves(self, theta: Theta, rows: Any, shift: float) -> AnyArray:
+    def _waves(self, theta: Theta, rows: Matrix, shift: float) -> AnyArray:
         """√2·cos(ω·x + b + shift), (n, columns)."""
         angle = project(rows, theta["directions"])
         if self.form == "phase":

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.features.bases.base import BLOCK, Basis, check_choice
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
 from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.numerics.words import Words
@@ -43,7 +43,7 @@ class Projected(Basis):
     def block_size(self, n_inputs: int) -> int:
         return projection_block_size(self.projection, n_inputs)
 
-    def _argument(self, theta: Theta, rows: Any) -> AnyArray:
+    def _argument(self, theta: Theta, rows: Matrix) -> AnyArray:
         """ω_k·x + b_k for every row and draw, shape (n, K)."""
         argument = project(rows, theta["directions"])
         argument += theta["offset"]
@@ -108,7 +108,7 @@ def sample_projection(
     return np.ascontiguousarray(rows)
 
 
-def project(rows: Any, directions: "AnyArray | Fastfood") -> AnyArray:
+def project(rows: Matrix, directions: "AnyArray | Fastfood") -> AnyArray:
     """ω_k·x for every row and direction, shape (n, K), in the dtype of the rows."""
     if isinstance(directions, Fastfood):
         return directions.apply(densify(rows))

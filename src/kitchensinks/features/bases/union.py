@@ -14,7 +14,7 @@ from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.compound import Compound
 from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
 from kitchensinks.features.bases.universal import Universal, of_sum
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
 from kitchensinks.numerics.words import Stream, Words
 
 
@@ -144,7 +144,7 @@ class Union(Compound):
         pairs = zip(self.bases, counts, strict=True)
         return sum(basis.n_columns(int(count)) for basis, count in pairs)
 
-    def features(self, theta: Theta, rows: Any) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Any:
         union: UnionParts = theta["parts"]
         pieces = []
         for part in union.parts.values():
@@ -193,7 +193,7 @@ class Union(Compound):
         pairs = zip(self.bases, counts, strict=True)
         return sum(basis.scored_entries(int(count)) for basis, count in pairs)
 
-    def linear_pieces(self, theta: Theta, rows: Any, weights: AnyArray) -> AnyArray | None:
+    def linear_pieces(self, theta: Theta, rows: Matrix, weights: AnyArray) -> AnyArray | None:
         union: UnionParts = theta["parts"]
         owners = union.column_owners
         total: Any = 0.0
