@@ -211,7 +211,7 @@ class Recipe:
             read = self.read(part)
             if read is None:
                 return np.zeros((0, n_outputs)), np.zeros(0)
-            return read.targets.reshape(-1, n_outputs), _weights_of(read)
+            return read.targets.reshape(-1, n_outputs), read.own_weights
 
     def sample(self, part: Part, limits: Limits) -> RowSample | None:
         """Rows by their keys, with their targets as notes."""
@@ -264,7 +264,7 @@ class Recipe:
         return (
             RowPieces([batch.rows for batch in batches], self.features, memory, keep),
             np.concatenate([batch.targets for batch in batches]),
-            np.concatenate([_weights_of(batch) for batch in batches]),
+            np.concatenate([batch.own_weights for batch in batches]),
             np.concatenate([row_keys(batch.rows, self.seed) for batch in batches]),
         )
 
@@ -275,7 +275,7 @@ class Recipe:
             if read is None:
                 return Score(0.0, np.zeros(1))
             rows = state.numbers(read.rows)
-            y, own, found = read.targets, _weights_of(read), state.answer_rows("predict", rows)
+            y, own, found = read.targets, read.own_weights, state.answer_rows("predict", rows)
             if isinstance(state.targets, Classes):
                 return Score(float(own.sum()), np.array([own @ (found == y)]))
             columns = y.reshape(len(y), -1)
@@ -284,10 +284,6 @@ class Recipe:
 
     def _blocks(self, batch: Batch) -> FeatureBlocks:
         return FeatureBlocks(batch.rows, self.features, memory_budget(self.memory_budget))
-
-
-def _weights_of(batch: Batch) -> Array:
-    return np.ones(len(batch.targets)) if batch.weights is None else batch.weights
 
 
 def _plain(targets: AnyArray) -> AnyArray:

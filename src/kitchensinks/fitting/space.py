@@ -15,7 +15,7 @@ from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlock
 from kitchensinks.fitting.checkpoint import Arrays
 from kitchensinks.fitting.plan import SAMPLE_ROWS
 from kitchensinks.fitting.settings import Settings
-from kitchensinks.numerics.arrays import DType, Matrix
+from kitchensinks.numerics.arrays import DType, Matrix, Part
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments, NormalEquations
@@ -233,7 +233,7 @@ class TrainingSet:
         """Weights of the rows that sum to one."""
         return shares_of(self.weights, self.space.n_rows)
 
-    def part(self, rows: Matrix) -> tuple[Array, Array | None]:
+    def part(self, rows: Part) -> tuple[Array, Array | None]:
         """Targets and weights of some of the rows."""
         return self.targets[rows], None if self.weights is None else self.weights[rows]
 

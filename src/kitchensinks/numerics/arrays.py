@@ -14,3 +14,5 @@ DType = np.dtype[Any]
 Seed = int | np.random.RandomState | None
 # Rows or their features: dense, sparse, or rows of a table that are read when they are asked for.
 Matrix = AnyArray | sparse.csr_array
+# Some of the rows: a run, a mask, or their places.
+Part = slice | AnyArray

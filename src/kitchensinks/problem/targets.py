@@ -5,19 +5,20 @@ this value encodes targets and reads scores, wherever the rows are.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array
 
 from kitchensinks.features.bases.bandwidth import weighted_median
 from kitchensinks.features.bases.parameters import same_value
-from kitchensinks.numerics.arrays import AnyArray, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Matrix, Part
 from kitchensinks.problem.losses import Array, Loss
 
 # Outputs whose sizes are further apart than this ratio cannot be fitted together.
@@ -40,7 +41,7 @@ class Batch(NamedTuple):
     targets: Array
     weights: Array | None = None
 
-    def part(self, rows: Matrix) -> "Batch":
+    def part(self, rows: Part) -> "Batch":
         """Some of the rows: a slice, a mask or places."""
         weights = None if self.weights is None else self.weights[rows]
         return Batch(self.rows[rows], self.targets[rows], weights)
@@ -48,6 +49,30 @@ class Batch(NamedTuple):
     def less(self, known: Callable[[Any], Array]) -> "Batch":
         """With targets less what is known of them from the rows."""
         return self._replace(targets=self.targets - known(self.rows))
+
+    @classmethod
+    def joined(cls, batches: "Sequence[Batch]") -> "Batch":
+        """The rows of all batches, which are sparse where any of them are.
+
+        >>> one = Batch(np.zeros((2, 1)), np.zeros((2, 1)))
+        >>> both = Batch.joined([one, Batch(np.ones((1, 1)), np.ones((1, 1)), np.array([3.0]))])
+        >>> both.rows.ravel().tolist(), both.weights.tolist()
+        ([0.0, 0.0, 1.0], [1.0, 1.0, 3.0])
+        """
+        parts = [batch.rows[:] for batch in batches]
+        if any(map(sparse.issparse, parts)):
+            rows = sparse.vstack(list(map(sparse.csr_array, parts)), format="csr")
+        else:
+            rows = np.concatenate(parts)
+        weights = None
+        if any(batch.weights is not None for batch in batches):
+            weights = np.concatenate([batch.own_weights for batch in batches])
+        return cls(rows, np.concatenate([batch.targets for batch in batches]), weights)
+
+    @property
+    def own_weights(self) -> Array:
+        """The weights, ones where there are none."""
+        return np.ones(len(self.targets)) if self.weights is None else self.weights
 
     @property
     def counted(self) -> int:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray, DType, Matrix
+from kitchensinks.numerics.arrays import AnyArray, DType, Part
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.solvers.quadratic import FactoredGram
@@ -79,7 +79,7 @@ class Leaving(NamedTuple):
         means = np.where(weights[:, None] > 0.0, sums[places] / counted, targets)
         return cls(np.where(weights > 0.0, total[places], 0.0), means)
 
-    def part(self, rows: Matrix) -> "Leaving":
+    def part(self, rows: Part) -> "Leaving":
         """That of some of the rows."""
         return Leaving(self.weights[rows], self.targets[rows])
 
