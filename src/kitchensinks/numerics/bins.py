@@ -236,6 +236,23 @@ def _bisected(own: AnyArray, name: Any) -> Any:
     return low if low < len(own) and own[low] == name else -1
 
 
+@compiled(inline="always")
+def _slots(own: AnyArray) -> AnyArray:
+    """A table with the places of the names in it, −1 where it is empty, which most of it is."""
+    mask = 15
+    while mask < 2 * len(own):
+        mask = 2 * mask + 1
+    slots = np.empty(mask + 1, np.int32)
+    for place in range(mask + 1):
+        slots[place] = -1
+    for k in range(len(own)):
+        place = _slot(own[k], mask)
+        while slots[place] >= 0:
+            place = (place + 1) & mask
+        slots[place] = k
+    return slots
+
+
 @looped(lambda names, *_: len(names))
 def find_columns(
     names: AnyArray, table: AnyArray, offsets: AnyArray, out: AnyArray, begin: int, end: int
@@ -250,23 +267,13 @@ def find_columns(
     for g in range(begin, end):
         start = offsets[g]
         own = table[start : offsets[g + 1]]
-        count = len(own)
-        if 4 * n_rows < count:
+        if 4 * n_rows < len(own):
             for i in range(n_rows):
                 place = _bisected(own, names[g, i])
                 out[g, i] = start + place if place >= 0 else -1
         else:
-            mask = 15
-            while mask < 2 * count:
-                mask = 2 * mask + 1
-            slots = np.empty(mask + 1, np.int32)
-            for place in range(mask + 1):
-                slots[place] = -1
-            for k in range(count):
-                place = _slot(own[k], mask)
-                while slots[place] >= 0:
-                    place = (place + 1) & mask
-                slots[place] = k
+            slots = _slots(own)
+            mask = len(slots) - 1
             for i in range(n_rows):
                 name = names[g, i]
                 place = _slot(name, mask)
@@ -311,20 +318,9 @@ def add_scores(
     for g in range(len(names)):
         start = offsets[g]
         own = table[start : offsets[g + 1]]
-        count = len(own)
-        few = 4 * (end - begin) < count
-        mask = 15
-        while mask < 2 * count and not few:
-            mask = 2 * mask + 1
-        slots = np.empty(mask + 1, np.int32)
-        if not few:
-            for place in range(mask + 1):
-                slots[place] = -1
-            for k in range(count):
-                place = _slot(own[k], mask)
-                while slots[place] >= 0:
-                    place = (place + 1) & mask
-                slots[place] = k
+        few = 4 * (end - begin) < len(own)
+        slots = _slots(own[:0] if few else own)
+        mask = len(slots) - 1
         for i in range(begin, end):
             name = names[g, i]
             if few:

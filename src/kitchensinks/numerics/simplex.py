@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
-from kitchensinks.numerics.threads import compiled, looped
+from kitchensinks.numerics.threads import Loop, compiled, looped
 
 # The least factor by which scores are multiplied for a log loss.
 _COLDEST = 1e-6
@@ -67,10 +67,7 @@ def log_sum_exp(scores: Floats) -> Floats:
     >>> log_sum_exp(np.array([[0.0, np.log(3.0)]])) == np.log(4.0)
     array([ True])
     """
-    rows = _rows(scores)
-    out = np.empty(len(rows))
-    _log_sum_exp(rows, out)
-    return out.reshape(scores.shape[:-1])
+    return _by_rows(_log_sum_exp, scores)
 
 
 def log_sum_exp_plain(scores: Floats) -> Floats:
@@ -95,10 +92,7 @@ def entropy(shares: Floats) -> Floats:
     >>> entropy(np.array([[0.5, 0.5, 0.0]])) == np.log(2.0)
     array([ True])
     """
-    rows = _rows(shares)
-    out = np.empty(len(rows))
-    _entropy(rows, out)
-    return out.reshape(shares.shape[:-1])
+    return _by_rows(_entropy, shares)
 
 
 def entropy_plain(shares: Floats) -> Floats:
@@ -109,6 +103,14 @@ def entropy_plain(shares: Floats) -> Floats:
 
 def _rows(values: Floats) -> Floats:
     return np.ascontiguousarray(values, dtype=np.float64).reshape(-1, values.shape[-1])
+
+
+def _by_rows(loop: Loop, values: Floats) -> Floats:
+    """What a loop makes of each row, in the shape of all axes but the last."""
+    rows = _rows(values)
+    out = np.empty(len(rows))
+    loop(rows, out)
+    return out.reshape(values.shape[:-1])
 
 
 @compiled()
