@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.keys import lowest_keys, row_keys
 from kitchensinks.tables.noticed import has_commas, stray_words
 from kitchensinks.tables.table import Table
-from kitchensinks.tables.view import known_targets
+from kitchensinks.tables.view import Rows, known_targets
 
 TASKS = ("auto", "classification", "regression")
 # Whole numbers with more distinct values than this are a quantity and not labels.
@@ -75,6 +76,16 @@ def _check_strays(words: AnyArray, name: str) -> None:
             f"{strays[0]!r} in row {row} of those with a target. Leave these empty or replace them "
             "for regression; --task classification takes every value as a class."
         )
+
+
+def sampled_places(
+    rows: Rows, weights: NDArray[np.float64] | None, count: int, seed: int
+) -> NDArray[np.intp]:
+    """At most so many of the rows with a target, by their content."""
+    chosen = lowest_keys(row_keys(rows, seed), weights, count)
+    if weights is not None:
+        chosen &= weights > 0
+    return np.flatnonzero(chosen)[:count]
 
 
 def task_of(values: AnyArray, task: str, name: str) -> str:

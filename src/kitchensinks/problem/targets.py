@@ -210,6 +210,14 @@ class Classes:
         weights[known.places(counts.labels)] = counts.weights
         return cls(labels, _class_factors(class_weight, labels, weights), known.one_hot)
 
+    def own_chances(self, y: AnyArray, chances: Array) -> Array:
+        """The probability (n,) that each row's label y (n,) has, of those of all classes.
+
+        Zero for a label that is not among the classes.
+        """
+        place = np.searchsorted(self.labels, y).clip(max=len(self.labels) - 1)
+        return np.where(self.labels[place] == y, chances[np.arange(len(y)), place], 0.0)
+
     @staticmethod
     def check(y: Any) -> AnyArray:
         """Labels (n,), or an error."""

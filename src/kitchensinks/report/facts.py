@@ -255,7 +255,7 @@ def _calibration(sample: Sample, answers: Floats) -> dict[str, list[Bin]]:
     """For two classes of the second, for more of every class among the most frequent."""
     classes = sample.classes
     assert classes is not None
-    own = [1] if len(classes) == 2 else _frequent(sample, classes)[:4]
+    own = [1] if len(classes) == 2 else sample.frequent[:4]
     found = {}
     for place in own:
         chance, is_it = answers[:, place], sample.y == classes[place]
@@ -270,16 +270,11 @@ def _calibration(sample: Sample, answers: Floats) -> dict[str, list[Bin]]:
     return found
 
 
-def _frequent(sample: Sample, classes: list[Any]) -> list[int]:
-    counts = [int(np.sum(sample.y == label)) for label in classes]
-    return [int(place) for place in np.argsort(counts, kind="stable")[::-1]]
-
-
 def _confusion(sample: Sample, answers: Floats) -> tuple[list[str], list[list[int]]]:
     """Names of the classes, and counts: a line for each true class, a column for each predicted."""
     classes = sample.classes
     assert classes is not None
-    shown = sorted(_frequent(sample, classes)[:_CLASSES])
+    shown = sorted(sample.frequent[:_CLASSES])
     names = [str(classes[place]) for place in shown]
     code = {classes[place]: number for number, place in enumerate(shown)}
     if len(shown) < len(classes) or not set(sample.y.tolist()) <= set(classes):

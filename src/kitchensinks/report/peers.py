@@ -56,7 +56,9 @@ def compared(sample: Sample) -> list[Compared]:
         "linear (ridge)": make_pipeline(StandardScaler(), linear),
         "gradient boosting (HistGradientBoosting)": trees(random_state=0),
     }
-    return [_tried(name, one, numbers, sample.y, held, classes) for name, one in peers.items()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [tried(name, one, numbers, sample.y, held, classes) for name, one in peers.items()]
 
 
 def _numbers(sample: Sample) -> AnyArray:
@@ -68,13 +70,12 @@ def _numbers(sample: Sample) -> AnyArray:
     return Rows(open_table(sample.X[columns.inputs]), columns)[:]
 
 
-def _tried(
+def tried(
     name: str, model: Any, X: AnyArray, y: AnyArray, held: NDArray[np.bool_], classes: bool
 ) -> Compared:
+    """A model fitted to the rows that are not held out, and scored on the others."""
     start = time.monotonic()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        answers = model.fit(X[~held], y[~held]).predict(X[held])
+    answers = model.fit(X[~held], y[~held]).predict(X[held])
     seconds = time.monotonic() - start
     if classes:
         losses = np.asarray(answers != y[held], dtype=np.float64)

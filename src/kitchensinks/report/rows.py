@@ -68,15 +68,26 @@ class Sample:
         return hasattr(self.X, "iloc")
 
     @property
+    def coding(self) -> Classes:
+        """How a classifier encodes its labels."""
+        assert isinstance(self.model.state_.targets, Classes), "a regressor has no classes"
+        return self.model.state_.targets
+
+    @property
+    def labels(self) -> AnyArray:
+        """The labels of a classifier as they are."""
+        return self.coding.labels
+
+    @property
     def classes(self) -> list[Any] | None:
         """The labels of a classifier, or None."""
         return self.labels.tolist() if isinstance(self.model.state_.targets, Classes) else None
 
     @property
-    def labels(self) -> AnyArray:
-        """The labels of a classifier as they are."""
-        assert isinstance(self.model.state_.targets, Classes), "a regressor has no classes"
-        return self.model.state_.targets.labels
+    def frequent(self) -> list[int]:
+        """The places of the labels, from the most to the least frequent one."""
+        counts = [int(np.sum(self.y == label)) for label in self.labels.tolist()]
+        return [int(place) for place in np.argsort(counts, kind="stable")[::-1]]
 
     def take(self, places: Any) -> "Sample":
         X = self.X.iloc[places] if self.frame else self.X[places]
@@ -116,13 +127,7 @@ class Sample:
         """The loss of each row: minus the logarithm of its class's probability, or a square."""
         if self.classes is None:
             return np.asarray((answers[:, 0] - self.y.astype(np.float64)) ** 2)
-        return -np.log(np.maximum(self.chances(answers), 1e-15))
-
-    def chances(self, answers: Floats) -> Floats:
-        """The probability of each row's own class; zero for a class that the model lacks."""
-        place = np.searchsorted(self.labels, self.y).clip(max=len(self.labels) - 1)
-        own = answers[np.arange(len(answers)), place]
-        return np.where(self.labels[place] == self.y, own, 0.0)
+        return -np.log(np.maximum(self.coding.own_chances(self.y, answers), 1e-15))
 
 
 def known(targets: Targets, y: AnyArray) -> AnyArray:
