@@ -93,8 +93,8 @@ class ClusterSource(Source):
         return {**known, "target": self.options.target, "recipe": self.columns.fingerprint()}
 
     def fit(self, model: KitchenSink, step: Step) -> None:
-        known = spec_of(model, self.task, progress=step.meter.told)
-        spec = replace(known, columns=self.columns)
+        spec = spec_of(model, self.task)
+        spec = replace(spec, columns=self.columns, progress=step.meter.told)
         weights = self._side(False) if step.held_out else None
         model.state_ = fit_collections(spec, self.X, self.y, weights, step.checkpoint)
         model.n_features_in_ = self.columns.width

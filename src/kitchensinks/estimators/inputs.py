@@ -5,7 +5,6 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
@@ -19,6 +18,7 @@ from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.law.encodings import encode, free_text
 from kitchensinks.law.learned import Learned
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
@@ -27,7 +27,7 @@ from kitchensinks.state.kept import Waiting
 from kitchensinks.tables import advice, check_size, describe
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.columns import Columns, array_table, names_of_places
-from kitchensinks.tables.named import FROM_DTYPE, columns_named, names_columns
+from kitchensinks.tables.named import FROM_DTYPE, check_categories, columns_named
 from kitchensinks.tables.noticed import counts_rows
 from kitchensinks.tables.single import one_row
 from kitchensinks.tables.table import Table, check_schema, open_table
@@ -74,7 +74,7 @@ class Inputs(NamedTuple):
     """
 
     rows: Any
-    y: NDArray[Any]
+    y: AnyArray
     weights: Array | None
     columns: Columns | None
     known: Any
@@ -123,7 +123,7 @@ def _opened(given: Any, X: Any, y: Any, sample_weight: Any, frame: Any) -> tuple
     """
     if isinstance(X, Table):
         X, y, sample_weight = table_targets(X, y, sample_weight, categories=given)
-    elif isinstance(X, Rows) and names_columns(given):
+    elif isinstance(X, Rows) and check_categories(given):
         raise ValueError(
             "categorical_features is for arrays, frames and tables, and ks.Rows have a recipe of "
             "their own: give the columns to ks.Columns.learn(table, categories=[...])."
@@ -159,7 +159,7 @@ def _encoded(spec: Spec, batch: Batch) -> Rows:
 
 def _has_chosen(X: Any, given: Any) -> bool:
     """Whether columns of a frame are categories although their types do not say so."""
-    if isinstance(X, Table | Rows) or not names_columns(given) or not hasattr(X, "columns"):
+    if isinstance(X, Table | Rows) or not check_categories(given) or not hasattr(X, "columns"):
         return False
     return bool(columns_named(given, [str(name) for name in X.columns]))
 
@@ -180,8 +180,8 @@ def _exportable(spec: Spec) -> bool:
 
 
 def _without_missing(
-    rows: Any, y: NDArray[Any], weights: Array | None
-) -> tuple[Any, NDArray[Any], Array | None, Columns | None]:
+    rows: Any, y: AnyArray, weights: Array | None
+) -> tuple[Any, AnyArray, Array | None, Columns | None]:
     """The rows of an array; where NaN is among them, as numbers by a recipe that is learned."""
     if sparse.issparse(rows) or not np.isnan(rows.min()):
         return rows, y, weights, None
@@ -255,7 +255,7 @@ def _known_table(columns: Columns, X: Any) -> Any:
     return Rows(open_table(X[columns.inputs] if known else X), columns)
 
 
-def _is_checked(estimator: BaseEstimator, X: NDArray[Any]) -> bool:
+def _is_checked(estimator: BaseEstimator, X: AnyArray) -> bool:
     """Whether scikit-learn's checks would change nothing of a few rows, and warn of nothing."""
     return (
         type(X) is np.ndarray
@@ -285,7 +285,7 @@ def check_columns(estimator: BaseEstimator, X: Any, reset: bool) -> None:
     """Number and names of the columns of a Dask collection, by scikit-learn's own checks."""
     from kitchensinks.execution.partitions import shown_columns
 
-    if reset and names_columns(getattr(estimator, "categorical_features", None)):
+    if reset and check_categories(getattr(estimator, "categorical_features", None)):
         raise ValueError(
             "categorical_features is not supported for Dask collections: encode the categories "
             "first (dask_ml.preprocessing.Categorizer and DummyEncoder), or fit in memory."

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -52,9 +51,8 @@ class Copies:
 
     def leaving(self, code: Callable[[np.ndarray], Array]) -> Leaving | None:
         """What leaves with each row, for the rows in the order of their blocks."""
-        keys = np.concatenate([block.rows for block in self.blocks])
-        coded = np.concatenate([code(block.targets) for block in self.blocks])
-        return Leaving.of(keys, coded, _joined_weights(self.blocks))
+        keys, targets, weights = Batch.joined(self.blocks)
+        return Leaving.of(keys, code(targets), weights)
 
 
 class StreamingRidge(TakesSparse):
@@ -104,7 +102,7 @@ class StreamingRidge(TakesSparse):
                 return self
         if not held:
             raise ValueError("X gave no blocks: need at least one block (X, y).")
-        rows, copies = _stacked(held), Copies()
+        rows, copies = Batch.joined(held), Copies()
         copies.add(rows)
         span = self._span_of(rows)
         inside = [rows._replace(rows=span.coordinates)]
@@ -146,8 +144,7 @@ class StreamingRidge(TakesSparse):
         return total / path.equations.weight
 
     def _span_of(self, rows: Batch) -> Span:
-        n_rows = len(rows.targets)
-        weights = np.ones(n_rows) if rows.weights is None else rows.weights
+        weights = rows.own_weights
         _check_weight(float(weights.sum()))
         return Span.of(rows.rows, weights / weights.sum(), bool(self.fit_intercept))
 
@@ -268,26 +265,6 @@ def _widen(moments: Moments, n_outputs: int) -> None:
     moments.cross = np.pad(moments.cross, ((0, 0), (0, extra)))
     moments.targets = np.pad(moments.targets, (0, extra))
     moments.squares = np.pad(moments.squares, (0, extra))
-
-
-def _stacked(blocks: list[Batch]) -> Batch:
-    """All blocks as one."""
-    rows: list[Any] = [block.rows for block in blocks]
-    if any(map(sparse.issparse, rows)):
-        stacked = sparse.vstack([sparse.csr_array(part) for part in rows], format="csr")
-    else:
-        stacked = np.vstack(rows)
-    targets = np.concatenate([block.targets for block in blocks])
-    return Batch(stacked, targets, _joined_weights(blocks))
-
-
-def _joined_weights(blocks: list[Batch]) -> Array | None:
-    """The weights of all blocks, or None where none has any."""
-    if all(block.weights is None for block in blocks):
-        return None
-    return np.concatenate(
-        [np.ones(len(b.targets)) if b.weights is None else b.weights for b in blocks]
-    )
 
 
 @dataclass(eq=False, repr=False)

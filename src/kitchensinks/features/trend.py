@@ -1,12 +1,11 @@
 """A linear part that goes on outside of the range of the fitted rows."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.features.bases.draw import Floats
+from kitchensinks.numerics.arrays import Floats, Matrix
 from kitchensinks.tables import block_slices, densify
 
 # Rows that are looked at together.
@@ -39,7 +38,7 @@ class Trend:
         """The trend of rows whose columns at the places have the range from low to high."""
         return cls(places, mean, low - (high - low), high + (high - low), slopes)
 
-    def values(self, rows: Any) -> Floats:
+    def values(self, rows: Matrix) -> Floats:
         """t(x) of rows (n, d), in blocks: (n, outputs), float64."""
         n_rows = rows.shape[0]
         out = np.empty((n_rows, self.slopes.shape[1]))
@@ -48,7 +47,7 @@ class Trend:
             out[part] = (np.clip(own, self.low, self.high) - self.mean) @ self.slopes
         return out
 
-    def gradients(self, rows: Any) -> Floats:
+    def gradients(self, rows: Matrix) -> Floats:
         """∇t(x) by the columns at the places, (n, outputs, r)."""
         own = densify(rows)[:, self.places]
         return ((own >= self.low) & (own <= self.high))[:, None, :] * self.slopes.T

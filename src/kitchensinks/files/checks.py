@@ -10,7 +10,6 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.frozen import Frozen
@@ -19,13 +18,14 @@ from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.calibration import STEEPEST, Calibration
 from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.law.values import Record
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.warps import LINEAR, MIX
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.state import State
 from kitchensinks.state.outer import Evidence, Outer
 from kitchensinks.tables.columns import Columns
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, AnyArray]
 
 # Numbers that one block of draws may have, which loading makes to recognise the draw.
 _BLOCK_ENTRIES = 2**25
@@ -175,7 +175,7 @@ def check_learned(learned: Any, n_components: int) -> None:
             _check_bins(learned[f"{part}-names" if part else "names"], array)
 
 
-def _check_bins(names: NDArray[Any], offsets: NDArray[Any]) -> None:
+def _check_bins(names: AnyArray, offsets: AnyArray) -> None:
     """An error unless the offsets cut the names into grids whose names rise."""
     rising = len(offsets) > 0 and (np.diff(offsets) >= 0).all()
     if not rising or offsets[0] != 0 or offsets[-1] != len(names):
@@ -259,7 +259,7 @@ def _check_trend(trend: Trend, n_inputs: int, outputs: int) -> None:
         raise ValueError("the trend has a range that ends before it begins")
 
 
-def _check_array(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
+def _check_array(name: str, array: AnyArray, shape: tuple[int, ...]) -> None:
     if array.shape != shape:
         raise ValueError(f"{name} of shape {array.shape} where {shape} is needed")
     if not np.isfinite(array).all():

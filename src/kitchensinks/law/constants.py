@@ -268,8 +268,8 @@ TREE_LEAVES = 256
 TREE_SHARE, TREE_ROWS = 0.63, 5000
 # The share of the columns that a node chooses from (ann_thyroid: 0.28 % wrong, 0.33 with all).
 TREE_COLUMNS = 0.3
-# Trees are tried where bins have at most this many times the least error, and kept where the error
-# falls to this share of the least.
+# Trees are tried where bins have at most this many times the least error, and kept where they lower
+# the error of as many bins to this share of it.
 TREES_NEAR, TREES_BETTER = 1.01, 0.98
 
 # About how many percent of learning are done at a trial of each stage, to tell the time left: as on

@@ -16,8 +16,9 @@ from kitchensinks.law import constants
 from kitchensinks.law.copies import one_of_each
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import short_run
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
 from kitchensinks.law.values import Request
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.arrow import pa
@@ -27,12 +28,10 @@ from kitchensinks.tables.means import MAYBE_REPEATED, NO_FOLDS, learn_means, tex
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
-Floats = NDArray[np.float64]
-
 
 def encode(
     rows: Rows,
-    targets: NDArray[Any],
+    targets: AnyArray,
     weights: Floats | None,
     kind: str,
     like: Columns | None = None,
@@ -80,7 +79,9 @@ def _best(ways: list[Rows], batch: Batch, request: Request) -> Rows:
     places, errors = _sampled(batch.counted_places), []
     for way in ways:
         sample, _ = one_of_each(batch._replace(rows=way).part(places), request.seed)
-        errors.append(short_run((Task(sample, request, Learned()), ("laplacian", "squash")))[0])
+        errors.append(
+            short_run((LearningRows(sample, request, Learned()), ("laplacian", "squash")))[0]
+        )
     equal = errors[0] <= constants.EQUAL_ENCODINGS * min(errors)
     return ways[0 if equal else int(np.argmin(errors))]
 

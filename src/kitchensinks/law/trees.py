@@ -7,12 +7,12 @@ from sklearn.tree import DecisionTreeRegressor
 from kitchensinks.features.bases import Trees
 from kitchensinks.features.scaling import Warp
 from kitchensinks.law import constants
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
 
 
-def grown_trees(task: Task, places: NDArray[np.intp], scaler: Warp, count: int) -> Trees:
+def grown_trees(task: LearningRows, places: NDArray[np.intp], scaler: Warp, count: int) -> Trees:
     """Trees on these rows of the pool.
 
     Each tree takes a subsample of the rows, and each node the best cut of a random part of the

@@ -14,9 +14,8 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.settings import Progress, silent
 from kitchensinks.law.splits import NO_ORDER, Order
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.problem.targets import Batch
-
-Floats = NDArray[np.float64]
 
 # Maps of the columns in words.
 _MAPS = {

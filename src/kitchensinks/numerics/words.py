@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
-Floats = NDArray[np.float64]
+from kitchensinks.numerics.arrays import Floats
 
 _TO_UNIT = 2.0**-52
 

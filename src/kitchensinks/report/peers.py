@@ -13,6 +13,7 @@ from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.report.rows import Sample
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import Rows
@@ -46,9 +47,7 @@ def compared(sample: Sample) -> list[Compared]:
     numbers = _numbers(sample)
     classes = sample.classes is not None
     # The recipe of the columns has been applied, and the law has its own K.
-    own = clone(sample.model).set_params(
-        basis=sample.model.state_.law, n_components=None, verbose=False
-    )
+    own = clone(sample.model).set_params(basis=sample.model.state_.law, n_components=None)
     alphas = np.logspace(-3, 4, 15)
     linear = RidgeClassifierCV(alphas) if classes else RidgeCV(alphas)
     trees = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
@@ -57,10 +56,12 @@ def compared(sample: Sample) -> list[Compared]:
         "linear (ridge)": make_pipeline(StandardScaler(), linear),
         "gradient boosting (HistGradientBoosting)": trees(random_state=0),
     }
-    return [_tried(name, one, numbers, sample.y, held, classes) for name, one in peers.items()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [tried(name, one, numbers, sample.y, held, classes) for name, one in peers.items()]
 
 
-def _numbers(sample: Sample) -> NDArray[Any]:
+def _numbers(sample: Sample) -> AnyArray:
     """The rows as the numbers that the model has made of them."""
     state = sample.model.state_
     columns = state.columns
@@ -69,13 +70,12 @@ def _numbers(sample: Sample) -> NDArray[Any]:
     return Rows(open_table(sample.X[columns.inputs]), columns)[:]
 
 
-def _tried(
-    name: str, model: Any, X: NDArray[Any], y: NDArray[Any], held: NDArray[np.bool_], classes: bool
+def tried(
+    name: str, model: Any, X: AnyArray, y: AnyArray, held: NDArray[np.bool_], classes: bool
 ) -> Compared:
+    """A model fitted to the rows that are not held out, and scored on the others."""
     start = time.monotonic()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        answers = model.fit(X[~held], y[~held]).predict(X[held])
+    answers = model.fit(X[~held], y[~held]).predict(X[held])
     seconds = time.monotonic() - start
     if classes:
         losses = np.asarray(answers != y[held], dtype=np.float64)

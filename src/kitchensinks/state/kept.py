@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from kitchensinks.fitting.settings import Verbose
 from kitchensinks.law import Law
-from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch, Targets
 from kitchensinks.state.spec import Spec
 from kitchensinks.tables import densify
@@ -59,25 +60,6 @@ def own_copy(batch: Batch) -> Batch:
     return Batch(rows, batch.targets.copy(), weights)
 
 
-def joined(first: Batch, second: Batch) -> Batch:
-    """The rows of both.
-
-    >>> one = Batch(np.zeros((2, 1)), np.zeros((2, 1)))
-    >>> both = joined(one, Batch(np.ones((1, 1)), np.ones((1, 1)), np.array([3.0])))
-    >>> both.rows.ravel().tolist(), both.weights.tolist()
-    ([0.0, 0.0, 1.0], [1.0, 1.0, 3.0])
-    """
-    weights: Array | None = None
-    if first.weights is not None or second.weights is not None:
-        own = [np.ones(len(b.targets)) if b.weights is None else b.weights for b in (first, second)]
-        weights = np.concatenate(own)
-    if sparse.issparse(first.rows) and sparse.issparse(second.rows):
-        rows = sparse.vstack([first.rows, second.rows], format="csr")
-    else:
-        rows = np.concatenate([densify(first.rows[:]), densify(second.rows[:])])
-    return Batch(rows, np.concatenate([first.targets, second.targets]), weights)
-
-
 def learned_from(n_rows: int) -> int:
     """How many of the first rows of a stream its law is learned from.
 
@@ -97,7 +79,8 @@ class Waiting:
     """Rows that are fitted together when the model is asked for something.
 
     columns, targets, loss: as the first rows have settled them; law, looked: the last law that was
-    found, and of how many rows (None: it is that of a fit, and stays).
+    found, and of how many rows (None: it is that of a fit, and stays); verbose: as the last batch
+    was given it.
     """
 
     columns: Columns | None
@@ -106,6 +89,7 @@ class Waiting:
     batch: Batch
     law: Law | None = None
     looked: int | None = 0
+    verbose: Verbose = False
 
     @property
     def settled(self) -> bool:

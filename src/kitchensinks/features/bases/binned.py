@@ -11,6 +11,7 @@ from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.bins import add_scores, find_columns, number_names
 
 Names = NDArray[np.uint64]
@@ -47,7 +48,7 @@ class Binned(Basis):
     def bound(self) -> float:
         return 1.0
 
-    def fill_names(self, theta: Theta, rows: NDArray[Any], names: Names) -> None:
+    def fill_names(self, theta: Theta, rows: AnyArray, names: Names) -> None:
         """The name of the bin of every row in every draw, into names (draws, n)."""
         raise NotImplementedError
 
@@ -58,7 +59,7 @@ class Binned(Basis):
     def _count(self, theta: Theta) -> int:
         return len(theta[self.drawn[0]])
 
-    def bin_names(self, theta: Theta, rows: NDArray[Any]) -> Names:
+    def bin_names(self, theta: Theta, rows: AnyArray) -> Names:
         """The hash of the bin of every row in every grid, shape (grids, n)."""
         names = np.empty((self._count(theta), len(rows)), dtype=np.uint64)
         self.fill_names(theta, np.ascontiguousarray(rows), names)
@@ -76,7 +77,7 @@ class Binned(Basis):
                 table, waiting = table.with_names(waiting), []
         return {**theta, "table": table.with_names(waiting)}
 
-    def numbered(self, theta: Theta, rows: NDArray[Any]) -> Iterator[tuple[Names, NDArray[Any]]]:
+    def numbered(self, theta: Theta, rows: AnyArray) -> Iterator[tuple[Names, AnyArray]]:
         """Grid by grid: the bins that the rows occupy, as they come, and each row's among them.
 
         Both are views of memory that the next grids are written to.
@@ -94,7 +95,7 @@ class Binned(Basis):
             for own, count, number in zip(found[here], counts[here], numbers[here], strict=True):
                 yield own[:count], number
 
-    def tabulate_with_bins(self, theta: Theta, rows: NDArray[Any]) -> tuple[Theta, NDArray[Any]]:
+    def tabulate_with_bins(self, theta: Theta, rows: AnyArray) -> tuple[Theta, AnyArray]:
         """`tabulate`, and `bins` of the same rows, with one hashing of them."""
         n_grids = self._count(theta)
         kind = _index_type(n_grids * len(rows))
@@ -125,7 +126,7 @@ class Binned(Basis):
     def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
         return np.diff(self.table(theta).offsets)
 
-    def bins(self, theta: Theta, rows: NDArray[Any]) -> NDArray[Any]:
+    def bins(self, theta: Theta, rows: AnyArray) -> AnyArray:
         """The column of each row in each grid, shape (grids, n); −1 for a bin never seen."""
         table = self.table(theta)
         names = self.bin_names(theta, rows)
@@ -133,10 +134,10 @@ class Binned(Basis):
         find_columns(names, table.names, table.offsets, found)
         return found
 
-    def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
+    def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
         table, values = self.table(theta), weights.astype(np.float64)
 
-        def scores(rows: NDArray[Any]) -> NDArray[np.float64]:
+        def scores(rows: AnyArray) -> NDArray[np.float64]:
             out = np.zeros((len(rows), values.shape[1]))
             n_grids = self._count(theta)
             size = max(1, min(n_grids, _LOOKED_UP // max(1, len(rows))))
@@ -182,7 +183,7 @@ class Binned(Basis):
         features = graph.node("ScatterElements", zeros, found, ones, axis=1)
         return graph.node("Slice", features, np.array([0]), np.array([count]), np.array([1]))
 
-    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: NDArray[Any]) -> str:
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: AnyArray) -> str:
         """The weights of each row's bins, summed; a bin never seen has none."""
         unseen = np.zeros((1, weights.shape[1]), weights.dtype)
         own = graph.node("Gather", np.vstack([weights, unseen]), self.onnx_bins(graph, draw, rows))

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.bases.bandwidth import WithGamma
 from kitchensinks.features.bases.binned import Binned, Names
-from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Theta
 from kitchensinks.features.bases.pitch import check_pitch, pitch_kernel, sample_pitch
 from kitchensinks.features.bases.universal import Universal
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.bins import CELL_LIMIT, ODD, bin_hashes
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
@@ -110,7 +110,7 @@ class Binning(Binned, WithGamma):
         odd = words.raw(shape[0] * n_inputs).reshape(shape) | np.uint64(1)
         return {"shift": shift, "rate": 1.0 / pitch, "multiplier": odd}
 
-    def fill_names(self, theta: Theta, rows: NDArray[Any], names: Names) -> None:
+    def fill_names(self, theta: Theta, rows: AnyArray, names: Names) -> None:
         bin_hashes(rows, *(theta[name] for name in _GRIDS), names)
 
     def onnx_bins(self, graph: Graph, draw: Draw, rows: str) -> str:

@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.bases.binned import Binned, Names
-from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.universal import Universal
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.bins import leaf_names
 from kitchensinks.numerics.words import Words
 
@@ -79,7 +79,7 @@ class Trees(Binned):
                 "that were grown on such rows."
             )
 
-    def _nodes(self) -> tuple[NDArray[Any], ...]:
+    def _nodes(self) -> tuple[AnyArray, ...]:
         column, below, above = (
             np.asarray(one, dtype=np.int32) for one in (self.column, self.below, self.above)
         )
@@ -104,7 +104,7 @@ class Trees(Binned):
         order = words.permutation(len(nodes[0]))
         return {name: part[order] for name, part in zip(_NODES, nodes, strict=True)}
 
-    def fill_names(self, theta: Theta, rows: NDArray[Any], names: Names) -> None:
+    def fill_names(self, theta: Theta, rows: AnyArray, names: Names) -> None:
         leaf_names(rows, *(theta[name] for name in _NODES), names)
 
     def onnx_bins(self, graph: Graph, draw: Draw, rows: str) -> str:
@@ -144,7 +144,7 @@ class Trees(Binned):
         return kernel / len(own)
 
 
-def _depth(column: NDArray[Any], below: NDArray[Any], above: NDArray[Any]) -> int:
+def _depth(column: AnyArray, below: AnyArray, above: AnyArray) -> int:
     """The most comparisons of any row."""
     level = np.zeros(column.shape, dtype=np.intp)
     trees = np.arange(len(column))
