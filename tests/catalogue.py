@@ -1,5 +1,7 @@
 """Every basis and every projection, once: what the laws are tested over."""
 
+import re
+
 import numpy as np
 
 import kitchensinks as ks
@@ -140,7 +142,8 @@ def name_of(basis) -> str:
         text = "Custom-given" if basis.own_kernel else "Custom-monte-carlo"
     if isinstance(basis, ks.Stumps):
         text = f"Stumps-{basis.threshold if isinstance(basis.threshold, str) else 'table'}"
-    return " ".join(text.split())
+    # The nodes of trees are many.
+    return re.sub(r"Trees\(.*\]\]\)\)", "Trees", " ".join(text.split()))
 
 
 def extreme_and_random_rows(n_inputs: int = 4) -> np.ndarray:

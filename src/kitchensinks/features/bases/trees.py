@@ -56,7 +56,7 @@ class Trees(Binned):
         return Universal(False, "The leaves of given trees are finitely many.")
 
     def check(self) -> None:
-        column, cut, below, above = self._nodes()
+        column, cut, below, above = self.nodes()
         places = np.arange(column.shape[1])
         inner = column >= 0
         for name, child in (("below", below), ("above", above)):
@@ -79,7 +79,8 @@ class Trees(Binned):
                 "that were grown on such rows."
             )
 
-    def _nodes(self) -> tuple[AnyArray, ...]:
+    def nodes(self) -> tuple[AnyArray, ...]:
+        """column, cut, below and above as arrays of one shape."""
         column, below, above = (
             np.asarray(one, dtype=np.int32) for one in (self.column, self.below, self.above)
         )
@@ -100,7 +101,7 @@ class Trees(Binned):
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         self.check_in(n_inputs)
-        nodes = self._nodes()
+        nodes = self.nodes()
         order = words.permutation(len(nodes[0]))
         return {name: part[order] for name, part in zip(_NODES, nodes, strict=True)}
 
@@ -136,7 +137,7 @@ class Trees(Binned):
 
     def exact_kernel(self, rows: Floats, others: Floats) -> Floats:
         self.check_in(rows.shape[1])
-        theta = dict(zip(_NODES, self._nodes(), strict=True))
+        theta = dict(zip(_NODES, self.nodes(), strict=True))
         kernel = np.zeros((len(rows), len(others)))
         own, other = self.bin_names(theta, rows), self.bin_names(theta, others)
         for mine, theirs in zip(own, other, strict=True):
