@@ -38,7 +38,6 @@ from kitchensinks.law.values import short_name
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import LOSSES, Loss, Quantile
-from kitchensinks.state import Spec
 from kitchensinks.state.resume import identity_of
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
@@ -186,11 +185,6 @@ def _loss(options: Fit) -> str | Loss:
     return Quantile(options.tau)
 
 
-def spec_of(model: KitchenSink, task: str) -> Spec:
-    """The parameters of an estimator, checked."""
-    return Spec.of(task, **model.get_params(deep=False))
-
-
 def _fit_source(
     options: Fit,
     parameters: dict[str, Any],
@@ -206,7 +200,7 @@ def _fit_source(
     kind = KitchenSinkRegressor if source.task == "regression" else KitchenSinkClassifier
     model: KitchenSink = kind(**parameters)
     # The parameters are checked here, before the columns are read, which takes time.
-    own = identity_of(spec_of(model, source.task))
+    own = identity_of(model._spec())
     for text in source.notes():
         terminal.note(text)
     folder.begin({**source.identity(), "validation": str(options.validation), **own})

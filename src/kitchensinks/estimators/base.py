@@ -127,9 +127,12 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
             self.state_ = fit_collections(spec, X, y, sample_weight, checkpoint)
         return self
 
-    def _spec(self) -> Spec:
-        """The parameters, checked, as a value."""
-        return Spec.of(self._task, **self.get_params(deep=False))
+    def _spec(self, known: State | Waiting | None = None) -> Spec:
+        """The parameters, checked, as a value; with what rows that are known have settled."""
+        spec = Spec.of(self._task, **self.get_params(deep=False))
+        if known is None:
+            return spec
+        return replace(spec, loss=known.loss, targets=known.targets, columns=known.columns)
 
     def _first_rows(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, stream: bool = False
@@ -196,7 +199,7 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
                     stacklevel=3,
                 )
         else:
-            spec = self._known.complete(self._spec())
+            spec = self._spec(self._known)
             batch = more_rows(self, spec, self._known, X, y, sample_weight)
             more = going_on(self._known, batch)
             if more is not None:
@@ -248,7 +251,7 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
         """All that a fit leaves, as one value; rows that wait are fitted first."""
         waiting: Waiting | None = self.__dict__.get("_waiting")
         if waiting is not None:
-            spec = waiting.complete(self._spec())
+            spec = self._spec(waiting)
             with shown(spec, waiting.verbose) as spec, threads(spec.n_jobs):
                 self.state_ = settle(waiting, spec)
         if not self._begun:
@@ -366,7 +369,7 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
                 "k_path needs the sums of a squared-loss fit without a constraint, on at least "
                 f"as many rows as features; this fit was by {self.solver_}."
             )
-        spec = state.complete(self._spec())
+        spec = self._spec(state)
         batch = more_rows(self, spec, state, X, y)
         growth = prefix_errors(
             FeatureBlocks(batch.rows, state.law.features, spec.memory),

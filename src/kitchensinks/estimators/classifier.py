@@ -203,7 +203,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         check_count("draws", draws)
         if not 0 < delta < 1:
             raise ValueError(f"delta={delta!r}: need a probability of failure between 0 and 1.")
-        batch = more_rows(self, state.complete(self._spec()), state, X, y)
+        batch = more_rows(self, self._spec(state), state, X, y)
         if batch.weights is not None:
             raise ValueError("A certificate counts every row once: give no weights.")
         with threads(self.n_jobs):

@@ -103,7 +103,11 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self._check_tables()
         X = float_rows(self, X, reset=True)
         self.tables_ = self._tables(X)
-        self.n_units_ = self._units()
+        if isinstance(self.n_units, str):
+            assert self.tables_ is not None, "checked before"
+            self.n_units_ = self.tables_.n_tables * self.tables_.n_letters
+        else:
+            self.n_units_ = self.n_units
         self.seed_ = seed_of(self.random_state)
         basis = Maxout(self.pool, projection=self.projection)
         self.draw_ = basis.draw(self.seed_, X.shape[1], self.n_units_, X.dtype)
@@ -128,12 +132,6 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             return Shape.for_rows(X.shape[0], self.pool, near, _typical_cosine(X), recall)
         return Shape.of(self.n_units, self.pool, near, recall)
 
-    def _units(self) -> int:
-        if isinstance(self.n_units, str):
-            assert self.tables_ is not None, "checked before"
-            return self.tables_.n_tables * self.tables_.n_letters
-        return self.n_units
-
     def transform(self, X: Any) -> AnyArray:
         """C(x): letters 0, …, q − 1, shape (n, n_units), of uint8 (uint16 where q > 256)."""
         check_is_fitted(self)
@@ -149,8 +147,8 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Y (others, d), or None for the rows of `fit`.
         """
         check_is_fitted(self)
-        near = self._packed(float_rows(self, X, reset=False))
-        far = self.codes_ if Y is None else self._packed(float_rows(self, Y, reset=False))
+        near, _ = self._coded(float_rows(self, X, reset=False))
+        far = self.codes_ if Y is None else self._coded(float_rows(self, Y, reset=False))[0]
         return different_letters(near, far) / self.n_units_
 
     def kneighbors(self, X: Any = None, n_neighbors: int = 10, return_distance: bool = True) -> Any:
@@ -231,9 +229,6 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             letters[value > best] = j
             np.maximum(best, value, out=best)
         return letters
-
-    def _packed(self, X: Any) -> Packed:
-        return self._coded(X)[0]
 
     def _coded(self, X: Any) -> tuple[Packed, Packed | None]:
         """Packed codes, and the keys of the tables where there are any."""

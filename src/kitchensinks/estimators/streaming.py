@@ -33,26 +33,9 @@ Source = Callable[[], Iterator[Batch]]
 _BLOCK_ENTRIES = 2**23
 
 
-class Copies:
-    """Keys, targets and weights of the rows of all blocks, to find copies of rows by."""
-
-    def __init__(self) -> None:
-        self.blocks: list[Batch] = []
-
-    def add(self, block: Batch) -> None:
-        """Take note of a block."""
-        self.blocks.append(block._replace(rows=row_keys(block.rows, 0)))
-
-    def noted(self, stream: Iterator[Batch]) -> Iterator[Batch]:
-        """The blocks of a walk, each taken note of as it passes."""
-        for block in stream:
-            self.add(block)
-            yield block
-
-    def leaving(self, code: Callable[[np.ndarray], Array]) -> Leaving | None:
-        """What leaves with each row, for the rows in the order of their blocks."""
-        keys, targets, weights = Batch.joined(self.blocks)
-        return Leaving.of(keys, code(targets), weights)
+def _keyed(block: Batch) -> Batch:
+    """Keys, targets and weights of the rows of a block, to find copies of rows by."""
+    return block._replace(rows=row_keys(block.rows, 0))
 
 
 class StreamingRidge(TakesSparse):
@@ -95,26 +78,29 @@ class StreamingRidge(TakesSparse):
             if count > min(self.n_features_in_, SPAN_ROWS):
                 # Where there is nothing to choose, the blocks are not read again.
                 again = blocks if replayable and len(alphas) > 1 else None
-                passing, copies = itertools.chain(held, stream), Copies()
-                path, total = self._summed(passing if again is None else copies.noted(passing))
-                errors = self._errors(path, alphas / total, again, copies)
+                passing, keyed = itertools.chain(held, stream), list[Batch]()
+                path, total = self._summed(passing, None if again is None else keyed)
+                errors = self._errors(path, alphas / total, again, keyed)
                 self._choose(path, errors, alphas, total)
                 return self
         if not held:
             raise ValueError("X gave no blocks: need at least one block (X, y).")
-        rows, copies = Batch.joined(held), Copies()
-        copies.add(rows)
+        rows = Batch.joined(held)
         span = self._span_of(rows)
         inside = [rows._replace(rows=span.coordinates)]
         path, total = self._summed(iter(inside))
-        errors = self._errors(path, alphas / total, lambda: iter(inside), copies)
+        errors = self._errors(path, alphas / total, lambda: iter(inside), [_keyed(rows)])
         self._choose(path, errors, alphas, total, span)
         return self
 
-    def _summed(self, stream: Iterator[Batch]) -> tuple[RidgePath, float]:
-        """The ridge path of all blocks, and their weight."""
+    def _summed(
+        self, stream: Iterator[Batch], keyed: list[Batch] | None = None
+    ) -> tuple[RidgePath, float]:
+        """The ridge path of all blocks, and their weight; keyed: where keys of rows are noted."""
         moments: Moments | None = None
         for block in stream:
+            if keyed is not None:
+                keyed.append(_keyed(block))
             dense, coded = np.array(densify(block.rows)), self._learn(block.targets)
             if moments is None:
                 shift = dense.mean(axis=0, dtype=np.float64) * bool(self.fit_intercept)
@@ -128,7 +114,7 @@ class StreamingRidge(TakesSparse):
         return RidgePath(equations, bool(self.fit_intercept)), equations.weight
 
     def _errors(
-        self, path: RidgePath, alphas: Array, blocks: Source | None, copies: Copies
+        self, path: RidgePath, alphas: Array, blocks: Source | None, keyed: list[Batch]
     ) -> Array:
         """The error of each alpha and target: leave-one-out where the blocks can be read again."""
         if blocks is None:
@@ -136,7 +122,8 @@ class StreamingRidge(TakesSparse):
             return path.generalised_error(alphas)
         self.criterion_ = "leave-one-out"
         total = np.zeros((len(alphas), len(path.equations.target)))
-        leaving, done = copies.leaving(self._code), 0
+        keys, targets, own_weights = Batch.joined(keyed)
+        leaving, done = Leaving.of(keys, self._code(targets), own_weights), 0
         for rows, y, weights in blocks():
             own = None if leaving is None else leaving.part(slice(done, done + len(y)))
             total += path.left_out_squares(densify(rows), self._code(y), weights, own, alphas)

@@ -223,8 +223,8 @@ class _Writer:
             ]
             return {"dict": pairs}
         if _TYPES.get(type(value).__name__) is type(value):
-            own = _fields_of(value)
-            held = {name: self.encode(item, f"{place}-{name}") for name, item in own.items()}
+            own = sorted(_stored(type(value)))
+            held = {name: self.encode(getattr(value, name), f"{place}-{name}") for name in own}
             if isinstance(value, Frozen):
                 # The draw is made again from the seed, with what rows decided of it.
                 held["version"] = kitchensinks.__version__
@@ -244,11 +244,6 @@ class _Writer:
             except ValueError as error:
                 raise ValueError(f"The model cannot be stored in a model file: {error}.") from None
             held["digest"] = draw_digest(frozen)
-
-
-def _fields_of(value: Any) -> dict[str, Any]:
-    """The fields of a value by name, without those that files leave out."""
-    return {name: getattr(value, name) for name in sorted(_stored(type(value)))}
 
 
 def _stored(kind: Any) -> set[str]:

@@ -47,7 +47,7 @@ def encode(
     if rows.folded is not None:
         return rows
     if targets.ndim > 1 or not text_columns(rows.columns):
-        return rows.encoded(rows.columns, NO_FOLDS)
+        return Rows(rows.table, rows.columns, NO_FOLDS)
     coded, labels = _coded(targets, weights, kind)
     batch = Batch(rows, coded, weights)
     ways = _ways(batch, labels, like)
@@ -98,18 +98,18 @@ def _ways(batch: Batch, labels: tuple[str, ...], like: Columns | None) -> list[R
     given = rows.table, rows.columns, batch.targets, batch.weights, labels
     free = None if like is None else {e.name for e in like.encoders if isinstance(e, Text)}
     means, folded = learn_means(*given, free)
-    ways = [rows.encoded(means, folded)]
+    ways = [Rows(rows.table, means, folded)]
     if many and free is None and any(isinstance(e, Text) for e in means.encoders):
         # Words that are repeated a few times may be categories or text: the trial says which.
         other, folds = learn_means(*given, repeated=MAYBE_REPEATED)
         if _kinds(other) != _kinds(means):
-            ways.append(rows.encoded(other, folds))
+            ways.append(Rows(rows.table, other, folds))
     orders = _orders(rows.table, text_columns(rows.columns))
     if orders:
         recipes = tuple(_placed(one, orders) for one in folded.recipes)
-        ways.append(rows.encoded(_placed(means, orders), folded._replace(recipes=recipes)))
+        ways.append(Rows(rows.table, _placed(means, orders), folded._replace(recipes=recipes)))
     if many and rows.columns.width <= constants.MOST_INDICATORS:
-        ways.append(rows.encoded(rows.columns, NO_FOLDS))
+        ways.append(Rows(rows.table, rows.columns, NO_FOLDS))
     return ways
 
 

@@ -6,7 +6,7 @@ rows are fitted together with them under the same law. A stream whose law is to 
 rows too, and its law is learned again when there are half as many more.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,6 @@ from kitchensinks.fitting.settings import Verbose
 from kitchensinks.law import Law
 from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch, Targets
-from kitchensinks.state.spec import Spec
 from kitchensinks.tables import densify
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.view import Rows
@@ -97,10 +96,6 @@ class Waiting:
         if self.law is None or self.looked is None:
             return self.law is not None
         return self.looked == learned_from(len(self.batch.targets))
-
-    def complete(self, spec: Spec) -> Spec:
-        """A spec with what the first rows have shown: loss, encoding of targets, columns."""
-        return replace(spec, loss=self.loss, targets=self.targets, columns=self.columns)
 
     def numbers(self, rows: Any) -> Any:
         """Checked rows of arrays, in which NaN is a missing value.

@@ -418,10 +418,6 @@ class State:
             kept=None,
         )
 
-    def complete(self, spec: Spec) -> Spec:
-        """A spec with what the rows of this fit have shown: loss, encoding of targets, columns."""
-        return replace(spec, loss=self.loss, targets=self.targets, columns=self.columns)
-
     def difference(self, other: "State") -> str | None:
         """What keeps the sums of two states apart, or None."""
         prints = [one.columns and one.columns.fingerprint() for one in (self, other)]
