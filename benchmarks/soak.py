@@ -172,7 +172,7 @@ class World:
         return self.rows, self.targets
 
     def model(self, seed: int) -> Any:
-        # Some ten blocks of rows, after each of which a checkpoint is written.
+        # Twelve blocks of rows, after each of which a checkpoint is written.
         solver = ks.Solver(memory_budget="8MB")
         return ks.KitchenSinkRegressor(
             ks.Fourier(), 100, solver=solver, n_jobs=1, random_state=seed

@@ -26,6 +26,11 @@ Y = np.sin(X[:, 0]) + X[:, 1] + 0.1 * RNG.normal(size=3000)
 JOB = Path(__file__).parent / "full_job.py"
 
 
+@pytest.fixture(autouse=True)
+def many_small_blocks(monkeypatch):
+    monkeypatch.setattr("kitchensinks.features.blocks.BLOCK_ROWS", 64)
+
+
 def regressor():
     return build(ks.KitchenSinkRegressor, n_components=40, random_state=0, memory_budget=2e5)
 
