@@ -22,7 +22,8 @@ from kitchensinks.features.scaling import Warp
 from kitchensinks.law import constants
 from kitchensinks.law.maps import Found, mapped
 from kitchensinks.law.task import Task
-from kitchensinks.law.trials import HeldOut, dense_fit
+from kitchensinks.law.trials import HeldOut, dense_fit, first_best
+from kitchensinks.numerics.choices import lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.tables import block_slices
 
@@ -132,7 +133,7 @@ def learn_directions(
         fit = dense_fit(data, frozen)
         errors.append(fit.error)
         falls = fit.error < constants.FALLING * least
-        if fit.error < least or (step == rounds and not whole):
+        if lower(fit.error, least) or (step == rounds and not whole):
             best, least = current, fit.error
         if step == rounds or (whole and not falls) or late():
             break
@@ -166,7 +167,7 @@ def turned(task: Task, names: tuple[str, ...]) -> list[Found]:
 
     found = zip(names, task.early(constants.LATE_TURNS, along, names), strict=True)
     runs = [(name, run) for name, run in found if run is not None]
-    name, slopes = min(runs, key=lambda run: float(run[1].errors.min()))
+    name, slopes = runs[first_best([float(run.errors.min()) for _, run in runs])]
     plain = mapped(task, name)
     places = task.data.fitted[: constants.SLOPE_FITTED]
     rows = plain.apply(task.pool[places], np.float32)

@@ -17,6 +17,7 @@ from kitchensinks.law.copies import one_of_each
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import short_run
 from kitchensinks.law.task import Task
+from kitchensinks.law.trials import first_best
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
@@ -82,7 +83,7 @@ def _best(ways: list[Rows], batch: Batch, request: Request) -> Rows:
         sample, _ = one_of_each(batch._replace(rows=way).part(places), request.seed)
         errors.append(short_run((Task(sample, request, Learned()), ("laplacian", "squash")))[0])
     equal = errors[0] <= constants.EQUAL_ENCODINGS * min(errors)
-    return ways[0 if equal else int(np.argmin(errors))]
+    return ways[0 if equal else first_best(errors)]
 
 
 def _many(batch: Batch) -> bool:

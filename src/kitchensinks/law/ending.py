@@ -24,7 +24,7 @@ from kitchensinks.law.candidates import (
 from kitchensinks.law.few import Kept
 from kitchensinks.law.maps import Found, with_members
 from kitchensinks.law.task import Task
-from kitchensinks.law.trials import preferred
+from kitchensinks.law.trials import first_best, preferred
 from kitchensinks.law.values import Law, Record
 from kitchensinks.problem.targets import Batch
 
@@ -76,7 +76,7 @@ def chosen(task: Task, basis: Basis | None, close: list[Candidate]) -> tuple[Law
     # Two stages are compared by squared error: skip them where log loss decided.
     stages = task.request.stages and not task.request.stream and basis is None
     stages = stages and task.asked is None and not task.late(constants.LATE_LAST)
-    if stages and kept.error == min(errors):
+    if stages and kept is close[first_best(errors)]:
         both = _both(task, close)
         if both is not None:
             return _in_stages(task, both)

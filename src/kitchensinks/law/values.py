@@ -14,6 +14,7 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.settings import Progress, silent
 from kitchensinks.law.splits import NO_ORDER, Order
+from kitchensinks.numerics.choices import first_least
 from kitchensinks.problem.targets import Batch
 
 Floats = NDArray[np.float64]
@@ -230,5 +231,5 @@ class Law:
         for stage in ("ridge", "again", "basis"):
             last = [one for one in record.trials if one.stage == stage and name in one.what]
             if last:
-                return [*maps, min(last, key=lambda trial: trial.error)]
+                return [*maps, last[first_least([trial.error for trial in last])]]
         return maps
