@@ -223,13 +223,15 @@ class Law:
         if math.isnan(self.ridge):
             return maps
         name = "grids" if self.features.basis.sparse else f"{record.kernel} features"
-        name = f" {name}, {record.map},"
-        if record.scaling != "learned":
-            name += f" {record.scaling} scales,"
-        else:
-            name += " factor"
-        for stage in ("ridge", "again", "basis"):
-            last = [one for one in record.trials if one.stage == stage and name in one.what]
-            if last:
-                return [*maps, last[first_least([trial.error for trial in last])]]
-        return maps
+        scaling = "factor" if record.scaling == "learned" else f"{record.scaling} scales,"
+        name = f" {name}, {record.map}, {scaling}"
+        return maps + _best_of_last(record.trials, name)
+
+
+def _best_of_last(trials: tuple[Trial, ...], name: str) -> list[Trial]:
+    """Of the trials with this name, the best of the last stage that has some; none of none."""
+    for stage in ("ridge", "again", "basis"):
+        last = [one for one in trials if one.stage == stage and name in one.what]
+        if last:
+            return [last[first_least([one.error for one in last])]]
+    return []
