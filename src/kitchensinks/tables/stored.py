@@ -5,8 +5,9 @@ shorter, the disk has an error) ends the process, where an ordinary read is an e
 told.
 """
 
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -76,7 +77,7 @@ class StoredArray:
         self._stamp.check(self._path)
         return found.reshape(count, *self.shape[1:], order="F" if self._by_columns else "C")
 
-    def _entries(self, file: BinaryIO, first: int, count: int) -> np.ndarray[Any, Any]:
+    def _entries(self, file: BufferedReader, first: int, count: int) -> np.ndarray[Any, Any]:
         """So many neighbouring entries of the file."""
         out = np.empty(count, dtype=self._stored)
         file.seek(self._begin + first * self.dtype.itemsize)
