@@ -81,7 +81,7 @@ class StoredArray:
         """So many neighbouring entries of the file."""
         out = np.empty(count, dtype=self._stored)
         file.seek(self._begin + first * self.dtype.itemsize)
-        if file.readinto(out.view(np.uint8)) < out.nbytes:
+        if file.readinto(out.view(np.uint8).data) < out.nbytes:
             self._stamp.check(self._path)
             raise ValueError(f"{self._path} ends before its last row.")
         return out.astype(self.dtype, copy=False)
