@@ -38,7 +38,7 @@ MOST = 100
 THREADS = 8
 N_ROWS = 3000
 # Harmed files of each kind of model, and tables of each kind of reader, for each minute.
-HARMED, READ = 4, 50
+HARMED, READ = 3, 50
 # Tables that are tried between looks at the clock.
 ROUND = 50
 

@@ -120,7 +120,12 @@ def _kinds(columns: Columns) -> list[type]:
 def _coded(targets: Any, weights: Floats | None, kind: str) -> tuple[Floats, tuple[str, ...]]:
     """Targets whose means are taken (n, outputs), and what each is."""
     if kind == "regression":
-        return targets[:, None].astype(np.float64), ("mean",)
+        coded = targets[:, None].astype(np.float64)
+        largest = float(np.abs(coded).max(initial=0.0))
+        if largest > 0.0 and not 1e-75 < largest < 1e75:
+            # Means are inputs, whose squares have to be finite; their unit does not matter.
+            coded /= largest
+        return coded, ("mean",)
     classes = np.unique(targets if weights is None else targets[weights > 0])
     # Of two classes one says all.
     classes = classes[1:] if len(classes) == 2 else classes

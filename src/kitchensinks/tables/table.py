@@ -223,6 +223,11 @@ def _to_arrow(source: Any) -> Any:
         try:
             plain, count = _without_intervals(renamed), thread_count()
             return pa.Table.from_pandas(plain, preserve_index=False, nthreads=count)
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"A column of the pandas table has text that is no Unicode ({error.reason}): "
+                "replace such letters (text.encode(errors='replace').decode())."
+            ) from None
         except pa.ArrowException as error:
             raise ValueError(
                 f"A column of the pandas table mixes kinds of values ({error}): make it numbers "
