@@ -223,6 +223,11 @@ def _to_arrow(source: Any) -> Any:
         try:
             plain, count = _without_intervals(renamed), thread_count()
             return pa.Table.from_pandas(plain, preserve_index=False, nthreads=count)
+        except OverflowError:
+            raise ValueError(
+                "A column of the pandas table has whole numbers of more than 64 bits: make it "
+                "decimal numbers (float), or text."
+            ) from None
         except UnicodeEncodeError as error:
             raise ValueError(
                 f"A column of the pandas table has text that is no Unicode ({error.reason}): "
