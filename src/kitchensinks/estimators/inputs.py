@@ -25,7 +25,7 @@ from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
 from kitchensinks.state.kept import Waiting
 from kitchensinks.tables import advice, check_size, describe
-from kitchensinks.tables.arrays import check_weights
+from kitchensinks.tables.arrays import as_given, check_weights
 from kitchensinks.tables.columns import Columns, array_table, names_of_places
 from kitchensinks.tables.named import FROM_DTYPE, check_categories, columns_named
 from kitchensinks.tables.noticed import counts_rows
@@ -58,6 +58,7 @@ def float_rows(
     estimator: BaseEstimator, X: Any, reset: bool, dtype: Any = None, least: int = 1
 ) -> Any:
     """Checked rows, dense or CSR, float32 or float64; least: how many of them there must be."""
+    X = as_given(X)
     floats = FLOATS if dtype is None else [check_dtype(dtype)]
     # What overflows in the cast is found and reported.
     with np.errstate(over="ignore"), advice():
@@ -87,6 +88,7 @@ def training_inputs(
 
     stream: the same rows may come again, so that no recipe may use their targets.
     """
+    X = as_given(X)
     frame = X if is_mixed(X) or _has_chosen(X, estimator.categorical_features) else None
     X, y, sample_weight = _opened(estimator.categorical_features, X, y, sample_weight, frame)
     if isinstance(X, Rows):
@@ -210,6 +212,7 @@ def more_rows(
 
 def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
     """Rows such as the fit had: arrays with its columns, or tables by its recipe."""
+    X = as_given(X)
     # An array with missing values has a recipe too, which no table goes through.
     if state.columns is None or state.columns.n_given:
         return _known_array(estimator, state, X)

@@ -17,11 +17,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kitchensinks.estimators.inputs import FLOATS, TakesSparse
 from kitchensinks.fitting.plan import SPAN_ROWS
+from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.dual import Span
-from kitchensinks.solvers.path import Leaving, RidgePath, least_error
+from kitchensinks.solvers.path import Leaving, RidgePath
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.keys import row_keys
@@ -141,9 +142,9 @@ class StreamingRidge(TakesSparse):
         """Keep the best alpha (of each target where asked) and its weights."""
         each = getattr(self, "alpha_per_target", False)
         if each:
-            best = np.array([least_error(column, alphas) for column in errors.T])
+            best = np.array([strongest_least(column, alphas) for column in errors.T])
         else:
-            best = np.full(errors.shape[1], least_error(errors.mean(axis=1), alphas))
+            best = np.full(errors.shape[1], strongest_least(errors.mean(axis=1), alphas))
         weights = np.column_stack(
             [path.weights(float(alphas[b]) / total)[:, j] for j, b in enumerate(best)]
         )

@@ -23,6 +23,7 @@ from kitchensinks.fitting.space import (
     warn_noise,
 )
 from kitchensinks.numerics.arrays import DType, Matrix
+from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.numerics.products import cholesky_lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
@@ -34,7 +35,6 @@ from kitchensinks.solvers.path import (
     RidgePath,
     alpha_grid,
     freedom_left,
-    least_error,
     least_freedom,
     scores_without,
 )
@@ -188,7 +188,7 @@ class RidgeCandidates:
         """The fit of least error, relative to each output's spread; errors (alphas, outputs)."""
         equations = self.path.equations
         spread = np.where(equations.squares > 0, equations.squares, 1.0)
-        place = least_error((errors / spread).mean(axis=1), self.alphas)
+        place = strongest_least((errors / spread).mean(axis=1), self.alphas)
         alpha = float(self.alphas[place])
         fit = _eigen_fit(equations, alpha, settings, self.path)
         fit.alphas, fit.alpha_errors, fit.noise = self.alphas, errors, self.noise

@@ -20,8 +20,9 @@ from kitchensinks.features.scaling import Warp
 from kitchensinks.law import constants
 from kitchensinks.law.maps import Found, mapped
 from kitchensinks.law.task import LearningRows
-from kitchensinks.law.trials import TrialRows, dense_fit
+from kitchensinks.law.trials import TrialRows, dense_fit, first_best
 from kitchensinks.numerics.arrays import Floats, Matrix
+from kitchensinks.numerics.choices import lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.tables import block_slices
 
@@ -129,7 +130,7 @@ def learn_directions(
         fit = dense_fit(data, frozen)
         errors.append(fit.error)
         falls = fit.error < constants.FALLING * least
-        if fit.error < least or (step == rounds and not whole):
+        if lower(fit.error, least) or (step == rounds and not whole):
             best, least = current, fit.error
         if step == rounds or (whole and not falls) or late():
             break
@@ -163,7 +164,7 @@ def turned(task: LearningRows, names: tuple[str, ...]) -> list[Found]:
 
     found = zip(names, task.early(constants.LATE_TURNS, along, names), strict=True)
     runs = [(name, run) for name, run in found if run is not None]
-    name, slopes = min(runs, key=lambda run: float(run[1].errors.min()))
+    name, slopes = runs[first_best([float(run.errors.min()) for _, run in runs])]
     plain = mapped(task, name)
     places = task.data.fitted[: constants.SLOPE_FITTED]
     rows = plain.apply(task.pool[places], np.float32)

@@ -17,6 +17,7 @@ from kitchensinks.law.copies import one_of_each
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import short_run
 from kitchensinks.law.task import LearningRows
+from kitchensinks.law.trials import first_best
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.words import Stream, Words
@@ -83,7 +84,7 @@ def _best(ways: list[Rows], batch: Batch, request: Request) -> Rows:
             short_run((LearningRows(sample, request, Learned()), ("laplacian", "squash")))[0]
         )
     equal = errors[0] <= constants.EQUAL_ENCODINGS * min(errors)
-    return ways[0 if equal else int(np.argmin(errors))]
+    return ways[0 if equal else first_best(errors)]
 
 
 def _many(batch: Batch) -> bool:
@@ -120,7 +121,12 @@ def _kinds(columns: Columns) -> list[type]:
 def _coded(targets: Any, weights: Floats | None, kind: str) -> tuple[Floats, tuple[str, ...]]:
     """Targets whose means are taken (n, outputs), and what each is."""
     if kind == "regression":
-        return targets[:, None].astype(np.float64), ("mean",)
+        coded = targets[:, None].astype(np.float64)
+        largest = float(np.abs(coded).max(initial=0.0))
+        if largest > 0.0 and not 1e-75 < largest < 1e75:
+            # Means are inputs, whose squares have to be finite; their unit does not matter.
+            coded /= largest
+        return coded, ("mean",)
     classes = np.unique(targets if weights is None else targets[weights > 0])
     # Of two classes one says all.
     classes = classes[1:] if len(classes) == 2 else classes

@@ -26,7 +26,7 @@ from kitchensinks.law.candidates import (
 from kitchensinks.law.few import Kept
 from kitchensinks.law.maps import Found, with_members
 from kitchensinks.law.task import LearningRows
-from kitchensinks.law.trials import GridFits, preferred
+from kitchensinks.law.trials import GridFits, first_best, preferred
 from kitchensinks.law.values import Law, Record, UnseenScores
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.problem.targets import Batch
@@ -80,7 +80,7 @@ def chosen(task: LearningRows, basis: Basis | None, close: list[Candidate]) -> t
     # Two stages are compared by squared error: skip them where log loss decided.
     stages = task.request.stages and not task.request.stream and basis is None
     stages = stages and task.asked is None and not task.late(constants.LATE_LAST)
-    if stages and kept.error == min(errors):
+    if stages and kept is close[first_best(errors)]:
         both = _both(task, close)
         if both is not None:
             return _in_stages(task, both)
@@ -95,10 +95,11 @@ def _with_trees(
     Trees have seen the targets, so that only a fit of squared loss, whose ridge the trials choose,
     can have them.
     """
-    bins = min((one for one in close if one.sparse), key=lambda one: one.error, default=None)
+    sparse = [one for one in close if one.sparse]
     allowed = task.request.stages and task.asked is None and basis is None
-    if bins is None or not allowed or task.late(constants.LATE_LAST):
+    if not sparse or not allowed or task.late(constants.LATE_LAST):
         return None
+    bins = sparse[first_best([one.error for one in sparse])]
     if bins.error > constants.TREES_NEAR * min(one.error for one in close):
         return None
     found = with_trees(task, bins)
@@ -124,7 +125,9 @@ def _kept(task: LearningRows, kept: Candidate) -> tuple[Law, Bins]:
         scaler, basis = bins_of(task, kept, factor, np.arange(len(task.places)), draws)
     ridge = score.ridge if kept.sparse else ridge_for(task, kept, count)
     law, bins = Ending(kept.found, scaler, basis, draws, factor, ridge, reason).law(task)
-    return replace(law, held=_unseen(task, kept)), bins
+    assert law.record is not None, "a law that was learned"
+    record = replace(law.record, trees=kept.trees)
+    return replace(law, record=record, held=_unseen(task, kept)), bins
 
 
 def _unseen(task: LearningRows, kept: Candidate) -> UnseenScores | None:

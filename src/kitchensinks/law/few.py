@@ -42,7 +42,7 @@ from kitchensinks.law.maps import (
 from kitchensinks.law.splits import folds_of
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trend import find_trend
-from kitchensinks.law.trials import TrialRows, climb, first_least
+from kitchensinks.law.trials import TrialRows, best_ridge, climb, first_best
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
@@ -110,7 +110,7 @@ def _best(task: LearningRows, folds: list[Places], founds: list[Found]) -> tuple
     close = [k for k, score in enumerate(first) if score.error <= least]
     wider = task.together(_wider, [(founds[k], folds, first[k]) for k in close])
     plain = [k for k, found in enumerate(founds) if _simple(found, task.learned.basis)]
-    base = min(plain, key=lambda k: first[k].shares.sum())
+    base = plain[first_best([float(first[k].shares.sum()) for k in plain])]
     kept = _clearly(first[base], wider)
     place, score = (base, first[base]) if kept is None else (close[kept], wider[kept])
     return founds[place], score
@@ -126,15 +126,14 @@ def _simple(found: Found, basis: Basis | None) -> bool:
 def _clearly(base: _Score, others: list[_Score]) -> int | None:
     """Which of the others has the least error of those whose error is below that of the base by so
     many standard errors of the difference that chance is not the reason; None where none has."""
-    best, least = None, math.inf
+    totals = np.full(len(others), np.inf)
     needed = constants.CLEARLY * math.sqrt(max(1.0, constants.TWICE / len(base.shares)))
     for k, other in enumerate(others):
         gaps = base.shares - other.shares
         noise = math.sqrt(len(gaps)) * float(gaps.std())
-        total = float(other.shares.sum())
-        if gaps.sum() > needed * noise and total < least:
-            best, least = k, total
-    return best
+        if gaps.sum() > needed * noise:
+            totals[k] = other.shares.sum()
+    return first_best(totals) if np.isfinite(totals).any() else None
 
 
 def _first_factor(found: Found) -> float:
@@ -212,7 +211,7 @@ def _of_kernel(
     errors = np.reshape([error for error, _ in runs], (len(names), len(own))).mean(axis=1)
     for name, error in zip(names, errors.tolist(), strict=True):
         task.note("map", f"{kernel}, {name}", len(task.places), error)
-    best = first_least(errors)
+    best = first_best(errors)
     starts = [found for _, found in runs[best * len(own) : (best + 1) * len(own)]]
     ends = task.together(long, [(own[k][0], start) for k, start in enumerate(starts)])
     scales, half = np.zeros((2, len(own), task.n_inputs))
@@ -368,7 +367,7 @@ def _ridges(
             if ridge not in tried:
                 scores = np.concatenate([own.scores(ridge) for own in centred])
                 tried[ridge] = data.error(scores), scores
-        return min(tried, key=lambda ridge: tried[ridge][0])
+        return best_ridge(tried)
 
     if fixed is not None:
         best = attempt(fixed)

@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from kitchensinks.features.bases import Basis
 from kitchensinks.fitting.settings import silent
 from kitchensinks.law.candidates import Candidate, first_look, in_words
 from kitchensinks.law.maps import Found
 from kitchensinks.law.splits import NO_ORDER
 from kitchensinks.law.task import LearningRows
+from kitchensinks.law.trials import first_best
 
 
 def note_runs(
@@ -26,6 +25,6 @@ def note_runs(
     by_runs = LearningRows.of(task.given, request, task.learned).without(task.trend)
     theirs = by_runs.together(first_look, jobs)
     for words, found in (("runs of rows", theirs), ("the last rows", looks)):
-        first = found[int(np.argmin([one.score.error for one in found]))]
+        first = found[first_best([one.score.error for one in found])]
         text = f"first by {words}: {in_words(first, first.score)}"
         task.note("split", text, len(by_runs.few.fitted), first.score.error)

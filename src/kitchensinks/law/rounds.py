@@ -16,6 +16,7 @@ from kitchensinks.law.candidates import (
 from kitchensinks.law.later import note_runs
 from kitchensinks.law.maps import Found, allowed, even, plain_map
 from kitchensinks.law.task import LearningRows
+from kitchensinks.law.trials import first_best
 
 
 def best_maps(runs: list[tuple[float, Found]]) -> list[Found]:
@@ -23,9 +24,11 @@ def best_maps(runs: list[tuple[float, Found]]) -> list[Found]:
 
     runs: held-out errors of short runs with what they found.
     """
-    best: dict[str, tuple[float, Found]] = {}
-    for run in sorted(runs, key=lambda run: run[0]):
-        best.setdefault(run[1].kernel, run)
+    kernels = dict.fromkeys(found.kernel for _, found in runs)
+    best = {}
+    for kernel in kernels:
+        own = [run for run in runs if run[1].kernel == kernel]
+        best[kernel] = own[first_best([error for error, _ in own])]
     # Bins gain from more rows than a batch has: the first kernel is kept in any case.
     error, first = best.pop(runs[0][1].kernel)
     most = constants.HOPELESS * error
@@ -116,8 +119,15 @@ def _near(task: LearningRows, candidates: list[Candidate]) -> list[Candidate]:
     if task.wide and not any(map(_even, near)):
         # Equal scales gain from features more than directions do, of which few features show most.
         plain = [one for one in candidates if _even(one) and one.error < constants.PLAIN * least]
-        near += sorted(plain, key=lambda one: one.error)[:1]
+        near += _first_best(plain)
     return near
+
+
+def _first_best(candidates: list[Candidate]) -> list[Candidate]:
+    """The one of least error; none of none."""
+    if not candidates:
+        return []
+    return [candidates[first_best([one.error for one in candidates])]]
 
 
 def _even(candidate: Candidate) -> bool:
@@ -134,8 +144,9 @@ def _duel(task: LearningRows, close: list[Candidate]) -> list[Candidate]:
     if not task.wide:
         return close
     least = min(candidate.error for candidate in close)
-    near = sorted((one for one in close if not one.sparse), key=lambda one: one.error)
-    pair = [one for one in near if _even(one)][:1] + [one for one in near if not _even(one)][:1]
+    dense = [one for one in close if not one.sparse]
+    pair = _first_best([one for one in dense if _even(one)])
+    pair += _first_best([one for one in dense if not _even(one)])
     far = any(one.limit.components > constants.MORE**2 * one.score.components for one in pair)
     if len(pair) < 2 or not far or max(one.error for one in pair) > constants.CLOSE * least:
         return close

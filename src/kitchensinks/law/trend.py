@@ -29,6 +29,7 @@ from kitchensinks.law import constants
 from kitchensinks.law.maps import Found
 from kitchensinks.law.task import LearningRows
 from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.choices import lower
 from kitchensinks.numerics.products import inverse_lower
 
 Places = NDArray[np.intp]
@@ -195,7 +196,7 @@ def _fits(
     kernel = _kernel(found, part.mapped, part.mapped)
     across = None if outer is None else _kernel(found, outer.mapped, part.mapped)
     found_lines: list[Line | None] = [None] * len(lines)
-    for ridge in constants.TREND_RIDGES:
+    for ridge in sorted(constants.TREND_RIDGES, reverse=True):
         inverse = _inverse(kernel + np.diag(ridge * part.noise))
         for k, own in enumerate(lines):
             design = np.column_stack([np.ones(len(own)), own])
@@ -207,7 +208,7 @@ def _fits(
             losses = np.sum((dual / left[:, None]) ** 2, axis=1)
             within = float(np.average(losses, weights=1.0 / part.noise))
             best = found_lines[k]
-            if best is not None and best.within <= within:
+            if best is not None and not lower(within, best.within):
                 continue
             scores = np.empty((0, 0))
             if across is not None:

@@ -15,6 +15,7 @@ from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.settings import Progress, silent
 from kitchensinks.law.splits import NO_ORDER, Order
 from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.choices import first_least
 from kitchensinks.problem.targets import Batch
 
 # Maps of the columns in words.
@@ -114,6 +115,7 @@ class Record:
     reason : why there are not more components.
     scaling : "learned" scales, "equal" ones for all columns (the plain law, or a linear model), or
         "half learned": the geometric mean of both.
+    trees : whether leaves of trees are among the bins.
     """
 
     map: str
@@ -125,6 +127,7 @@ class Record:
     trials: tuple[Trial, ...]
     reason: str
     scaling: str = "learned"
+    trees: bool = False
 
     @property
     def map_in_words(self) -> str:
@@ -238,14 +241,16 @@ class Law:
         # A basis with a bandwidth of its own was not tried: others have compared the maps.
         if math.isnan(self.ridge):
             return maps
-        name = what_of(record.kernel, self.features.basis.sparse, self.held is not None)
-        name = f" {name}, {record.map},"
-        if record.scaling != "learned":
-            name += f" {record.scaling} scales,"
-        else:
-            name += " factor"
-        for stage in ("ridge", "again", "basis"):
-            last = [one for one in record.trials if one.stage == stage and name in one.what]
-            if last:
-                return [*maps, min(last, key=lambda trial: trial.error)]
-        return maps
+        name = what_of(record.kernel, self.features.basis.sparse, record.trees)
+        scaling = "factor" if record.scaling == "learned" else f"{record.scaling} scales,"
+        name = f" {name}, {record.map}, {scaling}"
+        return maps + _best_of_last(record.trials, name)
+
+
+def _best_of_last(trials: tuple[Trial, ...], name: str) -> list[Trial]:
+    """Of the trials with this name, the best of the last stage that has some; none of none."""
+    for stage in ("ridge", "trees", "again", "basis"):
+        last = [one for one in trials if one.stage == stage and name in one.what]
+        if last:
+            return [last[first_least([one.error for one in last])]]
+    return []

@@ -20,6 +20,7 @@ from kitchensinks.features.bases.bandwidth import weighted_median
 from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.numerics.arrays import AnyArray, Matrix, Part
 from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.tables.arrays import check_targets
 
 # Outputs whose sizes are further apart than this ratio cannot be fitted together.
 FARTHEST = 1e-30
@@ -176,6 +177,25 @@ def _power(size: float) -> float:
     return float(2.0 ** min(max(exponent, -1000), 1000))
 
 
+def _plain_labels(y: Any) -> Any:
+    """Labels of NumPy's own types; an error where one of them is missing."""
+    # Of pandas: whole numbers and booleans that may be missing would become decimal numbers.
+    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", np.dtype(object))
+    if np.dtype(kind).kind in "biu" and not y.isna().any():
+        return y.to_numpy(dtype=kind)
+    given = np.asarray(y)
+    # NaN does not equal itself; None and the NA of pandas have a type of their own.
+    if given.dtype == object and any(
+        type(label).__name__ in ("NoneType", "NAType", "NaTType")
+        or (isinstance(label, float) and label != label)
+        for label in given.ravel()
+    ):
+        raise ValueError(
+            "y has labels that are missing (None, NaN or NA): drop these rows, or name the class."
+        )
+    return y
+
+
 @dataclass(frozen=True, eq=False)
 class Classes:
     """Labels as ±1 for two classes, and as one column a class for more.
@@ -223,10 +243,9 @@ class Classes:
         """Labels (n,), or an error."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        y = column_or_1d(y, warn=True)
+        check_targets(y)
+        y = column_or_1d(_plain_labels(y), warn=True)
         assert_all_finite(y, input_name="y")
-        if y.dtype == object and any(label is None for label in y):
-            raise ValueError("y has labels that are None: drop these rows, or name the class.")
         check_classification_targets(y)
         return np.asarray(y)
 
@@ -327,6 +346,7 @@ class Numbers:
         """Numbers (n,) or (n, outputs), or an error."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        check_targets(y, dates=False)
         try:
             # scikit-learn sums first, and very large numbers of both signs overflow to inf − inf.
             with np.errstate(invalid="ignore"):

@@ -31,9 +31,6 @@ from kitchensinks.tables.keys import find_copies
 # A freedom 1 − h of fewer rounding units than this is not known to a percent (measured: h is off by
 # up to 20 units in float64, and by 200 in float32, whose rotation is rounded too).
 _UNITS = 1e4
-# Errors of two ridges that differ by less than this share are equal up to rounding (measured: 4e-7
-# at the weakest ridge of the grid).
-_SAME_ERROR = 1.5e-6
 # Generalised cross-validation trusts fits that leave this share of the rows' freedom.
 _GENERALISED_FREEDOM = 0.1
 
@@ -206,22 +203,6 @@ def scores_without(targets: Array, scores: Array, left: Array, leaving: Leaving 
     if leaving is not None:
         targets = leaving.targets.reshape(targets.shape)
     return np.asarray(targets - (targets - scores) / left)
-
-
-def least_error(errors: Array, alphas: Array) -> int:
-    """The place of the least of the errors (alphas,), or of the largest α where none is known.
-
-    Errors within 1.5 millionths of the least differ by rounding: the largest α of these is taken.
-
-    >>> alphas = np.array([1.0, 10.0, 100.0])
-    >>> least_error(np.array([2.0, 2.0, 3.0]), alphas)
-    1
-    >>> least_error(np.full(3, np.inf), alphas)
-    2
-    """
-    least = float(errors.min())
-    near = errors <= least + _SAME_ERROR * abs(least)
-    return int(np.argmax(np.where(near, alphas, 0.0)))
 
 
 def alpha_grid(trace: float) -> Array:
