@@ -217,6 +217,7 @@ class Spec:
             near=near,
             second=second,
             progress=self.progress,
+            **self.solver.steps(),
         )
 
 
