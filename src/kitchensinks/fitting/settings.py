@@ -149,21 +149,12 @@ class Solver(BaseEstimator):
         if self.dtype is not None:
             check_dtype(self.dtype)
         memory_budget(self.memory_budget)
-        for name, value in self.steps().items():
+        for name, value in steps_of(self).items():
             if self.name != "stochastic":
                 raise ValueError(
                     f"{name}={value!r} is for ks.Solver('stochastic'), not for {self.name!r}: "
                     "leave it out, or name that solver."
                 )
-
-    def steps(self) -> dict[str, Any]:
-        """The parameters of stochastic gradients that are given, checked."""
-        given = {name: getattr(self, name) for name in _STOCHASTIC}
-        return {
-            name: _STOCHASTIC[name](name, value)
-            for name, value in given.items()
-            if value is not None
-        }
 
     def check_problem(self, loss: Loss, alpha: float | str, constraint: Constraint | None) -> None:
         """An error where this solver cannot do what is asked of it."""
@@ -179,6 +170,14 @@ class Solver(BaseEstimator):
             )
         if self.name == "blocks" and alpha == 0.0:
             raise ValueError("solver='blocks' needs an alpha above zero: blocks may be singular.")
+
+
+def steps_of(solver: Solver) -> dict[str, Any]:
+    """The parameters of stochastic gradients that are given, checked."""
+    given = {name: getattr(solver, name) for name in _STOCHASTIC}
+    return {
+        name: _STOCHASTIC[name](name, value) for name, value in given.items() if value is not None
+    }
 
 
 def check_dtype(dtype: Any) -> Any:

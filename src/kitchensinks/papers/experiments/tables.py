@@ -115,10 +115,12 @@ def _claims(claims: list[Facts]) -> Iterator[str]:
 
 
 def _open(check: Facts) -> str:
-    """How many seeds would decide an undecided check."""
+    """What an undecided check lacks: mostly how many seeds would decide it."""
     if check["verdict"] != UNDECIDED:
         return ""
-    return f"; {check['seeds']} seeds would decide" if check["seeds"] else "; more seeds are needed"
+    # Results of an earlier form of a study are shown as they were written.
+    seeds = f"{check['seeds']} seeds would decide" if check["seeds"] else "more seeds are needed"
+    return f"; {check.get('open', seeds)}"
 
 
 def _table(table: Facts) -> Iterator[str]:
