@@ -47,12 +47,12 @@ def report(results: Results) -> Report:
         line
         for name in rows
         for line in (
-            Line(f"{name}: mean squared loss", loss[name]),
-            Line(f"{name}: variance of the prediction", variance[name]),
+            Line(name, loss[name], column="mean squared loss"),
+            Line(name, variance[name], column="variance of the prediction"),
         )
     ]
     target = results.values("target_variance", model=nets.MODELS[0])
-    lines.append(Line("variance of the target", target))
+    lines.append(Line("the target", target, column="variance of the prediction"))
     random, shallow, deep = nets.MODELS
     claims = [
         Claim(
@@ -77,7 +77,8 @@ def report(results: Results) -> Report:
                 axes.plot(row["radius"][DRAWN], row[key][DRAWN], style, ms=1.5)
             axes.set(title=name, xlabel="radius")
 
-    return Report([Table("Regression", lines, digits=3)], claims, draw, (11.0, 2.8), _NOTES)
+    table = Table("Regression", lines, digits=3, case="model")
+    return Report([table], claims, draw, (11.0, 2.8), _NOTES)
 
 
 _NOTES = """1280 nodes, or as many parameters; 10,000 training rows, three seeds of rows and models;

@@ -30,9 +30,9 @@ def report(results: Results) -> Report:
         (inputs,) = raw[name] = own.values("error", q=None)
         errors[name] = own.by("m", "q", of="error")
         del errors[name][None, None]
-        lines = [Line(f"m = {m:,}, q = {q}", values) for (m, q), values in errors[name].items()]
-        lines.append(Line("the inputs themselves", [inputs]))
-        tables.append(Table(f"Test error on {title}", lines, "%"))
+        lines = [Line(f"{m:,}", own, column=f"q = {q}") for (m, q), own in errors[name].items()]
+        told = f"%; {inputs:.2f} % on the inputs themselves"
+        tables.append(Table(f"Test error on {title}", lines, told, case="m"))
         claims += phones.claims(errors[name], [inputs], f"{title}: ")
 
     def draw(figure: Any) -> None:

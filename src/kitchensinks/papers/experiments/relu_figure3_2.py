@@ -52,22 +52,24 @@ def report(results: Results) -> Report:
     loss = {pair: own[own.mean(axis=1).argmax()] - own for pair, own in folds.items()}
     tables = [
         Table(
-            "Accuracy under five-fold cross-validation, by bandwidth over the median rule's",
+            "Accuracy under five-fold cross-validation",
             [
-                Line(f"{name}, {basis}, γ × {factor:g}", own)
+                Line(f"{factor:g}", own, column=f"{name}, {basis}")
                 for (name, basis), values in folds.items()
                 for factor, own in zip(factors, values, strict=True)
             ],
             digits=3,
+            case="bandwidth over the median rule's",
         ),
         Table(
             "Accuracy lost by a wrong bandwidth",
             [
-                Line(f"{name}, {basis}: {told}", over(each, axis=0))
+                Line(told, over(each, axis=0), column=f"{name}, {basis}")
                 for (name, basis), each in loss.items()
                 for told, over in _OVER.items()
             ],
             digits=3,
+            case="over all bandwidths",
         ),
     ]
     claims = [
