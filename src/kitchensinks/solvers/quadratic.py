@@ -6,8 +6,11 @@ Squared loss is this problem itself; every other loss solves a sequence of them,
 and h change, so that one factorisation G = V diag(s) V' serves them all.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import cho_solve, eigh
+from scipy.sparse import eye_array
 
 from kitchensinks.problem.constraints import Constraint, L2Ball, SupBall, penalty_conjugate
 from kitchensinks.problem.losses import Array
@@ -26,12 +29,15 @@ class FactoredGram:
 
     #: Curvature along a step stays within this factor of the mean curvature.
     trust = 5.0
+    #: V, dense, or a sparse permutation where the Gram is diagonal
+    vectors: Any
 
     def __init__(self, gram: Array, negligible: float = 0.0) -> None:
         self.gram = gram
         if negligible and np.linalg.norm(np.tril(gram, -1)) <= negligible * gram.diagonal().max():
             order = np.argsort(gram.diagonal())
-            values, self.vectors = gram.diagonal()[order], np.eye(len(gram))[:, order]
+            values = gram.diagonal()[order]
+            self.vectors = eye_array(len(gram), format="csr")[:, order]
         else:
             # The faster driver asks for 2K² numbers of workspace, which 32-bit LAPACK can count
             # only so far.

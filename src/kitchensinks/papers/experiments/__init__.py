@@ -85,7 +85,8 @@ CATALOGUE = {
         90, _THREE, version=2),
     "relu-table3.1": About(
         f"{_THESIS}, Table 3.1",
-        "Accuracy and training time of random Fourier and ReLU features on seven sets", 12, _THREE),
+        "Accuracy and training time of random Fourier and ReLU features on seven sets",
+        35, _THREE, version=2),
     "rfsvm-figure2.1": About(
         f"{_THESIS}, Figure 2.1",
         "Accuracy of random Fourier and kernel support vector machines on the annulus, against λ",
