@@ -28,10 +28,11 @@ def cells(quick: bool) -> list[Cell]:
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     n_rows, n_test, most = (1000, 1000, 10) if quick else (10_000, 5000, EPOCHS)
-    data, task = nets.separation(n_rows, n_test, cell["seed"]), cell["task"]
+    sizes = nets.Sizes(n_rows, n_test)
+    data, task = nets.separation(*sizes, cell["seed"]), cell["task"]
     targets, truth = data[task]
     with Stopwatch() as watch:
-        found = nets.fitted(cell["model"], cell["nodes"], task, data, most, cell["seed"])
+        found = nets.fitted(cell["model"], cell["nodes"], task, sizes, most, cell["seed"])
     pairs = {"train_error": (data["rows"], targets), "error": (data["others"], truth)}
     measured: dict[str, Any] = {
         name: nets.error_of(found.model.predict(rows), own, task)
