@@ -118,6 +118,13 @@ class Check(NamedTuple):
             max((c for c in counts if c is not None), default=None) if None not in counts else None
         )
 
+    def facts(self) -> dict[str, Any]:
+        """The check as plain text and numbers."""
+        found: dict[str, Any] = {"ours": self.ours, "verdict": self.verdict()}
+        if found["verdict"] == UNDECIDED:
+            found |= {"seeds": self.seeds, "open": self.why_open}
+        return found
+
     @property
     def why_open(self) -> str:
         """What an undecided check lacks, in words."""
@@ -248,11 +255,7 @@ class Claim:
     def facts(self) -> dict[str, Any]:
         """The claim as plain text and numbers."""
         verdict = self.verdict()
-        checks = [
-            {"ours": check.ours, "verdict": (own := check.verdict())}
-            | ({"seeds": check.seeds, "open": check.why_open} if own == UNDECIDED else {})
-            for check in self.checks
-        ]
+        checks = [check.facts() for check in self.checks]
         return {
             "claim": self.text,
             "kind": self.kind,

@@ -86,9 +86,9 @@ def _overview(studies: list[Facts]) -> Iterator[str]:
     yield from ("| study | hold | do not | undecided | not counted |", "|---|---|---|---|---|")
     for facts in studies:
         own = found[facts["name"]]
-        counts = [*(own.count(kind) for kind in (HOLDS, FAILS, UNDECIDED))]
-        counts.append(len(facts["claims"]) - len(own))
-        yield f"| {facts['name']} | {' | '.join(str(count or '') for count in counts)} |"
+        cells = [own.count(kind) for kind in (HOLDS, FAILS, UNDECIDED)]
+        cells.append(len(facts["claims"]) - len(own))
+        yield f"| {facts['name']} | {' | '.join(str(count or '') for count in cells)} |"
     yield ""
 
 
