@@ -191,7 +191,11 @@ def bins_of(
 def with_trees(task: LearningRows, grids: Candidate) -> Candidate:
     """The same number of bins, some of them the leaves of trees, on the same rows."""
     assert isinstance(grids.fits, GridFits), "bins were tried"
-    own, known, data = replace(grids, trees=True), grids.score, grids.fits.data
+    known, data = grids.score, grids.fits.data
+    most = max(known.components, constants.TREES_BINS)
+    limit = Limit(most, f"stopped at {most} grids and trees, the most that are tried")
+    limit = limit if most < grids.limit.components else grids.limit
+    own = replace(grids, limit=limit, trees=True)
     score, fits = _trial(task, data, own, known.factor, known.components, known.ridge)
     task.note("trees", in_words(own, score), len(data.fitted), score.error)
     return replace(own, score=score, fits=fits)
