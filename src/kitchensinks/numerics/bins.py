@@ -130,11 +130,7 @@ def bin_hashes(
 
 
 def bin_hashes_plain(
-    rows: AnyArray,
-    shift: NDArray[np.float64],
-    rate: NDArray[np.float64],
-    multiplier: NDArray[np.uint64],
-    out: NDArray[np.uint64],
+    rows: AnyArray, shift: AnyArray, rate: AnyArray, multiplier: AnyArray, out: AnyArray
 ) -> None:
     """The same in NumPy, one grid at a time."""
     for g in range(len(shift)):
@@ -170,12 +166,7 @@ def leaf_names(
 
 
 def leaf_names_plain(
-    rows: NDArray[Any],
-    column: NDArray[np.int32],
-    cut: NDArray[np.float64],
-    below: NDArray[np.int32],
-    above: NDArray[np.int32],
-    out: NDArray[np.uint64],
+    rows: AnyArray, column: AnyArray, cut: AnyArray, below: AnyArray, above: AnyArray, out: AnyArray
 ) -> None:
     """The same in NumPy, one tree and one level at a time."""
     for t in range(len(column)):
@@ -251,10 +242,7 @@ def number_names(
 
 
 def number_names_plain(
-    names: NDArray[np.uint64],
-    found: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-    numbers: NDArray[np.int32],
+    names: AnyArray, found: AnyArray, counts: AnyArray, numbers: AnyArray
 ) -> None:
     """The same in NumPy."""
     for g, own in enumerate(names):
@@ -324,12 +312,7 @@ def find_columns(
                 out[g, i] = start + slots[place] if slots[place] >= 0 else -1
 
 
-def find_columns_plain(
-    names: NDArray[np.uint64],
-    table: NDArray[np.uint64],
-    offsets: NDArray[np.int64],
-    out: NDArray[np.int64],
-) -> None:
+def find_columns_plain(names: AnyArray, table: AnyArray, offsets: AnyArray, out: AnyArray) -> None:
     """The same in NumPy, one grid at a time."""
     for g, own in enumerate(names):
         part = table[offsets[g] : offsets[g + 1]]
@@ -378,11 +361,7 @@ def add_scores(
 
 
 def add_scores_plain(
-    names: NDArray[np.uint64],
-    table: NDArray[np.uint64],
-    offsets: NDArray[np.int64],
-    values: NDArray[np.float64],
-    out: NDArray[np.float64],
+    names: AnyArray, table: AnyArray, offsets: AnyArray, values: AnyArray, out: AnyArray
 ) -> None:
     """The same in NumPy."""
     columns = np.empty(names.shape, np.int64)
