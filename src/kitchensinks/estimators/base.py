@@ -115,19 +115,17 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
     def _fit_dask(self, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint | None) -> Self:
         from kitchensinks.execution.fits import fit_collections
 
-        spec = self._spec()
         check_columns(self, X, reset=True)
+        spec = self._spec()
         self._forget()
-        with (
-            shown(spec, self.verbose) as spec,
-            called(self, spec, X, y, sample_weight) as spec,
-        ):
+        with shown(spec, self.verbose) as spec, called(self, spec, X, y, sample_weight) as spec:
             self.state_ = fit_collections(spec, X, y, sample_weight, checkpoint)
         return self
 
     def _spec(self) -> Spec:
         """The parameters, checked, as a value."""
-        return Spec.of(self._task, self._progress, **self.get_params(deep=False))
+        names = getattr(self, "feature_names_in_", None)
+        return Spec.of(self._task, self._progress, names=names, **self.get_params(deep=False))
 
     def _first_rows(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, stream: bool = False
@@ -145,7 +143,7 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
             )
         names = getattr(self, "feature_names_in_", None)
         order = order_of(spec.basis, known, names)
-        return replace(spec, columns=columns, order=order), batch
+        return replace(spec, columns=columns, names=names, order=order), batch
 
     def _forget(self) -> None:
         """A failed fit leaves no state."""
