@@ -312,7 +312,7 @@ def test_tables_that_do_not_fit_together():
         model.predict(FRAME.drop(columns="age"))
     with pytest.raises(ValueError, match="fit had a table"):
         model.predict(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match=r"'size' .* holds .*string, and was numbers"):
+    with pytest.raises(ValueError, match="column 'size' holds text, and was numbers"):
         model.predict(FRAME.assign(size="large"))
     unnamed = FRAME[["size", "age"]].set_axis([0, 1], axis=1)
     with pytest.raises(ValueError, match="fit had a table"):

@@ -19,6 +19,7 @@ from kitchensinks.estimators.inputs import (
     table_targets,
     training_inputs,
 )
+from kitchensinks.estimators.parts import OfParts
 from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
 from kitchensinks.features.blocks import FeatureBlocks
@@ -55,7 +56,7 @@ def reported(read: Callable[[State], Any], doc: str) -> property:
     return property(get, doc=doc)
 
 
-class KitchenSink(CallbackSupportMixin, TakesSparse):
+class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
     """What classifier and regressor share; all that a fit leaves is `state_`."""
 
     _task: str

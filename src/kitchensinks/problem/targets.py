@@ -190,9 +190,9 @@ class Classes:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         y = column_or_1d(y, warn=True)
+        if y.dtype.kind in "fO":
+            _refuse_missing(np.array([_is_missing(label) for label in y], dtype=bool))
         assert_all_finite(y, input_name="y")
-        if y.dtype == object and any(label is None for label in y):
-            raise ValueError("y has labels that are None: drop these rows, or name the class.")
         check_classification_targets(y)
         return np.asarray(y)
 
@@ -236,6 +236,23 @@ class Classes:
         if not np.array_equal(self.labels, other.labels):
             return "classes"
         return None if same_value(self.factors, other.factors) else "class weights"
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas' NA is neither equal nor unequal.
+        return True
+
+
+def _refuse_missing(missing: NDArray[np.bool_]) -> None:
+    """An error where targets are missing; it begins as scikit-learn's own."""
+    count = np.count_nonzero(missing.reshape(len(missing), -1).any(axis=1))
+    if count:
+        raise ValueError(
+            f"Input y contains NaN: the target is missing in {count} of {len(missing)} rows. Leave "
+            "these rows out: X[known] and y[known], with known = ~pandas.isna(y)."
+        )
 
 
 def _class_factors(given: Any, labels: NDArray[Any], weights: Array) -> Array | None:
@@ -296,7 +313,13 @@ class Numbers:
         try:
             # scikit-learn sums first, and very large numbers of both signs overflow to inf − inf.
             with np.errstate(invalid="ignore"):
-                y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+                y = check_array(
+                    y,
+                    ensure_2d=False,
+                    dtype=np.float64,
+                    ensure_all_finite="allow-nan",
+                    input_name="y",
+                )
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise
@@ -305,6 +328,7 @@ class Numbers:
             ) from None
         if y.ndim > 2:
             raise ValueError(f"y has shape {y.shape}: need (rows,) or (rows, outputs).")
+        _refuse_missing(np.isnan(y))
         largest = float(np.abs(y).max(initial=0.0))
         if largest > LARGEST:
             raise ValueError(
