@@ -163,7 +163,9 @@ def _score(report: Report) -> str:
         spread = [one.standard_error for one in report.compared]
         parts.append(_figure(svg.bars(f"{what} of three models", names, errors, spread), caption))
         lines = [(one.name, one.error, one.standard_error, one.seconds) for one in report.compared]
-        parts.append(_table("The same in numbers", ["model", what, "±", "seconds"], lines))
+        parts.append(
+            _table("The same in numbers", ["model", what, "±", "seconds, one thread"], lines)
+        )
     if report.confusion:
         names = report.labels
         caption = "Rows by their true class (lines) and the class predicted (columns)"
