@@ -152,6 +152,11 @@ def _figure(picture: str, caption: str) -> str:
 def _score(report: Report) -> str:
     rows = [(one.name, one.value, one.standard_error) for one in report.score]
     parts = [_table(f"This model, on {report.rows:,} rows", ["", "value", "standard error"], rows)]
+    if report.confusion:
+        counts = [sum(line) for line in report.confusion]
+        share, name = max(zip(counts, report.labels, strict=True), key=lambda pair: pair[0])
+        text = f"The most frequent class, {name}, has {share / sum(counts):.4f} of these rows."
+        parts.append(f"<p>{escape(text)} An accuracy near this share says little.</p>")
     if report.compared:
         what = "share of wrong rows" if report.task == "classification" else "1 − R²"
         caption = (
