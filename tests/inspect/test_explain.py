@@ -260,8 +260,16 @@ def test_importances_of_frames_files_and_classes(tmp_path):
     assert np.argmax(three.feature_importances_) in (2, 3)
 
 
-def test_importances_need_the_spread_of_the_columns():
-    model = fourier(standardize=False).fit(ROWS, VALUES)
-    assert not hasattr(model, "feature_importances_")
-    with pytest.raises(AttributeError, match="standardize=False"):
-        _ = model.feature_importances_
+@pytest.mark.parametrize("solver", ["auto", "stochastic"])
+def test_importances_of_columns_that_come_as_they_are(solver, tmp_path):
+    """Their spread is that of the rows that are remembered: here all of them."""
+    Z = (ROWS - ROWS.mean(axis=0)) / ROWS.std(axis=0)
+    plain = fourier(standardize=False, alpha=1e-3, solver=solver).fit(Z, VALUES)
+    scaled = fourier(alpha=1e-3, solver=solver).fit(Z, VALUES)
+    np.testing.assert_allclose(plain.feature_importances_, scaled.feature_importances_, atol=0.02)
+    # A file holds no rows, and fits with other losses remember none.
+    ks.save(plain, tmp_path / "model.sinks")
+    for one in (ks.load(tmp_path / "model.sinks"), plain.set_params(loss="huber").fit(Z, VALUES)):
+        assert not hasattr(one, "feature_importances_")
+        with pytest.raises(AttributeError, match=r"standardize=False, a model without its rows"):
+            _ = one.feature_importances_
