@@ -117,7 +117,7 @@ def _kind() -> type[Explanation]:
                 error_std=found.errors,
             )
             # Both have the attribute `data`, which is the same.
-            vars(self).update({key: own for key, own in vars(found).items() if key != "data"})
+            self.__dict__.update({key: own for key, own in vars(found).items() if key != "data"})
 
         def __deepcopy__(self, memo: dict[int, Any]) -> Any:
             return copy.deepcopy(copy.copy(self), memo)

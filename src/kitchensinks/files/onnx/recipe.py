@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.features.bases.draw import Floats, Graph
+from kitchensinks.features.bases.draw import Floats
+from kitchensinks.files.onnx.graph import Graph
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import MISSING_WORDS, Coded, Date, Encoder, Number
