@@ -273,7 +273,8 @@ def _is_checked(estimator: BaseEstimator, X: NDArray[Any]) -> bool:
 
 def _as_frame(X: Any) -> str:
     """How dicts and a series become a table; empty for other rows."""
-    if isinstance(X, Mapping):
+    # A sparse matrix of SciPy (DOK) is a mapping, too.
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):
         return ", pandas.DataFrame([X]) for one row, pandas.DataFrame(X) for columns"
     if isinstance(X, list) and X and isinstance(X[0], Mapping):
         return ", pandas.DataFrame(X)"
