@@ -48,6 +48,8 @@ def in_words(kind: Any) -> str:
     own = family(kind)
     if own == "text":
         return own
+    if own == "boolean":
+        return "booleans"
     return f"numbers ({kind})" if own in NUMBERS else str(kind)
 
 
