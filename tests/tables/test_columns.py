@@ -271,5 +271,5 @@ def test_numbers_are_no_names_of_categories_that_are_words(means, tmp_path):
     few = open_table(pd.DataFrame({"city": ["Oslo", None], "code": ["12", "7"]}))
     found = [columns.apply(next(one.batches(columns.inputs))) for one in (numbers, few)]
     np.testing.assert_array_equal(*found)
-    with pytest.raises(ValueError, match=r"'code' .* holds bool, and was text such as 'A'"):
+    with pytest.raises(ValueError, match="column 'code' holds booleans, and was text such as 'A'"):
         columns.check(open_table(pd.DataFrame({"city": ["Oslo"], "code": [True]})))
