@@ -57,7 +57,9 @@ def mean_targets(frame, targets, weights=None):
     """Out-of-fold numbers of a frame's own rows, and what makes the numbers of others."""
     rows = frame_rows(frame)
     full, folded = learn_means(rows.table, rows.columns, targets[:, None], weights, ("mean",))
-    return rows.encoded(full, folded)[:], lambda other: ks.Rows(ks.open_table(other), full)[:]
+    return ks.Rows(rows.table, full, folded)[:], lambda other: ks.Rows(ks.open_table(other), full)[
+        :
+    ]
 
 
 def sklearn_means(words, targets, kind, fold=None):

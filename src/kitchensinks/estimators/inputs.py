@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
@@ -20,15 +19,16 @@ from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.law.encodings import encode, free_text
 from kitchensinks.law.learned import Learned
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
 from kitchensinks.state.kept import Waiting
 from kitchensinks.tables import advice, check_size, describe
-from kitchensinks.tables.arrays import check_weights
+from kitchensinks.tables.arrays import as_given, check_weights
 from kitchensinks.tables.columns import Columns, array_table, names_of_places
-from kitchensinks.tables.named import FROM_DTYPE, columns_named, names_columns
+from kitchensinks.tables.named import FROM_DTYPE, check_categories, columns_named
 from kitchensinks.tables.noticed import counts_rows
 from kitchensinks.tables.single import one_row
 from kitchensinks.tables.table import Table, check_schema, open_table
@@ -59,6 +59,7 @@ def float_rows(
     estimator: BaseEstimator, X: Any, reset: bool, dtype: Any = None, least: int = 1
 ) -> Any:
     """Checked rows, dense or CSR, float32 or float64; least: how many of them there must be."""
+    X = as_given(X)
     floats = FLOATS if dtype is None else [check_dtype(dtype)]
     # What overflows in the cast is found and reported.
     with np.errstate(over="ignore"), advice():
@@ -75,7 +76,7 @@ class Inputs(NamedTuple):
     """
 
     rows: Any
-    y: NDArray[Any]
+    y: AnyArray
     weights: Array | None
     columns: Columns | None
     known: Any
@@ -88,6 +89,7 @@ def training_inputs(
 
     stream: the same rows may come again, so that no recipe may use their targets.
     """
+    X = as_given(X)
     frame = X if is_mixed(X) or _has_chosen(X, estimator.categorical_features) else None
     X, y, sample_weight = _opened(estimator.categorical_features, X, y, sample_weight, frame)
     if isinstance(X, Rows):
@@ -124,7 +126,7 @@ def _opened(given: Any, X: Any, y: Any, sample_weight: Any, frame: Any) -> tuple
     """
     if isinstance(X, Table):
         X, y, sample_weight = table_targets(X, y, sample_weight, categories=given)
-    elif isinstance(X, Rows) and names_columns(given):
+    elif isinstance(X, Rows) and check_categories(given):
         raise ValueError(
             "categorical_features is for arrays, frames and tables, and ks.Rows have a recipe of "
             "their own: give the columns to ks.Columns.learn(table, categories=[...])."
@@ -160,7 +162,7 @@ def _encoded(spec: Spec, batch: Batch) -> Rows:
 
 def _has_chosen(X: Any, given: Any) -> bool:
     """Whether columns of a frame are categories although their types do not say so."""
-    if isinstance(X, Table | Rows) or not names_columns(given) or not hasattr(X, "columns"):
+    if isinstance(X, Table | Rows) or not check_categories(given) or not hasattr(X, "columns"):
         return False
     return bool(columns_named(given, [str(name) for name in X.columns]))
 
@@ -181,8 +183,8 @@ def _exportable(spec: Spec) -> bool:
 
 
 def _without_missing(
-    rows: Any, y: NDArray[Any], weights: Array | None
-) -> tuple[Any, NDArray[Any], Array | None, Columns | None]:
+    rows: Any, y: AnyArray, weights: Array | None
+) -> tuple[Any, AnyArray, Array | None, Columns | None]:
     """The rows of an array; where NaN is among them, as numbers by a recipe that is learned."""
     if sparse.issparse(rows) or not np.isnan(rows.min()):
         return rows, y, weights, None
@@ -211,6 +213,7 @@ def more_rows(
 
 def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
     """Rows such as the fit had: arrays with its columns, or tables by its recipe."""
+    X = as_given(X)
     # An array with missing values has a recipe too, which no table goes through.
     if state.columns is None or state.columns.n_given:
         return _known_array(estimator, state, X)
@@ -257,7 +260,7 @@ def _known_table(columns: Columns, X: Any) -> Any:
     return Rows(open_table(X[columns.inputs] if known else X), columns)
 
 
-def _is_checked(estimator: BaseEstimator, X: NDArray[Any]) -> bool:
+def _is_checked(estimator: BaseEstimator, X: AnyArray) -> bool:
     """Whether scikit-learn's checks would change nothing of a few rows, and warn of nothing."""
     return (
         type(X) is np.ndarray
@@ -300,7 +303,7 @@ def check_columns(estimator: BaseEstimator, X: Any, reset: bool) -> None:
     """Number and names of the columns of a Dask collection, by scikit-learn's own checks."""
     from kitchensinks.execution.partitions import shown_columns
 
-    if reset and names_columns(getattr(estimator, "categorical_features", None)):
+    if reset and check_categories(getattr(estimator, "categorical_features", None)):
         raise ValueError(
             "categorical_features is not supported for Dask collections: encode the categories "
             "first (dask_ml.preprocessing.Categorizer and DummyEncoder), or fit in memory."

@@ -1,12 +1,11 @@
 """A linear part that goes on outside of the range of the fitted rows."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.features.bases.draw import Floats
+from kitchensinks.numerics.arrays import Floats, Matrix
 from kitchensinks.tables import block_slices, densify
 
 # Rows that are looked at together.
@@ -51,7 +50,7 @@ class Trend:
         """The columns by their names, or by their places."""
         return ", ".join(map(repr, self.names or self.places.tolist()))
 
-    def values(self, rows: Any) -> Floats:
+    def values(self, rows: Matrix) -> Floats:
         """t(x) of rows (n, d), in blocks: (n, outputs), float64."""
         n_rows = rows.shape[0]
         out = np.empty((n_rows, self.slopes.shape[1]))
@@ -60,7 +59,7 @@ class Trend:
             out[part] = (np.clip(own, self.low, self.high) - self.mean) @ self.slopes
         return out
 
-    def gradients(self, rows: Any) -> Floats:
+    def gradients(self, rows: Matrix) -> Floats:
         """∇t(x) by the columns at the places, (n, outputs, r)."""
         own = densify(rows)[:, self.places]
         return ((own >= self.low) & (own <= self.high))[:, None, :] * self.slopes.T

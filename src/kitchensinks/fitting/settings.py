@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases.base import check_count, check_positive
 from kitchensinks.fitting.checkpoint import Checkpoint
+from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch
@@ -20,6 +21,8 @@ from kitchensinks.tables.memory import memory_budget
 # Called with a text that says what a fit is doing and, where rows, tasks or percents are counted,
 # with `done` of `total`.
 Progress = Callable[..., None]
+# Whether progress is shown, or the function that is told of it.
+Verbose = bool | Progress
 
 SOLVERS = ("auto", "direct", "conjugate", "blocks", "stochastic")
 # Fields that belong to one run, and are not stored in files.
@@ -68,7 +71,7 @@ class Settings:
         return replace(self, keys=keys, checkpoint=checkpoint)
 
     @property
-    def summed(self) -> np.dtype[Any] | None:
+    def summed(self) -> DType | None:
         """The dtype that features are multiplied and summed in; None: their own.
 
         Float64 where no ridge hides the rounding of float32 products: in a ball, or with alpha=0.

@@ -12,6 +12,7 @@ import numpy as np
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import CALIBRATION_ROWS, Fit
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Solution
@@ -34,7 +35,7 @@ _STRETCH = 2**16
 _KEPT = 2**27
 
 
-def _shuffled(rows: Any, places: np.ndarray, random: Any) -> Iterator[tuple[np.ndarray, Any]]:
+def _shuffled(rows: Matrix, places: np.ndarray, random: Any) -> Iterator[tuple[np.ndarray, Any]]:
     """Batches of the rows at `places` in a random order: (places, rows).
 
     Rows of a file are shuffled within stretches, which come in a random order themselves:
@@ -87,7 +88,7 @@ class Stochastic:
         steps = max(FEWEST_STEPS, EPOCHS * -(-n_rows // BATCH))
         return cls(frozen, StochasticState.at(weights, intercept, steps))
 
-    def fit(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
+    def fit(self, rows: Matrix, targets: Array, weights: Array | None, settings: Settings) -> None:
         """Several epochs over all rows, each in a random order of its own."""
         random = Words(settings.seed, 0, Stream.STOCHASTIC_ORDER).generator()
         places = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
@@ -99,14 +100,16 @@ class Stochastic:
                 self._step(block, targets[chosen], own, settings)
             settings.progress("epochs over the rows", epoch + 1, epochs)
 
-    def add(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
+    def add(self, rows: Matrix, targets: Array, weights: Array | None, settings: Settings) -> None:
         """One step for each 512 rows, in their order."""
         for part in block_slices(rows.shape[0], BATCH):
             own = None if weights is None else weights[part]
             if own is None or own.any():
                 self._step(rows[part], targets[part], own, settings)
 
-    def _step(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
+    def _step(
+        self, rows: Matrix, targets: Array, weights: Array | None, settings: Settings
+    ) -> None:
         own = np.ones(len(targets)) if weights is None else weights
         total = float(own.sum())
         self.count, self.weight = self.count + len(own), self.weight + total
@@ -137,7 +140,7 @@ class Stochastic:
         )
         return Fit(_alpha_of(settings), solution, stochastic=self)
 
-    def _walker(self, rows: Any) -> Any:
+    def _walker(self, rows: Matrix) -> Any:
         """A function that walks the features of a batch: kept if small, else made anew."""
         entries = rows.shape[0] * self.frozen.n_columns * self.frozen.dtype.itemsize
         if entries > _KEPT:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.inputs import known_rows
 from kitchensinks.features.bases.base import check_count
+from kitchensinks.numerics.arrays import AnyArray, Floats, Seed
 from kitchensinks.numerics.threads import threads
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes
@@ -19,8 +20,6 @@ from kitchensinks.state import State, seed_of
 from kitchensinks.state.importance import Groups
 from kitchensinks.tables import densify
 from kitchensinks.tables.keys import lowest_keys, row_keys
-
-Floats = NDArray[np.float64]
 
 # With so many columns or fewer, all their subsets are evaluated.
 _EXACT_COLUMNS = 8
@@ -57,7 +56,7 @@ class Explanation:
     base: Any
     predictions: Floats
     columns: list[Any]
-    data: NDArray[Any]
+    data: AnyArray
     method: str
     outputs: list[Any] | None = None
 
@@ -134,7 +133,7 @@ def explain(
     background: Any,
     method: str | None = None,
     n_permutations: int = 2,
-    random_state: Any = 0,
+    random_state: Seed = 0,
 ) -> Explanation:
     """Contributions of the columns of X to each prediction; they sum to it.
 
@@ -224,14 +223,14 @@ def _outputs(state: State, count: int) -> list[Any] | None:
     return list(state.targets.labels) if isinstance(state.targets, Classes) else list(range(count))
 
 
-def _background(model: KitchenSink, state: State, given: Any) -> NDArray[Any]:
+def _background(model: KitchenSink, state: State, given: Any) -> AnyArray:
     """At most a hundred of the background rows, as numbers."""
     rows = known_rows(model, state, given)
     keys = row_keys(rows[:], state.law.features.seed)
     return densify(rows[np.flatnonzero(lowest_keys(keys, None, _BACKGROUND_ROWS))])
 
 
-def _given(X: Any, groups: Groups) -> NDArray[Any]:
+def _given(X: Any, groups: Groups) -> AnyArray:
     """The rows as they came, column by column of the groups; numbers where they have no names."""
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
         return np.column_stack([np.asarray(X[name], dtype=object) for name in groups.names])
@@ -244,7 +243,7 @@ class _Value:
 
     state: State
     method: str
-    background: NDArray[Any]
+    background: AnyArray
     groups: Groups
 
     def __post_init__(self) -> None:
@@ -258,7 +257,7 @@ class _Value:
         two = self.method == "predict_proba" and answers.shape[1] == 2
         return answers[:, 1:] if two else answers
 
-    def _mixed(self, known: NDArray[np.bool_], row: NDArray[Any], others: NDArray[Any]) -> Floats:
+    def _mixed(self, known: NDArray[np.bool_], row: AnyArray, others: AnyArray) -> Floats:
         """Answers at `others` (n, d) with the columns known (n, any, columns) of the row.
 
         Returns (n, any, outputs).
@@ -276,7 +275,7 @@ class _Value:
             out[part] = self.at(mixed.reshape(-1, len(row))).reshape(len(mixed), n_sets, -1)
         return out
 
-    def exactly(self, row: NDArray[Any], end: Floats) -> tuple[Floats, Floats]:
+    def exactly(self, row: AnyArray, end: Floats) -> tuple[Floats, Floats]:
         """Contributions (columns, outputs), by all subsets of the columns, and no error."""
         count = len(self.groups.names)
         subsets = np.arange(2**count)
@@ -301,7 +300,7 @@ class _Value:
         return np.argsort(words.reshape(len(self.background), count, width), axis=2, kind="stable")
 
     def sampled(
-        self, row: NDArray[Any], end: Floats, orders: NDArray[np.int64]
+        self, row: AnyArray, end: Floats, orders: NDArray[np.int64]
     ) -> tuple[Floats, Floats]:
         """Contributions (columns, outputs) and their standard errors, by some orders."""
         n_rows, count, width = orders.shape

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,9 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.settings import Progress, silent
 from kitchensinks.law.splits import NO_ORDER, Order
+from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.choices import first_least
 from kitchensinks.problem.targets import Batch
-
-Floats = NDArray[np.float64]
 
 # Maps of the columns in words.
 _MAPS = {
@@ -30,10 +30,18 @@ _MAPS = {
 }
 
 
+def what_of(kernel: str, sparse: bool, trees: bool) -> str:
+    """What components are called in a trial."""
+    if trees:
+        return "grids and trees"
+    return "grids" if sparse else f"{kernel} features"
+
+
 def short_name(basis: Any) -> str:
     """A basis on one line; a table of learned scales is named and not printed."""
     text = " ".join(basis.__repr__(N_CHAR_MAX=10**7).split())
-    return re.sub(r"\[\[.*?\]\]", "learned", text)
+    text = re.sub(r"\[\[.*?\]\]", "learned", text)
+    return re.sub(r"array\(learned(, shape=\([^)]*\))?(, dtype=\w+)?\)", "learned", text)
 
 
 @dataclass(frozen=True)
@@ -109,6 +117,7 @@ class Record:
     reason : why there are not more components.
     scaling : "learned" scales, "equal" ones for all columns (the plain law, or a linear model), or
         "half learned": the geometric mean of both.
+    trees : whether leaves of trees are among the bins.
     """
 
     map: str
@@ -120,11 +129,20 @@ class Record:
     trials: tuple[Trial, ...]
     reason: str
     scaling: str = "learned"
+    trees: bool = False
 
     @property
     def map_in_words(self) -> str:
         turn, _, name = self.map.rpartition("-turned ")
         return _MAPS[name] + (f" and turned along their {turn}" if turn else "")
+
+
+class UnseenScores(NamedTuple):
+    """Scores and targets (n, outputs) of rows that the law had not seen, and weights (n,)."""
+
+    scores: Floats
+    targets: Floats
+    weights: Floats | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,6 +157,7 @@ class Law:
     note : why the basis was used with its own law although one was to be learned, or "".
     trend : the line that goes on outside of the range, in units of the targets as they came; the
         features fit what it leaves. Or None.
+    held : what calibrates a fit whose features have seen the targets of its rows, or None.
 
     Examples
     --------
@@ -154,6 +173,7 @@ class Law:
     record: Record | None = None
     note: str = ""
     trend: Trend | None = None
+    held: UnseenScores | None = field(default=None, metadata={"stored": False})
 
     def left(self, batch: Batch, unit: float) -> Batch:
         """The rows with targets (encoded in a unit) less the trend, which the features fit."""
@@ -223,14 +243,16 @@ class Law:
         # A basis with a bandwidth of its own was not tried: others have compared the maps.
         if math.isnan(self.ridge):
             return maps
-        name = "grids" if self.features.basis.sparse else f"{record.kernel} features"
-        name = f" {name}, {record.map},"
-        if record.scaling != "learned":
-            name += f" {record.scaling} scales,"
-        else:
-            name += " factor"
-        for stage in ("ridge", "again", "basis"):
-            last = [one for one in record.trials if one.stage == stage and name in one.what]
-            if last:
-                return [*maps, min(last, key=lambda trial: trial.error)]
-        return maps
+        name = what_of(record.kernel, self.features.basis.sparse, record.trees)
+        scaling = "factor" if record.scaling == "learned" else f"{record.scaling} scales,"
+        name = f" {name}, {record.map}, {scaling}"
+        return maps + _best_of_last(record.trials, name)
+
+
+def _best_of_last(trials: tuple[Trial, ...], name: str) -> list[Trial]:
+    """Of the trials with this name, the best of the last stage that has some; none of none."""
+    for stage in ("ridge", "trees", "again", "basis"):
+        last = [one for one in trials if one.stage == stage and name in one.what]
+        if last:
+            return [last[first_least([one.error for one in last])]]
+    return []

@@ -46,7 +46,7 @@ def page(report: Report) -> str:
     """The whole page."""
     sections = [
         ("score", "How good it is", _score(report)),
-        ("fitted", "What was fitted", _fitted(report)),
+        ("fitted", "What was fitted", _pairs_table("Model, features and solver", report.fitted)),
         ("law", "How the law was found", _law(report)),
         ("columns", "What the columns do", _columns(report)),
         ("rows", "Single rows", _rows(report)),
@@ -211,10 +211,6 @@ def _calibrated(name: str, report: Report) -> str:
         joined=True,
     )
     return _figure(picture, f"Calibration: rows of like probability of {name}, and how many are.")
-
-
-def _fitted(report: Report) -> str:
-    return _pairs_table("Model, features and solver", report.fitted)
 
 
 def _law(report: Report) -> str:

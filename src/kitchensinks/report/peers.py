@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.report.rows import Sample
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import Rows
@@ -47,9 +48,7 @@ def compared(sample: Sample) -> list[Compared]:
     numbers = _numbers(sample)
     classes = sample.classes is not None
     # The recipe of the columns has been applied, and the law has its own K.
-    own = clone(sample.model).set_params(
-        basis=sample.model.state_.law, n_components=None, n_jobs=1, verbose=False
-    )
+    own = clone(sample.model).set_params(basis=sample.model.state_.law, n_components=None, n_jobs=1)
     alphas = np.logspace(-3, 4, 15)
     linear = RidgeClassifierCV(alphas) if classes else RidgeCV(alphas)
     trees = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
@@ -58,8 +57,9 @@ def compared(sample: Sample) -> list[Compared]:
         "linear (ridge)": make_pipeline(StandardScaler(), linear),
         "gradient boosting (HistGradientBoosting)": trees(random_state=0),
     }
-    with one_thread():
-        return [_tried(name, one, numbers, sample.y, held, classes) for name, one in peers.items()]
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [tried(name, one, numbers, sample.y, held, classes) for name, one in peers.items()]
 
 
 def one_thread() -> Any:
@@ -72,7 +72,7 @@ def one_thread() -> Any:
     return threadpool_limits(limits=1)
 
 
-def _numbers(sample: Sample) -> NDArray[Any]:
+def _numbers(sample: Sample) -> AnyArray:
     """The rows as the numbers that the model has made of them."""
     state = sample.model.state_
     columns = state.columns
@@ -81,13 +81,12 @@ def _numbers(sample: Sample) -> NDArray[Any]:
     return Rows(open_table(sample.X[columns.inputs]), columns)[:]
 
 
-def _tried(
-    name: str, model: Any, X: NDArray[Any], y: NDArray[Any], held: NDArray[np.bool_], classes: bool
+def tried(
+    name: str, model: Any, X: AnyArray, y: AnyArray, held: NDArray[np.bool_], classes: bool
 ) -> Compared:
+    """A model fitted to the rows that are not held out, and scored on the others."""
     start = time.monotonic()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        answers = model.fit(X[~held], y[~held]).predict(X[held])
+    answers = model.fit(X[~held], y[~held]).predict(X[held])
     seconds = time.monotonic() - start
     if classes:
         losses = np.asarray(answers != y[held], dtype=np.float64)

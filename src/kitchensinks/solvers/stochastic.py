@@ -9,11 +9,10 @@ are averaged.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.solvers.conjugate import Equations, Stop, conjugate_gradients
@@ -29,7 +28,7 @@ _RESIDUAL = 1e-3
 # Products with the matrix of a batch in one step.
 _MOST_PRODUCTS = 40
 # Parts of the features of one batch: (columns, features).
-Parts = Callable[[], Iterator[tuple[slice, NDArray[Any]]]]
+Parts = Callable[[], Iterator[tuple[slice, AnyArray]]]
 
 
 @dataclass

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from kitchensinks.features.bases import Basis
@@ -18,6 +17,7 @@ from kitchensinks.fitting.settings import Progress, Settings, Solver, check_dtyp
 from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.law import Law, Learned, Request
 from kitchensinks.law.splits import NO_ORDER, Order
+from kitchensinks.numerics.arrays import AnyArray, Seed
 from kitchensinks.numerics.threads import check_jobs
 from kitchensinks.problem.constraints import Constraint, SupBall
 from kitchensinks.problem.losses import LOSSES, Array, Loss, get_loss
@@ -32,7 +32,7 @@ from kitchensinks.problem.targets import (
 )
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.memory import memory_budget
-from kitchensinks.tables.named import FROM_DTYPE, check_categories
+from kitchensinks.tables.named import check_categories
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ class Spec:
     memory: float = field(compare=False)
     seed_given: bool = field(default=False, compare=False)
     class_weight: Any = None
+    categorical_features: tuple[Any, ...] = ()
     huber: bool = field(default=False, compare=False)
     progress: Progress = field(default=silent, compare=False)
     # When the fit began, by the monotonic clock.
@@ -73,13 +74,7 @@ class Spec:
     order: Order = field(default=NO_ORDER, compare=False)
 
     @classmethod
-    def of(
-        cls,
-        task: str,
-        progress: Progress = silent,
-        names: Sequence[str] | None = None,
-        **given: Any,
-    ) -> "Spec":
+    def of(cls, task: str, names: Sequence[str] | None = None, **given: Any) -> "Spec":
         """From the parameters of an estimator, or an error that names one that makes no sense."""
         loss = check_loss(given["loss"], task)
         basis, solver = check_basis(given["basis"]), Solver.of(given["solver"])
@@ -92,7 +87,6 @@ class Spec:
         if solver.name == "stochastic" and count == "auto":
             raise ValueError("solver='stochastic' cannot choose K: give n_components a number.")
         check_jobs(given["n_jobs"])
-        check_categories(given.get("categorical_features", FROM_DTYPE))
         return cls(
             task=task,
             basis=basis,
@@ -109,8 +103,8 @@ class Spec:
             memory=memory_budget(solver.memory_budget),
             class_weight=given.get("class_weight"),
             names=names,
+            categorical_features=check_categories(given["categorical_features"]),
             huber=given["loss"] == "huber",
-            progress=progress,
         )
 
     @property
@@ -159,7 +153,7 @@ class Spec:
         classes = Classes.learn(summary, loss, self.class_weight, given)
         return replace(self, loss=loss, targets=classes)
 
-    def encode(self, rows: Any, y: NDArray[Any], weights: Array | None) -> Batch:
+    def encode(self, rows: Any, y: AnyArray, weights: Array | None) -> Batch:
         """Rows with encoded targets; the weights of classes are multiplied in."""
         if self.task == "regression":
             check_targets(y, self.loss)
@@ -257,7 +251,7 @@ def scaled_constraint(
     return replace(constraint, radius=float(radius) / unit)
 
 
-def seed_of(random_state: Any) -> int:
+def seed_of(random_state: Seed) -> int:
     """A seed for the draw: the int given, or one taken from a generator."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
@@ -304,7 +298,7 @@ def check_loss(loss: Any, task: str) -> Loss:
     return loss
 
 
-def check_targets(y: NDArray[Any], loss: Loss) -> None:
+def check_targets(y: AnyArray, loss: Loss) -> None:
     """An error where there are targets that the loss is not for."""
     wrong = ~loss.allowed(y)
     if wrong.any():

@@ -46,10 +46,6 @@ class Rows:
         self._stream: Iterator[tuple[int, Any]] = iter(())
         self._first, self._block = 0, np.empty((0, self.shape[1]), self.dtype)
 
-    def encoded(self, columns: Columns, folded: Folds) -> "Rows":
-        """The same rows by another recipe."""
-        return Rows(self.table, columns, folded)
-
     def __len__(self) -> int:
         return self.shape[0]
 

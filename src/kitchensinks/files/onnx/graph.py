@@ -3,7 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
+
+from kitchensinks.numerics.arrays import AnyArray
 
 # A protobuf message holds less than 2 GiB.
 LARGEST = 2**31 - 2**20
@@ -29,7 +31,7 @@ class Graph:
                 "fewer components."
             )
 
-    def constant(self, array: NDArray[Any]) -> str:
+    def constant(self, array: AnyArray) -> str:
         from onnx import TensorProto, numpy_helper
 
         self._add(array.nbytes)
@@ -59,7 +61,7 @@ class Graph:
         )
         return result
 
-    def look_up(self, value: str, keys: NDArray[Any]) -> str:
+    def look_up(self, value: str, keys: AnyArray) -> str:
         """The place of each value among different keys (m,), whole numbers or text; m for none."""
         kind = "keys_strings" if keys.dtype == object else "keys_int64s"
         size = sum(map(len, keys)) if keys.dtype == object else _NUMBER_BYTES * len(keys)

@@ -4,10 +4,9 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kitchensinks.features.bases.draw import Floats
 from kitchensinks.files.onnx.graph import Graph
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import MISSING_WORDS, Coded, Date, Encoder, Number
@@ -91,7 +90,7 @@ def _word(graph: Graph, encoder: Coded, value: str) -> str:
     return graph.node("Gather", words, place, axis=0)
 
 
-def array_probes(columns: Columns, count: int) -> NDArray[Any]:
+def array_probes(columns: Columns, count: int) -> AnyArray:
     """Rows like those of the fit: levels of the categories, and others."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(count, columns.n_given))
@@ -106,7 +105,7 @@ def array_probes(columns: Columns, count: int) -> NDArray[Any]:
 
 def table_probes(
     columns: Columns, centre: Floats, scale: Floats, count: int, missing: float
-) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+) -> tuple[dict[str, AnyArray], AnyArray]:
     """Rows like those of the fit, as inputs of the graph and as the numbers of the recipe.
 
     centre, scale (width,): of the numbers. missing: the share of missing values.
