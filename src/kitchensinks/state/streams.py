@@ -40,7 +40,7 @@ def _nothing_summed(
 ) -> tuple[Plan, Moments | Stochastic]:
     plan = make_plan(Shape.of(blocks, stream=True), settings)
     if plan.solver == "stochastic":
-        return plan, Stochastic.start(blocks.frozen, n_outputs)
+        return plan, Stochastic.start(blocks.frozen, n_outputs, settings)
     shift = blocks.pilot() if settings.fit_intercept else np.zeros(blocks.n_columns)
     return plan, Moments.zeros(shift, n_outputs)
 
@@ -131,7 +131,8 @@ def _from_fit(state: State, nothing: Moments | Stochastic) -> Moments | Stochast
             "first."
         )
     weights, intercept = state.fitted.in_own_units(state.targets)
-    return Stochastic.after(state.law.features, weights, intercept, state.n_rows)
+    known = weights, intercept, state.n_rows
+    return Stochastic.after(state.law.features, *known, state.settings)
 
 
 def add_rows(
