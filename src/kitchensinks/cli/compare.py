@@ -34,7 +34,7 @@ from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.law import Learned
 from kitchensinks.law.splits import held_rows, order_of
 from kitchensinks.numerics.arrays import AnyArray, Floats
-from kitchensinks.report.peers import Compared, tried
+from kitchensinks.report.peers import Compared, one_thread, tried
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import hold_out, row_keys
 from kitchensinks.tables.table import Table
@@ -92,7 +92,7 @@ def _compare(
     )
     entries = []
     contestants = _contestants(task, int((~held).sum()), widths, options.seed, learned)
-    with terminal.progress("Comparing") as meter:
+    with terminal.progress("Comparing") as meter, one_thread():
         for number, (name, model) in enumerate(contestants):
             meter.seen(number, len(contestants))
             entries.append(_try(name, model, X, y, held, task))
@@ -139,11 +139,12 @@ def _contestants(
     """Models with their names."""
     number = task == "regression"
     own = KitchenSinkRegressor if number else KitchenSinkClassifier
-    found: list[tuple[str, Any]] = [(LEARNED, own(learned, random_state=seed))]
+    more: dict[str, Any] = {"n_jobs": 1, "random_state": seed}
+    found: list[tuple[str, Any]] = [(LEARNED, own(learned, **more))]
     for name, basis in BASES.items():
         for width in widths:
             count = components_of(basis(), width)
-            found.append((name, own(basis(), count, standardize=False, random_state=seed)))
+            found.append((name, own(basis(), count, standardize=False, **more)))
     alphas = np.logspace(-3, 4, 15)
     found.append(("linear ridge", RidgeCV(alphas) if number else RidgeClassifierCV(alphas)))
     if n_rows <= _KERNEL_ROWS and number:
@@ -206,7 +207,7 @@ def _draw(entries: list[Entry], options: Compare, task: str) -> None:
     by_count.set(xscale="log", xlabel="K (grids for binning)", title=options.target)
     numbers = "1 − R², % of variance"
     by_count.set_ylabel("held-out error, %" if task == "classification" else numbers)
-    by_time.set(xscale="log", xlabel="seconds to fit and predict")
+    by_time.set(xscale="log", xlabel="seconds to fit and predict, one thread")
     by_time.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     assert options.out is not None
     with atomic(options.out) as temporary:

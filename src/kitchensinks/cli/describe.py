@@ -134,7 +134,7 @@ def export(options: Export, terminal: Terminal) -> Facts:
     if columns is not None and not columns.n_given:
         terminal.note(
             "Each column is an input (n, 1): numbers are float64 (NaN where missing), categories "
-            "are text without spaces around it, dates are seconds since 1970. The metadata of the "
+            "are text (empty where missing), dates are seconds since 1970. The metadata of the "
             "file say under 'columns' which is which."
         )
     return {"model": str(options.model), "onnx": str(onnx), "inputs": width, "bytes": size}

@@ -252,7 +252,8 @@ def _scored(
 def _in_words(law: Law) -> str:
     """The law in one line."""
     features, record = law.features, law.record
-    found = f"{short_name(features.basis)}, K = {features.n_components}"
+    pairs = " of two features" if features.basis.features_per_draw == 2 else ""
+    found = f"{short_name(features.basis)}, K = {features.n_components}{pairs}"
     if record is None:
         return f"Law: {found}."
     return f"Law: learned {found}, columns are {record.map_in_words}; {record.reason}."

@@ -18,6 +18,7 @@ from kitchensinks.estimators.inputs import (
     table_targets,
     training_inputs,
 )
+from kitchensinks.estimators.parts import OfParts
 from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
 from kitchensinks.features.blocks import FeatureBlocks
@@ -33,7 +34,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
-from kitchensinks.state.importance import Groups, variance_along
+from kitchensinks.state.importance import Groups, columns_of, variance_along
 from kitchensinks.state.kept import Waiting, is_kept, own_copy
 from kitchensinks.state.local import LocalModels, local_models
 from kitchensinks.state.made import fitted_state
@@ -56,7 +57,7 @@ def reported(read: Callable[[State], Any], doc: str) -> property:
 
 
 @dataclass(eq=False, repr=False)
-class KitchenSink(CallbackSupportMixin, TakesSparse):
+class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
     """What classifier and regressor share; all that a fit leaves is `state_`."""
 
     basis: Any = None
@@ -120,8 +121,8 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
     ) -> Self:
         from kitchensinks.execution.fits import fit_collections
 
-        spec = self._spec()
         check_columns(self, X, reset=True)
+        spec = self._spec()
         self._forget()
         with called(self, spec, verbose, X, y, sample_weight) as spec:
             self.state_ = fit_collections(spec, X, y, sample_weight, checkpoint)
@@ -129,7 +130,8 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
 
     def _spec(self, known: State | Waiting | None = None) -> Spec:
         """The parameters, checked, as a value; with what rows that are known have settled."""
-        spec = Spec.of(self._task, **self.get_params(deep=False))
+        names = getattr(self, "feature_names_in_", None)
+        spec = Spec.of(self._task, names, **self.get_params(deep=False))
         if known is None:
             return spec
         return replace(spec, loss=known.loss, targets=known.targets, columns=known.columns)
@@ -150,7 +152,7 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
             )
         names = getattr(self, "feature_names_in_", None)
         order = order_of(spec.basis, known, names)
-        return replace(spec, columns=columns, order=order), batch
+        return replace(spec, columns=columns, names=names, order=order), batch
 
     def _forget(self) -> None:
         """A failed fit leaves no state."""
@@ -428,14 +430,15 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
         record = state.law.record
         if record is not None:
             return np.array([record.importances[part].sum() for part in own])
-        if state.law.features.scaler is None:
+        spread = columns_of(state.law.features.scaler, state.sample)
+        if spread is None:
             raise AttributeError(
-                f"This {type(self).__name__} has no feature_importances_: with standardize=False "
-                "it does not know the spread of its columns. "
+                f"This {type(self).__name__} has no feature_importances_: with standardize=False, "
+                "a model without its rows does not know the spread of its columns. "
                 "sklearn.inspection.permutation_importance works with any model."
             )
         with threads(self.n_jobs):
-            return variance_along(state.model, own)
+            return variance_along(state.model, spread, own)
 
 
 def _growth_of(state: State) -> Growth:

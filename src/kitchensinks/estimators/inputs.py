@@ -1,6 +1,7 @@
 """What comes in at the door of an estimator: arrays, frames and tables, checked."""
 
 import math
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -133,7 +134,7 @@ def _opened(given: Any, X: Any, y: Any, sample_weight: Any, frame: Any) -> tuple
     elif isinstance(y, str):
         raise ValueError(
             f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets themselves, "
-            "or ks.open_table(X) as X."
+            f"fit(X.drop(columns={y!r}), X[{y!r}]), or a table, fit(ks.open_table(X), {y!r})."
         )
     if frame is not None:
         table = open_table(frame)
@@ -221,7 +222,8 @@ def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
         return found
     if hasattr(estimator, "feature_names_in_") or estimator.n_features_in_ != state.columns.width:
         raise ValueError(
-            f"X is {describe(X)}, and fit had a table: give a table with the same columns."
+            f"X is {describe(X)}, and fit had a table: give a table with the same columns"
+            f"{_as_frame(X)}."
         )
     return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
 
@@ -272,7 +274,20 @@ def _is_checked(estimator: BaseEstimator, X: AnyArray) -> bool:
     )
 
 
+def _as_frame(X: Any) -> str:
+    """How dicts and a series become a table; empty for other rows."""
+    # A sparse matrix of SciPy (DOK) is a mapping, too.
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):
+        return ", pandas.DataFrame([X]) for one row, pandas.DataFrame(X) for columns"
+    if isinstance(X, list) and X and isinstance(X[0], Mapping):
+        return ", pandas.DataFrame(X)"
+    series = hasattr(X, "to_frame") and not hasattr(X, "columns")
+    return ", frame.iloc[[0]] for one row, frame[['a']] for one column" if series else ""
+
+
 def _checked_array(estimator: BaseEstimator, X: Any, reset: bool, scaled: bool) -> Any:
+    if how := _as_frame(X):
+        raise ValueError(f"X is {describe(X)}: need rows and columns{how}.")
     # A recipe for missing values takes dense rows.
     finite = True if reset and sparse.issparse(X) else "allow-nan"
     with advice(tables=not hasattr(X, "columns")):

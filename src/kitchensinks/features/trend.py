@@ -18,7 +18,8 @@ class Trend:
 
     places (r,): the columns; mean, low, high (r,); slopes (r, outputs) in units of the targets. The
     range reaches beyond that of the fitted rows by its own width on either side, so that a value
-    that is far off moves no prediction further than that edge does.
+    that is far off moves no prediction further than that edge does. names (r,): what the columns
+    are called, empty where they have no names.
 
     >>> trend = Trend.over(np.array([0]), np.zeros(1), np.zeros(1), np.ones(1), np.array([[5.0]]))
     >>> trend.values(np.array([[0.5], [2.0], [1e6]])).ravel().tolist()
@@ -30,13 +31,24 @@ class Trend:
     low: Floats
     high: Floats
     slopes: Floats
+    names: tuple[str, ...] = ()
 
     @classmethod
     def over(
-        cls, places: NDArray[np.int64], mean: Floats, low: Floats, high: Floats, slopes: Floats
+        cls,
+        places: NDArray[np.int64],
+        mean: Floats,
+        low: Floats,
+        high: Floats,
+        slopes: Floats,
+        names: tuple[str, ...] = (),
     ) -> "Trend":
         """The trend of rows whose columns at the places have the range from low to high."""
-        return cls(places, mean, low - (high - low), high + (high - low), slopes)
+        return cls(places, mean, low - (high - low), high + (high - low), slopes, names)
+
+    def in_words(self) -> str:
+        """The columns by their names, or by their places."""
+        return ", ".join(map(repr, self.names or self.places.tolist()))
 
     def values(self, rows: Matrix) -> Floats:
         """t(x) of rows (n, d), in blocks: (n, outputs), float64."""

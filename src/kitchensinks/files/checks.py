@@ -255,6 +255,8 @@ def _check_trend(trend: Trend, n_inputs: int, outputs: int) -> None:
     whole = places.ndim == 1 and places.dtype.kind in "iu"
     if not (whole and size and (places >= 0).all() and (places < n_inputs).all()):
         raise ValueError("the trend is not of columns of the rows")
+    if trend.names and len(trend.names) != size:
+        raise ValueError(f"the trend has {len(trend.names)} names for {size} columns")
     if not (trend.low <= trend.high).all():
         raise ValueError("the trend has a range that ends before it begins")
 

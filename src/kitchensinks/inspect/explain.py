@@ -1,6 +1,8 @@
 """Which columns a single prediction comes from: Shapley values of the columns."""
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from math import comb
 from typing import Any
 
@@ -34,7 +36,8 @@ _METHODS = ("predict", "predict_proba", "decision_function")
 class Explanation:
     """Contributions of the columns that sum to each prediction.
 
-    base + Σ_j contributions_j = predictions, for every row and output.
+    base + Σ_j contributions_j = predictions, for every row and output. Where the package shap is
+    installed, it is a ``shap.Explanation`` too, which the plots of that package take.
 
     Attributes
     ----------
@@ -83,22 +86,45 @@ class Explanation:
         order = np.argsort(-np.abs(own), kind="stable")[:count]
         return [(self.columns[place], float(own[place])) for place in order]
 
-    def to_shap(self) -> Any:
-        """The same as a ``shap.Explanation``, for the plots of that package."""
-        try:
-            import shap
-        except ImportError:
-            raise ImportError(
-                'to_shap needs the package shap: pip install "kitchensinks[shap]".'
-            ) from None
-        rows = len(self.predictions)
-        return shap.Explanation(
-            values=self.contributions,
-            base_values=np.broadcast_to(self.base, (rows, *np.shape(self.base))).copy(),
-            data=self.data,
-            feature_names=[str(name) for name in self.columns],
-            output_names=self.outputs,
-        )
+    @classmethod
+    def of(cls, *given: Any) -> "Explanation":
+        """From its fields; a ``shap.Explanation`` too where that package is installed."""
+        return _kind()(*given)
+
+
+@lru_cache
+def _kind() -> type[Explanation]:
+    """What is made of the fields of an explanation."""
+    try:
+        import shap
+    except ImportError:
+        return Explanation
+
+    class ShapExplanation(Explanation, shap.Explanation):
+        """What its methods make of it, such as a row ``found[0]``, is shap's alone."""
+
+        def __init__(self, *given: Any) -> None:
+            found = Explanation(*given)
+            base = np.broadcast_to(found.base, (len(found.predictions), *np.shape(found.base)))
+            shap.Explanation.__init__(
+                self,
+                values=found.contributions,
+                base_values=base.copy(),
+                data=found.data,
+                feature_names=[str(name) for name in found.columns],
+                output_names=found.outputs,
+                error_std=found.errors,
+            )
+            # Both have the attribute `data`, which is the same.
+            self.__dict__.update({key: own for key, own in vars(found).items() if key != "data"})
+
+        def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+            return copy.deepcopy(copy.copy(self), memo)
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Explanation.of, tuple(getattr(self, one.name) for one in fields(self))
+
+    return ShapExplanation
 
 
 def explain(
@@ -176,9 +202,8 @@ def explain(
     if outputs is None:
         contributions, errors, ends = contributions[..., 0], errors[..., 0], ends[:, 0]
         base = float(base[0])
-    return Explanation(
-        contributions, errors, base, ends, groups.names, _given(X, groups), method, outputs
-    )
+    data = _given(X, groups)
+    return Explanation.of(contributions, errors, base, ends, groups.names, data, method, outputs)
 
 
 def _method(state: State, method: str | None) -> str:

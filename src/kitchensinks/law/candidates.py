@@ -278,7 +278,7 @@ def affordable(task: LearningRows, sparse: bool, share: float = 1.0) -> Limit:
     if count >= most:
         return Limit(most, f"stopped at {most} {what}, the most that are tried")
     count = max(count, _fewest(sparse))
-    return Limit(count, f"stopped at {count} {what}: {seconds:.2g} nominal seconds")
+    return Limit(count, f"stopped at {count} {what}, for a last fit of about {seconds:.2g} s")
 
 
 def nominal_seconds(task: LearningRows, sparse: bool, rows: int, count: int) -> float:

@@ -79,7 +79,9 @@ def find_trend(task: LearningRows, found: Found) -> Trend | None:
     (line,) = _fits(found, part, [lines])
     low, high = task.spread.low[columns], task.spread.high[columns]
     slopes = task.request.unit * line.slopes * task.sizes / deviation[:, None]
-    return Trend.over(columns.astype(np.int64), mean, low, high, slopes)
+    known = task.request.names
+    names = () if known is None else tuple(str(known[column]) for column in columns)
+    return Trend.over(columns.astype(np.int64), mean, low, high, slopes, names)
 
 
 def _promising(task: LearningRows, raw: Floats, places: Places) -> list[int]:
@@ -166,9 +168,11 @@ def _helps(
         for one in (without, line)
     ]
     errors = [float(own.mean()) for own in losses]
-    where = "later rows" if task.later else f"rows outside of column {tried[-1]}"
+    known = task.request.names
+    name = f"column {tried[-1] if known is None else str(known[tried[-1]])!r}"
+    where = "later rows" if task.later else f"rows outside of {name}"
     for what, error in zip(("no line", "a line"), errors, strict=True):
-        task.note("trend", f"{where}, {what} in column {tried[-1]}", len(fitted), error)
+        task.note("trend", f"{where}, {what} in {name}", len(fitted), error)
     gain = losses[0] - losses[1]
     clear = gain.mean() > constants.TREND_CHANCE * gain.std() / math.sqrt(len(gain))
     better = errors[1] < constants.TREND_BETTER * errors[0]

@@ -3,7 +3,7 @@
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -53,6 +53,7 @@ class Request:
     dtype : of the features; None: float64 for a given basis, float64 rows and n·K ≤ 2²³ where rows
         come at once, else float32.
     standardize : False takes the columns as they come.
+    names : (d,) of the columns, or None.
     unscaled : (d,) True where a column must not be standardised (`Columns.unscaled`), or None.
     memory : bytes that a fit may use.
     stream : rows come in batches, for which only dense features are looked at.
@@ -72,6 +73,7 @@ class Request:
     n_components: int | str | None = None
     dtype: Any = None
     standardize: bool = True
+    names: Sequence[str] | None = None
     unscaled: NDArray[np.bool_] | None = None
     memory: float = 2e9
     stream: bool = False
@@ -225,8 +227,8 @@ class Law:
             f"  {'stage':6}  {'tried':{width}}  {'rows':>7}  error",
         ]
         if self.trend is not None:
-            columns = ", ".join(map(str, self.trend.places.tolist()))
-            lines.insert(1, f"trend: a line goes on outside of the range of column {columns}")
+            where = self.trend.in_words()
+            lines.insert(1, f"trend: a line goes on outside of the range of column {where}")
         return [*lines, *table, record.reason]
 
     def _kept(self, record: Record) -> list[Trial]:

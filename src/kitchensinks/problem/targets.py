@@ -177,6 +177,16 @@ def _power(size: float) -> float:
     return float(2.0 ** min(max(exponent, -1000), 1000))
 
 
+def _refuse_missing(missing: NDArray[np.bool_]) -> None:
+    """An error where targets (n,) or (n, outputs) are missing; it begins as scikit-learn's own."""
+    count = np.count_nonzero(missing.reshape(len(missing), -1).any(axis=1)) if missing.size else 0
+    if count:
+        raise ValueError(
+            f"Input y contains NaN: the target is missing in {count} of {len(missing)} rows. Leave "
+            "these rows out: X[known] and y[known], with known = ~pandas.isna(y)."
+        )
+
+
 def _plain_labels(y: Any) -> Any:
     """Labels of NumPy's own types; an error where one of them is missing."""
     # Of pandas: whole numbers and booleans that may be missing would become decimal numbers.
@@ -184,15 +194,14 @@ def _plain_labels(y: Any) -> Any:
     if np.dtype(kind).kind in "biu" and not y.isna().any():
         return y.to_numpy(dtype=kind)
     given = np.asarray(y)
-    # NaN does not equal itself; None and the NA of pandas have a type of their own.
-    if given.dtype == object and any(
-        type(label).__name__ in ("NoneType", "NAType", "NaTType")
-        or (isinstance(label, float) and label != label)
-        for label in given.ravel()
-    ):
-        raise ValueError(
-            "y has labels that are missing (None, NaN or NA): drop these rows, or name the class."
-        )
+    if given.dtype == object:
+        # NaN does not equal itself; None and the NA of pandas have a type of their own.
+        missing = [
+            type(label).__name__ in ("NoneType", "NAType", "NaTType")
+            or (isinstance(label, float) and label != label)
+            for label in given.ravel()
+        ]
+        _refuse_missing(np.array(missing, dtype=bool).reshape(given.shape))
     return y
 
 
@@ -245,6 +254,8 @@ class Classes:
             raise ValueError("requires y to be passed, but the target y is None")
         check_targets(y)
         y = column_or_1d(_plain_labels(y), warn=True)
+        if y.dtype.kind == "f":
+            _refuse_missing(np.isnan(y))
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         return np.asarray(y)
@@ -350,7 +361,13 @@ class Numbers:
         try:
             # scikit-learn sums first, and very large numbers of both signs overflow to inf − inf.
             with np.errstate(invalid="ignore"):
-                y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+                y = check_array(
+                    y,
+                    ensure_2d=False,
+                    dtype=np.float64,
+                    ensure_all_finite="allow-nan",
+                    input_name="y",
+                )
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise
@@ -359,6 +376,7 @@ class Numbers:
             ) from None
         if y.ndim > 2:
             raise ValueError(f"y has shape {y.shape}: need (rows,) or (rows, outputs).")
+        _refuse_missing(np.isnan(y))
         largest = float(np.abs(y).max(initial=0.0))
         if largest > LARGEST:
             raise ValueError(

@@ -12,6 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.report.rows import Sample
@@ -26,7 +27,7 @@ _FEWEST = 40
 
 @dataclass(frozen=True)
 class Compared:
-    """The share of wrong held-out rows, or 1 − R² on them; seconds of the fit."""
+    """The share of wrong held-out rows, or 1 − R² on them; seconds of the fit on one thread."""
 
     name: str
     error: float
@@ -47,7 +48,7 @@ def compared(sample: Sample) -> list[Compared]:
     numbers = _numbers(sample)
     classes = sample.classes is not None
     # The recipe of the columns has been applied, and the law has its own K.
-    own = clone(sample.model).set_params(basis=sample.model.state_.law, n_components=None)
+    own = clone(sample.model).set_params(basis=sample.model.state_.law, n_components=None, n_jobs=1)
     alphas = np.logspace(-3, 4, 15)
     linear = RidgeClassifierCV(alphas) if classes else RidgeCV(alphas)
     trees = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
@@ -56,9 +57,19 @@ def compared(sample: Sample) -> list[Compared]:
         "linear (ridge)": make_pipeline(StandardScaler(), linear),
         "gradient boosting (HistGradientBoosting)": trees(random_state=0),
     }
-    with warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return [tried(name, one, numbers, sample.y, held, classes) for name, one in peers.items()]
+
+
+def one_thread() -> Any:
+    """Models of all libraries have one thread, so that their times can be compared.
+
+    Threads of boosted trees also wait for each other hundreds of times a second, and each time for
+    the next turn of a busy processor: 1,200 rows of 200 columns took 6 s with one thread and 211 s
+    with two, beside other work on two cores.
+    """
+    return threadpool_limits(limits=1)
 
 
 def _numbers(sample: Sample) -> AnyArray:

@@ -3,7 +3,7 @@
 import math
 import numbers
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -48,8 +48,9 @@ class Spec:
 
     task: "classification" or "regression"; huber: the loss turns linear where the spread of the
     targets says; columns: the recipe from the columns of a table to numbers, None for arrays;
-    targets: how y is encoded, None until it has been looked at; order: groups and times of the
-    rows. Seed and memory are those of this run.
+    names: of the columns of a frame of numbers, which has no recipe; targets: how y is encoded,
+    None until it has been looked at; order: groups and times of the rows. Seed and memory are
+    those of this run.
 
     Fields that take no part in comparisons say how a fit is computed, or follow from its rows: the
     others are what it is a fit of.
@@ -75,11 +76,12 @@ class Spec:
     # When the fit began, by the monotonic clock.
     started: float = field(default_factory=lambda: time.monotonic(), compare=False)
     columns: Columns | None = field(default=None, compare=False)
+    names: Sequence[str] | None = field(default=None, compare=False)
     targets: Targets | None = field(default=None, compare=False)
     order: Order = field(default=NO_ORDER, compare=False)
 
     @classmethod
-    def of(cls, task: str, **given: Any) -> "Spec":
+    def of(cls, task: str, names: Sequence[str] | None = None, **given: Any) -> "Spec":
         """From the parameters of an estimator, or an error that names one that makes no sense."""
         loss = check_loss(given["loss"], task)
         basis, solver = check_basis(given["basis"]), Solver.of(given["solver"])
@@ -107,6 +109,7 @@ class Spec:
             seed_given=isinstance(given["random_state"], int | np.integer),
             memory=memory_budget(solver.memory_budget),
             class_weight=given.get("class_weight"),
+            names=names,
             categorical_features=check_categories(given["categorical_features"]),
             huber=given["loss"] == "huber",
         )
@@ -173,6 +176,7 @@ class Spec:
             n_components=self.n_components,
             dtype=None if self.solver.dtype is None else check_dtype(self.solver.dtype),
             standardize=self.standardize,
+            names=self.names if self.columns is None else self.columns.outputs,
             unscaled=None if self.columns is None else self.columns.unscaled,
             memory=self.memory,
             stream=stream,

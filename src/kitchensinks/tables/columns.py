@@ -347,7 +347,7 @@ def _plain_kind(table: Table, name: str, sample: Any) -> str:
     if own == "category":
         if family(kind.value_type) in ("date", "decimal"):
             raise ValueError(
-                f"Column {name!r} of {table.label} holds categories that are {kind.value_type}: "
+                f"{table.label}: column {name!r} holds categories that are {kind.value_type}; "
                 "need text, numbers or booleans. Convert it to dates, numbers or text first."
             )
         return own
@@ -355,7 +355,7 @@ def _plain_kind(table: Table, name: str, sample: Any) -> str:
         return _kind_of_words(sample.column(name))
     if own == "other":
         raise ValueError(
-            f"Column {name!r} of {table.label} holds {kind}: need numbers, text, dates or "
+            f"{table.label}: column {name!r} holds {kind}; need numbers, text, dates or "
             "booleans. Exclude it, or convert it first."
         )
     return "number" if own in NUMBERS else own
@@ -367,7 +367,7 @@ def _chosen_kind(table: Table, name: str) -> str:
     own = family(kind.value_type if family(kind) == "category" else kind)
     if own not in ("text", "boolean", "integer", "float", "null"):
         raise ValueError(
-            f"Column {name!r} of {table.label} is named as a category and holds {kind}: need text, "
+            f"{table.label}: column {name!r} is named as a category and holds {kind}; need text, "
             "numbers or booleans. Convert it first."
         )
     return "category"

@@ -35,6 +35,8 @@ Model = KitchenSinkClassifier | KitchenSinkRegressor
 
 # The newest operators that the converters were written for.
 _OPSET = 18
+# The first that can split text, which categories need.
+_TEXT_OPSET = 20
 # Rows that a file is tried on.
 _PROBES = 64
 # Share of their entries that are missing.
@@ -141,7 +143,7 @@ def _convert(estimator: Model, notes: dict[str, str]) -> bytes:
         initial_types=initial,
         final_types=None if classifier else [("prediction", None)],
         options={id(estimator): {"zipmap": False}} if classifier else None,
-        target_opset=_OPSET,
+        target_opset=_TEXT_OPSET if any(one.text for one in inputs) else _OPSET,
     )
     if inputs:
         rename(model.graph, {_COLUMN.format(k): one.name for k, one in enumerate(inputs)})

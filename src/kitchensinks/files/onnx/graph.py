@@ -69,6 +69,16 @@ class Graph:
         own = {kind: keys.tolist(), "values_int64s": list(range(len(keys)))}
         return self.node("LabelEncoder", value, domain="ai.onnx.ml", default_int64=len(keys), **own)
 
+    def split(self, text: str) -> str:
+        """The words between the spaces of each text (n,), with "" after the last: (n, most)."""
+        words, counts = (self.scope.get_unique_variable_name(one) for one in ("words", "counts"))
+        own = self.scope.get_unique_operator_name("StringSplit")
+        version = self.container.target_opset_any_domain("")
+        self.container.add_node(
+            "StringSplit", [text], [words, counts], name=own, op_version=version
+        )
+        return str(words)
+
     def cast(self, value: str, dtype: DTypeLike, output: str | None = None) -> str:
         """The value in another dtype."""
         from onnx import helper
