@@ -92,8 +92,9 @@ def _with_trees(
 ) -> Candidate | None:
     """The best bins with leaves of trees among them, where as many are then clearly better.
 
-    Trees have seen the targets, so that only a fit of squared loss, whose ridge the trials choose,
-    can have them.
+    Where a smooth kernel does about as well as bins, the targets do not jump, and what trees seem
+    to gain in a trial does not last. Trees have seen the targets, so that only a fit of squared
+    loss, whose ridge the trials choose, can have them.
     """
     sparse = [one for one in close if one.sparse]
     allowed = task.request.stages and task.asked is None and basis is None
@@ -101,6 +102,9 @@ def _with_trees(
         return None
     bins = sparse[first_best([one.error for one in sparse])]
     if bins.error > constants.TREES_NEAR * min(one.error for one in close):
+        return None
+    smooth = [one.error for one in close if one.found.kernel == "gaussian"]
+    if min(smooth, default=math.inf) < constants.TREES_SMOOTH * bins.error:
         return None
     found = with_trees(task, bins)
     better = found.score.error < constants.TREES_BETTER * bins.score.error
