@@ -86,7 +86,7 @@ REFUSED = {
     "durations as targets": (ARRAY, np.arange(N).astype("m8[s]"), None, "y holds dates"),
     "dates": (np.arange(N).astype("M8[D]")[:, None], Y, None, "would not keep its unit"),
     "records": (FRAME[["a", "b"]].to_records(index=False), Y, None, "array of records.*a, b"),
-    "dicts": (FRAME.to_dict("records"), Y, None, "not 'dict'. Need rows of numbers"),
+    "dicts": (FRAME.to_dict("records"), Y, None, r"X is list .*, pandas.DataFrame\(X\)"),
     "large weights": (ARRAY, Y, np.full(N, 1e308), "between 1e-300 and 1e300"),
     "small weights": (ARRAY, Y, np.full(N, 1e-320), "between 1e-300 and 1e300"),
     "huge numbers": (FRAME.assign(d=[10**30] * N), Y, None, "more than 64 bits: make it decimal"),
@@ -159,7 +159,7 @@ MISSING = {
 
 @pytest.mark.parametrize("name", MISSING)
 def test_missing_labels_are_told(name):
-    with pytest.raises(ValueError, match="labels that are missing"):
+    with pytest.raises(ValueError, match="the target is missing in"):
         classifier().fit(FRAME, MISSING[name])
 
 

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, make_friedman1
 import kitchensinks as ks
 from kitchensinks.fitting.held_out import least_error
 from kitchensinks.law import choice, few, maps
-from kitchensinks.law.trials import HeldOut, best_ridge, climb, first_best, preferred
+from kitchensinks.law.trials import TrialRows, best_ridge, climb, first_best, preferred
 from kitchensinks.numerics.choices import first_least, lower, strongest_least
 from tests.fitting.test_held_out import SETTINGS
 
@@ -94,7 +94,7 @@ def law_of(name):
 def test_rounding_changes_no_law(name, monkeypatch):
     """Scores of held-out rows are off by rounding, and errors of descents by what it grows to."""
     kinds, ridge = law_of(name)
-    error, short_run = HeldOut.error, maps.short_run
+    error, short_run = TrialRows.error, maps.short_run
     eps = float(np.finfo(np.float32).eps)
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -107,7 +107,7 @@ def test_rounding_changes_no_law(name, monkeypatch):
             found = short_run(job)
             return found[0] * (1.0 + 1e-5 * rng.uniform(-1.0, 1.0)), found[1]
 
-        monkeypatch.setattr(HeldOut, "error", rounded)
+        monkeypatch.setattr(TrialRows, "error", rounded)
         for module in (few, choice):
             monkeypatch.setattr(module, "short_run", grown)
         found = law_of(name)

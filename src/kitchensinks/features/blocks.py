@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import Frozen
+from kitchensinks.numerics.arrays import AnyArray, Matrix
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 
@@ -41,10 +42,10 @@ class FeatureBlocks:
     basis has bins and they are known already.
     """
 
-    rows: Any
+    rows: Matrix
     frozen: Frozen
     memory_budget: float
-    columns: NDArray[Any] | None = None
+    columns: AnyArray | None = None
     _kept: list[Any] | None = field(default=None, repr=False)
 
     @property
@@ -115,7 +116,7 @@ class FeatureBlocks:
         fitting = int(0.1 * self.memory_budget / self._row_bytes)
         return min(self._whole, max(_SMALLEST_BLOCK, fitting))
 
-    def of(self, rows: Any) -> Any:
+    def of(self, rows: Matrix) -> Any:
         """Features of other rows."""
         return self.frozen.features(rows)
 
@@ -188,7 +189,7 @@ class FeatureBlocks:
             return
         kept: list[Any] = []
 
-        def both(part: slice, features: Any) -> tuple[Any, Any]:
+        def both(part: slice, features: Matrix) -> tuple[Any, Any]:
             return features, features if work is None else work(part, features)
 
         for part, (block, answer) in self.fresh(0, both):

@@ -40,17 +40,17 @@ from kitchensinks.law.maps import (
     tried_maps,
 )
 from kitchensinks.law.splits import folds_of
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trend import find_trend
-from kitchensinks.law.trials import HeldOut, best_ridge, climb, first_best
+from kitchensinks.law.trials import TrialRows, best_ridge, climb, first_best
 from kitchensinks.law.values import Request
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.cholesky import ridge_solve
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
@@ -60,7 +60,7 @@ class Kept(NamedTuple):
     trend: the line that goes on outside of the range, or None.
     """
 
-    task: Task
+    task: LearningRows
     found: Found
     factor: float
     ridge: float
@@ -83,7 +83,7 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
     sampled = _sampled(batch, request.seed)
     request = replace(request, order=request.order.part(sampled))
     nothing = np.empty(0, dtype=np.intp)
-    task = Task.of(batch.part(sampled), request, learned, hold=nothing)
+    task = LearningRows.of(batch.part(sampled), request, learned, hold=nothing)
     size = len(task.places)
     folds = folds_of(learned, request.order, task.labels, _n_folds(size), request.seed)
     folds, places = folds or _folds(size, request.seed), np.arange(size)
@@ -103,7 +103,7 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
     return Kept(task, _members(found, learned), score.factor, score.ridge, limit, trend)
 
 
-def _best(task: Task, folds: list[Places], founds: list[Found]) -> tuple[Found, _Score]:
+def _best(task: LearningRows, folds: list[Places], founds: list[Found]) -> tuple[Found, _Score]:
     """The plain law or the linear model, or what is clearly better."""
     first = task.together(_first, [(found, folds) for found in founds])
     least = constants.CLOSE * min(score.error for score in first)
@@ -169,7 +169,7 @@ def _folds(n_rows: int, seed: int) -> list[Places]:
     return folds
 
 
-def _plain(task: Task, basis: Basis | None) -> list[Found]:
+def _plain(task: LearningRows, basis: Basis | None) -> list[Found]:
     """The linear model and the laws with equal scales, or that of the basis given."""
     kernels = ("laplacian", "gaussian") if basis is None else (basis.metric,)
     founds = [
@@ -184,7 +184,7 @@ def _plain(task: Task, basis: Basis | None) -> list[Found]:
     return founds
 
 
-def _learned(task: Task, folds: list[Places], basis: Basis | None) -> list[Found]:
+def _learned(task: LearningRows, folds: list[Places], basis: Basis | None) -> list[Found]:
     """The laws whose scales each fold has learned from its fitted rows, on the map of each kernel
     with the least held-out error."""
     kernels = ("laplacian", "gaussian") if basis is None else (basis.metric,)
@@ -193,14 +193,16 @@ def _learned(task: Task, folds: list[Places], basis: Basis | None) -> list[Found
     return [found for kernel in kernels for found in _of_kernel(task, own, kernel)]
 
 
-def _of_kernel(task: Task, own: list[tuple[Task, Places]], kernel: str) -> list[Found]:
+def _of_kernel(
+    task: LearningRows, own: list[tuple[LearningRows, Places]], kernel: str
+) -> list[Found]:
     """The learned law of one kernel, and that half-way between equal and learned scales."""
 
-    def short(job: tuple[Task, tuple[Task, str]]) -> tuple[float, Found]:
+    def short(job: tuple[LearningRows, tuple[LearningRows, str]]) -> tuple[float, Found]:
         _, (part, name) = job
         return short_run((part, (kernel, name)))
 
-    def long(job: tuple[Task, tuple[Task, Found]]) -> Found:
+    def long(job: tuple[LearningRows, tuple[LearningRows, Found]]) -> Found:
         _, (part, start) = job
         return learn_scales(part, [start])[0]
 
@@ -224,7 +226,9 @@ def _of_kernel(task: Task, own: list[tuple[Task, Places]], kernel: str) -> list[
     ]
 
 
-def _fold(task: Task, standard: NDArray[np.float32], fold: Places) -> tuple[Task, Places]:
+def _fold(
+    task: LearningRows, standard: NDArray[np.float32], fold: Places
+) -> tuple[LearningRows, Places]:
     """The rows with one fold held out, and the columns that its fitted rows go by: those whose
     correlations with the targets are the largest, Σ_outputs r²."""
     columns = np.arange(task.n_inputs)
@@ -239,13 +243,15 @@ def _fold(task: Task, standard: NDArray[np.float32], fold: Places) -> tuple[Task
     batch = Batch(task.pool[:, columns], task.targets[task.places], task.own)
     learned = clone(task.learned).set_params(members=1, basis=None)
     # Trials of single folds are not reported.
-    return Task.of(batch, replace(task.request, progress=silent), learned, hold=fold), columns
+    return LearningRows.of(
+        batch, replace(task.request, progress=silent), learned, hold=fold
+    ), columns
 
 
 class _Folds:
     """Ridge fits with the exact kernel of a contender in every fold."""
 
-    def __init__(self, data: HeldOut, found: Found, folds: list[Places]) -> None:
+    def __init__(self, data: TrialRows, found: Found, folds: list[Places]) -> None:
         self.data, self.found, self.folds = data, found, folds
         self.exponents = [self._exponent(scales) for scales in found.scales]
 
@@ -274,7 +280,7 @@ class _Centred:
     Weights w with a mean of one enter as √w·K·√w and √w·y.
     """
 
-    def __init__(self, kernel: Floats, data: HeldOut, fold: Places) -> None:
+    def __init__(self, kernel: Floats, data: TrialRows, fold: Places) -> None:
         fitted = np.delete(np.arange(len(kernel)), fold)
         own = data.weights_of(fitted)
         own = np.ones(len(fitted)) if own is None else own / own.mean()
@@ -299,13 +305,13 @@ class _Centred:
         return np.asarray(self.held @ (self.root[:, None] * dual) + self.level)
 
 
-def _first(job: tuple[Task, tuple[Found, list[Places]]]) -> _Score:
+def _first(job: tuple[LearningRows, tuple[Found, list[Places]]]) -> _Score:
     """A contender with one factor."""
     task, (found, folds) = job
     return _search(task, found, folds, _first_factor(found), None, tries=1)
 
 
-def _wider(job: tuple[Task, tuple[Found, list[Places], _Score]]) -> _Score:
+def _wider(job: tuple[LearningRows, tuple[Found, list[Places], _Score]]) -> _Score:
     """A contender with the factor of the least error."""
     task, (found, folds, known) = job
     # A linear model has no bandwidth.
@@ -314,7 +320,12 @@ def _wider(job: tuple[Task, tuple[Found, list[Places], _Score]]) -> _Score:
 
 
 def _search(
-    task: Task, found: Found, folds: list[Places], first: float, known: _Score | None, tries: int
+    task: LearningRows,
+    found: Found,
+    folds: list[Places],
+    first: float,
+    known: _Score | None,
+    tries: int,
 ) -> _Score:
     """The least error of a contender over factors, from `first` on, and ridges."""
     fits, data = _Folds(task.data, found, folds), task.data
@@ -338,7 +349,7 @@ def _search(
 
 
 def _ridges(
-    data: HeldOut,
+    data: TrialRows,
     centred: "Sequence[_Centred]",
     factor: float,
     near: float | None,
@@ -370,7 +381,7 @@ def _ridges(
     return _Score(error, _shares(data, scores), factor, best)
 
 
-def _shares(data: HeldOut, scores: Array) -> Array:
+def _shares(data: TrialRows, scores: Array) -> Array:
     """Each row's share in the log loss of the classes, or in the squared error, (n,); rows that are
     held out twice have the sum of both."""
     losses = data.losses(scores)
@@ -392,7 +403,7 @@ def _members(found: Found, learned: Learned) -> Found:
     return replace(found, scales=scales, warp=found.warp.times(taken.astype(np.float64)))
 
 
-def _limit(task: Task, found: Found) -> Limit:
+def _limit(task: LearningRows, found: Found) -> Limit:
     """Components of the last fit: so many that they hardly differ from the exact kernel."""
     if task.asked is not None:
         return Limit(task.asked, f"{task.asked} components were asked for")

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.features.bases import Binning
+from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.law import constants
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.numerics.bins import sum_of_bins
 from kitchensinks.numerics.choices import first_least, strongest_least
 from kitchensinks.numerics.simplex import log_losses
@@ -31,7 +32,7 @@ _BLOCK = 8192
 
 class Score(NamedTuple):
     """What a basis reached on held-out rows: at which factor and ridge, with how many components,
-    and with half of them; losses of the classes (`HeldOut.losses`), or None."""
+    and with half of them; losses of the classes (`TrialRows.losses`), or None."""
 
     error: float
     half: float
@@ -56,14 +57,14 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class TrialRows:
     """Rows (n, d), centred targets (n, outputs) and weights (n,) or None; `fitted`, `held`: places.
 
     unit: the targets' variance, summed over outputs; level: what they were centred by, (outputs,);
     labels: the class of each row, or None where the targets are numbers.
     """
 
-    rows: Any
+    rows: Matrix
     targets: Array
     weights: Array | None
     fitted: np.ndarray
@@ -110,7 +111,7 @@ class DenseFit(NamedTuple):
     mean: Array
     level: Array
 
-    def scores(self, rows: Any) -> Array:
+    def scores(self, rows: Matrix) -> Array:
         """f of rows (n, d), in blocks."""
         frozen = self.frozen
         out = np.empty((rows.shape[0], len(self.level)))
@@ -121,7 +122,7 @@ class DenseFit(NamedTuple):
 
 
 def dense_fit(
-    data: HeldOut,
+    data: TrialRows,
     frozen: Frozen,
     near: float | None = None,
     by_classes: bool = False,
@@ -156,7 +157,7 @@ def dense_fit(
 class _DensePath:
     """Ridge fits on the fitted rows for any ridge λ = α·n, from one Gram."""
 
-    def __init__(self, data: HeldOut, frozen: Frozen) -> None:
+    def __init__(self, data: TrialRows, frozen: Frozen) -> None:
         self.data = data
         own = data.weights_of(data.fitted)
         shift = frozen.features(data.rows[data.fitted[:512]]).mean(axis=0, dtype=np.float64)
@@ -272,7 +273,7 @@ class GridFits:
     and from the weights of another ridge the first step would already seem to settle it.
     """
 
-    def __init__(self, data: HeldOut, scaler: Warp, basis: Binning, count: int, seed: int) -> None:
+    def __init__(self, data: TrialRows, scaler: Warp, basis: Basis, count: int, seed: int) -> None:
         self.data = data
         places = np.concatenate([data.fitted, data.held])
         rows = np.asarray(scaler.apply(data.rows[places], np.float32))

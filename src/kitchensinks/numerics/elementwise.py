@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Below this many entries NumPy is done before the threads have started.
@@ -68,7 +69,7 @@ def _cosine_of_turns64(turns: Any) -> Any:
 
 
 @looped(lambda angle, *_: len(angle), fastmath={"contract"})
-def _cosine32(angle: Any, phase: Any, amplitude: Any, begin: int, end: int) -> None:
+def _cosine32(angle: AnyArray, phase: AnyArray, amplitude: Any, begin: int, end: int) -> None:
     turn = np.float32(0.15915494309189535)
     for i in range(begin, end):
         for k in range(angle.shape[1]):
@@ -76,14 +77,14 @@ def _cosine32(angle: Any, phase: Any, amplitude: Any, begin: int, end: int) -> N
 
 
 @looped(lambda angle, *_: len(angle), fastmath={"contract"})
-def _cosine64(angle: Any, phase: Any, amplitude: Any, begin: int, end: int) -> None:
+def _cosine64(angle: AnyArray, phase: AnyArray, amplitude: Any, begin: int, end: int) -> None:
     turn = 0.15915494309189535
     for i in range(begin, end):
         for k in range(angle.shape[1]):
             angle[i, k] = amplitude * _cosine_of_turns64((angle[i, k] + phase[k]) * turn)
 
 
-def cosine(angle: NDArray[Any], phase: NDArray[Any], amplitude: float) -> None:
+def cosine(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
     """Replace angle (n, K) by amplitude·cos(angle + phase), phase (K,), in one pass.
 
     In float32 the error is 2e-7 beside that of rounding the angle; in float64 it is rounding.
@@ -96,7 +97,7 @@ def cosine(angle: NDArray[Any], phase: NDArray[Any], amplitude: float) -> None:
         _cosine64(angle, phase, float(amplitude))
 
 
-def cosine_plain(angle: NDArray[Any], phase: NDArray[Any], amplitude: float) -> None:
+def cosine_plain(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
     """The same in NumPy."""
     angle += phase
     np.cos(angle, out=angle)
@@ -104,13 +105,13 @@ def cosine_plain(angle: NDArray[Any], phase: NDArray[Any], amplitude: float) -> 
 
 
 @looped(lambda values, *_: len(values), fastmath={"contract"})
-def _affine(values: Any, scale: Any, shift: Any, begin: int, end: int) -> None:
+def _affine(values: AnyArray, scale: Any, shift: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
         for k in range(values.shape[1]):
             values[i, k] = values[i, k] * scale - shift[k]
 
 
-def affine(values: NDArray[Any], scale: float, shift: NDArray[Any]) -> None:
+def affine(values: AnyArray, scale: float, shift: AnyArray) -> None:
     """Replace values (n, K) by values·scale − shift, shift (K,), in one pass."""
     if values.size < SMALL:
         affine_plain(values, scale, shift)
@@ -119,20 +120,20 @@ def affine(values: NDArray[Any], scale: float, shift: NDArray[Any]) -> None:
     _affine(values, kind(scale), shift.astype(values.dtype, copy=False))
 
 
-def affine_plain(values: NDArray[Any], scale: float, shift: NDArray[Any]) -> None:
+def affine_plain(values: AnyArray, scale: float, shift: AnyArray) -> None:
     """The same in NumPy."""
     values *= values.dtype.type(scale)
     values -= shift.astype(values.dtype)
 
 
 @looped(lambda total, *_: total.shape[1])
-def _add_lower(total: Any, part: Any, unit: Any, begin: int, end: int) -> None:
+def _add_lower(total: AnyArray, part: AnyArray, unit: Any, begin: int, end: int) -> None:
     for j in range(begin, end):
         for i in range(j, total.shape[0]):
             total[i, j] += unit * part[i, j]
 
 
-def add_lower(total: NDArray[np.float64], part: NDArray[Any], unit: float) -> None:
+def add_lower(total: NDArray[np.float64], part: AnyArray, unit: float) -> None:
     """total += unit·part in float64, on and below the diagonal; both column by column in memory."""
     if part.size < SMALL:
         add_lower_plain(total, part, unit)
@@ -140,13 +141,13 @@ def add_lower(total: NDArray[np.float64], part: NDArray[Any], unit: float) -> No
         _add_lower(total, part, float(unit))
 
 
-def add_lower_plain(total: NDArray[np.float64], part: NDArray[Any], unit: float) -> None:
+def add_lower_plain(total: NDArray[np.float64], part: AnyArray, unit: float) -> None:
     """The same in NumPy."""
     total += unit * np.tril(part).astype(np.float64)
 
 
 @looped(lambda total, *_: row_tiles(len(total), 64))
-def _add_rank_two(total: Any, left: Any, right: Any, begin: int, end: int) -> None:
+def _add_rank_two(total: AnyArray, left: AnyArray, right: AnyArray, begin: int, end: int) -> None:
     size = total.shape[0]
     for tile in range(begin, end):
         first = 64 * tile
@@ -176,7 +177,7 @@ def add_rank_two_plain(
 
 
 @compiled(fastmath={"reassoc", "nsz"})
-def _column_sums(values: Any, part: Any, total: Any) -> None:
+def _column_sums(values: AnyArray, part: AnyArray, total: AnyArray) -> None:
     """Add to `total`; part (K,) is scratch."""
     for start in range(0, values.shape[0], 64):
         for k in range(values.shape[1]):
@@ -188,7 +189,7 @@ def _column_sums(values: Any, part: Any, total: Any) -> None:
             total[k] += part[k]
 
 
-def column_sums(values: NDArray[Any]) -> NDArray[np.float64]:
+def column_sums(values: AnyArray) -> NDArray[np.float64]:
     """Σ over rows of values (n, K) in float64, of runs of 64 rows in their own dtype."""
     if values.size < SMALL:
         return column_sums_plain(values)
@@ -197,6 +198,6 @@ def column_sums(values: NDArray[Any]) -> NDArray[np.float64]:
     return total
 
 
-def column_sums_plain(values: NDArray[Any]) -> NDArray[np.float64]:
+def column_sums_plain(values: AnyArray) -> NDArray[np.float64]:
     """The same in NumPy."""
     return np.asarray(values.sum(axis=0, dtype=np.float64))

@@ -8,17 +8,18 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
-_KINDS: dict[np.dtype[Any], tuple[str, Any]] = {
+from kitchensinks.numerics.arrays import AnyArray, DType
+
+_KINDS: dict[DType, tuple[str, Any]] = {
     np.dtype(np.float32): ("s", ctypes.c_float),
     np.dtype(np.float64): ("d", ctypes.c_double),
 }
 _CHAR, _ARRAY, _WHOLE = ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)
 
 
-def _functions(module: Any, name: str, kinds: str) -> dict[np.dtype[Any], Any]:
+def _functions(module: Any, name: str, kinds: str) -> dict[DType, Any]:
     """A routine for each dtype. kinds: c for a character, i for a whole number, n for a number of
     the dtype, a for an array."""
     api = ctypes.pythonapi
@@ -44,13 +45,13 @@ def _whole(number: int) -> Any:
     return ctypes.byref(ctypes.c_int(number))
 
 
-def _check_square(matrix: NDArray[Any], size: int, dtype: np.dtype[Any]) -> None:
+def _check_square(matrix: AnyArray, size: int, dtype: DType) -> None:
     if matrix.shape != (size, size) or not matrix.flags.f_contiguous or matrix.dtype != dtype:
         came = f"out {matrix.shape}, {matrix.dtype}"
         raise ValueError(f"{came}: need ({size}, {size}), {dtype}, 'F'.")
 
 
-def gram_lower(rows: NDArray[Any], out: NDArray[Any]) -> None:
+def gram_lower(rows: AnyArray, out: AnyArray) -> None:
     """Put rows'·rows into the lower triangle of `out`, whose upper triangle is left alone.
 
     rows (n, K) in float32 or float64; out (K, K) of the same dtype, column by column in memory.
@@ -69,7 +70,7 @@ def gram_lower(rows: NDArray[Any], out: NDArray[Any]) -> None:
     syrk(b"L", b"N", width, _whole(count), one, source, stride, zero, target, width)
 
 
-def cholesky_lower(matrix: NDArray[Any]) -> bool:
+def cholesky_lower(matrix: AnyArray) -> bool:
     """Put the Cholesky factor into the lower triangle, in place; False where there is none.
 
     matrix (K, K), column by column in memory; what is above the diagonal is left alone.
@@ -81,7 +82,7 @@ def cholesky_lower(matrix: NDArray[Any]) -> bool:
     return failed.value == 0
 
 
-def inverse_lower(matrix: NDArray[Any]) -> bool:
+def inverse_lower(matrix: AnyArray) -> bool:
     """Put the inverse of a positive definite matrix into its lower triangle, in place.
 
     False where it is not positive definite; matrix (K, K), column by column in memory.

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray, DType, Part
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.solvers.quadratic import FactoredGram
@@ -75,7 +76,7 @@ class Leaving(NamedTuple):
         means = np.where(weights[:, None] > 0.0, sums[places] / counted, targets)
         return cls(np.where(weights > 0.0, total[places], 0.0), means)
 
-    def part(self, rows: Any) -> "Leaving":
+    def part(self, rows: Part) -> "Leaving":
         """That of some of the rows."""
         return Leaving(self.weights[rows], self.targets[rows])
 
@@ -86,7 +87,7 @@ class RidgePath:
     def __init__(self, equations: NormalEquations, fit_intercept: bool) -> None:
         self.equations, self.fit_intercept = equations, fit_intercept
         self.factored = FactoredGram(equations.gram)
-        self._cast: dict[np.dtype[Any], NDArray[Any]] = {}
+        self._cast: dict[DType, AnyArray] = {}
         self.rotated: Array = self.factored.vectors.T @ equations.cross
 
     def shrunk(self, alphas: Array) -> Array:
@@ -95,7 +96,7 @@ class RidgePath:
         kept = spectrum > self.factored.rounding
         return np.divide(1.0, spectrum, out=np.zeros_like(spectrum), where=kept)
 
-    def _vectors(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+    def _vectors(self, dtype: DType) -> AnyArray:
         """Eigenvectors in a dtype, kept."""
         if dtype not in self._cast:
             self._cast[dtype] = self.factored.vectors.astype(dtype, copy=False)
@@ -130,7 +131,7 @@ class RidgePath:
         return np.where(usable[:, None], errors, np.inf)
 
     def left_out(
-        self, features: NDArray[Any], targets: Array, leaving: Leaving | None, alphas: Array
+        self, features: AnyArray, targets: Array, leaving: Leaving | None, alphas: Array
     ) -> Array:
         """Score that each row of a block gets from the fit without it.
 
@@ -143,7 +144,7 @@ class RidgePath:
 
     def left_out_squares(
         self,
-        features: NDArray[Any],
+        features: AnyArray,
         targets: Array,
         weights: Array | None,
         leaving: Leaving | None,
@@ -165,7 +166,7 @@ class RidgePath:
         return np.where(np.all(known, axis=0)[:, None], total, np.inf)
 
     def _scores(
-        self, features: NDArray[Any], leaving: Array | None, alphas: Array
+        self, features: AnyArray, leaving: Array | None, alphas: Array
     ) -> tuple[Array, Array]:
         """Scores (n, alphas, outputs) of rows, and the freedom 1 − h (n, alphas) of each."""
         dtype = features.dtype
@@ -189,7 +190,7 @@ def freedom_left(leverage: Array, total: float, leaving: Array | None) -> Array:
     return np.asarray(1.0 - leverage * (share / total))
 
 
-def least_freedom(dtype: np.dtype[Any]) -> float:
+def least_freedom(dtype: DType) -> float:
     """The least 1 − h that features of a dtype tell from rounding."""
     return _UNITS * float(np.finfo(dtype).eps)
 

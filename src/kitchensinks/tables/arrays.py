@@ -62,8 +62,8 @@ def as_given(rows: Any, name: str = "X") -> Any:
                 f"{name} is an array of records with the fields {', '.join(rows.dtype.names)}: "
                 "give a data frame (pandas.DataFrame.from_records) or an array of numbers."
             )
-        if np.ma.is_masked(rows):
-            return np.where(np.ma.getmaskarray(rows), np.nan, np.ma.getdata(rows))
+        if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
+            return np.where(rows.mask, np.nan, rows.data.astype(np.float64))
         return rows
     package, kind = type(rows).__module__.split(".")[0], type(rows).__name__
     if package == "pyarrow" and hasattr(rows, "to_pandas"):
@@ -77,7 +77,7 @@ def check_targets(y: Any, dates: bool = True) -> None:
     """An error where targets are masked, or are dates that would be taken for numbers."""
     if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         raise ValueError(
-            f"y has {np.ma.getmaskarray(y).sum()} masked entries: drop these rows, or give them no "
+            f"y has {np.count_nonzero(y.mask)} masked entries: drop these rows, or give them no "
             "weight and a value (y.filled(0))."
         )
     kind = getattr(getattr(y, "dtype", None), "kind", "")

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrays import block_slices, densify
 
 Keys = NDArray[np.uint64]
-Floats = NDArray[np.float64]
 
 # Entries of rows whose keys are computed together.
 _BLOCK_ENTRIES = 2**22
@@ -59,7 +59,7 @@ def _sparse_keys(rows: Any, multiplier: Keys) -> Keys:
     return mixed(ends[rows.indptr[1:]] - ends[rows.indptr[:-1]])
 
 
-def _bits(values: NDArray[Any]) -> Keys:
+def _bits(values: AnyArray) -> Keys:
     """The bits of each number, mixed: 0 for zero, of either sign."""
     bits = (values.astype(np.float64) + 0.0).view(np.uint64)
     bits ^= bits >> np.uint64(32)
@@ -195,8 +195,8 @@ class RowSample:
     limit: int
     seed: int
     keys: Keys
-    rows: NDArray[Any]
-    notes: NDArray[Any]
+    rows: AnyArray
+    notes: AnyArray
     weights: Floats
     counts: NDArray[np.int64]
 
@@ -207,7 +207,7 @@ class RowSample:
         weights: Any,
         limit: int,
         seed: int,
-        notes: NDArray[Any] | None = None,
+        notes: AnyArray | None = None,
         highest: int | None = None,
     ) -> "RowSample":
         """The sample of a block of rows (n, d) with weights (n,) or None for ones.

@@ -29,6 +29,8 @@ from kitchensinks.tables.kinds import plain_text
 BATCH_ROWS = 2**16
 # A record batch has at most this many entries.
 BATCH_ENTRIES = 2**20
+# Names that a message lists.
+_NAMED = 10
 # How alike names are (difflib's ratio) for one to be taken for the other: a letter in four differs.
 _ALIKE = 0.75
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -120,8 +122,11 @@ def nearest(name: str, known: list[str], others: str = "its columns are") -> str
     close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=_ALIKE)
     if close:
         return f": did you mean {folded[close[0]]!r}?"
-    shown = ", ".join(map(repr, known[:10])) + (", …" if len(known) > 10 else "")
-    return f": {others} {shown}."
+    shown = list(map(repr, known))
+    if len(known) > _NAMED:
+        # The last column is often the target.
+        shown[_NAMED - 1 : -1] = ["…"]
+    return f": {others} {', '.join(shown)}."
 
 
 def batch_rows(n_columns: int) -> int:
