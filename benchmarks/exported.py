@@ -34,8 +34,7 @@ def feeds(table: Any, meanings: dict[str, str]) -> dict[str, np.ndarray]:
     for name, meaning in meanings.items():
         values = table[name]
         if meaning == "text":
-            words = values.astype(object).where(values.notna(), "").astype(str).str.strip()
-            own = words.to_numpy(object)
+            own = values.astype(object).where(values.notna(), "").astype(str).to_numpy(object)
         elif meaning == "number":
             own = values.to_numpy(np.float64, na_value=np.nan)
         else:

@@ -3,12 +3,14 @@
     python -m benchmarks.house .                  # this tree
     python -m benchmarks.house ../before .        # another version beside it
 
-Lines by room, calls between `fit` and the first gradient or product, functions of high complexity,
-the longest file, how often `Any` stands in the code, and pairs of places that repeat each other
-(where the command `duplicates` is installed).
+Lines by room, lines of code (those of the source without blank lines, comments, docstrings and
+imports), calls between `fit` and the first gradient or product, functions of high complexity, the
+longest file, how often `Any` stands in the code, and pairs of places that repeat each other (where
+the command `duplicates` is installed).
 """
 
 import argparse
+import ast
 import io
 import json
 import os
@@ -108,6 +110,20 @@ def count_any(text: str) -> int:
     return sum(token.type == tokenize.NAME and token.string == "Any" for token in tokens)
 
 
+def code_lines(text: str) -> int:
+    """Lines of code: no blank lines, comments, docstrings or imports."""
+    left_out = {place for place, line in enumerate(text.splitlines(), 1) if _is_bare(line)}
+    for node in ast.walk(ast.parse(text)):
+        lone_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if lone_text or isinstance(node, ast.Import | ast.ImportFrom):
+            left_out.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(text.splitlines()) - len(left_out)
+
+
+def _is_bare(line: str) -> bool:
+    return not line.strip() or line.strip().startswith("#")
+
+
 def duplicate_pairs(source: Path) -> str:
     """What `duplicates` says in its first line."""
     if shutil.which("duplicates") is None:
@@ -135,6 +151,7 @@ def shape(tree: Path) -> dict[str, str]:
     facts = {f"lines of {room}": f"{rooms[room]:,}" for room in sorted(rooms)}
     return facts | {
         "lines of source": f"{sum(lines.values()):,}",
+        "lines of code alone": f"{sum(map(code_lines, texts.values())):,}",
         "files": f"{len(lines)}",
         "longest file": f"{lines[longest]} {longest}",
         "files over 450 lines": f"{sum(count > 450 for count in lines.values())}",

@@ -36,9 +36,11 @@ SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 # Faults of each signal at most.
 MOST = 100
 THREADS = 8
-N_ROWS = 6000
+N_ROWS = 3000
 # Harmed files of each kind of model, and tables of each kind of reader, for each minute.
-HARMED, READ = 4, 50
+HARMED, READ = 3, 50
+# Tables that are tried between looks at the clock.
+ROUND = 50
 
 Counts = dict[str, int]
 
@@ -53,20 +55,26 @@ def main() -> None:
     given = parser.parse_args()
     seed = random.SystemRandom().randrange(2**31) if given.seed is None else given.seed
     began = time.monotonic()
-    part = 6.0 * given.minutes  # A tenth, in seconds.
+
+    def until(share: float) -> float:
+        """The moment at which so much of the time is over: what one part leaves, the next has."""
+        return began + 60.0 * share * given.minutes
+
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         world = World(folder)
         jobs: dict[str, Callable[[], Counts]] = {
-            "save": lambda: world.faults(world.save, 1.6 * part),
-            "predict": lambda: world.faults(world.predict, 3.2 * part),
-            "fit": lambda: world.faults(world.fit, 2.4 * part),
+            "save": lambda: world.faults(world.save, until(0.2)),
+            "predict": lambda: world.faults(world.predict, until(0.45)),
+            "fit": lambda: world.faults(world.fit, until(0.75)),
             "full_disk": world.full_disk,
             "small_disk": lambda: small_disk(folder),
-            "threads": lambda: world.threads(part),
+            "threads": lambda: world.threads(min(60.0, 6.0 * given.minutes)),
             "concurrent_commands": lambda: world.commands(given.clients),
-            "harmed_tables": lambda: harmed_tables(seed, 1 + int(READ * given.minutes)),
             "harmed_models": lambda: harmed(folder, seed, 1 + int(HARMED * given.minutes)),
+            "harmed_tables": lambda: harmed_tables(
+                seed, 1 + int(READ * given.minutes), until(0.97)
+            ),
         }
         found: dict[str, Any] = json.loads(given.out.read_text()) if given.only else {}
         for name in given.only or jobs:
@@ -137,13 +145,17 @@ def harmed(folder: Path, seed: int, cases: int) -> Counts:
     return {"files": sum(counts.values()), **counts}
 
 
-def harmed_tables(seed: int, examples: int) -> Counts:
-    """Tables of any bytes: rows, or our own error."""
+def harmed_tables(seed: int, examples: int, until: float) -> Counts:
+    """Tables of any bytes: rows, or our own error. A round of each reader at least."""
     from tests.tables.test_fuzz import READERS
 
-    for check in READERS.values():
-        check(examples, seed)
-    return {"kinds": len(READERS), "files": len(READERS) * examples}
+    done = 0
+    while done < examples and (done == 0 or time.monotonic() < until):
+        more = min(ROUND, examples - done)
+        for check in READERS.values():
+            check(more, seed + done)
+        done += more
+    return {"kinds": len(READERS), "files": len(READERS) * done}
 
 
 class World:
@@ -172,7 +184,7 @@ class World:
         return self.rows, self.targets
 
     def model(self, seed: int) -> Any:
-        # Some ten blocks of rows, after each of which a checkpoint is written.
+        # Six blocks of rows, after each of which a checkpoint is written.
         solver = ks.Solver(memory_budget="8MB")
         return ks.KitchenSinkRegressor(
             ks.Fourier(), 100, solver=solver, n_jobs=1, random_state=seed
@@ -189,11 +201,10 @@ class World:
     # -- faults ---------------------------------------------------------------------------
 
     def faults(
-        self, job: Callable[[], tuple[Callable[[], None], Callable[[], None]]], seconds: float
+        self, job: Callable[[], tuple[Callable[[], None], Callable[[], None]]], until: float
     ) -> Counts:
         """End a process of a job at random moments, with each signal in turn, and check."""
         work, check = job()
-        started = time.monotonic()
         seconds_of = []
         for _ in range(3):
             began = time.monotonic()
@@ -203,7 +214,7 @@ class World:
         whole = min(seconds_of)
         counts = {one.name: 0 for one in SIGNALS}
         counts["ended_by_themselves"] = 0
-        while time.monotonic() - started < seconds and min(counts[s.name] for s in SIGNALS) < MOST:
+        while time.monotonic() < until and min(counts[s.name] for s in SIGNALS) < MOST:
             for one in SIGNALS:
                 child = _forked(work)
                 time.sleep(self.luck.uniform(0.0, 1.1 * whole))
@@ -316,7 +327,7 @@ class World:
 
     def threads(self, seconds: float) -> Counts:
         """Threads that predict with one model at once give the answers of one thread."""
-        ends, wrong, done = time.monotonic() + min(60.0, seconds), [0], [0] * THREADS
+        ends, wrong, done = time.monotonic() + seconds, [0], [0] * THREADS
         parts = [self.rows[k::THREADS][:500] for k in range(THREADS)]
         serial = [self.new.predict(part) for part in parts]
 

@@ -27,6 +27,8 @@ import kitchensinks as ks
 BUILT = Path(__file__).parent / "_build" / "html"
 SIZES = {"phone": (390, 844), "desktop": (1280, 900)}
 VIEWS = [(size, scheme) for size in SIZES for scheme in ("light", "dark")]
+# Milliseconds that a page may take to open beside other work.
+_PATIENCE = 300_000
 SERIOUS = ("serious", "critical")
 # What ends to the right of the screen, and cannot be scrolled to.
 CUT = """() => {
@@ -55,7 +57,7 @@ def look(browser: Browser, path: Path, view: tuple[str, str], shots: Path | None
     said: list[str] = []
     page.on("console", lambda one: said.append(one.text) if one.type == "error" else None)
     page.on("pageerror", lambda one: said.append(str(one)))
-    page.goto(path.resolve().as_uri(), wait_until="load")
+    page.goto(path.resolve().as_uri(), wait_until="load", timeout=_PATIENCE)
     yield from (f"console: {text}" for text in said)
     cut = page.evaluate(CUT)
     if cut:

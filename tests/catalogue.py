@@ -1,8 +1,11 @@
 """Every basis and every projection, once: what the laws are tested over."""
 
+import re
+
 import numpy as np
 
 import kitchensinks as ks
+from kitchensinks.features.bases import Trees
 
 PROJECTIONS = ("gaussian", "orthogonal", "hadamard")
 
@@ -31,6 +34,25 @@ QUANTILES = np.sort(np.random.default_rng(7).normal(size=(4, 50)), axis=1)
 # Scales of three members of a committee, a number for each of four columns.
 MEMBERS = [[0.1, 0.4, 1.5, 0.02], [0.3, 0.3, 0.3, 0.3], [2.0, 0.01, 0.5, 0.1]]
 
+
+def _trees(count: int = 5, leaves: int = 6) -> Trees:
+    """Trees that cut a leaf at a random place of one of four columns, until there are enough."""
+    rng = np.random.default_rng(9)
+    nodes = 2 * leaves - 1
+    column = np.full((count, nodes), -1)
+    cut = np.zeros((count, nodes))
+    below = np.tile(np.arange(nodes), (count, 1))
+    above = below.copy()
+    for tree in range(count):
+        for new in range(1, nodes, 2):
+            leaf = rng.choice(np.flatnonzero(column[tree, :new] < 0))
+            column[tree, leaf], cut[tree, leaf] = rng.integers(4), rng.normal()
+            below[tree, leaf], above[tree, leaf] = new, new + 1
+    return Trees(column, cut, below, above)
+
+
+TREES = _trees()
+
 BASES = [
     *(
         ks.Fourier(kernel, gamma=0.3, form=form, projection=projection, nu=1.2)
@@ -57,6 +79,8 @@ BASES = [
     ks.Binning(gamma=MEMBERS),
     ks.Binning(gamma=0.3, pitch="hat"),
     ks.Binning(gamma=[0.1, 1.0], pitch=[0.5, 1.0, 4.0]),
+    TREES,
+    ks.Union([ks.Binning(gamma=0.3), TREES], shares=[3, 2]),
     *(
         ks.Sigmoid(activation, gamma=0.7, projection=projection)
         for activation in ("logistic", "tanh", "erf", "step")
@@ -98,7 +122,7 @@ def _of_any_width(basis) -> bool:
     return not any(
         np.ndim(part.get_params().get(name)) == 2
         for part in parts
-        for name in ("gamma", "threshold")
+        for name in ("gamma", "threshold", "cut")
     )
 
 
@@ -118,7 +142,8 @@ def name_of(basis) -> str:
         text = "Custom-given" if basis.own_kernel else "Custom-monte-carlo"
     if isinstance(basis, ks.Stumps):
         text = f"Stumps-{basis.threshold if isinstance(basis.threshold, str) else 'table'}"
-    return " ".join(text.split())
+    # The nodes of trees are many.
+    return re.sub(r"Trees\(.*\]\]\)\)", "Trees", " ".join(text.split()))
 
 
 def extreme_and_random_rows(n_inputs: int = 4) -> np.ndarray:

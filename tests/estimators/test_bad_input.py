@@ -1,6 +1,7 @@
 """Bad input: an error that names the argument and says what is needed."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes
@@ -63,6 +64,68 @@ def test_parameters(options, kind, message):
     ):
         with pytest.raises(kind, match=message):
             model.fit(rows, targets)
+
+
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        ({"effort": "quick"}, "ks.Learned(effort='quick')"),
+        ({"time_limit": 3}, "ks.Learned(time_limit=3)"),
+        ({"tol": 0.1}, "solver=ks.Solver(tol=0.1)"),
+        ({"gamma": 2.0}, "ks.Fourier(gamma=2.0)"),
+        ({"tau": 0.9}, "loss=ks.losses.Quantile(tau=0.9)"),
+    ],
+    ids=str,
+)
+def test_parameters_of_a_part_are_sent_there(given, where):
+    """What the message says can be written so."""
+    for kind in (ks.KitchenSinkClassifier, ks.KitchenSinkRegressor):
+        with pytest.raises(TypeError) as error:
+            kind(**given)
+        (name,) = given
+        written = f"{kind.__name__}({where})"
+        assert str(error.value) == f"{kind.__name__} has no parameter {name!r}: give {written}."
+        eval(f"ks.{written}")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_estimators'"):
+        ks.KitchenSinkRegressor(n_estimators=3)
+
+
+def missing_targets():
+    numbers, words = np.arange(40.0), np.array(["a", "b"] * 20, dtype=object)
+    for gone in (np.nan, None, pd.NA):
+        some = words.copy()
+        some[:3] = gone
+        yield ks.KitchenSinkClassifier, some
+        yield ks.KitchenSinkClassifier, pd.Series(some).astype("category")
+        yield ks.KitchenSinkClassifier, pd.Series(some).astype("string")
+    numbers[:3] = np.nan
+    yield ks.KitchenSinkRegressor, numbers
+    yield ks.KitchenSinkRegressor, np.column_stack([numbers, numbers[::-1]])[:40]
+    yield ks.KitchenSinkRegressor, pd.Series(numbers).astype("Int64")
+    yield ks.KitchenSinkClassifier, np.where(np.isnan(numbers), np.nan, numbers % 2)
+
+
+def test_missing_targets_are_counted():
+    for kind, targets in missing_targets():
+        count = 6 if np.ndim(targets) == 2 else 3
+        with pytest.raises(ValueError, match=f"contains NaN: .* missing in {count} of 40 rows"):
+            kind(ks.Fourier(), n_components=5).fit(np.zeros((40, 2)), targets)
+
+
+def test_one_row_as_a_dict_or_a_series():
+    frame = pd.DataFrame({"a": np.arange(40.0), "b": ["x", "y"] * 20})
+    for rows in (frame, frame[["a"]]):
+        model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=5).fit(rows, frame["a"])
+        one = rows.iloc[0]
+        with pytest.raises(ValueError, match=r"X is dict .*pandas.DataFrame\(\[X\]\) for one row"):
+            model.predict(one.to_dict())
+        with pytest.raises(ValueError, match=r"X is list .*, pandas.DataFrame\(X\)"):
+            model.predict([one.to_dict()])
+        with pytest.raises(ValueError, match=r"X is Series .*frame.iloc\[\[0\]\] for one row"):
+            model.predict(one)
+        assert len(model.predict(pd.DataFrame([one.to_dict()]))) == 1
+    with pytest.raises(ValueError, match=r"fit\(X.drop\(columns='a'\), X\['a'\]\)"):
+        model.fit(frame, "a")
 
 
 def test_solvers_are_never_changed_in_silence():

@@ -64,7 +64,7 @@ def plain_search(hash_, queries, count):
     used = shape.n_tables * shape.n_letters
     cut = (-1, shape.n_tables, shape.n_letters)
     own, asked = own[:, :used].reshape(cut), asked[:, :used].reshape(cut)
-    distance = different_letters_plain(hash_._packed(queries), hash_.codes_)
+    distance = different_letters_plain(hash_._coded(queries)[0], hash_.codes_)
     found = []
     for i, query in enumerate(asked):
         together = np.flatnonzero((own == query).all(axis=2).any(axis=1))
@@ -77,7 +77,7 @@ def test_the_search_is_the_plain_one():
     hash_ = ks.MaxoutHash(96, 4, random_state=1, near=0.9, recall=0.8).fit(ROWS)
     keys = hash_.tables_.keys(hash_.transform(QUERIES))
     _, places, compared = hash_.buckets_.nearest(
-        keys, hash_._packed(QUERIES), hash_.codes_, 5, False
+        keys, hash_._coded(QUERIES)[0], hash_.codes_, 5, False
     )
     for own, expected in zip(places, plain_search(hash_, QUERIES, 5), strict=True):
         np.testing.assert_array_equal(own[own >= 0], expected)

@@ -49,7 +49,7 @@ def regressor(basis, heard, **given):
 def test_a_fit_is_a_tree_of_tasks():
     heard, lines = Heard(), []
     learned = ks.Learned(ks.Fourier(), "quick")
-    model = regressor(learned, heard, verbose=lambda *told: lines.append(told)).fit(X, Y)
+    model = regressor(learned, heard).fit(X, Y, verbose=lambda *told: lines.append(told))
     assert [event for event, _ in heard.told[:2] + heard.told[-2:]] == [
         "setup",
         "begin",

@@ -12,6 +12,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import cross_val_predict
 
 import kitchensinks as ks
+from kitchensinks.state.resume import identity_of
 
 
 def made(n_rows=900, seed=0):
@@ -110,6 +111,25 @@ def test_unknown_levels_are_those_of_text():
     words = model(ks.Fourier(), ["code"]).fit(text, TARGETS)
     expected = words.predict(new.assign(code="1.25"))
     np.testing.assert_array_equal(numbers.predict(new), expected)
+
+
+@pytest.mark.parametrize("given", [["code"], {"code"}, [1], np.array([False, True, False])])
+def test_fits_of_other_categories_are_other_fits(given):
+    models = (
+        ks.KitchenSinkRegressor(categorical_features=one) for one in ("from_dtype", None, given)
+    )
+    plain, none, other = (identity_of(one._spec()) for one in models)
+    assert plain == none
+    assert plain.items() ^ other.items() == {
+        ("categorical_features", one["categorical_features"]) for one in (plain, other)
+    }
+
+
+def test_a_checkpoint_belongs_to_its_categories(tmp_path):
+    folder = ks.Checkpoint(tmp_path)
+    model(ks.Fourier(), [1]).fit(ROWS, TARGETS, checkpoint=folder)
+    with pytest.raises(ValueError, match="categorical_features"):
+        model(ks.Fourier(), [True, True, False]).fit(ROWS, TARGETS, checkpoint=folder)
 
 
 def test_batches_and_folds():

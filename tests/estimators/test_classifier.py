@@ -154,5 +154,5 @@ def test_verbose_tells_what_goes_on():
         options = {"n_components": 20, "random_state": 0, "max_iter": 3, "tol": 0.5, **options}
         told = []
         model = build(ks.KitchenSinkClassifier, **options)
-        model.set_params(verbose=lambda text, done, total, told=told: told.append(text)).fit(X, y)
+        model.fit(X, y, verbose=lambda text, done, total, told=told: told.append(text))
         assert len(told) >= 2

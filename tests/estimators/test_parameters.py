@@ -43,6 +43,14 @@ def test_nested_parameters_are_those_of_the_value(name, value):
     assert clone(model).get_params()[name].get_params().keys() == given.keys()
 
 
+@pytest.mark.parametrize("kind", [ks.KitchenSinkClassifier, ks.KitchenSinkRegressor])
+def test_a_dozen_parameters_at_most_each_with_a_word_on_its_default(kind):
+    own = kind().get_params(deep=False)
+    assert len(own) <= 12
+    described = ks.KitchenSinkClassifier.__doc__
+    assert all(f"\n    {name} : " in described for name in own)
+
+
 def test_a_nested_parameter_leaves_others_as_they_were():
     loss, ball, basis = ks.losses.Quantile(0.5), ks.SupBall(1.0), ks.Fourier(gamma=0.5)
     model = ks.KitchenSinkRegressor(basis, loss=loss, constraint=ball)

@@ -75,14 +75,14 @@ def test_a_new_pass_is_measured_anew(clock, capsys):
 
 
 def test_a_fit_of_less_than_two_seconds_shows_nothing(clock, capfd):
-    regressor(verbose=True).fit(X, Y)
+    regressor().fit(X, Y, verbose=True)
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("basis", [ks.Fourier(), ks.Learned(ks.Fourier(), "quick")], ids=repr)
 def test_a_longer_fit_tells_the_time_left_on_the_error_stream(basis, ticking, capfd):
     ticking(2.5)
-    model = ks.KitchenSinkRegressor(basis, 50, random_state=0, verbose=True).fit(X, Y)
+    model = ks.KitchenSinkRegressor(basis, 50, random_state=0).fit(X, Y, verbose=True)
     out, said = capfd.readouterr()
     assert out == ""
     assert all(line.startswith("[kitchensinks] fit, ") for line in said.splitlines())
@@ -90,16 +90,28 @@ def test_a_longer_fit_tells_the_time_left_on_the_error_stream(basis, ticking, ca
     assert ("basis: " in said and "% of the variance: 40 %, " in said) == learned
     assert ("s left" in said) == learned  # one block of rows is no pass to wait for
     assert len(said.splitlines()) >= 1 + 2 * learned
-    model.set_params(verbose=False).fit(X, Y)
+    model.fit(X, Y)
     assert capfd.readouterr() == ("", "")
 
 
 def test_batches_tell_it_too(ticking, capfd):
     ticking(2.5)
-    model = regressor(verbose=True).freeze(X, Y)
+    model = regressor().freeze(X, Y, verbose=True)
     capfd.readouterr()
-    model.partial_fit(X, Y)
+    model.partial_fit(X, Y, verbose=True)
     assert capfd.readouterr().out == ""
+
+
+def test_rows_that_wait_tell_it_when_they_are_fitted():
+    told = []
+    model = ks.KitchenSinkRegressor(ks.Learned(ks.Fourier(), "quick"), random_state=0)
+    model.partial_fit(X, Y, verbose=lambda *heard: told.append(heard))
+    assert not told
+    model.predict(X)
+    heard = len(told)
+    assert heard
+    model.partial_fit(X + 0.1, Y).predict(X)
+    assert len(told) == heard
 
 
 def test_a_bar_in_a_terminal_from_the_third_second_on(clock, monkeypatch):
@@ -124,12 +136,12 @@ def test_a_bar_in_a_terminal_from_the_third_second_on(clock, monkeypatch):
 def test_a_bar_ends_where_a_fit_fails(monkeypatch):
     closed = []
     monkeypatch.setattr(module.Lines, "close", lambda meter: closed.append(meter))
-    model = regressor(verbose=True, loss="poisson")
+    model = regressor(loss="poisson")
     with pytest.raises(ValueError, match="poisson"):
-        model.fit(X, -np.ones(700))
+        model.fit(X, -np.ones(700), verbose=True)
     monkeypatch.setattr("kitchensinks.estimators.base.find_law", None)
     with pytest.raises(TypeError):
-        regressor(verbose=True).fit(X, Y)
+        regressor().fit(X, Y, verbose=True)
     assert len(closed) == 1
 
 
@@ -147,8 +159,8 @@ def test_a_notebook_has_a_bar_and_no_rich_has_lines(monkeypatch):
 def test_a_function_hears_it_all():
     told = []
     learned = ks.Learned(ks.Fourier(), "quick")
-    model = ks.KitchenSinkRegressor(learned, verbose=lambda *heard: told.append(heard))
-    model.set_params(random_state=0).fit(X, Y)
+    model = ks.KitchenSinkRegressor(learned, random_state=0)
+    model.fit(X, Y, verbose=lambda *heard: told.append(heard))
     counted = [heard for heard in told if heard[1] is not None]
     assert all(len(heard) == 3 for heard in told)
     assert all(0 <= done <= total for _, done, total in counted)

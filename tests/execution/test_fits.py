@@ -144,7 +144,8 @@ def test_the_plan_says_where_it_ran(rows, values):
 
 def test_tasks_are_counted(rows, values):
     told = []
-    regressor(verbose=lambda *heard: told.append(heard)).fit(*spread_out(rows, values))
+    X, y = spread_out(rows, values)
+    regressor().fit(X, y, verbose=lambda *heard: told.append(heard))
     counted = [heard for heard in told if heard[1] is not None]
     assert any(text.startswith("looking at 4 partitions") for text, _, _ in counted)
     assert all(0 <= done <= total for _, done, total in counted)

@@ -77,8 +77,8 @@ def test_features_are_kept_or_made_anew_and_rows_may_be_sparse(rows, labels, bud
     settings = {"loss": "logistic", "alpha": 1e-2, "memory_budget": budget}
     X, y = spread_out(few, labels)
     told = []
-    model = classifier(**settings, verbose=lambda text, *counted: told.append(text))
-    model.fit(X.map_blocks(sparse.csr_matrix), y)
+    model = classifier(**settings)
+    model.fit(X.map_blocks(sparse.csr_matrix), y, verbose=lambda text, *_: told.append(text))
     where = "features are kept" if budget is None else "rows are kept"
     assert any(where in text for text in told)
     assert_same_fit(model, classifier(**settings).fit(few, labels))

@@ -105,7 +105,7 @@ def test_a_fit_goes_on_where_a_cluster_was_lost(rows, values, tmp_path):
         distributed.LocalCluster(dashboard_address=":0", **settings) as cluster,
         distributed.Client(cluster),
     ):
-        model = regressor(verbose=lambda text, *counted: told.append(text))
-        model.fit(X, y, checkpoint=folder)
+        model = regressor()
+        model.fit(X, y, checkpoint=folder, verbose=lambda text, *counted: told.append(text))
     assert any("going on from partition" in text for text in told)
     assert_same_fit(model, regressor().fit(rows, values))

@@ -92,7 +92,7 @@ def test_whether_scales_of_the_columns_matter(basis):
         )
         assert abs(difference).max() > 0.1
     else:
-        assert any(name in repr(basis) for name in ("Stumps", "Orthonormal", "places"))
+        assert any(name in repr(basis) for name in ("Stumps", "Orthonormal", "Trees", "places"))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pyarrow import parquet
+from sklearn.datasets import dump_svmlight_file
 
 import kitchensinks as ks
 from kitchensinks.files.checkpoint import Checkpoint
@@ -24,6 +25,11 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3000, 4))
 Y = np.sin(X[:, 0]) + X[:, 1] + 0.1 * RNG.normal(size=3000)
 JOB = Path(__file__).parent / "full_job.py"
+
+
+@pytest.fixture(autouse=True)
+def many_small_blocks(monkeypatch):
+    monkeypatch.setattr("kitchensinks.features.blocks.BLOCK_ROWS", 64)
 
 
 def regressor():
@@ -167,3 +173,57 @@ def test_a_full_disk_leaves_the_old_files(tmp_path):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.split() == ["saved", "predicted", "resumed"]
+
+
+CUT = """
+import os, sys
+from pathlib import Path
+import numpy as np
+import kitchensinks as ks
+from kitchensinks.tables import disk, table
+path, most = Path(sys.argv[1]), int(sys.argv[2])
+table.BATCH_ROWS = 256
+rows = ks.open_table(path)
+rows = ks.Rows(rows, ks.Columns.learn(rows, exclude=["target"] * ("target" in rows.names)))
+check, calls = disk.Stamp.check, [0]
+
+def cut_after(self, path):
+    check(self, path)
+    calls[0] += 1
+    if calls[0] == most:
+        os.truncate(path, path.stat().st_size // 3)
+
+disk.Stamp.check = cut_after
+model = ks.KitchenSinkRegressor(ks.Fourier(), 40, random_state=0)
+try:
+    model.fit(rows, np.arange(rows.shape[0]) % 7.0)
+except ValueError as error:
+    print(error)
+"""
+
+
+ENDINGS = ["fortran.npy", "npy", "csv", "parquet", "svm"]
+
+
+@pytest.mark.parametrize(
+    "ending", [ENDINGS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in ENDINGS[1:])]
+)
+def test_a_file_that_is_cut_off_during_a_fit_is_told(ending, tmp_path):
+    """In the worst moment: after it was found to be unchanged, and before it is read."""
+    path, rows = tmp_path / f"rows.{ending}", np.tile(X, (2, 1))
+    if ending.endswith("npy"):
+        np.save(path, rows if ending == "npy" else np.asfortranarray(rows))
+    elif ending == "svm":
+        dump_svmlight_file(rows, np.zeros(len(rows)), str(path))
+    else:
+        frame = pd.DataFrame(rows, columns=list("abcd"))
+        frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    done = subprocess.run(
+        [sys.executable, "-c", CUT, path, "3"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, (done.returncode, done.stderr[-1000:])
+    assert f"{path} has changed since it was opened" in done.stdout

@@ -200,6 +200,45 @@ def test_words_for_missing_values_are_missing(tmp_path):
     np.testing.assert_allclose(found[:, 0], model.predict(new), atol=1e-4)
 
 
+def test_spaces_around_categories_are_taken_off(tmp_path):
+    """As `predict` does; spaces between words stay: 'New  York' is another town."""
+    levels = ["New York", "New  York", "Ulm", "Rio de Janeiro", "a\tb", "New", "nan York"]
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"town": rng.choice(levels, 700), "size": rng.normal(size=700)})
+    price = table["town"].map({one: 10.0 * k for k, one in enumerate(levels)}) + table["size"]
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 200, random_state=0).fit(table, price)
+    ks.to_onnx(model, tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    regular = [
+        f"{left}{one}{right}"
+        for one in levels[:1] + levels[2:4] + levels[5:]
+        for left in ("", " ", "   ")
+        for right in ("", " ", "  ")
+    ]
+    words = [
+        *regular,
+        *levels,
+        "new york",
+        "New York City",
+        " New York City",
+        "Rio  de Janeiro",
+        " Rio de  Janeiro",
+        "New\tYork",
+        "",
+        "  ",
+        " ? ",
+        "NA ",
+        "York New",
+        "Rio de Janeiro x",
+    ]
+    new = pd.DataFrame({"town": words, "size": 0.0})
+    (found,) = session.run(None, feeds(new, model.columns_))
+    np.testing.assert_allclose(found[:, 0], model.predict(new), atol=1e-3)
+    # Alone, a row without a word has no words to split.
+    (found,) = session.run(None, feeds(new[new["town"] == "  "], model.columns_))
+    np.testing.assert_allclose(found[:, 0], model.predict(new[new["town"] == "  "]), atol=1e-3)
+
+
 def test_free_text_and_names_of_outputs_are_refused(tmp_path):
     table = mixed()
     rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from kitchensinks.fitting.plan import Shape, make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.law.candidates import affordable
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
 from kitchensinks.law.values import Request
 from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.targets import Batch
@@ -67,8 +67,8 @@ def test_more_bins_than_the_budget_are_refused_with_the_smallest_that_works():
 
 def test_a_learned_law_has_no_more_grids_than_fit():
     batch, learned = Batch(ROWS, TARGETS[:, None]), Learned(effort="quick")
-    few = affordable(Task.of(batch, Request(seed=0, memory=5e6), learned), sparse=True)
-    many = affordable(Task.of(batch, Request(seed=0, memory=5e9), learned), sparse=True)
+    few = affordable(LearningRows.of(batch, Request(seed=0, memory=5e6), learned), sparse=True)
+    many = affordable(LearningRows.of(batch, Request(seed=0, memory=5e9), learned), sparse=True)
     assert 24 * 3000 * few.components <= 5e6 < 24 * 3000 * many.components
 
 

@@ -1,7 +1,9 @@
 """Explanations of single predictions, and importances of columns."""
 
+import copy
 import itertools
 import math
+import pickle
 import sys
 
 import numpy as np
@@ -11,6 +13,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.pipeline import make_pipeline
 
 import kitchensinks as ks
+from kitchensinks.inspect.explain import _kind
 
 ROWS, VALUES = load_diabetes(return_X_y=True)
 RANDOM = np.random.default_rng(0)
@@ -166,14 +169,60 @@ def test_shap_gets_the_same_values():
     shap = pytest.importorskip("shap")
     X, y = load_iris(return_X_y=True)
     model = fourier(ks.KitchenSinkClassifier).fit(X, y)
-    found = ks.explain(model, X[:4], X[:40]).to_shap()
+    found = ks.explain(model, X[:4], X[:40])
     peer = shap.explainers.Exact(model.predict_proba, shap.maskers.Independent(X[:40]))(X[:4])
     np.testing.assert_allclose(found.values, peer.values, atol=1e-5)
     np.testing.assert_allclose(found.base_values, peer.base_values, atol=1e-5)
     assert found.shape == (4, 4, 3)
-    with_names = ks.explain(*frame(), FRAME).to_shap()
+    with_names = ks.explain(*frame(), FRAME)
     assert with_names.feature_names == ["size", "town", "age"]
     assert with_names.data[0, 1] == FRAME["town"][0]
+
+
+def test_plots_of_shap_take_explanations():
+    shap = pytest.importorskip("shap")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    many = ks.explain(regressor()[0], ROWS[:20], ROWS[:40])
+    X, y = load_iris(return_X_y=True)
+    classes = ks.explain(fourier(ks.KitchenSinkClassifier).fit(X, y), X[:20], X[:40])
+    for found in (many, classes[:, :, 2], ks.explain(frame()[0], FRAME[:20], FRAME)):
+        assert isinstance(found, shap.Explanation)
+        for plot in (shap.plots.beeswarm, shap.plots.bar, shap.plots.heatmap):
+            plot(found, show=False)
+            plt.close("all")
+        for plot in (shap.plots.waterfall, shap.plots.bar):
+            plot(found[0], show=False)
+            plt.close("all")
+
+
+def test_an_explanation_for_shap_stays_our_own():
+    shap = pytest.importorskip("shap")
+    model, X = regressor()
+    found = ks.explain(model, X[:5], X)
+    assert isinstance(found, ks.inspect.Explanation)
+    assert repr(found).startswith("<Explanation of predict: 5 × 10 contributions")
+    again = pickle.loads(pickle.dumps(found))
+    for one in (found, again):
+        total = one.base + one.contributions.sum(axis=1)
+        np.testing.assert_allclose(total, one.predictions, rtol=1e-12)
+        np.testing.assert_array_equal(one.error_std, found.errors)
+        assert one.largest(0) == found.largest(0)
+    # What shap makes of it is its own.
+    for one in (found[0], found.abs, found.percentile(50, axis=0), copy.deepcopy(found)):
+        assert type(one) is shap.Explanation
+    np.testing.assert_array_equal(found[3].values, found.contributions[3])
+
+
+def test_without_shap_explanations_are_the_same(monkeypatch):
+    model, X = regressor()
+    known = ks.explain(model, X[:3], X)
+    monkeypatch.setitem(sys.modules, "shap", None)
+    _kind.cache_clear()
+    found = ks.explain(model, X[:3], X)
+    _kind.cache_clear()
+    assert type(found) is ks.inspect.Explanation
+    np.testing.assert_array_equal(found.contributions, known.contributions)
+    assert repr(found) == repr(known)
 
 
 def test_what_cannot_be_explained():
@@ -211,8 +260,16 @@ def test_importances_of_frames_files_and_classes(tmp_path):
     assert np.argmax(three.feature_importances_) in (2, 3)
 
 
-def test_importances_need_the_spread_of_the_columns():
-    model = fourier(standardize=False).fit(ROWS, VALUES)
-    assert not hasattr(model, "feature_importances_")
-    with pytest.raises(AttributeError, match="standardize=False"):
-        _ = model.feature_importances_
+@pytest.mark.parametrize("solver", ["auto", "stochastic"])
+def test_importances_of_columns_that_come_as_they_are(solver, tmp_path):
+    """Their spread is that of the rows that are remembered: here all of them."""
+    Z = (ROWS - ROWS.mean(axis=0)) / ROWS.std(axis=0)
+    plain = fourier(standardize=False, alpha=1e-3, solver=solver).fit(Z, VALUES)
+    scaled = fourier(alpha=1e-3, solver=solver).fit(Z, VALUES)
+    np.testing.assert_allclose(plain.feature_importances_, scaled.feature_importances_, atol=0.02)
+    # A file holds no rows, and fits with other losses remember none.
+    ks.save(plain, tmp_path / "model.sinks")
+    for one in (ks.load(tmp_path / "model.sinks"), plain.set_params(loss="huber").fit(Z, VALUES)):
+        assert not hasattr(one, "feature_importances_")
+        with pytest.raises(AttributeError, match=r"standardize=False, a model without its rows"):
+            _ = one.feature_importances_

@@ -9,7 +9,7 @@ from kitchensinks.law import Learned, Request
 from kitchensinks.law.directions import directions, gradient_products, turned
 from kitchensinks.law.learned import EFFORTS
 from kitchensinks.law.maps import mapped
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
 from kitchensinks.problem.targets import Batch
 
 
@@ -108,7 +108,7 @@ def test_rows_are_turned_by_spread_and_slopes():
         @ np.diag([3.0, 2.0, 1.0, 1.0, 0.5, 0.5])
         @ rng.normal(size=(6, 6))
     )
-    task = Task(Batch(X, np.sin(X[:, :1])), Request(seed=0), Learned())
+    task = LearningRows(Batch(X, np.sin(X[:, :1])), Request(seed=0), Learned())
     slopes, spread, both = turned(task, ("common",))
     assert [found.map for found in (slopes, spread, both)] == [
         "slopes-turned common",
@@ -144,7 +144,7 @@ def test_rows_without_weight_to_speak_of_do_not_turn_the_others():
     X = np.zeros((1200, 6))
     X[::2, :3], X[1::2, 3:] = rng.normal(size=(600, 3)), rng.normal(size=(600, 3))
     weights = np.where(np.arange(1200) % 2 == 0, 1.0, 1e-6)
-    task = Task(Batch(X, np.sin(X[:, :1]), weights), Request(seed=0), Learned())
+    task = LearningRows(Batch(X, np.sin(X[:, :1]), weights), Request(seed=0), Learned())
     spread = next(found for found in turned(task, ("common",)) if "spread-" in found.map)
     assert np.sum(spread.warp.rotation[3:] ** 2) < 1e-6 * np.sum(spread.warp.rotation**2)
 

@@ -14,7 +14,7 @@ import kitchensinks as ks
 from kitchensinks.features.frozen import Frozen, spread_of
 from kitchensinks.features.scaling import warp
 from kitchensinks.law import Law, few
-from kitchensinks.law.trials import HeldOut
+from kitchensinks.law.trials import TrialRows
 
 RNG = np.random.default_rng(0)
 X, Y = make_friedman1(600, noise=1.0, random_state=0)
@@ -26,7 +26,7 @@ CODES = (WIDE[:, :12].sum(axis=1) > 0).astype(int)
 def held_out(rows, targets, weights=None):
     places = np.arange(len(rows))
     centred = targets - np.average(targets, axis=0, weights=weights)
-    return HeldOut(rows, centred, weights, places, places, 1.0, np.zeros(1), None)
+    return TrialRows(rows, centred, weights, places, places, 1.0, np.zeros(1), None)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -15,7 +15,7 @@ import kitchensinks as ks
 from kitchensinks.fitting.growth import FIRST_COMPONENTS
 from kitchensinks.law import Law, Learned, Request, constants, find_law
 from kitchensinks.law.learned import EFFORTS
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
 from kitchensinks.problem.targets import Batch
 
 QUICK = Learned(steps=6, batch=64, seconds=0.05, members=2)
@@ -247,7 +247,7 @@ def test_what_would_begin_late_is_left_out():
     """The first item is done whatever the time; without a limit, all are."""
     for limit, started, expected in ((None, 0.0, [0, 1, 2]), (1.0, 0.0, [0, None, None])):
         request = replace(REQUEST, started=started)
-        task = Task.of(BATCH, request, clone(QUICK).set_params(time_limit=limit))
+        task = LearningRows.of(BATCH, request, clone(QUICK).set_params(time_limit=limit))
         assert task.early(0.5, lambda job: job[1], range(3)) == expected
         assert (task.used == 0.0) == (limit is None)
 

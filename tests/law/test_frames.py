@@ -57,16 +57,21 @@ def mean_targets(frame, targets, weights=None):
     """Out-of-fold numbers of a frame's own rows, and what makes the numbers of others."""
     rows = frame_rows(frame)
     full, folded = learn_means(rows.table, rows.columns, targets[:, None], weights, ("mean",))
-    return rows.encoded(full, folded)[:], lambda other: ks.Rows(ks.open_table(other), full)[:]
+    return ks.Rows(rows.table, full, folded)[:], lambda other: ks.Rows(ks.open_table(other), full)[
+        :
+    ]
 
 
 def sklearn_means(words, targets, kind, fold=None):
     """scikit-learn's own out-of-fold means, and those of all rows, for the same folds."""
     fold = fold_of(np.arange(len(words))) if fold is None else fold
-    parts = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(FOLDS)]
-    encoder = TargetEncoder(target_type=kind, cv=parts)
-    inside = encoder.fit_transform(words, targets)
-    return inside, encoder.transform(words)
+    encoder = TargetEncoder(target_type=kind)
+    everywhere = encoder.fit(words, targets).transform(words)
+    inside = np.empty_like(everywhere)
+    for own in (fold == k for k in range(FOLDS)):
+        # Folds of one's own can be given as `cv` from scikit-learn 1.9 on.
+        inside[own] = encoder.fit(words[~own], targets[~own]).transform(words[own])
+    return inside, everywhere
 
 
 WORDS = FRAME[["kind"]].fillna("missing")
@@ -222,10 +227,10 @@ def test_categories_in_an_order_may_become_their_places(tmp_path):
     words[:5] = None
     frame = pd.DataFrame({"size": pd.Categorical(words, sizes, ordered=True)})
     frame.to_parquet(tmp_path / "sizes.parquet")
-    others = (
-        pl.DataFrame({"size": pl.Series(words.to_list(), dtype=pl.Enum(sizes))}),
-        tmp_path / "sizes.parquet",
-    )
+    others = [tmp_path / "sizes.parquet"]
+    # Polars 1.0.0 keeps to itself that an Enum has an order.
+    if pl.__version__ != "1.0.0":
+        others.append(pl.DataFrame({"size": pl.Series(words.to_list(), dtype=pl.Enum(sizes))}))
     for own in (frame, *others):
         rows = frame_rows(own)
         columns = _placed(rows.columns, _orders(rows.table, ["size"]))
@@ -312,7 +317,7 @@ def test_tables_that_do_not_fit_together():
         model.predict(FRAME.drop(columns="age"))
     with pytest.raises(ValueError, match="fit had a table"):
         model.predict(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match=r"'size' .* holds .*string, and was numbers"):
+    with pytest.raises(ValueError, match="column 'size' holds text, and was numbers"):
         model.predict(FRAME.assign(size="large"))
     unnamed = FRAME[["size", "age"]].set_axis([0, 1], axis=1)
     with pytest.raises(ValueError, match="fit had a table"):

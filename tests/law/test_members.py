@@ -10,7 +10,7 @@ import kitchensinks as ks
 from kitchensinks.features.scaling import identity
 from kitchensinks.law import Learned, Request, find_law
 from kitchensinks.law.maps import Found
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.targets import Batch
 from tests.catalogue import MEMBERS, extreme_and_random_rows
@@ -216,7 +216,7 @@ def test_what_runs_side_by_side_is_recorded_in_its_order(n_jobs):
     """Whichever ends first; work inside of work stands where it was called."""
     said = []
     request = replace(Request(seed=0), progress=lambda text, *_: said.append(text))
-    task = Task(BATCH, request, Learned())
+    task = LearningRows(BATCH, request, Learned())
     task.note("mean", "before", 1, 1.0)
 
     def inner(job):
@@ -243,7 +243,7 @@ def test_what_runs_side_by_side_is_recorded_in_its_order(n_jobs):
 
 
 def test_an_error_of_one_of_them_is_raised():
-    task = Task(BATCH, Request(seed=0), Learned())
+    task = LearningRows(BATCH, Request(seed=0), Learned())
 
     def fails(job):
         _, number = job

@@ -8,7 +8,7 @@ from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, TimeSeri
 
 import kitchensinks as ks
 from kitchensinks.law.splits import NO_ORDER, Order, folds_of, held_rows, order_of, split_rows
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
 from kitchensinks.law.values import Request
 from kitchensinks.problem.targets import Batch
 
@@ -197,7 +197,9 @@ def test_a_group_is_not_learned_by_heart():
     errors = {}
     for groups in (None, 0):
         learned = clone(QUICK).set_params(groups=groups)
-        task = Task.of(Batch(X, y[:, None]), Request(seed=0, order=order_of(learned, X)), learned)
+        task = LearningRows.of(
+            Batch(X, y[:, None]), Request(seed=0, order=order_of(learned, X)), learned
+        )
         model = ks.KitchenSinkRegressor(learned, random_state=0).fit(X, y)
         held, fitted = task.places[: len(task.held)], task.places[len(task.held) :]
         errors[groups] = min(

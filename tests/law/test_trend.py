@@ -99,6 +99,20 @@ def test_the_record_tells_of_the_trend(model):
     assert tried[1].error < 0.2 * tried[0].error
 
 
+@pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
+def test_a_trend_is_named_by_its_columns(missing, tmp_path):
+    """Frames of numbers alone have no recipe, those with missing values have one."""
+    X, y = line(700)
+    frame = pd.DataFrame(X, columns=["metres", "noise"])
+    frame.loc[:5, "noise"] = np.nan if missing else 0.0
+    model = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(frame, y)
+    ks.save(model, tmp_path / "model.sinks")
+    for one in (model, ks.load(tmp_path / "model.sinks")):
+        assert one.law_.trend.names == ("metres",)
+        assert "a line goes on outside of the range of column 'metres'" in repr(one.law_)
+        assert "no line in column 'metres'" in repr(one.law_)
+
+
 def test_files_onnx_and_pickles_keep_the_trend(model, tmp_path):
     rows = np.random.default_rng(1).uniform(-1.0, 3.0, size=(50, 2))
     told = model.predict(rows)

@@ -14,8 +14,8 @@ from kitchensinks.law import constants
 from kitchensinks.law.candidates import grown
 from kitchensinks.law.trials import (
     GridFits,
-    HeldOut,
     Score,
+    TrialRows,
     _DensePath,
     climb,
     dense_fit,
@@ -33,7 +33,7 @@ def data():
     targets -= targets.mean()
     unit = float(np.mean(targets**2))
     level = np.zeros(targets.shape[1])
-    return HeldOut(rows, targets, None, np.arange(150, 600), np.arange(150), unit, level, None)
+    return TrialRows(rows, targets, None, np.arange(150, 600), np.arange(150), unit, level, None)
 
 
 @pytest.fixture

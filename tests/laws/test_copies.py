@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 import kitchensinks as ks
 from kitchensinks.law.copies import one_of_each
 from kitchensinks.law.learned import Learned
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
 from kitchensinks.law.values import Request
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.path import Leaving
@@ -95,7 +95,7 @@ def test_an_oversampled_class_is_ranked_as_well_as_before(kind):
 def pool(rows, targets, weights=None):
     """The task that a law is learned by, and the copies that were found."""
     batch, copies = one_of_each(Batch(rows, targets[:, None], weights), 0)
-    return Task.of(batch, Request(seed=0), QUICK), copies
+    return LearningRows.of(batch, Request(seed=0), QUICK), copies
 
 
 @pytest.mark.parametrize("source", ["dense", "sparse", "larger than the pool"])

@@ -121,9 +121,9 @@ def test_fits_in_other_threads_have_the_same_bits():
         model = ks.KitchenSinkRegressor(QUICK, random_state=seed)
         return model.fit(MORE, np.sin(MORE[:, 0]) * MORE[:, 1]).predict(MORE)
 
-    alone = [predictions(seed) for seed in range(3)]
-    with ThreadPoolExecutor(3) as pool:
-        for mine, theirs in zip(alone, pool.map(predictions, range(3)), strict=True):
+    alone = [predictions(seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        for mine, theirs in zip(alone, pool.map(predictions, range(4)), strict=True):
             np.testing.assert_array_equal(mine, theirs)
 
 

@@ -11,6 +11,8 @@ from kitchensinks.numerics.bins import (
     bin_hashes_plain,
     find_columns,
     find_columns_plain,
+    leaf_names,
+    leaf_names_plain,
     number_names,
     number_names_plain,
     sum_into_bins,
@@ -18,6 +20,7 @@ from kitchensinks.numerics.bins import (
     sum_of_bins,
     sum_of_bins_plain,
 )
+from tests.catalogue import TREES
 
 SHAPES = [(0, 3, 2), (1, 1, 1), (7, 3, 0), (5, 1, 4), (33, 7, 5)]
 
@@ -135,3 +138,14 @@ def test_products_with_binned_features_agree_with_their_plain_twins(n_grids, n_r
     sum_into_bins(columns, rows, fast)
     sum_into_bins_plain(columns, rows, plain)
     np.testing.assert_allclose(fast, plain, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_rows", [0, 1, 1500])
+def test_compiled_leaves_are_the_plain_ones(n_rows, dtype):
+    rows = np.random.default_rng(0).normal(size=(n_rows, 4)).astype(dtype)
+    found = np.empty((len(TREES.column), n_rows), np.uint64)
+    plain = np.empty_like(found)
+    leaf_names(rows, *TREES.nodes(), found)
+    leaf_names_plain(rows, *TREES.nodes(), plain)
+    np.testing.assert_array_equal(found, plain)

@@ -99,6 +99,8 @@ def test_the_facts_of_classes_are_those_of_scikit_learn(classification):
     assert score["accuracy"] == pytest.approx(accuracy_score(labels, model.predict(rows)))
     assert score["log loss"] == pytest.approx(log_loss(labels, chances))
     assert found.confusion == confusion_matrix(labels, model.predict(rows)).tolist()
+    most = np.bincount(labels).max() / len(labels)
+    assert f"has {most:.4f} of these rows" in found._repr_html_()
     shares, means = calibration_curve(labels, chances[:, 1], n_bins=10, strategy="quantile")
     own = found.calibration["1"]
     np.testing.assert_allclose([one.probability for one in own], means, atol=0.02)

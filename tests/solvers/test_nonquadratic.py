@@ -8,7 +8,7 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
-from scipy import special
+from scipy import sparse, special
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.linear_model import LogisticRegression
 
@@ -378,3 +378,18 @@ def test_quadratic_step_is_optimal(constraint, alpha):
         moved = weights + size * rng.normal(size=weights.shape)
         moved = moved if constraint is None else constraint.project(moved)
         assert (objective(moved) >= objective(weights) - 1e-8).all()
+
+
+def test_a_gram_that_is_diagonal_to_rounding_needs_no_decomposition():
+    """Its steps are those of the decomposed one, in every ball."""
+    rng = np.random.default_rng(0)
+    noise = 1e-13 * rng.normal(size=(30, 30))
+    gram = np.diag(rng.uniform(0.1, 1.0, size=30)) + noise + noise.T
+    given = np.array([0.5, 2.0]), rng.normal(size=(30, 2)), 1e-3
+    plain, exact = FactoredGram(gram, 1e-10), FactoredGram(gram)
+    assert sparse.issparse(plain.vectors)
+    assert not sparse.issparse(exact.vectors)
+    assert not sparse.issparse(FactoredGram(gram + 1e-8, 1e-10).vectors)
+    np.testing.assert_allclose(plain.values, exact.values, rtol=1e-10)
+    for ball in (None, L2Ball(0.3), SupBall(0.1)):
+        np.testing.assert_allclose(plain.solve(*given, ball), exact.solve(*given, ball), atol=1e-9)

@@ -156,9 +156,9 @@ def test_missing_renamed_and_changed_columns_are_named(learned, frame):
         learned.check(open_table(frame.rename(columns={"size": "sizes"})))
     with pytest.raises(ValueError, match="no column 'day'"):
         learned.check(open_table(frame.drop(columns=["day"])))
-    with pytest.raises(ValueError, match=r"'size' .* holds (large_)?string, and was numbers"):
+    with pytest.raises(ValueError, match="column 'size' holds text, and was numbers"):
         learned.check(open_table(frame.assign(size="small")))
-    with pytest.raises(ValueError, match=r"'day' .* holds int64, and was dates"):
+    with pytest.raises(ValueError, match=r"column 'day' holds numbers \(int64\), and was dates"):
         learned.check(open_table(frame.assign(day=3)))
 
 
@@ -212,7 +212,7 @@ def test_numbers_alone_need_no_skrub_and_keep_float32(monkeypatch):
 
 def test_tables_that_have_nothing_to_learn_from():
     table = open_table(pa.table({"a": [1, 2], "b": [[1], [2]], "c": pa.nulls(2)}))
-    with pytest.raises(ValueError, match=r"'b' .* holds list"):
+    with pytest.raises(ValueError, match="column 'b' holds list"):
         Columns.learn(table)
     with pytest.raises(ValueError, match="no columns other than"):
         Columns.learn(table, exclude=["a", "b", "c"])
@@ -259,9 +259,10 @@ def test_numbers_are_no_names_of_categories_that_are_words(means, tmp_path):
     columns = Columns.learn(table)
     if means:
         columns, _ = learn_means(table, columns, np.arange(60.0)[:, None] % 3, None, ("mean",))
-    for values, kind in (([3, 4], "int64"), ([0.5, 1.5], "double"), ([True, False], "bool")):
+    kinds = (r"numbers \(int64\)", r"numbers \(double\)", "booleans")
+    for values, kind in zip(([3, 4], [0.5, 1.5], [True, False]), kinds, strict=True):
         with pytest.raises(
-            ValueError, match=f"'city' .* holds {kind}, and was text such as 'Rome'"
+            ValueError, match=f"column 'city' holds {kind}, and was text such as 'Rome'"
         ):
             columns.check(open_table(pd.DataFrame({"city": values, "code": ["A", "A"]})))
     pd.DataFrame({"city": ["Oslo", None], "code": [12, 7]}).to_csv(tmp_path / "a.csv", index=False)
@@ -270,5 +271,5 @@ def test_numbers_are_no_names_of_categories_that_are_words(means, tmp_path):
     few = open_table(pd.DataFrame({"city": ["Oslo", None], "code": ["12", "7"]}))
     found = [columns.apply(next(one.batches(columns.inputs))) for one in (numbers, few)]
     np.testing.assert_array_equal(*found)
-    with pytest.raises(ValueError, match=r"'code' .* holds bool, and was text such as 'A'"):
+    with pytest.raises(ValueError, match="column 'code' holds booleans, and was text such as 'A'"):
         columns.check(open_table(pd.DataFrame({"city": ["Oslo"], "code": [True]})))

@@ -215,6 +215,15 @@ def test_a_file_that_is_cut_off_at_any_byte(ending):
         assert set(found) == {None}
 
 
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("first", range(34, 100, 4))
+def test_rows_after_a_long_one_are_not_lost(first, skip):
+    """A chunk that was doubled for a long row may leave more than a chunk to the next one."""
+    rows = [b"x" * first, b"y" * (130 - first), *(b"z" * (3 + 11 * k % 50) for k in range(40))]
+    with chunks_of(32):
+        assert read(b"a\n" + b"\n".join(rows) + b"\n", ".csv", skip) == len(rows)
+
+
 def test_a_quote_over_very_many_lines_takes_no_longer_than_one_line():
     """Each line was looked through from the quote on: some megabytes took hours."""
     data = b'a,b\n1,"' + b"\n" * 300_000 + b'",3\n4,5\n'

@@ -103,7 +103,7 @@ def test_views_of_text_are_text(tmp_path):
 @pytest.mark.parametrize("target", [[[1, 2]] * 9, [{"a": 1}] * 9, [b"1"] * 9], ids=str)
 def test_a_target_that_is_no_value_is_named(target):
     table = open_table(pyarrow.table({"x": range(9), "y": target}))
-    with pytest.raises(ValueError, match=r"The target 'y' of The table holds .*: need numbers"):
+    with pytest.raises(ValueError, match=r"the target 'y' holds .*; need numbers"):
         ks.targets(table, "y")
 
 

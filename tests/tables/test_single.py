@@ -73,7 +73,7 @@ def test_what_needs_the_general_way_is_left_to_it():
     model = ks.KitchenSinkRegressor(ks.Fourier(), 10, random_state=0).fit(FRAME, FRAME["whole"])
     for spoiled, message in (
         (row.drop(columns="whole"), "no column 'whole'"),
-        (row.assign(whole="many"), "'whole' of The table holds"),
+        (row.assign(whole="many"), "column 'whole' holds text, and was"),
         (row.assign(whole=np.inf), "'whole' has inf in row 1"),
     ):
         with pytest.raises(ValueError, match=message):

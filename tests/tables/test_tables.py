@@ -143,6 +143,29 @@ def test_arrays_and_svmlight(tmp_path):
         np.testing.assert_array_equal(whole(table, ["target"], 9).target, np.arange(9, 50))
 
 
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("dtype", ["<f8", ">f8", ">f4", "<f2", ">i4", "u1", "?"])
+def test_arrays_of_any_order_are_read_from_files(order, dtype, tmp_path):
+    rows = (3.0 * np.random.default_rng(0).normal(size=(70, 3))).astype(dtype)
+    np.save(tmp_path / "a.npy", np.asarray(rows, order=order))
+    table = open_table(tmp_path / "a.npy")
+    np.testing.assert_array_equal(whole(table, None, 11).to_numpy(), rows[11:])
+    np.testing.assert_array_equal(whole(table, ["x2"]).to_numpy()[:, 0], rows[:, 2])
+    # The same rows are known again, however they are stored.
+    native = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("="))
+    np.save(tmp_path / "b.npy", native)
+    assert open_table(tmp_path / "b.npy").fingerprint() == table.fingerprint()
+
+
+def test_arrays_that_are_no_rows_of_numbers_are_refused(tmp_path):
+    bad = {"long": np.zeros((3, 2), np.longdouble), "objects": np.zeros((3, 2), object)}
+    bad |= {"text": np.zeros((3, 2), "U3"), "number": np.zeros(()), "none": np.zeros((0, 2))}
+    for name, array in bad.items():
+        np.save(tmp_path / f"{name}.npy", array)
+        with pytest.raises(ValueError, match=name):
+            open_table(tmp_path / f"{name}.npy")
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(alphabet='ab",\n', max_size=6), min_size=1, max_size=30))
 def test_chunks_end_where_rows_end(words):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.cli.fit import Source, Step, spec_of
+from kitchensinks.cli.fit import Source, Step
 from kitchensinks.cli.scoring import Facts
 from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Terminal
@@ -93,14 +93,13 @@ class ClusterSource(Source):
         return {**known, "target": self.options.target, "recipe": self.columns.fingerprint()}
 
     def fit(self, model: KitchenSink, step: Step) -> None:
-        known = spec_of(model, self.task, progress=step.meter.told)
-        spec = replace(known, columns=self.columns)
+        spec = replace(model._spec(), columns=self.columns, progress=step.meter.told)
         weights = self._side(False) if step.held_out else None
         model.state_ = fit_collections(spec, self.X, self.y, weights, step.checkpoint)
         model.n_features_in_ = self.columns.width
 
     def score(self, model: KitchenSink) -> tuple[str, Facts]:
-        spec, state = spec_of(model, self.task), model.state_.small()
+        spec, state = model._spec(), model.state_.small()
         score = score_collections(spec, state, self.X, self.y, self._side(True))
         if self.task == "regression":
             return f"R² {score:.4f}", {"r2": score}

@@ -1,6 +1,5 @@
 """`sinks compare`: every basis beside common models."""
 
-import time
 import warnings
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -25,7 +24,7 @@ from kitchensinks.cli.bases import BASES, LEARNED, NAMES, basis_named, component
 from kitchensinks.cli.fit import check_order, oddities
 from kitchensinks.cli.options import keeps_inputs, whole_numbers, writable
 from kitchensinks.cli.pipes import opened_table
-from kitchensinks.cli.targets import read_target
+from kitchensinks.cli.targets import read_target, sampled_places
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Compare
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
@@ -34,8 +33,10 @@ from kitchensinks.features.bases import Basis
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.law import Learned
 from kitchensinks.law.splits import held_rows, order_of
+from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.report.peers import Compared, one_thread, tried
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.keys import hold_out, lowest_keys, row_keys
+from kitchensinks.tables.keys import hold_out, row_keys
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
@@ -45,19 +46,14 @@ _KERNEL_ROWS = 5000
 _STUMPS = 200
 # Share of the fitted rows that the law is learned on, where --time or --groups says which.
 _LEARNED_SHARE = 0.2
-Floats = NDArray[np.float64]
 PICTURES = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One fitted model: the share of wrong held-out rows, or 1 − R² on them."""
+class Entry(Compared):
+    """One fitted model, with K where it has one."""
 
-    name: str
-    components: int | None
-    error: float
-    standard_error: float
-    seconds: float
+    components: int | None = None
 
 
 def compare(options: Compare, terminal: Terminal) -> dict[str, Any]:
@@ -84,11 +80,7 @@ def _compare(
     rows = Rows(table, Columns.learn(table, **options.recipe))
     for text in oddities(table, weights):
         terminal.note(text)
-    keys = row_keys(rows, options.seed)
-    chosen = lowest_keys(keys, weights, options.rows)
-    if weights is not None:
-        chosen &= weights > 0
-    places = np.flatnonzero(chosen)[: options.rows]
+    places = sampled_places(rows, weights, options.rows, options.seed)
     X, y = rows[places], targets[places]
     held, learned = _sides(options, rows, places, X)
     X = Scaler.over(Spread.of(X[~held]), rows.unscaled).apply(X, np.float64)
@@ -100,7 +92,7 @@ def _compare(
     )
     entries = []
     contestants = _contestants(task, int((~held).sum()), widths, options.seed, learned)
-    with terminal.progress("Comparing") as meter:
+    with terminal.progress("Comparing") as meter, one_thread():
         for number, (name, model) in enumerate(contestants):
             meter.seen(number, len(contestants))
             entries.append(_try(name, model, X, y, held, task))
@@ -147,11 +139,12 @@ def _contestants(
     """Models with their names."""
     number = task == "regression"
     own = KitchenSinkRegressor if number else KitchenSinkClassifier
-    found: list[tuple[str, Any]] = [(LEARNED, own(learned, random_state=seed))]
+    more: dict[str, Any] = {"n_jobs": 1, "random_state": seed}
+    found: list[tuple[str, Any]] = [(LEARNED, own(learned, **more))]
     for name, basis in BASES.items():
         for width in widths:
             count = components_of(basis(), width)
-            found.append((name, own(basis(), count, standardize=False, random_state=seed)))
+            found.append((name, own(basis(), count, standardize=False, **more)))
     alphas = np.logspace(-3, 4, 15)
     found.append(("linear ridge", RidgeCV(alphas) if number else RidgeClassifierCV(alphas)))
     if n_rows <= _KERNEL_ROWS and number:
@@ -169,20 +162,13 @@ def _contestants(
 
 
 def _try(
-    name: str, model: Any, X: Floats, y: NDArray[Any], held: NDArray[np.bool_], task: str
+    name: str, model: Any, X: Floats, y: AnyArray, held: NDArray[np.bool_], task: str
 ) -> Entry:
-    start = time.monotonic()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        answers = model.fit(X[~held], y[~held]).predict(X[held])
-    seconds = time.monotonic() - start
-    if task == "classification":
-        losses = np.asarray(answers != y[held], dtype=np.float64)
-    else:
-        losses = (answers - y[held]) ** 2 / (float(np.var(y[held])) or 1.0)
-    spread = float(losses.std() / np.sqrt(len(losses)))
+        found = tried(name, model, X, y, held, task == "classification")
     count = model.n_components_ if isinstance(model, KitchenSink) else None
-    return Entry(name, count, float(losses.mean()), spread, seconds)
+    return Entry(**asdict(found), components=count)
 
 
 def _cells(entry: Entry) -> list[str]:
@@ -221,7 +207,7 @@ def _draw(entries: list[Entry], options: Compare, task: str) -> None:
     by_count.set(xscale="log", xlabel="K (grids for binning)", title=options.target)
     numbers = "1 − R², % of variance"
     by_count.set_ylabel("held-out error, %" if task == "classification" else numbers)
-    by_time.set(xscale="log", xlabel="seconds to fit and predict")
+    by_time.set(xscale="log", xlabel="seconds to fit and predict, one thread")
     by_time.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     assert options.out is not None
     with atomic(options.out) as temporary:

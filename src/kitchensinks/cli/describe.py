@@ -43,7 +43,8 @@ def _facts(path: Path, header: dict[str, Any]) -> Facts:
     features, evidence = (
         value["fields"] for value in (law["features"], state["outer"]["fields"]["evidence"])
     )
-    proved = ("objective", "gap", "converged", "iterations")
+    names = ("objective", "gap", "converged", "iterations")
+    proved = {name: evidence[name] for name in names}
     columns = (header.get("table") or {}).get("columns", [])
     loss = header["parameters"]["loss"]
     return {
@@ -63,7 +64,7 @@ def _facts(path: Path, header: dict[str, Any]) -> Facts:
         "alpha": evidence["alpha"],
         "solver": evidence["solver"],
         "plan": str(Plan(**plan)),
-        "evidence": {name: _finite(evidence[name]) for name in proved},
+        "evidence": {name: one if math.isfinite(one) else None for name, one in proved.items()},
         **_learned(law),
         "rows": state["n_rows"],
         "validation": notes.get("validation"),
@@ -87,10 +88,6 @@ def _learned(law: dict[str, Any]) -> Facts:
         "trials": [trial["fields"] for trial in record["trials"]["items"]],
         "reason": record["reason"],
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _told(value: Any) -> str:
@@ -137,7 +134,7 @@ def export(options: Export, terminal: Terminal) -> Facts:
     if columns is not None and not columns.n_given:
         terminal.note(
             "Each column is an input (n, 1): numbers are float64 (NaN where missing), categories "
-            "are text without spaces around it, dates are seconds since 1970. The metadata of the "
+            "are text (empty where missing), dates are seconds since 1970. The metadata of the "
             "file say under 'columns' which is which."
         )
     return {"model": str(options.model), "onnx": str(onnx), "inputs": width, "bytes": size}

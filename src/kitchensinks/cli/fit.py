@@ -35,9 +35,9 @@ from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, Learned, encode
 from kitchensinks.law.splits import held_rows, order_of
 from kitchensinks.law.values import short_name
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import LOSSES, Loss, Quantile
-from kitchensinks.state import Spec
 from kitchensinks.state.resume import identity_of
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
@@ -185,11 +185,6 @@ def _loss(options: Fit) -> str | Loss:
     return Quantile(options.tau)
 
 
-def spec_of(model: KitchenSink, task: str, **more: Any) -> Spec:
-    """The parameters of an estimator, checked."""
-    return Spec.of(task, **more, **model.get_params(deep=False))
-
-
 def _fit_source(
     options: Fit,
     parameters: dict[str, Any],
@@ -205,7 +200,7 @@ def _fit_source(
     kind = KitchenSinkRegressor if source.task == "regression" else KitchenSinkClassifier
     model: KitchenSink = kind(**parameters)
     # The parameters are checked here, before the columns are read, which takes time.
-    own = identity_of(spec_of(model, source.task))
+    own = identity_of(model._spec())
     for text in source.notes():
         terminal.note(text)
     folder.begin({**source.identity(), "validation": str(options.validation), **own})
@@ -257,7 +252,8 @@ def _scored(
 def _in_words(law: Law) -> str:
     """The law in one line."""
     features, record = law.features, law.record
-    found = f"{short_name(features.basis)}, K = {features.n_components}"
+    pairs = " of two features" if features.basis.features_per_draw == 2 else ""
+    found = f"{short_name(features.basis)}, K = {features.n_components}{pairs}"
     if record is None:
         return f"Law: {found}."
     return f"Law: learned {found}, columns are {record.map_in_words}; {record.reason}."
@@ -288,7 +284,7 @@ class WatchedRows(Rows):
         super().__init__(rows.table, rows.columns, rows.folded)
         self.seen = seen
 
-    def __getitem__(self, key: Any) -> NDArray[Any]:
+    def __getitem__(self, key: Any) -> AnyArray:
         # A block is asked for when those before it are done.
         if isinstance(key, slice):
             self.seen(key.start or 0, len(self))
@@ -303,7 +299,7 @@ class FileSource(Source):
     """
 
     table: Table
-    targets: NDArray[Any]
+    targets: AnyArray
     weights: NDArray[np.float64] | None
     terminal: Terminal
 
@@ -363,10 +359,10 @@ class FileSource(Source):
         if step.like is None:
             ways = _ways(rows.columns)
             self.terminal.note(f"The columns become {rows.shape[1]} numbers{ways}.")
-        model.set_params(verbose=step.meter.told)
         watched = WatchedRows(rows, step.meter.seen)
-        model.fit(watched, self.targets, weights, checkpoint=step.checkpoint)
-        model.set_params(verbose=False)
+        model.fit(
+            watched, self.targets, weights, checkpoint=step.checkpoint, verbose=step.meter.told
+        )
 
     def score(self, model: KitchenSink) -> tuple[str, Facts]:
         rows, parts = Rows(self.table, model.columns_), block_slices(self.n_rows, _BLOCK_ROWS)

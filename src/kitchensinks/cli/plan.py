@@ -6,13 +6,12 @@ import numpy as np
 
 from kitchensinks.cli.bases import BASES
 from kitchensinks.cli.pipes import opened_table
-from kitchensinks.cli.targets import read_target
+from kitchensinks.cli.targets import read_target, sampled_places
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Plan
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.papers import planning
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.keys import lowest_keys, row_keys
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
@@ -32,10 +31,7 @@ def _plan(options: Plan, table: Table, terminal: Terminal) -> dict[str, Any]:
     targets, weights, task = read_target(table, options.target, options.task)
     excluded = [options.target, *(options.drop or [])]
     rows = Rows(table, Columns.learn(table, exclude=excluded, seed=options.seed, categories=[]))
-    chosen = lowest_keys(row_keys(rows, options.seed), weights, options.rows)
-    if weights is not None:
-        chosen &= weights > 0
-    places = np.flatnonzero(chosen)[: options.rows]
+    places = sampled_places(rows, weights, options.rows, options.seed)
     X, y = rows[places], targets[places]
     X = Scaler.over(Spread.of(X), rows.unscaled).apply(X, np.float64)
     if task == "classification":

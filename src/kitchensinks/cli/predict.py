@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.cli.fit import oddities
 from kitchensinks.cli.options import keeps_inputs, writable
@@ -19,6 +18,7 @@ from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Predict, Score
 from kitchensinks.estimators.progress import Meter
 from kitchensinks.files.model import Saved, open_model
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
@@ -92,7 +92,7 @@ def _score(
     truths, weights = known_targets(table, name)
     truths = comparable(truths, state.targets, name)
 
-    def blocks(meter: Meter) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    def blocks(meter: Meter) -> Iterator[tuple[AnyArray, AnyArray]]:
         for part in block_slices(len(rows), _BLOCK_ROWS):
             known = slice(None) if weights is None else weights[part] > 0
             yield rows[part][known], truths[part][known]

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
 
-Array = NDArray[Any]
+Array = AnyArray
 Facts = dict[str, Any]
 
 # The least probability in the log loss, so that a wrong certainty stays finite.
@@ -20,7 +20,7 @@ _LEAST_CHANCE = 1e-15
 def score_blocks(state: State, blocks: Iterable[tuple[Array, Array]]) -> tuple[str, Facts]:
     """The score of a model on blocks of rows (n, d) and truths (n,), in words and in numbers."""
     truths, answers, chances = [], [], []
-    classes = state.targets.labels if isinstance(state.targets, Classes) else None
+    classes = state.targets if isinstance(state.targets, Classes) else None
     for rows, truth in blocks:
         if not len(truth):
             continue
@@ -28,19 +28,13 @@ def score_blocks(state: State, blocks: Iterable[tuple[Array, Array]]) -> tuple[s
         truths.append(truth)
         answers.append(state.answer("predict", scores))
         if classes is not None:
-            chances.append(_chance(classes, truth, state.probabilities(scores)))
+            chances.append(classes.own_chances(truth, state.probabilities(scores)))
     truth, answer = np.concatenate(truths), np.concatenate(answers)
     if classes is None and state.loss.shares_below:
         return quantile_score(truth, answer, float(state.loss.value(truth, answer).mean()))
     if classes is None:
         return number_score(truth, answer)
     return class_score(truth != answer, np.concatenate(chances))
-
-
-def _chance(classes: Array, truth: Array, chances: Array) -> Array:
-    """The probability that each row's true class was given; 0 for a class that is not known."""
-    place = np.searchsorted(classes, truth).clip(max=len(classes) - 1)
-    return np.where(classes[place] == truth, chances[np.arange(len(truth)), place], 0.0)
 
 
 def class_score(wrong: Array, chance: Array) -> tuple[str, Facts]:

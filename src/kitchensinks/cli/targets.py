@@ -1,16 +1,17 @@
 """The target column: which task it makes, and whether there is anything to learn."""
 
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.keys import lowest_keys, row_keys
 from kitchensinks.tables.noticed import has_commas, stray_words
 from kitchensinks.tables.table import Table
-from kitchensinks.tables.view import known_targets
+from kitchensinks.tables.view import Rows, known_targets
 
 TASKS = ("auto", "classification", "regression")
 # Whole numbers with more distinct values than this are a quantity and not labels.
@@ -23,7 +24,7 @@ _MOST_CLASSES = 1000
 
 def read_target(
     table: Table, name: str, task: str
-) -> tuple[NDArray[Any], NDArray[np.float64] | None, str]:
+) -> tuple[AnyArray, NDArray[np.float64] | None, str]:
     """Values, weights (0 where the target is missing; None where it never is), and the task."""
     table.check_names([name])
     values, weights = known_targets(table, name)
@@ -50,7 +51,7 @@ def read_target(
     return values, weights, task
 
 
-def _check_strays(words: NDArray[Any], name: str) -> None:
+def _check_strays(words: AnyArray, name: str) -> None:
     """An error where a target of numbers is text because of a few words, or of decimal commas."""
     few = len(np.unique(words)) <= _MOST_LABELS
     odd = stray_words(words) if few else []
@@ -77,7 +78,17 @@ def _check_strays(words: NDArray[Any], name: str) -> None:
         )
 
 
-def task_of(values: NDArray[Any], task: str, name: str) -> str:
+def sampled_places(
+    rows: Rows, weights: NDArray[np.float64] | None, count: int, seed: int
+) -> NDArray[np.intp]:
+    """At most so many of the rows with a target, by their content."""
+    chosen = lowest_keys(row_keys(rows, seed), weights, count)
+    if weights is not None:
+        chosen &= weights > 0
+    return np.flatnonzero(chosen)[:count]
+
+
+def task_of(values: AnyArray, task: str, name: str) -> str:
     """Classification for text, booleans and few whole numbers; regression for other numbers.
 
     >>> task_of(np.array(["no", "yes"]), "auto", "y"), task_of(np.array([0.5, 2.0]), "auto", "y")
@@ -99,7 +110,7 @@ def task_of(values: NDArray[Any], task: str, name: str) -> str:
     return "classification" if whole and len(np.unique(values)) <= _MOST_LABELS else "regression"
 
 
-def comparable(values: NDArray[Any], targets: Targets, name: str) -> NDArray[Any]:
+def comparable(values: AnyArray, targets: Targets, name: str) -> AnyArray:
     """Targets of another table in the dtype of the model's, so that they can be compared."""
     classes = targets.labels if isinstance(targets, Classes) else None
     if classes is not None and classes.dtype.kind == "U":

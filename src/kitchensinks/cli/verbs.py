@@ -134,46 +134,46 @@ class Fit(Training):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Predict(Verb):
+class OnRows(Verb):
+    """What the verbs share that take a model and a file of rows."""
+
+    model: Model
+    data: Data
+    threads: Threads = None
+    skip_bad_rows: SkipBad = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predict(OnRows):
     """Predict every row of a file; labels come with their probabilities."""
 
     module = "predict"
     example = "sinks predict model.sinks new.csv --id customer --out scores.csv"
 
-    model: Model
-    data: Data
     out: Annotated[Path, _option("What to write: .csv, .csv.gz or .parquet.", "--out", "-o")]
     id_column: Annotated[
         str | None, _option("A column of the data to keep beside the answers.", "--id")
     ] = None
-    threads: Threads = None
-    skip_bad_rows: SkipBad = False
     force: Force = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Score(Verb):
+class Score(OnRows):
     """Error and log loss of a classifier, RMSE and R² of a regressor, on a file of rows."""
 
     module = "predict"
     example = "sinks score model.sinks test.csv"
 
-    model: Model
-    data: Data
     target: Truth = None
-    threads: Threads = None
-    skip_bad_rows: SkipBad = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report(Verb):
+class Report(OnRows):
     """A page on a model and a file of rows it has not seen: scores, columns, single rows."""
 
     module = "report"
     example = "sinks report model.sinks test.csv --out report.html"
 
-    model: Model
-    data: Data
     out: Annotated[
         Path, _option("What to write: .html, or .json for the facts alone.", "--out", "-o")
     ]
@@ -181,8 +181,6 @@ class Report(Verb):
     compare: Annotated[
         bool, _option("Fit a linear model and boosted trees beside it.", "--compare/--no-compare")
     ] = True
-    threads: Threads = None
-    skip_bad_rows: SkipBad = False
     force: Force = False
 
 

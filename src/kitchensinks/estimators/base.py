@@ -2,11 +2,10 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,21 +18,23 @@ from kitchensinks.estimators.inputs import (
     table_targets,
     training_inputs,
 )
+from kitchensinks.estimators.parts import OfParts
 from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.growth import Growth, prefix_errors
-from kitchensinks.fitting.settings import Solver
+from kitchensinks.fitting.settings import Solver, Verbose
 from kitchensinks.law import Learned, find_law
 from kitchensinks.law.splits import order_of
+from kitchensinks.numerics.arrays import AnyArray, Seed
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
-from kitchensinks.state.importance import Groups, variance_along
+from kitchensinks.state.importance import Groups, columns_of, variance_along
 from kitchensinks.state.kept import Waiting, is_kept, own_copy
 from kitchensinks.state.local import LocalModels, local_models
 from kitchensinks.state.made import fitted_state
@@ -55,28 +56,23 @@ def reported(read: Callable[[State], Any], doc: str) -> property:
     return property(get, doc=doc)
 
 
-class KitchenSink(CallbackSupportMixin, TakesSparse):
+@dataclass(eq=False, repr=False)
+class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
     """What classifier and regressor share; all that a fit leaves is `state_`."""
 
-    _task: str
+    basis: Any = None
+    n_components: int | str | None = None
+    loss: Any = "squared"
+    alpha: float | str = "auto"
+    constraint: Constraint | None = None
+    standardize: bool = True
+    fit_intercept: bool = True
+    categorical_features: Any = "from_dtype"
+    solver: Any = "auto"
+    n_jobs: int | None = None
+    random_state: Seed = None
 
-    basis: Any
-    n_components: int | str | None
-    loss: Any
-    alpha: float | str
-    constraint: Constraint | None
-    standardize: bool
-    fit_intercept: bool
-    categorical_features: Any
-    solver: Any
-    n_jobs: int | None
-    random_state: Any
-    verbose: Any
-
-    # Whether rows outside of the fitted range have been warned of.
-    _told_outside: bool
-    # Rows that are fitted when something is asked for.
-    _waiting: Waiting
+    _task: ClassVar[str]
 
     def _meant(self, name: str) -> Any:
         """None stands for Learned(), and a name for a solver or a loss."""
@@ -90,7 +86,12 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
     # -- fitting -------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, checkpoint: Checkpoint | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        checkpoint: Checkpoint | None = None,
+        verbose: Verbose = False,
     ) -> Self:
         """Fit to rows X (n, d) and targets y; weights count as copies of a row.
 
@@ -99,35 +100,41 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
         sums over the rows are saved as they grow: after a crash the same call goes on from there,
         and the direct solver ends with the same bits. Dask collections are fitted where their
         partitions are: see docs/cluster.md.
+
+        ``verbose=True`` shows how far the fit is and the time left, once it has taken two seconds,
+        on the error stream: a bar in terminals and notebooks where rich is installed, else lines. A
+        function is called with (text, done, total) instead. `freeze` and `partial_fit` take it too.
         """
         if is_dask(X):
-            return self._fit_dask(X, y, sample_weight, checkpoint)
+            return self._fit_dask(X, y, sample_weight, checkpoint, verbose)
         spec, batch = self._first_rows(X, y, sample_weight)
         with (
-            shown(spec, self.verbose) as spec,
-            called(self, spec, X, y, sample_weight) as spec,
+            called(self, spec, verbose, X, y, sample_weight) as spec,
             resuming(spec, checkpoint, lambda: batch_identity(batch)) as spec,
         ):
             law, bins = find_law(spec.basis, batch, spec.request())
             self.state_ = fitted_state(spec, law, bins, batch, checkpoint)
         return self
 
-    def _fit_dask(self, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint | None) -> Self:
+    def _fit_dask(
+        self, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint | None, verbose: Verbose
+    ) -> Self:
         from kitchensinks.execution.fits import fit_collections
 
-        spec = self._spec()
         check_columns(self, X, reset=True)
+        spec = self._spec()
         self._forget()
-        with (
-            shown(spec, self.verbose) as spec,
-            called(self, spec, X, y, sample_weight) as spec,
-        ):
+        with called(self, spec, verbose, X, y, sample_weight) as spec:
             self.state_ = fit_collections(spec, X, y, sample_weight, checkpoint)
         return self
 
-    def _spec(self) -> Spec:
-        """The parameters, checked, as a value."""
-        return Spec.of(self._task, self._progress, **self.get_params(deep=False))
+    def _spec(self, known: State | Waiting | None = None) -> Spec:
+        """The parameters, checked, as a value; with what rows that are known have settled."""
+        names = getattr(self, "feature_names_in_", None)
+        spec = Spec.of(self._task, names, **self.get_params(deep=False))
+        if known is None:
+            return spec
+        return replace(spec, loss=known.loss, targets=known.targets, columns=known.columns)
 
     def _first_rows(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, stream: bool = False
@@ -145,31 +152,17 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
             )
         names = getattr(self, "feature_names_in_", None)
         order = order_of(spec.basis, known, names)
-        return replace(spec, columns=columns, order=order), batch
+        return replace(spec, columns=columns, names=names, order=order), batch
 
     def _forget(self) -> None:
         """A failed fit leaves no state."""
         for name in ("state_", "_waiting", "_told_outside"):
             self.__dict__.pop(name, None)
 
-    def _progress(self, text: str, done: int | None = None, total: int | None = None) -> None:
-        if callable(self.verbose):
-            self.verbose(text, done, total)
-
     # -- batches -------------------------------------------------------------------------
 
-    def freeze(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn what batches and workers must share, and sum nothing.
-
-        That is the scaler, the law, the bins, and the classes with their weights or the unit of
-        the targets. Copies of a frozen estimator can be given different rows by `partial_fit` and
-        put together by `merge`: the result is that of one fit.
-        """
-        self.state_, _, _ = self._frozen(X, y, sample_weight)
-        return self
-
     def _frozen(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any = None
+        self, X: Any, y: Any, sample_weight: Any, classes: Any, verbose: Verbose
     ) -> tuple[State, Spec, Batch]:
         """What batches and workers must share, from the rows of one batch."""
         if self.n_components == "auto":
@@ -177,7 +170,7 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
         if Solver.of(self.solver).name == "conjugate":
             raise ValueError("solver='conjugate' passes over the rows many times: use 'direct'.")
         spec, batch = self._first_rows(X, y, sample_weight, classes, stream=True)
-        with shown(spec, self.verbose) as spec, threads(spec.n_jobs):
+        with shown(spec, verbose) as spec, threads(spec.n_jobs):
             law, _ = find_law(spec.basis, batch, spec.request(stream=True))
             return frozen_state(spec, law, batch), spec, batch
 
@@ -191,12 +184,15 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
         """What has settled how rows and targets are read."""
         return self.__dict__.get("_waiting") or self.state_
 
-    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Self:
+    def _partial_fit(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any, verbose: Verbose
+    ) -> Self:
         if not self._begun and isinstance(self._spec().basis, Learned):
             spec, batch = self._first_rows(X, y, sample_weight, classes, stream=True)
-            return self._wait(Waiting(spec.columns, spec.encoding, spec.loss, own_copy(batch)))
+            waiting = Waiting(spec.columns, spec.encoding, spec.loss, own_copy(batch))
+            return self._wait(waiting, verbose)
         if not self._begun:
-            state, spec, batch = self._frozen(X, y, sample_weight, classes)
+            state, spec, batch = self._frozen(X, y, sample_weight, classes, verbose)
             if spec.depends_on_rows:
                 warnings.warn(
                     "The first batch of partial_fit freezes the scaler, the law and the bins of "
@@ -205,19 +201,19 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
                     stacklevel=3,
                 )
         else:
-            spec = self._known.complete(self._spec())
+            spec = self._spec(self._known)
             batch = more_rows(self, spec, self._known, X, y, sample_weight)
-            waiting = going_on(self._known, batch)
-            if waiting is not None:
-                return self._wait(waiting)
+            more = going_on(self._known, batch)
+            if more is not None:
+                return self._wait(more, verbose)
             state = self.state_
-        with shown(spec, self.verbose) as spec, threads(spec.n_jobs):
+        with shown(spec, verbose) as spec, threads(spec.n_jobs):
             self.state_ = with_rows(state, spec, batch)
         return self
 
-    def _wait(self, waiting: Waiting) -> Self:
+    def _wait(self, waiting: Waiting, verbose: Verbose) -> Self:
         """Fit the rows when the model is asked for something, or where they are too many."""
-        self._waiting = waiting
+        self._waiting = replace(waiting, verbose=verbose)
         if not is_kept(waiting.batch):
             self._state()
         return self
@@ -257,8 +253,8 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
         """All that a fit leaves, as one value; rows that wait are fitted first."""
         waiting: Waiting | None = self.__dict__.get("_waiting")
         if waiting is not None:
-            spec = waiting.complete(self._spec())
-            with shown(spec, self.verbose) as spec, threads(spec.n_jobs):
+            spec = self._spec(waiting)
+            with shown(spec, waiting.verbose) as spec, threads(spec.n_jobs):
                 self.state_ = settle(waiting, spec)
         if not self._begun:
             raise NotFittedError(f"{type(self).__name__} has no state_ before a fit: call fit.")
@@ -273,14 +269,14 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
     def __sklearn_is_fitted__(self) -> bool:
         return "_waiting" in self.__dict__ or (self._begun and self.state_.has_rows)
 
-    def _answer(self, method: str, X: Any) -> NDArray[Any]:
+    def _answer(self, method: str, X: Any) -> AnyArray:
         """What a method gives for rows: an array, or a lazy one for Dask collections."""
         state = self._state()
         if is_dask(X):
             from kitchensinks.execution.lazily import answer_collection
 
             check_columns(self, X, reset=False)
-            lazy: NDArray[Any] = answer_collection(state.small(), method, X)
+            lazy: AnyArray = answer_collection(state.small(), method, X)
             return lazy
         rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
@@ -375,7 +371,7 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
                 "k_path needs the sums of a squared-loss fit without a constraint, on at least "
                 f"as many rows as features; this fit was by {self.solver_}."
             )
-        spec = state.complete(self._spec())
+        spec = self._spec(state)
         batch = more_rows(self, spec, state, X, y)
         growth = prefix_errors(
             FeatureBlocks(batch.rows, state.law.features, spec.memory),
@@ -434,14 +430,15 @@ class KitchenSink(CallbackSupportMixin, TakesSparse):
         record = state.law.record
         if record is not None:
             return np.array([record.importances[part].sum() for part in own])
-        if state.law.features.scaler is None:
+        spread = columns_of(state.law.features.scaler, state.sample)
+        if spread is None:
             raise AttributeError(
-                f"This {type(self).__name__} has no feature_importances_: with standardize=False "
-                "it does not know the spread of its columns. "
+                f"This {type(self).__name__} has no feature_importances_: with standardize=False, "
+                "a model without its rows does not know the spread of its columns. "
                 "sklearn.inspection.permutation_importance works with any model."
             )
         with threads(self.n_jobs):
-            return variance_along(state.model, own)
+            return variance_along(state.model, spread, own)
 
 
 def _growth_of(state: State) -> Growth:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.bases.maxout import same_argmax
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import looped
 
 Packed = NDArray[np.uint64]
@@ -70,7 +71,7 @@ class Shape:
         with np.errstate(divide="ignore"):
             return np.asarray(-np.expm1(self.n_tables * np.log1p(-together)))
 
-    def keys(self, letters: NDArray[Any]) -> Packed:
+    def keys(self, letters: AnyArray) -> Packed:
         """One word for each row and table, (n_tables, n), of letters (n, m): digits of base q."""
         used = letters[:, : self.n_tables * self.n_letters].astype(np.uint64)
         used = used.reshape(len(letters), self.n_tables, self.n_letters)
@@ -115,15 +116,15 @@ class Buckets:
 
 @looped(lambda queries, *_: len(queries))
 def _nearest(
-    queries: Any,
-    codes: Any,
-    low: Any,
-    high: Any,
-    rows: Any,
+    queries: AnyArray,
+    codes: AnyArray,
+    low: AnyArray,
+    high: AnyArray,
+    rows: AnyArray,
     own: bool,
-    distance: Any,
-    places: Any,
-    compared: Any,
+    distance: AnyArray,
+    places: AnyArray,
+    compared: AnyArray,
     begin: int,
     end: int,
 ) -> None:

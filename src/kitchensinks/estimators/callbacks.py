@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from kitchensinks.estimators.progress import Meter
+from kitchensinks.estimators.progress import Meter, shown
+from kitchensinks.fitting.settings import Verbose
 from kitchensinks.law.constants import DONE
 from kitchensinks.state import Spec
 
@@ -77,11 +78,20 @@ class Tasks(Meter):
 
 
 @contextmanager
-def called(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> Iterator[Spec]:
-    """The spec of a fit whose progress the callbacks of the estimator hear, where it has some."""
-    if not getattr(estimator, "_skl_callbacks", None):
-        yield spec
-        return
+def called(
+    estimator: Any, spec: Spec, verbose: Verbose, X: Any, y: Any, sample_weight: Any
+) -> Iterator[Spec]:
+    """The spec of a fit whose progress is shown, and heard by the callbacks of the estimator."""
+    with shown(spec, verbose) as spec:
+        if not getattr(estimator, "_skl_callbacks", None):
+            yield spec
+        else:
+            with _heard(estimator, spec, X, y, sample_weight) as spec:
+                yield spec
+
+
+@contextmanager
+def _heard(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> Iterator[Spec]:
     metadata = None if sample_weight is None else {"sample_weight": sample_weight}
     rows = {"X": X, "y": y, "metadata": metadata}
     try:

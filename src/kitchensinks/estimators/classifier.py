@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from kitchensinks.estimators.base import KitchenSink, reported
 from kitchensinks.estimators.inputs import more_rows
 from kitchensinks.features.bases.base import Basis, check_count
+from kitchensinks.fitting.settings import Verbose
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
-from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
@@ -50,12 +50,10 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     standardize : zero mean and unit variance for every column, because one bandwidth serves all.
     fit_intercept : whether there is a b, because few targets have the mean zero; False is the fit
         of the papers.
-    class_weight : None: rows count as they come, so that probabilities are those of new rows;
-        "balanced", or a dict from class to weight.
     categorical_features : columns that are categories whatever their type, as a list of names, of
         places, or of True and False for each column. "from_dtype" and None: no others than those
         whose type says so, text and declared categories of frames and tables, which are categories
-        in any case.
+        in any case; numbers are quantities more often than names.
     solver : "auto", the cheapest that suits the sizes, or the name of an algorithm, or
         ``ks.Solver(...)`` with its accuracy, precision and memory. ``model.plan_`` says what ran
         and why.
@@ -64,9 +62,8 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         for every number.
     random_state : int, RandomState or None; an int names the draw for good. None is another draw
         each time, as everywhere in scikit-learn.
-    verbose : False is silent, for scripts. True shows how far a fit is and the time left, once it
-        has taken two seconds, on the error stream: a bar in terminals and notebooks where rich is
-        installed, else lines. A function is called with (text, done, total) instead.
+    class_weight : None: rows count as they come, so that probabilities are those of new rows;
+        "balanced", or a dict from class to weight.
 
     Attributes
     ----------
@@ -97,34 +94,36 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     0.98
     """
 
-    basis: Any = None
-    n_components: int | str | None = None
-    loss: Any = "squared"
-    alpha: float | str = "auto"
-    constraint: Constraint | None = None
-    standardize: bool = True
-    fit_intercept: bool = True
     class_weight: Any = None
-    categorical_features: Any = "from_dtype"
-    solver: Any = "auto"
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: Any = False
 
     _task = "classification"
 
     classes_ = reported(lambda s: _classes_of(s).labels, "The labels, sorted.")
     calibration_ = reported(lambda s: s.calibration, "From scores to probabilities, or None.")
 
-    def freeze(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+    def freeze(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        classes: Any = None,
+        verbose: Verbose = False,
+    ) -> Self:
         """Learn what batches and workers must share, and sum nothing.
 
         As `KitchenSinkRegressor.freeze`; `classes`: all of them, where y may lack some.
         """
-        self.state_, _, _ = self._frozen(X, y, sample_weight, classes)
+        self.state_, _, _ = self._frozen(X, y, sample_weight, classes, verbose)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        verbose: Verbose = False,
+    ) -> Self:
         """Add a batch of rows, to those of earlier batches or of `fit`.
 
         As `KitchenSinkRegressor.partial_fit`. Give all classes at the first call where the first
@@ -143,13 +142,13 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
                     f"classes={np.unique(classes).tolist()}, but the first rows had "
                     f"{labels.tolist()}: classes are given once, at the first call."
                 )
-        return self._partial_fit(X, y, sample_weight, classes)
+        return self._partial_fit(X, y, sample_weight, classes, verbose)
 
     def decision_function(self, X: Any) -> Array:
         """f(x): shape (n,) for two classes, (n, classes) for more."""
         return self._answer("decision_function", X)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         """The class of the largest score."""
         return self._answer("predict", X)
 
@@ -204,7 +203,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         check_count("draws", draws)
         if not 0 < delta < 1:
             raise ValueError(f"delta={delta!r}: need a probability of failure between 0 and 1.")
-        batch = more_rows(self, state.complete(self._spec()), state, X, y)
+        batch = more_rows(self, self._spec(state), state, X, y)
         if batch.weights is not None:
             raise ValueError("A certificate counts every row once: give no weights.")
         with threads(self.n_jobs):

@@ -14,11 +14,11 @@ from kitchensinks.estimators.inputs import TakesSparse, float_rows
 from kitchensinks.features.bases import Draw, Maxout
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.bases.projections import project
+from kitchensinks.numerics.arrays import AnyArray, Floats, Seed
 from kitchensinks.numerics.threads import looped
 from kitchensinks.state import seed_of
 from kitchensinks.tables import block_slices, densify
 
-Floats = NDArray[np.float64]
 Packed = NDArray[np.uint64]
 # Entries of the projections, or of the distances, of one block of rows.
 _BLOCK_ENTRIES = 2**22
@@ -78,14 +78,14 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     n_units: int | str = 1024
     pool: int = 8
     projection: str = "gaussian"
-    random_state: Any = None
+    random_state: Seed = None
     near: float | None = None
     recall: float = 0.9
 
     seed_: int = field(init=False)
     n_units_: int = field(init=False)
     draw_: Draw = field(init=False)
-    codes_: NDArray[Any] = field(init=False)
+    codes_: AnyArray = field(init=False)
     tables_: Shape | None = field(init=False)
     buckets_: Buckets | None = field(init=False)
 
@@ -103,7 +103,11 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self._check_tables()
         X = float_rows(self, X, reset=True)
         self.tables_ = self._tables(X)
-        self.n_units_ = self._units()
+        if isinstance(self.n_units, str):
+            assert self.tables_ is not None, "checked before"
+            self.n_units_ = self.tables_.n_tables * self.tables_.n_letters
+        else:
+            self.n_units_ = self.n_units
         self.seed_ = seed_of(self.random_state)
         basis = Maxout(self.pool, projection=self.projection)
         self.draw_ = basis.draw(self.seed_, X.shape[1], self.n_units_, X.dtype)
@@ -128,13 +132,7 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             return Shape.for_rows(X.shape[0], self.pool, near, _typical_cosine(X), recall)
         return Shape.of(self.n_units, self.pool, near, recall)
 
-    def _units(self) -> int:
-        if isinstance(self.n_units, str):
-            assert self.tables_ is not None, "checked before"
-            return self.tables_.n_tables * self.tables_.n_letters
-        return self.n_units
-
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Any) -> AnyArray:
         """C(x): letters 0, …, q − 1, shape (n, n_units), of uint8 (uint16 where q > 256)."""
         check_is_fitted(self)
         X = float_rows(self, X, reset=False)
@@ -149,8 +147,8 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Y (others, d), or None for the rows of `fit`.
         """
         check_is_fitted(self)
-        near = self._packed(float_rows(self, X, reset=False))
-        far = self.codes_ if Y is None else self._packed(float_rows(self, Y, reset=False))
+        near, _ = self._coded(float_rows(self, X, reset=False))
+        far = self.codes_ if Y is None else self._coded(float_rows(self, Y, reset=False))[0]
         return different_letters(near, far) / self.n_units_
 
     def kneighbors(self, X: Any = None, n_neighbors: int = 10, return_distance: bool = True) -> Any:
@@ -220,7 +218,7 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def _parts(self, X: Any) -> Any:
         return block_slices(X.shape[0], max(16, _BLOCK_ENTRIES // max(self.n_units_, X.shape[1])))
 
-    def _letters(self, rows: Any) -> NDArray[Any]:
+    def _letters(self, rows: Any) -> AnyArray:
         """Which of the q directions of each unit is largest; the first of equal ones."""
         theta = self.draw_.theta
         rows = rows.astype(self.draw_.dtype, copy=False)
@@ -231,9 +229,6 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             letters[value > best] = j
             np.maximum(best, value, out=best)
         return letters
-
-    def _packed(self, X: Any) -> Packed:
-        return self._coded(X)[0]
 
     def _coded(self, X: Any) -> tuple[Packed, Packed | None]:
         """Packed codes, and the keys of the tables where there are any."""
@@ -264,7 +259,7 @@ def _letters(pool: int) -> Any:
     return np.uint8 if pool <= 256 else np.uint16 if pool <= 2**16 else np.uint32
 
 
-def pack(letters: NDArray[Any], pool: int) -> Packed:
+def pack(letters: AnyArray, pool: int) -> Packed:
     """Letters 0, …, q − 1 (n, m) as bit planes, (n, ⌈log₂ q⌉, ⌈m/64⌉) of uint64.
 
     >>> pack(np.array([[0, 1, 2, 3]]), 4).tolist()
@@ -292,7 +287,9 @@ def different_letters(codes: Packed, others: Packed) -> NDArray[np.int64]:
 
 
 @looped(lambda codes, *_: len(codes))
-def _different_letters(codes: Any, others: Any, out: Any, begin: int, end: int) -> None:
+def _different_letters(
+    codes: AnyArray, others: AnyArray, out: AnyArray, begin: int, end: int
+) -> None:
     """Σ over words of the number of bits of OR_p (a_p XOR b_p)."""
     n_planes, n_words = codes.shape[1], codes.shape[2]
     for i in range(begin, end):

@@ -1,11 +1,11 @@
 """What comes in at the door of an estimator: arrays, frames and tables, checked."""
 
 import math
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
@@ -19,15 +19,16 @@ from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.law.encodings import encode, free_text
 from kitchensinks.law.learned import Learned
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
 from kitchensinks.state.kept import Waiting
 from kitchensinks.tables import advice, check_size, describe
-from kitchensinks.tables.arrays import check_weights
+from kitchensinks.tables.arrays import as_given, check_weights
 from kitchensinks.tables.columns import Columns, array_table, names_of_places
-from kitchensinks.tables.named import FROM_DTYPE, columns_named, names_columns
+from kitchensinks.tables.named import FROM_DTYPE, check_categories, columns_named
 from kitchensinks.tables.noticed import counts_rows
 from kitchensinks.tables.single import one_row
 from kitchensinks.tables.table import Table, check_schema, open_table
@@ -58,6 +59,7 @@ def float_rows(
     estimator: BaseEstimator, X: Any, reset: bool, dtype: Any = None, least: int = 1
 ) -> Any:
     """Checked rows, dense or CSR, float32 or float64; least: how many of them there must be."""
+    X = as_given(X)
     floats = FLOATS if dtype is None else [check_dtype(dtype)]
     # What overflows in the cast is found and reported.
     with np.errstate(over="ignore"), advice():
@@ -74,7 +76,7 @@ class Inputs(NamedTuple):
     """
 
     rows: Any
-    y: NDArray[Any]
+    y: AnyArray
     weights: Array | None
     columns: Columns | None
     known: Any
@@ -87,6 +89,7 @@ def training_inputs(
 
     stream: the same rows may come again, so that no recipe may use their targets.
     """
+    X = as_given(X)
     frame = X if is_mixed(X) or _has_chosen(X, estimator.categorical_features) else None
     X, y, sample_weight = _opened(estimator.categorical_features, X, y, sample_weight, frame)
     if isinstance(X, Rows):
@@ -123,7 +126,7 @@ def _opened(given: Any, X: Any, y: Any, sample_weight: Any, frame: Any) -> tuple
     """
     if isinstance(X, Table):
         X, y, sample_weight = table_targets(X, y, sample_weight, categories=given)
-    elif isinstance(X, Rows) and names_columns(given):
+    elif isinstance(X, Rows) and check_categories(given):
         raise ValueError(
             "categorical_features is for arrays, frames and tables, and ks.Rows have a recipe of "
             "their own: give the columns to ks.Columns.learn(table, categories=[...])."
@@ -131,7 +134,7 @@ def _opened(given: Any, X: Any, y: Any, sample_weight: Any, frame: Any) -> tuple
     elif isinstance(y, str):
         raise ValueError(
             f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets themselves, "
-            "or ks.open_table(X) as X."
+            f"fit(X.drop(columns={y!r}), X[{y!r}]), or a table, fit(ks.open_table(X), {y!r})."
         )
     if frame is not None:
         table = open_table(frame)
@@ -159,7 +162,7 @@ def _encoded(spec: Spec, batch: Batch) -> Rows:
 
 def _has_chosen(X: Any, given: Any) -> bool:
     """Whether columns of a frame are categories although their types do not say so."""
-    if isinstance(X, Table | Rows) or not names_columns(given) or not hasattr(X, "columns"):
+    if isinstance(X, Table | Rows) or not check_categories(given) or not hasattr(X, "columns"):
         return False
     return bool(columns_named(given, [str(name) for name in X.columns]))
 
@@ -180,8 +183,8 @@ def _exportable(spec: Spec) -> bool:
 
 
 def _without_missing(
-    rows: Any, y: NDArray[Any], weights: Array | None
-) -> tuple[Any, NDArray[Any], Array | None, Columns | None]:
+    rows: Any, y: AnyArray, weights: Array | None
+) -> tuple[Any, AnyArray, Array | None, Columns | None]:
     """The rows of an array; where NaN is among them, as numbers by a recipe that is learned."""
     if sparse.issparse(rows) or not np.isnan(rows.min()):
         return rows, y, weights, None
@@ -210,6 +213,7 @@ def more_rows(
 
 def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
     """Rows such as the fit had: arrays with its columns, or tables by its recipe."""
+    X = as_given(X)
     # An array with missing values has a recipe too, which no table goes through.
     if state.columns is None or state.columns.n_given:
         return _known_array(estimator, state, X)
@@ -218,7 +222,8 @@ def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
         return found
     if hasattr(estimator, "feature_names_in_") or estimator.n_features_in_ != state.columns.width:
         raise ValueError(
-            f"X is {describe(X)}, and fit had a table: give a table with the same columns."
+            f"X is {describe(X)}, and fit had a table: give a table with the same columns"
+            f"{_as_frame(X)}."
         )
     return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
 
@@ -255,7 +260,7 @@ def _known_table(columns: Columns, X: Any) -> Any:
     return Rows(open_table(X[columns.inputs] if known else X), columns)
 
 
-def _is_checked(estimator: BaseEstimator, X: NDArray[Any]) -> bool:
+def _is_checked(estimator: BaseEstimator, X: AnyArray) -> bool:
     """Whether scikit-learn's checks would change nothing of a few rows, and warn of nothing."""
     return (
         type(X) is np.ndarray
@@ -269,7 +274,20 @@ def _is_checked(estimator: BaseEstimator, X: NDArray[Any]) -> bool:
     )
 
 
+def _as_frame(X: Any) -> str:
+    """How dicts and a series become a table; empty for other rows."""
+    # A sparse matrix of SciPy (DOK) is a mapping, too.
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):
+        return ", pandas.DataFrame([X]) for one row, pandas.DataFrame(X) for columns"
+    if isinstance(X, list) and X and isinstance(X[0], Mapping):
+        return ", pandas.DataFrame(X)"
+    series = hasattr(X, "to_frame") and not hasattr(X, "columns")
+    return ", frame.iloc[[0]] for one row, frame[['a']] for one column" if series else ""
+
+
 def _checked_array(estimator: BaseEstimator, X: Any, reset: bool, scaled: bool) -> Any:
+    if how := _as_frame(X):
+        raise ValueError(f"X is {describe(X)}: need rows and columns{how}.")
     # A recipe for missing values takes dense rows.
     finite = True if reset and sparse.issparse(X) else "allow-nan"
     with advice(tables=not hasattr(X, "columns")):
@@ -285,7 +303,7 @@ def check_columns(estimator: BaseEstimator, X: Any, reset: bool) -> None:
     """Number and names of the columns of a Dask collection, by scikit-learn's own checks."""
     from kitchensinks.execution.partitions import shown_columns
 
-    if reset and names_columns(getattr(estimator, "categorical_features", None)):
+    if reset and check_categories(getattr(estimator, "categorical_features", None)):
         raise ValueError(
             "categorical_features is not supported for Dask collections: encode the categories "
             "first (dask_ml.preprocessing.Categorizer and DummyEncoder), or fit in memory."

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
@@ -22,6 +21,7 @@ from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, RowSummary
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import check_dtype
+from kitchensinks.numerics.arrays import AnyArray, Floats, Seed
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Model, seed_of
@@ -29,7 +29,6 @@ from kitchensinks.state.streams import add_rows
 from kitchensinks.tables import numeric_weights
 from kitchensinks.tables.memory import memory_budget
 
-Floats = NDArray[np.float64]
 # (columns, features) of all rows, part by part.
 Walk = Iterator[tuple[slice, Any]]
 
@@ -139,7 +138,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
     n_components: int = 2
     n_features: int = 1000
     standardize: bool = True
-    random_state: Any = None
+    random_state: Seed = None
     dtype: Any = None
     memory_budget: Any = None
 
@@ -316,7 +315,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         frozen = Frozen.of_summary(summary, basis, seed, X.shape[1], self.n_features, X.dtype)
         self._set_features(frozen, summary.sample.rows)
 
-    def _set_features(self, frozen: Frozen, sample: NDArray[Any]) -> None:
+    def _set_features(self, frozen: Frozen, sample: AnyArray) -> None:
         """What is frozen; `sample`: rows that say where the mean of the features is."""
         self.scaler_, self.basis_, self.seed_ = frozen.scaler, frozen.basis, frozen.seed
         self._features, self.draw_ = frozen, frozen.draw

@@ -8,6 +8,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
+from kitchensinks.fitting.settings import Verbose
 from kitchensinks.state import Spec
 
 # Seconds of a fit before `verbose=True` shows anything, and between two lines of text.
@@ -130,10 +131,16 @@ def meter(title: str, after: float, every: float) -> Iterator[Meter]:
 
 
 @contextmanager
-def shown(spec: Spec, verbose: Any) -> Iterator[Spec]:
-    """The spec of a fit whose progress is shown where `verbose` is true and no function."""
-    if callable(verbose) or not verbose:
+def shown(spec: Spec, verbose: Verbose) -> Iterator[Spec]:
+    """The spec of a fit whose progress is shown, or told to a function of three arguments."""
+    if callable(verbose):
+
+        def told(text: str, done: int | None = None, total: int | None = None) -> None:
+            verbose(text, done, total)
+
+        yield replace(spec, progress=told)
+    elif verbose:
+        with meter("[kitchensinks] fit", PATIENCE, PATIENCE) as found:
+            yield replace(spec, progress=found.told)
+    else:
         yield spec
-        return
-    with meter("[kitchensinks] fit", PATIENCE, PATIENCE) as found:
-        yield replace(spec, progress=found.told)

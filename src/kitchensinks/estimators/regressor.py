@@ -15,9 +15,9 @@ from kitchensinks.features.bases import Basis
 from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.gradients import Gradients
 from kitchensinks.fitting.residuals import check_coverage
+from kitchensinks.fitting.settings import Verbose
 from kitchensinks.law import find_law
 from kitchensinks.numerics.threads import threads
-from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Numbers
 from kitchensinks.state import Spec
@@ -68,19 +68,6 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
     0.7
     """
 
-    basis: Any = None
-    n_components: int | str | None = None
-    loss: Any = "squared"
-    alpha: float | str = "auto"
-    constraint: Constraint | None = None
-    standardize: bool = True
-    fit_intercept: bool = True
-    categorical_features: Any = "from_dtype"
-    solver: Any = "auto"
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: Any = False
-
     _task = "regression"
 
     def fit(
@@ -89,11 +76,12 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         y: Any,
         sample_weight: Any = None,
         checkpoint: Checkpoint | None = None,
+        verbose: Verbose = False,
         gradients: Any = None,
     ) -> Self:
         """Fit to rows X (n, d) and targets y; weights count as copies of a row.
 
-        X, y, sample_weight and checkpoint are those of :meth:`KitchenSinkClassifier.fit`.
+        X, y, sample_weight, checkpoint and verbose are those of :meth:`KitchenSinkClassifier.fit`.
 
         gradients : of the targets, by the columns of X, shape (n, d), or (n, outputs, d) for
             several outputs; a row of NaN says that its gradient is not known. The squared errors of
@@ -114,7 +102,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         0.0
         """
         if gradients is None:
-            return super().fit(X, y, sample_weight, checkpoint=checkpoint)
+            return super().fit(X, y, sample_weight, checkpoint=checkpoint, verbose=verbose)
         if is_dask(X) or checkpoint is not None:
             raise ValueError(
                 "gradients are not supported for Dask collections, nor with a checkpoint: fit "
@@ -124,7 +112,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         _check_takes_gradients(spec)
         n_rows, n_outputs = batch.targets.shape
         known = Gradients.of(gradients, n_rows, n_outputs, batch.rows.shape[1])
-        with shown(spec, self.verbose) as spec, threads(spec.n_jobs):
+        with shown(spec, verbose) as spec, threads(spec.n_jobs):
             law, _ = find_law(spec.basis, batch, spec.request())
             scaler = law.features.scaler
             scales = (1.0 if scaler is None else scaler.scale) / spec.encoding.unit
@@ -132,7 +120,19 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
             self.state_ = gradient_state(spec, law, batch, own)
         return self
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def freeze(self, X: Any, y: Any, sample_weight: Any = None, verbose: Verbose = False) -> Self:
+        """Learn what batches and workers must share, and sum nothing.
+
+        That is the scaler, the law, the bins, and the classes with their weights or the unit of
+        the targets. Copies of a frozen estimator can be given different rows by `partial_fit` and
+        put together by `merge`: the result is that of one fit.
+        """
+        self.state_, _, _ = self._frozen(X, y, sample_weight, None, verbose)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, sample_weight: Any = None, verbose: Verbose = False
+    ) -> Self:
         """Add a batch of rows, to those of earlier batches or of `fit`.
 
         A given basis with squared loss: exact. Scaler, law, bins and classes are frozen by `freeze`
@@ -147,7 +147,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         when it has half as many more. The rows are kept up to 2²⁴ entries where they leave no sums,
         and all are fitted together when the model is asked for something: see docs/fitting.md.
         """
-        return self._partial_fit(X, y, sample_weight)
+        return self._partial_fit(X, y, sample_weight, None, verbose)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """f(x), shaped as the targets were; with `return_std` also the standard deviation.

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kitchensinks.estimators.inputs import FLOATS, TakesSparse
 from kitchensinks.fitting.plan import SPAN_ROWS
+from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.dual import Span
-from kitchensinks.solvers.path import Leaving, RidgePath, least_error
+from kitchensinks.solvers.path import Leaving, RidgePath
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.keys import row_keys
@@ -34,27 +34,9 @@ Source = Callable[[], Iterator[Batch]]
 _BLOCK_ENTRIES = 2**23
 
 
-class Copies:
-    """Keys, targets and weights of the rows of all blocks, to find copies of rows by."""
-
-    def __init__(self) -> None:
-        self.blocks: list[Batch] = []
-
-    def add(self, block: Batch) -> None:
-        """Take note of a block."""
-        self.blocks.append(block._replace(rows=row_keys(block.rows, 0)))
-
-    def noted(self, stream: Iterator[Batch]) -> Iterator[Batch]:
-        """The blocks of a walk, each taken note of as it passes."""
-        for block in stream:
-            self.add(block)
-            yield block
-
-    def leaving(self, code: Callable[[np.ndarray], Array]) -> Leaving | None:
-        """What leaves with each row, for the rows in the order of their blocks."""
-        keys = np.concatenate([block.rows for block in self.blocks])
-        coded = np.concatenate([code(block.targets) for block in self.blocks])
-        return Leaving.of(keys, coded, _joined_weights(self.blocks))
+def _keyed(block: Batch) -> Batch:
+    """Keys, targets and weights of the rows of a block, to find copies of rows by."""
+    return block._replace(rows=row_keys(block.rows, 0))
 
 
 class StreamingRidge(TakesSparse):
@@ -97,26 +79,29 @@ class StreamingRidge(TakesSparse):
             if count > min(self.n_features_in_, SPAN_ROWS):
                 # Where there is nothing to choose, the blocks are not read again.
                 again = blocks if replayable and len(alphas) > 1 else None
-                passing, copies = itertools.chain(held, stream), Copies()
-                path, total = self._summed(passing if again is None else copies.noted(passing))
-                errors = self._errors(path, alphas / total, again, copies)
+                passing, keyed = itertools.chain(held, stream), list[Batch]()
+                path, total = self._summed(passing, None if again is None else keyed)
+                errors = self._errors(path, alphas / total, again, keyed)
                 self._choose(path, errors, alphas, total)
                 return self
         if not held:
             raise ValueError("X gave no blocks: need at least one block (X, y).")
-        rows, copies = _stacked(held), Copies()
-        copies.add(rows)
+        rows = Batch.joined(held)
         span = self._span_of(rows)
         inside = [rows._replace(rows=span.coordinates)]
         path, total = self._summed(iter(inside))
-        errors = self._errors(path, alphas / total, lambda: iter(inside), copies)
+        errors = self._errors(path, alphas / total, lambda: iter(inside), [_keyed(rows)])
         self._choose(path, errors, alphas, total, span)
         return self
 
-    def _summed(self, stream: Iterator[Batch]) -> tuple[RidgePath, float]:
-        """The ridge path of all blocks, and their weight."""
+    def _summed(
+        self, stream: Iterator[Batch], keyed: list[Batch] | None = None
+    ) -> tuple[RidgePath, float]:
+        """The ridge path of all blocks, and their weight; keyed: where keys of rows are noted."""
         moments: Moments | None = None
         for block in stream:
+            if keyed is not None:
+                keyed.append(_keyed(block))
             dense, coded = np.array(densify(block.rows)), self._learn(block.targets)
             if moments is None:
                 shift = dense.mean(axis=0, dtype=np.float64) * bool(self.fit_intercept)
@@ -130,7 +115,7 @@ class StreamingRidge(TakesSparse):
         return RidgePath(equations, bool(self.fit_intercept)), equations.weight
 
     def _errors(
-        self, path: RidgePath, alphas: Array, blocks: Source | None, copies: Copies
+        self, path: RidgePath, alphas: Array, blocks: Source | None, keyed: list[Batch]
     ) -> Array:
         """The error of each alpha and target: leave-one-out where the blocks can be read again."""
         if blocks is None:
@@ -138,7 +123,8 @@ class StreamingRidge(TakesSparse):
             return path.generalised_error(alphas)
         self.criterion_ = "leave-one-out"
         total = np.zeros((len(alphas), len(path.equations.target)))
-        leaving, done = copies.leaving(self._code), 0
+        keys, targets, own_weights = Batch.joined(keyed)
+        leaving, done = Leaving.of(keys, self._code(targets), own_weights), 0
         for rows, y, weights in blocks():
             own = None if leaving is None else leaving.part(slice(done, done + len(y)))
             total += path.left_out_squares(densify(rows), self._code(y), weights, own, alphas)
@@ -146,8 +132,7 @@ class StreamingRidge(TakesSparse):
         return total / path.equations.weight
 
     def _span_of(self, rows: Batch) -> Span:
-        n_rows = len(rows.targets)
-        weights = np.ones(n_rows) if rows.weights is None else rows.weights
+        weights = rows.own_weights
         _check_weight(float(weights.sum()))
         return Span.of(rows.rows, weights / weights.sum(), bool(self.fit_intercept))
 
@@ -157,9 +142,9 @@ class StreamingRidge(TakesSparse):
         """Keep the best alpha (of each target where asked) and its weights."""
         each = getattr(self, "alpha_per_target", False)
         if each:
-            best = np.array([least_error(column, alphas) for column in errors.T])
+            best = np.array([strongest_least(column, alphas) for column in errors.T])
         else:
-            best = np.full(errors.shape[1], least_error(errors.mean(axis=1), alphas))
+            best = np.full(errors.shape[1], strongest_least(errors.mean(axis=1), alphas))
         weights = np.column_stack(
             [path.weights(float(alphas[b]) / total)[:, j] for j, b in enumerate(best)]
         )
@@ -268,26 +253,6 @@ def _widen(moments: Moments, n_outputs: int) -> None:
     moments.cross = np.pad(moments.cross, ((0, 0), (0, extra)))
     moments.targets = np.pad(moments.targets, (0, extra))
     moments.squares = np.pad(moments.squares, (0, extra))
-
-
-def _stacked(blocks: list[Batch]) -> Batch:
-    """All blocks as one."""
-    rows: list[Any] = [block.rows for block in blocks]
-    if any(map(sparse.issparse, rows)):
-        stacked = sparse.vstack([sparse.csr_array(part) for part in rows], format="csr")
-    else:
-        stacked = np.vstack(rows)
-    targets = np.concatenate([block.targets for block in blocks])
-    return Batch(stacked, targets, _joined_weights(blocks))
-
-
-def _joined_weights(blocks: list[Batch]) -> Array | None:
-    """The weights of all blocks, or None where none has any."""
-    if all(block.weights is None for block in blocks):
-        return None
-    return np.concatenate(
-        [np.ones(len(b.targets)) if b.weights is None else b.weights for b in blocks]
-    )
 
 
 @dataclass(eq=False, repr=False)

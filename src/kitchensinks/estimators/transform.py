@@ -18,6 +18,7 @@ from kitchensinks.features.bases import Basis, Draw, Fourier
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import check_dtype
+from kitchensinks.numerics.arrays import Seed
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.arrays import check_weights
 
@@ -60,7 +61,7 @@ class RandomFeatures(TakesSparse, TransformerMixin, BaseEstimator):
 
     basis: Basis | None = None
     n_components: int = 1000
-    random_state: Any = None
+    random_state: Seed = None
     dtype: Any = None
 
     seed_: int = field(init=False)

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 from dask import delayed
-from numpy.typing import NDArray
 
 from kitchensinks.execution.cluster import persist, tree
 from kitchensinks.execution.partitions import Partitions
 from kitchensinks.fitting.pieces import RowPieces
+from kitchensinks.numerics.arrays import AnyArray, DType
 from kitchensinks.problem.design import Design, Merge
 from kitchensinks.problem.losses import Array
 
@@ -39,7 +39,7 @@ class PartitionedDesign(Design):
         partitions: Partitions,
         n_rows: int,
         n_columns: int,
-        dtype: np.dtype[Any],
+        dtype: DType,
     ) -> None:
         super().__init__(lambda: iter(()), n_rows, n_columns, dtype)
         self.tasks, self.partitions = Vector(tasks), partitions
@@ -97,7 +97,7 @@ def _sent(value: Any) -> Any:
     return delayed(_whole, pure=False)([delayed(piece) for piece in pieces], value.shape)
 
 
-def _whole(pieces: list[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[Any]:
+def _whole(pieces: list[AnyArray], shape: tuple[int, ...]) -> AnyArray:
     return np.concatenate(pieces).reshape(shape)
 
 

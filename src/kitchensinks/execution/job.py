@@ -17,6 +17,7 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.settings import Progress, silent
+from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.moments import Moments
 from kitchensinks.state.remembered import Limits
 from kitchensinks.tables.keys import RowSample
@@ -118,7 +119,7 @@ class Job:
         bundles: list[Bundle],
         limits: Limits | None = None,
         split: Split | None = None,
-        dtype: np.dtype[Any] | None = None,
+        dtype: DType | None = None,
     ) -> Any:
         """The task of the sums over bundles; the rest is as for `Recipe.sums`."""
         shift, call = delayed(Recipe.shift)(self.sent), delayed(Recipe.sums)
@@ -130,7 +131,7 @@ class Job:
         limits: Limits | None = None,
         split: Split | None = None,
         phase: str = "sums",
-        dtype: np.dtype[Any] | None = None,
+        dtype: DType | None = None,
     ) -> Sums:
         """All the sums, here; with a checkpoint they come in waves, saved now and then."""
         text = f"summing {len(self.partitions.parts)} partitions"

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from dask import delayed
-from numpy.typing import NDArray
 
 from kitchensinks.execution.partitions import Schema, checked_rows, in_partition, whole_rows
 from kitchensinks.features.frozen import Frozen
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.state import Model, State
 
-Answer = Callable[[Any], NDArray[Any]]
+Answer = Callable[[Any], AnyArray]
 
 
 def answer_collection(state: State, method: str, X: Any) -> Any:
@@ -22,7 +22,7 @@ def answer_collection(state: State, method: str, X: Any) -> Any:
     return _lazily(X, partial(_answered, state, method), shown, missing=True)
 
 
-def _answered(state: State, method: str, rows: Any) -> NDArray[Any]:
+def _answered(state: State, method: str, rows: Any) -> AnyArray:
     """What a method gives for the rows of a partition, in which NaN is a missing value."""
     return state.answer_rows(method, state.numbers(rows))
 
@@ -44,7 +44,7 @@ def feature_rows(frozen: Frozen, X: Any, dtype: Any = None) -> Any:
 
 
 def _lazily(
-    X: Any, answer: Answer, shown: NDArray[Any], dtype: Any = None, missing: bool = False
+    X: Any, answer: Answer, shown: AnyArray, dtype: Any = None, missing: bool = False
 ) -> Any:
     """The Dask array of answer(rows) over all partitions of X; shown: such an answer of one row.
 
@@ -67,11 +67,11 @@ def _lazily(
 def _apply(
     rows: Any,
     answer: Answer,
-    nothing: NDArray[Any],
+    nothing: AnyArray,
     rows_dtype: Any,
     missing: bool,
     block_id: tuple[int, ...] = (0,),
-) -> NDArray[Any]:
+) -> AnyArray:
     """What runs on the workers."""
     if rows.shape[0] == 0:
         return nothing

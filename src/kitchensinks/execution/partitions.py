@@ -51,8 +51,10 @@ class Schema:
         bad = [str(name) for name, dtype in dtypes.items() if dtype.kind not in "fiub"]
         if bad:
             raise ValueError(
-                f"The columns {', '.join(bad)} hold no numbers: encode them first, or leave them "
-                "out, X[[...]]."
+                f"The columns {', '.join(bad)} hold no numbers. In a Dask collection, make "
+                "indicators of them, dask.dataframe.get_dummies(X.categorize()), or leave them "
+                "out, X.drop(columns=[...]). `sinks fit --scheduler` fits files with text, and "
+                "X.map_partitions(model.predict) asks a model that was fitted to a data frame."
             )
         narrow = all(dtype == np.float32 for dtype in dtypes)
         return cls(

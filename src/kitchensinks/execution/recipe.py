@@ -21,6 +21,7 @@ from kitchensinks.features.scaling import Spread
 from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.pieces import RowPieces
 from kitchensinks.fitting.squared import RidgeCandidates
+from kitchensinks.numerics.arrays import AnyArray, DType
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, Classes
@@ -139,7 +140,7 @@ class Recipe:
     dtype: Any = None
     spec: Spec | None = None
     frozen: Frozen | None = None
-    pilot: NDArray[Any] | None = None
+    pilot: AnyArray | None = None
     trend: Trend | None = None
     missing: bool = False
     versions: dict[str, str] = field(default_factory=versions)
@@ -210,7 +211,7 @@ class Recipe:
             read = self.read(part)
             if read is None:
                 return np.zeros((0, n_outputs)), np.zeros(0)
-            return read.targets.reshape(-1, n_outputs), _weights_of(read)
+            return read.targets.reshape(-1, n_outputs), read.own_weights
 
     def sample(self, part: Part, limits: Limits) -> RowSample | None:
         """Rows by their keys, with their targets as notes."""
@@ -229,7 +230,7 @@ class Recipe:
         shift: Array,
         limits: Limits | None,
         split: Split | None,
-        dtype: np.dtype[Any] | None = None,
+        dtype: DType | None = None,
     ) -> Sums:
         """Sums over neighbouring partitions, or over one side of a split of their rows.
 
@@ -263,7 +264,7 @@ class Recipe:
         return (
             RowPieces([batch.rows for batch in batches], self.features, memory, keep),
             np.concatenate([batch.targets for batch in batches]),
-            np.concatenate([_weights_of(batch) for batch in batches]),
+            np.concatenate([batch.own_weights for batch in batches]),
             np.concatenate([row_keys(batch.rows, self.seed) for batch in batches]),
         )
 
@@ -274,7 +275,7 @@ class Recipe:
             if read is None:
                 return Score(0.0, np.zeros(1))
             rows = state.numbers(read.rows)
-            y, own, found = read.targets, _weights_of(read), state.answer_rows("predict", rows)
+            y, own, found = read.targets, read.own_weights, state.answer_rows("predict", rows)
             if isinstance(state.targets, Classes):
                 return Score(float(own.sum()), np.array([own @ (found == y)]))
             columns = y.reshape(len(y), -1)
@@ -285,11 +286,7 @@ class Recipe:
         return FeatureBlocks(batch.rows, self.features, memory_budget(self.memory_budget))
 
 
-def _weights_of(batch: Batch) -> Array:
-    return np.ones(len(batch.targets)) if batch.weights is None else batch.weights
-
-
-def _plain(targets: NDArray[Any]) -> NDArray[Any]:
+def _plain(targets: AnyArray) -> AnyArray:
     """Text as NumPy has it, whatever a DataFrame holds it as."""
     text = targets.dtype == object and all(isinstance(label, str) for label in targets.flat)
     return targets.astype(str) if text else targets

@@ -19,6 +19,7 @@ from kitchensinks.execution.recipe import Recipe, Sums
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit
 from kitchensinks.fitting.squared import RidgeCandidates, solve_moments
+from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.losses import Array
 from kitchensinks.state.remembered import Limits
 from kitchensinks.tables.keys import RowSample
@@ -78,11 +79,11 @@ def _errors(job: Job, bundles: list[Bundle], light: Any) -> Any:
 # -- what runs on the workers -------------------------------------------------------------------
 
 
-def _candidates(sums: Sums, settings: Settings, dtype: np.dtype[Any]) -> RidgeCandidates:
+def _candidates(sums: Sums, settings: Settings, dtype: DType) -> RidgeCandidates:
     return RidgeCandidates.of(sums.moments, settings, dtype)
 
 
-def _light(candidates: RidgeCandidates, dtype: np.dtype[Any]) -> RidgeCandidates:
+def _light(candidates: RidgeCandidates, dtype: DType) -> RidgeCandidates:
     """What leave-one-out needs of the path: eigenvectors in the dtype of the features, no Gram."""
     path, nothing = copy(candidates.path), np.zeros((0, 0))
     factored = copy(path.factored)

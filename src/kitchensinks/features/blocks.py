@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import Frozen
+from kitchensinks.numerics.arrays import AnyArray, Matrix
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 
@@ -19,11 +20,11 @@ BlockFunction = Callable[[slice, Any], Any]
 BLOCK_ROWS = 4096
 # Sparse features with no more columns than this may be filled in.
 FEW_COLUMNS = 2000
-# Bytes that a whole block takes at most, unless _PAIR_BYTES for each pair of columns are more.
-_BLOCK_BYTES = 2**27
-# Less than half of what a fit by the Gram holds anyway. The products of a block are added to those
-# of others in time that grows with the pairs, so that blocks of many columns should be long.
-_PAIR_BYTES = 20
+# Bytes that a whole block takes at most: of many sparse columns, and of others, unless half of a
+# Gram with its copies is larger. Smaller ones take longer (measured: a tenth for half of them).
+_SPARSE_BYTES, _DENSE_BYTES = 2**27, 2**20
+# Three matrices of K × K in float64, which is half of a Gram with its copies.
+_HALF_GRAM = 24
 # Rows of a block at least: a memory budget that cannot hold them is too small.
 _SMALLEST_BLOCK = 64
 # Runs of neighbouring rows over which a rough mean of the features is taken.
@@ -42,10 +43,10 @@ class FeatureBlocks:
     basis has bins and they are known already.
     """
 
-    rows: Any
+    rows: Matrix
     frozen: Frozen
     memory_budget: float
-    columns: NDArray[Any] | None = None
+    columns: AnyArray | None = None
     _kept: list[Any] | None = field(default=None, repr=False)
 
     @property
@@ -89,22 +90,34 @@ class FeatureBlocks:
         return float(min(_SMALLEST_BLOCK, self.n_rows) * self._row_bytes)
 
     @property
-    def block_rows(self) -> int:
-        """Rows of a block: decided by the sizes alone wherever the budget is four such blocks.
-
-        Sums depend on where blocks end, by their rounding. Budgets that are large enough, and with
-        them whatever memory happens to be free, therefore give the same bits.
-        """
-        largest = max(_BLOCK_BYTES, 0 if self.sparse else _PAIR_BYTES * self.n_columns**2)
+    def _whole(self) -> int:
+        """Rows of a block, by the sizes alone."""
+        many = self.sparse and self.n_columns > FEW_COLUMNS
+        largest = _SPARSE_BYTES if many else max(_DENSE_BYTES, _HALF_GRAM * self.n_columns**2)
         whole = BLOCK_ROWS
         while whole > _SMALLEST_BLOCK and whole * self._row_bytes > largest:
             whole //= 2
-        if whole * self._row_bytes <= 0.25 * self.memory_budget:
-            return whole
-        fitting = int(0.1 * self.memory_budget / self._row_bytes)
-        return min(whole, max(_SMALLEST_BLOCK, fitting))
+        return whole
 
-    def of(self, rows: Any, out: NDArray[Any] | None = None) -> Any:
+    @property
+    def steady_bytes(self) -> float:
+        """The least budget for which blocks end where the sizes alone say: two of them."""
+        return 2.0 * min(self._whole, self.n_rows) * self._row_bytes
+
+    @property
+    def block_rows(self) -> int:
+        """Rows of a block: decided by the sizes alone wherever the budget is two such blocks.
+
+        Sums depend on where blocks end, by their rounding. Budgets that are large enough, and with
+        them whatever memory happens to be free, therefore give the same bits. A direct fit refuses
+        smaller ones; passes of other solvers take smaller blocks.
+        """
+        if self.steady_bytes <= self.memory_budget:
+            return self._whole
+        fitting = int(0.1 * self.memory_budget / self._row_bytes)
+        return min(self._whole, max(_SMALLEST_BLOCK, fitting))
+
+    def of(self, rows: Matrix, out: AnyArray | None = None) -> Any:
         """Features of other rows; `out` is memory that dense ones may be written to."""
         return self.frozen.features(rows, out)
 
@@ -142,7 +155,7 @@ class FeatureBlocks:
         if work is None:
             yield from ((part, self.of(rows)) for part, rows in self._read(start))
             return
-        spare: list[NDArray[Any]] = []
+        spare: list[AnyArray] = []
 
         def make(part: slice, rows: Any) -> Any:
             if self.sparse:
@@ -154,7 +167,7 @@ class FeatureBlocks:
 
         yield from self._made(make, start)
 
-    def _room(self, spare: list[NDArray[Any]]) -> NDArray[Any]:
+    def _room(self, spare: list[AnyArray]) -> AnyArray:
         """Memory for a block: fresh pages for each would cost a tenth of its products."""
         with suppress(IndexError):
             return spare.pop()

@@ -13,9 +13,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis, Draw
-from kitchensinks.features.bases.draw import Arrays, Floats
+from kitchensinks.features.bases.draw import Arrays
 from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import Scaler, Spread
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.keys import RowSample, sample_size
@@ -44,13 +45,13 @@ class Frozen:
     seed: int
     n_inputs: int
     n_components: int
-    dtype: np.dtype[Any]
+    dtype: DType
     learned: Draw | None = field(default=None, metadata={"stored": False})
 
     @classmethod
     def learn(
         cls,
-        rows: Any,
+        rows: Matrix,
         weights: Floats | None,
         basis: Basis,
         seed: int,
@@ -70,7 +71,7 @@ class Frozen:
         frozen = cls.of_summary(summary, basis, seed, n_inputs, n_components, dtype, unscaled)
         return frozen.with_learned(rows, weights)
 
-    def with_learned(self, rows: Any, weights: Floats | None = None) -> "Frozen":
+    def with_learned(self, rows: Matrix, weights: Floats | None = None) -> "Frozen":
         """This, with what the draw learns from rows of positive weight."""
         if not self.basis.learns_draw:
             return self
@@ -78,8 +79,8 @@ class Frozen:
         return replace(self, learned=learned)
 
     def with_bins(
-        self, rows: Any, weights: Floats | None = None
-    ) -> "tuple[Frozen, NDArray[Any] | None]":
+        self, rows: Matrix, weights: Floats | None = None
+    ) -> "tuple[Frozen, AnyArray | None]":
         """As `with_learned`, with the bins of the rows themselves (draws, n), which a fit asks for.
 
         None in their place where the basis has no bins, or the rows are not an array in memory,
@@ -169,11 +170,11 @@ class Frozen:
         bound = self.basis.bound_in(self.n_inputs) if drawn is None else drawn.bound
         return float(bound) if math.isfinite(bound) else 1.0
 
-    def scaled(self, rows: Any) -> Any:
+    def scaled(self, rows: Matrix) -> Any:
         """Rows as the draw takes them."""
         return rows if self.scaler is None else self.scaler.apply(rows, self.dtype)
 
-    def walk(self, rows: Any, entries: int = WALKED_ENTRIES) -> Iterator[tuple[slice, Any]]:
+    def walk(self, rows: Matrix, entries: int = WALKED_ENTRIES) -> Iterator[tuple[slice, Any]]:
         """Scaled features of the rows part by part: (columns, features), so many entries each."""
         shown, done = self.scaled(rows), 0
         most = max(256, entries // max(1, rows.shape[0] * self.basis.features_per_draw))
@@ -185,7 +186,7 @@ class Frozen:
                 yield slice(done, done + features.shape[1]), features
                 done += features.shape[1]
 
-    def features(self, rows: Any, out: NDArray[Any] | None = None) -> Any:
+    def features(self, rows: Any, out: AnyArray | None = None) -> Any:
         """Scaled features of the rows, (n, columns), CSR for a sparse basis.
 
         out (n, columns): memory that dense ones may be written to.
@@ -229,7 +230,7 @@ class RowSummary(NamedTuple):
 
     @classmethod
     def of(
-        cls, rows: Any, weights: Floats | None, seed: int, standardize: bool, asked: bool
+        cls, rows: Matrix, weights: Floats | None, seed: int, standardize: bool, asked: bool
     ) -> "RowSummary":
         """One walk over the rows, for the spread, the sample, or both."""
         n_inputs = rows.shape[1]
@@ -266,7 +267,7 @@ class RowSummary(NamedTuple):
         )
 
 
-def spread_of(rows: Any, weights: Floats | None) -> Spread:
+def spread_of(rows: Matrix, weights: Floats | None) -> Spread:
     """Mean and spread of every column, in blocks of bounded size."""
     spread = RowSummary.of(rows, weights, 0, standardize=True, asked=False).spread
     assert spread is not None

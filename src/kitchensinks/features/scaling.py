@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from kitchensinks.features.bases.draw import Floats
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH, warp_rows
 from kitchensinks.tables import densify
 
@@ -36,7 +36,7 @@ class Spread(NamedTuple):
     high: Floats
 
     @classmethod
-    def of(cls, rows: Any, weights: Floats | None = None) -> "Spread":
+    def of(cls, rows: Matrix, weights: Floats | None = None) -> "Spread":
         """The summary of one block of rows (n, d) with weights (n,)."""
         rows = densify(rows).astype(np.float64, copy=False)
         weights = np.ones(len(rows)) if weights is None else weights
@@ -99,7 +99,7 @@ class Scaler:
         """What stands for a missing value of a column that had none in the fit: its mean."""
         return self.mean
 
-    def filled(self, rows: Any) -> Any:
+    def filled(self, rows: Matrix) -> Any:
         """Rows (n, d), dense or CSR, without missing values: NaN is the middle of its column."""
         values = rows.data if sparse.issparse(rows) else rows
         if not values.size or not np.isnan(values.min()):
@@ -117,7 +117,7 @@ class Scaler:
             return self
         return replace(self, low=np.minimum(self.low, low), high=np.maximum(self.high, high))
 
-    def outside(self, rows: Any, margin: float = 0.0) -> NDArray[np.bool_]:
+    def outside(self, rows: Matrix, margin: float = 0.0) -> NDArray[np.bool_]:
         """Where values lie outside of the fitted range, (n, d); a missing value does not.
 
         margin: by more than this share of the range.
@@ -126,7 +126,7 @@ class Scaler:
         step = margin * (self.high - self.low) if margin else 0.0
         return np.asarray((rows < self.low - step) | (rows > self.high + step))
 
-    def clipped(self, rows: Any) -> NDArray[Any]:
+    def clipped(self, rows: Matrix) -> AnyArray:
         """Dense rows of floating-point numbers within the fitted range."""
         rows = densify(rows)
         if rows.dtype.kind != "f":
@@ -135,7 +135,7 @@ class Scaler:
             return np.asarray(rows)
         return np.asarray(np.clip(rows, self.low.astype(rows.dtype), self.high.astype(rows.dtype)))
 
-    def apply(self, rows: Any, dtype: DTypeLike) -> NDArray[Any]:
+    def apply(self, rows: Matrix, dtype: DTypeLike) -> AnyArray:
         """Standardised rows of the given dtype; the difference is taken in float64."""
         rows = self.clipped(rows)
         narrow = rows.dtype == np.float32 and np.dtype(dtype) == np.float32
@@ -147,12 +147,12 @@ class Scaler:
         scaled = (rows.astype(np.float64, copy=False) - self.mean) / self.scale
         return np.asarray(scaled.astype(dtype, copy=False))
 
-    def pulled_back(self, rows: Any, gradients: NDArray[Any]) -> Floats | None:
+    def pulled_back(self, rows: Matrix, gradients: AnyArray) -> Floats | None:
         """Gradients (n, outputs, width) by what `apply` gives, as gradients by its rows,
         (n, outputs, d); None where the map is not linear. Zero where values are cut off."""
         return np.asarray(self._straight(rows)[:, None, :] * gradients / self.scale)
 
-    def _straight(self, rows: Any) -> NDArray[np.bool_]:
+    def _straight(self, rows: Matrix) -> NDArray[np.bool_]:
         """Where values change with those of the rows, (n, d)."""
         return ~Scaler.outside(self, rows)
 
@@ -180,7 +180,7 @@ class Warp(Scaler):
     factor: Floats
     rotation: Floats
 
-    def apply(self, rows: Any, dtype: DTypeLike) -> NDArray[Any]:
+    def apply(self, rows: Matrix, dtype: DTypeLike) -> AnyArray:
         """Mapped and scaled rows of the given dtype."""
         taken = self.taken
         if taken is not None:
@@ -190,14 +190,14 @@ class Warp(Scaler):
         warp_rows(rows, self.mean, self.scale, self.kind, self.knots, self.factor, out)
         return out @ self.rotation.astype(dtype) if self.rotation.size else out
 
-    def outside(self, rows: Any, margin: float = 0.0) -> NDArray[np.bool_]:
+    def outside(self, rows: Matrix, margin: float = 0.0) -> NDArray[np.bool_]:
         """As `Scaler.outside`; columns that are left out have no range to leave."""
         outside, taken = super().outside(rows, margin), self.taken
         if taken is not None:
             outside[:, np.delete(np.arange(outside.shape[1]), taken)] = False
         return outside
 
-    def pulled_back(self, rows: Any, gradients: NDArray[Any]) -> Floats | None:
+    def pulled_back(self, rows: Matrix, gradients: AnyArray) -> Floats | None:
         if (self.kind[self.factor != 0.0] != LINEAR).any():
             return None
         if self.rotation.size:

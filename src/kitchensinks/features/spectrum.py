@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.base import check_count
-from kitchensinks.features.bases.draw import Floats
 from kitchensinks.features.bases.leverage import (
     ROUNDING,
     check_eigenvalues,
@@ -17,6 +16,7 @@ from kitchensinks.features.bases.leverage import (
     kernel_eigen,
     maximal_leverage,
 )
+from kitchensinks.numerics.arrays import Floats
 
 
 def spectrum(basis: Basis, rows: ArrayLike, weights: ArrayLike | None = None) -> Floats:

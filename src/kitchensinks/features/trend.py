@@ -1,12 +1,11 @@
 """A linear part that goes on outside of the range of the fitted rows."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.features.bases.draw import Floats
+from kitchensinks.numerics.arrays import Floats, Matrix
 from kitchensinks.tables import block_slices, densify
 
 # Rows that are looked at together.
@@ -19,7 +18,8 @@ class Trend:
 
     places (r,): the columns; mean, low, high (r,); slopes (r, outputs) in units of the targets. The
     range reaches beyond that of the fitted rows by its own width on either side, so that a value
-    that is far off moves no prediction further than that edge does.
+    that is far off moves no prediction further than that edge does. names (r,): what the columns
+    are called, empty where they have no names.
 
     >>> trend = Trend.over(np.array([0]), np.zeros(1), np.zeros(1), np.ones(1), np.array([[5.0]]))
     >>> trend.values(np.array([[0.5], [2.0], [1e6]])).ravel().tolist()
@@ -31,15 +31,26 @@ class Trend:
     low: Floats
     high: Floats
     slopes: Floats
+    names: tuple[str, ...] = ()
 
     @classmethod
     def over(
-        cls, places: NDArray[np.int64], mean: Floats, low: Floats, high: Floats, slopes: Floats
+        cls,
+        places: NDArray[np.int64],
+        mean: Floats,
+        low: Floats,
+        high: Floats,
+        slopes: Floats,
+        names: tuple[str, ...] = (),
     ) -> "Trend":
         """The trend of rows whose columns at the places have the range from low to high."""
-        return cls(places, mean, low - (high - low), high + (high - low), slopes)
+        return cls(places, mean, low - (high - low), high + (high - low), slopes, names)
 
-    def values(self, rows: Any) -> Floats:
+    def in_words(self) -> str:
+        """The columns by their names, or by their places."""
+        return ", ".join(map(repr, self.names or self.places.tolist()))
+
+    def values(self, rows: Matrix) -> Floats:
         """t(x) of rows (n, d), in blocks: (n, outputs), float64."""
         n_rows = rows.shape[0]
         out = np.empty((n_rows, self.slopes.shape[1]))
@@ -48,7 +59,7 @@ class Trend:
             out[part] = (np.clip(own, self.low, self.high) - self.mean) @ self.slopes
         return out
 
-    def gradients(self, rows: Any) -> Floats:
+    def gradients(self, rows: Matrix) -> Floats:
         """∇t(x) by the columns at the places, (n, outputs, r)."""
         own = densify(rows)[:, self.places]
         return ((own >= self.low) & (own <= self.high))[:, None, :] * self.slopes.T

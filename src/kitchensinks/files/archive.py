@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import kitchensinks
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.disk import atomic
 
 FORMAT = 1
@@ -41,7 +41,7 @@ class ModelFileError(ValueError):
 
 
 def write_archive(
-    path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]], sync: bool = False
+    path: Path, header: dict[str, Any], arrays: dict[str, AnyArray], sync: bool = False
 ) -> None:
     """A header and arrays with their checksums at `path`, whole or not at all.
 
@@ -54,7 +54,7 @@ def write_archive(
         archive.writestr(zipfile.ZipInfo(_HEADER), json.dumps(header, indent=1).encode())
 
 
-def _store(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> str:
+def _store(archive: zipfile.ZipFile, name: str, array: AnyArray) -> str:
     """Add an array to the archive; returns its checksum."""
     # ZipInfo has a fixed date: the same model gives the same file.
     with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
@@ -155,7 +155,7 @@ def _entry(archive: zipfile.ZipFile, name: str, path: Path, most: float = math.i
     return archive.read(entry)
 
 
-def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Header and arrays of a model file, with every checksum compared."""
     with _opened(path) as archive:
         header = _header(archive, path)
@@ -174,7 +174,7 @@ def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return header, arrays
 
 
-def _to_array(data: bytes, name: str, path: Path) -> NDArray[Any]:
+def _to_array(data: bytes, name: str, path: Path) -> AnyArray:
     """An array of the .npy format, whose shape must be that of its bytes: no more is allocated."""
     buffer = io.BytesIO(data)
     try:

@@ -16,15 +16,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
 import kitchensinks
 from kitchensinks.files.archive import ModelFileError, read_archive, write_archive
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.disk import remove_unfinished
 
 # Locks of POSIX systems; None elsewhere.
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
-State = dict[str, NDArray[Any]]
+State = dict[str, AnyArray]
 _FACTS = "identity"
 
 

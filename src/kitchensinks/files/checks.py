@@ -10,7 +10,6 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.frozen import Frozen
@@ -19,13 +18,14 @@ from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.calibration import STEEPEST, Calibration
 from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.law.values import Record
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.warps import LINEAR, MIX
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.state import State
 from kitchensinks.state.outer import Evidence, Outer
 from kitchensinks.tables.columns import Columns
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, AnyArray]
 
 # Numbers that one block of draws may have, which loading makes to recognise the draw.
 _BLOCK_ENTRIES = 2**25
@@ -148,19 +148,9 @@ def _check_maps(scaler: Scaler) -> None:
 
 
 def check_basis(basis: Basis, n_inputs: int) -> None:
-    """An error where a number or a table for each column is not of so many columns."""
+    """An error where arrays among the parameters are not for rows of so many columns."""
     for one in _inner(basis):
-        for name, value in one.get_params(deep=False).items():
-            if isinstance(value, np.ndarray) and not (
-                value.dtype in (np.float32, np.float64) and np.isfinite(value).all()
-            ):
-                raise ValueError(f"{name} is not made of finite numbers")
-            if isinstance(value, str) or np.ndim(value) != 2:
-                continue
-            # Thresholds have a row for each column; scales a number, or one for all columns.
-            width = np.shape(value)[0 if name == "threshold" else 1]
-            if width != n_inputs and (name == "threshold" or width != 1):
-                raise ValueError(f"{name} of shape {np.shape(value)} for {n_inputs} inputs")
+        one.check_in(n_inputs)
 
 
 def check_learned(learned: Any, n_components: int) -> None:
@@ -185,7 +175,7 @@ def check_learned(learned: Any, n_components: int) -> None:
             _check_bins(learned[f"{part}-names" if part else "names"], array)
 
 
-def _check_bins(names: NDArray[Any], offsets: NDArray[Any]) -> None:
+def _check_bins(names: AnyArray, offsets: AnyArray) -> None:
     """An error unless the offsets cut the names into grids whose names rise."""
     rising = len(offsets) > 0 and (np.diff(offsets) >= 0).all()
     if not rising or offsets[0] != 0 or offsets[-1] != len(names):
@@ -265,11 +255,13 @@ def _check_trend(trend: Trend, n_inputs: int, outputs: int) -> None:
     whole = places.ndim == 1 and places.dtype.kind in "iu"
     if not (whole and size and (places >= 0).all() and (places < n_inputs).all()):
         raise ValueError("the trend is not of columns of the rows")
+    if trend.names and len(trend.names) != size:
+        raise ValueError(f"the trend has {len(trend.names)} names for {size} columns")
     if not (trend.low <= trend.high).all():
         raise ValueError("the trend has a range that ends before it begins")
 
 
-def _check_array(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
+def _check_array(name: str, array: AnyArray, shape: tuple[int, ...]) -> None:
     if array.shape != shape:
         raise ValueError(f"{name} of shape {array.shape} where {shape} is needed")
     if not np.isfinite(array).all():

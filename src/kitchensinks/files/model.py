@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import kitchensinks
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
@@ -35,6 +34,7 @@ from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings, Solver, check_dtype
 from kitchensinks.law import Law, Learned, Record, Trial
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.problem.constraints import L2Ball, SupBall
 from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.targets import Classes, Numbers
@@ -42,7 +42,7 @@ from kitchensinks.state import Evidence, Outer, State
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.declared import declared
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, AnyArray]
 
 _ESTIMATORS = {kind.__name__: kind for kind in (KitchenSinkClassifier, KitchenSinkRegressor)}
 # The types that a file may name: what it holds is made of them alone.
@@ -195,8 +195,6 @@ def _parameters(estimator: KitchenSink, seed: int, writer: "_Writer") -> dict[st
             f"basis={values['basis']!r} cannot be stored in a model file: it has a splitter. Call "
             "set_params(basis__split=None) before saving, or use pickle."
         )
-    if callable(values["verbose"]):
-        values["verbose"] = False
     return {name: writer.encode(value, f"parameter-{name}") for name, value in values.items()}
 
 
@@ -225,8 +223,8 @@ class _Writer:
             ]
             return {"dict": pairs}
         if _TYPES.get(type(value).__name__) is type(value):
-            own = _fields_of(value)
-            held = {name: self.encode(item, f"{place}-{name}") for name, item in own.items()}
+            own = sorted(_stored(type(value)))
+            held = {name: self.encode(getattr(value, name), f"{place}-{name}") for name in own}
             if isinstance(value, Frozen):
                 # The draw is made again from the seed, with what rows decided of it.
                 held["version"] = kitchensinks.__version__
@@ -246,11 +244,6 @@ class _Writer:
             except ValueError as error:
                 raise ValueError(f"The model cannot be stored in a model file: {error}.") from None
             held["digest"] = draw_digest(frozen)
-
-
-def _fields_of(value: Any) -> dict[str, Any]:
-    """The fields of a value by name, without those that files leave out."""
-    return {name: getattr(value, name) for name in sorted(_stored(type(value)))}
 
 
 def _stored(kind: Any) -> set[str]:

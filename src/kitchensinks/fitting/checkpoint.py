@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from numpy.typing import NDArray
+from kitchensinks.numerics.arrays import AnyArray
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, AnyArray]
 
 
 class Checkpoint(Protocol):

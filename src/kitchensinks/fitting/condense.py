@@ -16,6 +16,7 @@ from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.plan import Shape, takes_span
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.problem.constraints import SupBall
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
@@ -42,7 +43,7 @@ class Groups:
         """Leave-one-out scores of rows of all K features, by those of the different ones."""
         roots = np.sqrt(self.counts)
 
-        def left_out(features: Any, *rest: Any) -> Array:
+        def left_out(features: Matrix, *rest: Any) -> Array:
             return within(features[:, self.first] * roots.astype(features.dtype), *rest)
 
         return left_out

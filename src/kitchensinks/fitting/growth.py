@@ -11,6 +11,7 @@ from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.plan import GRAM_COPIES
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import HELD_OUT
+from kitchensinks.numerics.choices import first_least, strongest_least
 from kitchensinks.numerics.pairs import mirror
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations
@@ -188,7 +189,7 @@ def grow(
         alpha, error = _held_out_error(parts, settings)
         tried.append(count)
         errors.append(error)
-        if error == min(errors):
+        if first_least(errors) == len(errors) - 1:
             best = parts
         settings.progress(f"K = {count}: held-out squared error {error:.5g}")
         columns = wider.n_columns
@@ -200,7 +201,7 @@ def grow(
             reason = f"{count} is the most that the memory budget allows"
         else:
             count *= 2
-    chosen = tried[int(np.argmin(errors))]
+    chosen = tried[first_least(errors)]
     prefixes = Prefixes(parts[False].normal_equations(settings.fit_intercept), alpha)
     ends = wider.frozen.draw.offsets[1:] - 1
     class_errors = None
@@ -283,7 +284,8 @@ def _held_out_error(parts: dict[bool, Moments], settings: Settings) -> tuple[flo
         weights = path.weights(float(alpha))
         explained = np.sum(weights * (2.0 * cross - gram @ weights), axis=0)
         errors.append(float(np.mean(squares - explained)))
-    return float(alphas[np.argmin(errors)]), float(np.min(errors))
+    place = strongest_least(errors, alphas)
+    return float(alphas[place]), errors[place]
 
 
 def _scaled(moments: Moments, count: int, basis: Any) -> Moments:

@@ -13,6 +13,7 @@ from kitchensinks.fitting.space import (
     TrainingSet,
     array_space,
 )
+from kitchensinks.numerics.choices import first_least, lower
 from kitchensinks.problem.losses import Array, Kinked, Loss
 from kitchensinks.problem.problem import Solution
 from kitchensinks.solvers import Design
@@ -114,7 +115,8 @@ def least_error(
     """The ridge strength of the least error, those tried from strong to weak, and their errors.
 
     From strong to weak until the error has risen twice; or from `near` on by steps to where the
-    error falls, until it rises, but not below the weakest of the strengths given.
+    error falls, until it rises, but not below the weakest of the strengths given. Of errors that
+    are equal up to rounding, that of the largest strength is the least.
     """
     weakest = min(alphas)
     found: dict[float, float] = {}
@@ -128,7 +130,7 @@ def least_error(
         for alpha in alphas:
             look(alpha)
             errors = list(found.values())
-            if len(errors) - 1 - int(np.argmin(errors)) >= 2:
+            if len(errors) - 1 - first_least(errors) >= 2:
                 break
     else:
         near = max(near, weakest)
@@ -139,14 +141,14 @@ def least_error(
             while alpha * step >= weakest and len(found) < _MOST:
                 alpha *= step
                 error = look(alpha)
-                if not error < last:
+                if not lower(error, last):
                     break
                 last = error
-            if last < first:
+            if lower(last, first):
                 break
     tried = np.array(sorted(found, reverse=True))
     errors = [found[alpha] for alpha in tried]
-    return float(tried[int(np.argmin(errors))]), tried, np.array(errors)[:, None]
+    return float(tried[first_least(errors)]), tried, np.array(errors)[:, None]
 
 
 def ridge_near(settings: Settings, targets: Array, split: Split) -> float | None:

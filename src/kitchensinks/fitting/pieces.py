@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlocks
-from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen
 from kitchensinks.solvers import Design
 from kitchensinks.tables import block_slices
 
@@ -53,8 +53,10 @@ class RowPieces:
 
     def pieces(self) -> Iterator[tuple[slice, slice, Any]]:
         """All features, a bounded number of columns at a time: (rows, columns, features)."""
+        # Features, and what they are made of.
+        most = int(0.25 * self.memory / (2 * self.frozen.dtype.itemsize))
         for part, rows in self._blocks_for(1):
-            for columns, features in self.frozen.walk(rows):
+            for columns, features in self.frozen.walk(rows, min(WALKED_ENTRIES, most)):
                 yield part, columns, features
 
     def _blocks_for(self, n_columns: int) -> Iterator[tuple[slice, Any]]:

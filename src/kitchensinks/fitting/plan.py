@@ -46,7 +46,8 @@ class Shape:
 
     feature_bytes: of all features, as they would be kept; memory: the budget, in bytes; entry:
     bytes of a number; stream: rows come in batches, so that only sums can be kept; place: "here" or
-    "dask"; least: bytes of the smallest block of features; outputs: columns of the targets.
+    "dask"; least: bytes of the smallest block of features; steady: of two blocks as sums have them;
+    outputs: columns of the targets.
     """
 
     n_rows: int
@@ -58,6 +59,7 @@ class Shape:
     stream: bool = False
     place: str = "here"
     least: float = 0.0
+    steady: float = 0.0
     outputs: int = 1
 
     @classmethod
@@ -71,6 +73,7 @@ class Shape:
             blocks.frozen.dtype.itemsize,
             stream,
             least=blocks.least_bytes,
+            steady=blocks.steady_bytes,
             outputs=outputs,
         )
 
@@ -220,11 +223,16 @@ def _check_block(shape: Shape, plan: Plan) -> None:
     """An error where the memory budget cannot hold one block of features.
 
     Block coordinate descent and stochastic gradients make some columns at a time, and hold vectors.
+    The sums of a direct fit are over blocks that the budget does not change, so that it does not
+    change their bits.
     """
     parts = plan.solver in ("blocks", "stochastic")
-    needed = 8.0 * VECTORS * shape.n_columns if parts else shape.least
+    needed, what = (
+        (8.0 * VECTORS * shape.n_columns, "the weights") if parts else (shape.least, "one block")
+    )
+    if (plan.solver, plan.space) == ("direct", "features"):
+        needed, what = shape.steady, "two blocks"
     if needed > shape.memory:
-        what = "the weights" if parts else "one block"
         raise ValueError(
             f"memory_budget={shape.memory / 1e6:.3g}MB cannot hold {what} of "
             f"{shape.n_columns:,} features: need memory_budget='{math.ceil(needed / 1e6)}MB' or "

@@ -1,11 +1,11 @@
 """How uncertain a squared-loss fit is: the Bayesian reading of the ridge."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations, ridge_freedom
 from kitchensinks.solvers.cholesky import lower_factor
@@ -56,7 +56,7 @@ class Posterior:
         noise = _noise(error, copies, freedom)
         return cls(alpha, copies, span.mean, noise, fit_intercept, span=span)
 
-    def deviation(self, features: Any) -> Array:
+    def deviation(self, features: Matrix) -> Array:
         """Standard deviation of the target of each row of features, shape (n, outputs)."""
         if self.span is not None:
             inside, length = self.span.place(features)

@@ -12,11 +12,11 @@ which is iterative refinement (Wilkinson 1963); the gap is ‖r‖²/α, without
 
 from collections.abc import Iterable
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
 from kitchensinks.fitting.space import Factored, Fit, TrainingSet
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import NEGLIGIBLE, Solution
@@ -85,7 +85,7 @@ def _residuals(
 ) -> tuple[Array, Array, Array]:
     """Σw(z − z̄)(y − u)/Σw, the mean of y − u, and Σw(y − u)²/Σw about it; all in float64."""
 
-    def sums(rows: slice, features: Any) -> list[Array]:
+    def sums(rows: slice, features: Matrix) -> list[Array]:
         targets, own = training.part(rows)
         parts = block_slices(len(features), _PIECE)
         return _added(
@@ -93,7 +93,7 @@ def _residuals(
             for part in parts
         )
 
-    def of_piece(features: Any, targets: Array, own: Array | None) -> list[Array]:
+    def of_piece(features: Matrix, targets: Array, own: Array | None) -> list[Array]:
         centred = features.astype(np.float64)
         centred -= equations.mean
         residual = targets - equations.target - centred @ weights

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases.base import check_count, check_positive
 from kitchensinks.fitting.checkpoint import Checkpoint
+from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch
@@ -20,6 +21,8 @@ from kitchensinks.tables.memory import memory_budget
 # Called with a text that says what a fit is doing and, where rows, tasks or percents are counted,
 # with `done` of `total`.
 Progress = Callable[..., None]
+# Whether progress is shown, or the function that is told of it.
+Verbose = bool | Progress
 
 SOLVERS = ("auto", "direct", "conjugate", "blocks", "stochastic")
 # Fields that belong to one run, and are not stored in files.
@@ -28,6 +31,12 @@ _OF_RUN = {"stored": False}
 _SQUARED_ONLY = ("direct", "conjugate", "blocks")
 # Solvers that need a given ridge and no constraint.
 _RIDGE_ONLY = ("conjugate", "blocks")
+# Parameters of stochastic gradients alone, and how they are checked.
+_STOCHASTIC: dict[str, Callable[[str, Any], Any]] = {
+    "step": check_positive,
+    "batch_size": check_count,
+    "epochs": check_count,
+}
 
 
 def silent(text: str, done: int | None = None, total: int | None = None) -> None:
@@ -52,6 +61,10 @@ class Settings:
     near: float | None = None
     # The ridge of a second stage on the bins of a union, fitted to what its dense basis leaves.
     second: float | None = None
+    # Of stochastic gradients; None: the solver's own.
+    step: float | None = None
+    batch_size: int | None = None
+    epochs: int | None = None
     # Keys of the rows by their content, computed when they are needed.
     keys: Callable[[], NDArray[np.uint64]] | None = field(default=None, metadata=_OF_RUN)
     progress: Progress = field(default=silent, metadata=_OF_RUN)
@@ -68,7 +81,7 @@ class Settings:
         return replace(self, keys=keys, checkpoint=checkpoint)
 
     @property
-    def summed(self) -> np.dtype[Any] | None:
+    def summed(self) -> DType | None:
         """The dtype that features are multiplied and summed in; None: their own.
 
         Float64 where no ridge hides the rounding of float32 products: in a ball, or with alpha=0.
@@ -100,6 +113,12 @@ class Solver(BaseEstimator):
         n·K ≤ 2²³ and the rows come at once, where it costs no time, else float32.
     memory_budget : bytes, text such as "2GB", or None for a quarter of the free memory. Features
         are kept between passes only where they fit in half of it.
+    step : of "stochastic": s in β ← β − s·∇, plain gradient descent whose last weights count, as
+        in the experiments of the thesis (section 3.7). None: averaged proximal steps, whose length
+        follows from each batch.
+    batch_size : of "stochastic": rows of one step. None: 512.
+    epochs : of "stochastic": passes of a fit over the rows. None: 10, more for few rows, and at
+        most `max_iter`.
 
     Examples
     --------
@@ -113,6 +132,9 @@ class Solver(BaseEstimator):
     max_iter: int = 200
     dtype: Any = None
     memory_budget: Any = None
+    step: float | None = None
+    batch_size: int | None = None
+    epochs: int | None = None
 
     @classmethod
     def of(cls, given: Any) -> "Solver":
@@ -130,6 +152,12 @@ class Solver(BaseEstimator):
         if self.dtype is not None:
             check_dtype(self.dtype)
         memory_budget(self.memory_budget)
+        for name, value in steps_of(self).items():
+            if self.name != "stochastic":
+                raise ValueError(
+                    f"{name}={value!r} is for ks.Solver('stochastic'), not for {self.name!r}: "
+                    "leave it out, or name that solver."
+                )
 
     def check_problem(self, loss: Loss, alpha: float | str, constraint: Constraint | None) -> None:
         """An error where this solver cannot do what is asked of it."""
@@ -145,6 +173,14 @@ class Solver(BaseEstimator):
             )
         if self.name == "blocks" and alpha == 0.0:
             raise ValueError("solver='blocks' needs an alpha above zero: blocks may be singular.")
+
+
+def steps_of(solver: Solver) -> dict[str, Any]:
+    """The parameters of stochastic gradients that are given, checked."""
+    given = {name: getattr(solver, name) for name in _STOCHASTIC}
+    return {
+        name: _STOCHASTIC[name](name, value) for name, value in given.items() if value is not None
+    }
 
 
 def check_dtype(dtype: Any) -> Any:

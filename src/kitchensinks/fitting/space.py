@@ -15,6 +15,7 @@ from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlock
 from kitchensinks.fitting.checkpoint import Arrays
 from kitchensinks.fitting.plan import SAMPLE_ROWS
 from kitchensinks.fitting.settings import Settings
+from kitchensinks.numerics.arrays import DType, Matrix, Part
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments, NormalEquations
@@ -104,7 +105,7 @@ class Space:
     pick: Callable[[Any], Any]
     n_rows: int
     n_columns: int
-    dtype: np.dtype[Any]
+    dtype: DType
     shift: Array
     span: Span | None = None
     # Whether `walk` keeps its blocks.
@@ -150,7 +151,7 @@ def _filled(source: Walk) -> Walk:
     """A walk over the dense form of sparse blocks."""
 
     def walk(*start: int, work: BlockFunction | None = None) -> Iterator[tuple[slice, Any]]:
-        def fill_in(rows: slice, block: Any) -> Any:
+        def fill_in(rows: slice, block: Matrix) -> Any:
             return block.toarray() if work is None else work(rows, block.toarray())
 
         return source(*start, work=fill_in)
@@ -232,7 +233,7 @@ class TrainingSet:
         """Weights of the rows that sum to one."""
         return shares_of(self.weights, self.space.n_rows)
 
-    def part(self, rows: Any) -> tuple[Array, Array | None]:
+    def part(self, rows: Part) -> tuple[Array, Array | None]:
         """Targets and weights of some of the rows."""
         return self.targets[rows], None if self.weights is None else self.weights[rows]
 
@@ -255,7 +256,7 @@ class TrainingSet:
         keep = keep and space.cached
         moments = Moments.zeros(space.shift, self.targets.shape[1])
 
-        def sums(rows: slice, features: Any) -> BlockSums:
+        def sums(rows: slice, features: Matrix) -> BlockSums:
             own = features.astype(settings.summed or features.dtype, copy=keep)
             return moments.sums_of(own, *self.part(rows))
 
@@ -316,7 +317,7 @@ class TrainingSet:
         columns = np.column_stack([self.shares, self.shares[:, None] * self.targets])
         columns = columns.astype(space.dtype)
 
-        def sums(rows: slice, features: Any) -> tuple[BlockSums, Array]:
+        def sums(rows: slice, features: Matrix) -> tuple[BlockSums, Array]:
             own = np.flatnonzero(chosen[rows])
             image = (features.T @ columns[rows]).astype(np.float64)
             return moments.sums_of(features[own], *self.part(rows.start + own)), image
@@ -330,7 +331,7 @@ class TrainingSet:
         return moments, image
 
 
-def gram_noise(dtype: np.dtype[Any], trace: float, count: int) -> float:
+def gram_noise(dtype: DType, trace: float, count: int) -> float:
     """Rounding error of a Gram of centred features, measured to be about eps/2·trace/√n."""
     return 0.5 * float(np.finfo(dtype).eps) * trace / math.sqrt(max(1, count))
 

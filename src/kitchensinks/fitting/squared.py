@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvalsh, solve_triangular
@@ -22,6 +22,8 @@ from kitchensinks.fitting.space import (
     spectrum_facts,
     warn_noise,
 )
+from kitchensinks.numerics.arrays import DType, Matrix
+from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.numerics.products import cholesky_lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
@@ -33,7 +35,6 @@ from kitchensinks.solvers.path import (
     RidgePath,
     alpha_grid,
     freedom_left,
-    least_error,
     least_freedom,
     scores_without,
 )
@@ -101,9 +102,9 @@ class Validation(NamedTuple):
 def solve_moments(
     moments: Moments,
     settings: Settings,
-    dtype: np.dtype[Any],
+    dtype: DType,
     validation: Validation | None = None,
-    summed: np.dtype[Any] | None = None,
+    summed: DType | None = None,
 ) -> Fit:
     """Squared loss from sums. With rows at hand α="auto" is leave-one-out, else generalised.
 
@@ -153,9 +154,9 @@ class RidgeCandidates:
         cls,
         moments: Moments,
         settings: Settings,
-        dtype: np.dtype[Any],
+        dtype: DType,
         span: Span | None = None,
-        summed: np.dtype[Any] | None = None,
+        summed: DType | None = None,
     ) -> "RidgeCandidates":
         """The path of sums over features of a dtype, or over coordinates in a span.
 
@@ -187,7 +188,7 @@ class RidgeCandidates:
         """The fit of least error, relative to each output's spread; errors (alphas, outputs)."""
         equations = self.path.equations
         spread = np.where(equations.squares > 0, equations.squares, 1.0)
-        place = least_error((errors / spread).mean(axis=1), self.alphas)
+        place = strongest_least((errors / spread).mean(axis=1), self.alphas)
         alpha = float(self.alphas[place])
         fit = _eigen_fit(equations, alpha, settings, self.path)
         fit.alphas, fit.alpha_errors, fit.noise = self.alphas, errors, self.noise
@@ -196,7 +197,7 @@ class RidgeCandidates:
         return fit
 
 
-def least_ridge(length: float, dtype: np.dtype[Any]) -> float:
+def least_ridge(length: float, dtype: DType) -> float:
     """The least ridge whose weights features of this mean squared length can carry.
 
     Weights of a ridge α are as long as σ/(2√α) for targets of deviation σ, and each feature z is
@@ -205,7 +206,7 @@ def least_ridge(length: float, dtype: np.dtype[Any]) -> float:
     return (100.0 * float(np.finfo(dtype).eps)) ** 2 * length
 
 
-def rounding_of(squares: Array, dtype: np.dtype[Any]) -> Array:
+def rounding_of(squares: Array, dtype: DType) -> Array:
     """The size of the rounding of features of a dtype in predictions; squares (K,): E z² of each.
 
     Feature, weight and product are each rounded, and functions are computed to a few units.
@@ -240,7 +241,7 @@ def _leave_one_out(training: TrainingSet, candidates: RidgeCandidates) -> Array:
     total = np.zeros((len(alphas), training.targets.shape[1]))
     leaving = Leaving.of(training.settings.row_keys(), training.targets, training.weights)
 
-    def squares(rows: slice, features: Any) -> Array:
+    def squares(rows: slice, features: Matrix) -> Array:
         own = None if leaving is None else leaving.part(rows)
         return path.left_out_squares(features, *training.part(rows), own, alphas)
 
@@ -264,7 +265,7 @@ def _eigen_fit(
     fit = Fit(alpha, solution, errors=errors, **facts)
     if settings.constraint is None:
 
-        def left_out(features: Any, targets: Array, leaving: Leaving | None) -> Array:
+        def left_out(features: Matrix, targets: Array, leaving: Leaving | None) -> Array:
             return path.left_out(densify(features), targets, leaving, np.array([alpha]))[:, 0]
 
         fit.left_out = left_out
@@ -347,7 +348,7 @@ def _left_out(
 ) -> LeftOut:
     """As RidgePath.left_out, for one α, from the Cholesky factor of G + αI."""
 
-    def left_out(features: Any, targets: Array, leaving: Leaving | None) -> Array:
+    def left_out(features: Matrix, targets: Array, leaving: Leaving | None) -> Array:
         centred = (densify(features) - equations.mean).astype(np.float64)
         half = solve_triangular(factor, centred.T, lower=True, check_finite=False)
         leverage = np.einsum("ij,ij->j", half, half)[:, None] + fit_intercept

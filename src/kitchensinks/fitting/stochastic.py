@@ -12,6 +12,7 @@ import numpy as np
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import CALIBRATION_ROWS, Fit
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Solution
@@ -20,7 +21,7 @@ from kitchensinks.solvers.stochastic import Objective, StochasticState, stochast
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.view import Rows
 
-# Rows of one step.
+# Rows of one step where none are given.
 BATCH = 512
 # Passes of a whole fit over the rows.
 EPOCHS = 10
@@ -34,15 +35,17 @@ _STRETCH = 2**16
 _KEPT = 2**27
 
 
-def _shuffled(rows: Any, places: np.ndarray, random: Any) -> Iterator[tuple[np.ndarray, Any]]:
-    """Batches of the rows at `places` in a random order: (places, rows).
+def _shuffled(
+    rows: Matrix, places: np.ndarray, size: int, random: Any
+) -> Iterator[tuple[np.ndarray, Any]]:
+    """Batches of `size` of the rows at `places` in a random order: (places, rows).
 
     Rows of a file are shuffled within stretches, which come in a random order themselves:
     every row on its own would be found by reading all of them.
     """
     if not isinstance(rows, Rows):
         order = random.permutation(places)
-        for part in block_slices(len(order), BATCH):
+        for part in block_slices(len(order), size):
             chosen = np.sort(order[part])
             yield chosen, rows[chosen]
         return
@@ -51,14 +54,14 @@ def _shuffled(rows: Any, places: np.ndarray, random: Any) -> Iterator[tuple[np.n
         own = places[stretches[number]]
         held = rows[own[0] : own[-1] + 1]
         order = random.permutation(len(own))
-        for part in block_slices(len(order), BATCH):
+        for part in block_slices(len(order), size):
             chosen = np.sort(own[order[part]])
             yield chosen, held[chosen - own[0]]
 
 
 def fit_stochastic(frozen: Frozen, batch: Batch, settings: Settings) -> Fit:
     """A whole data set in epochs, each in a random order of its own. Nothing is certified."""
-    stochastic = Stochastic.start(frozen, batch.targets.shape[1])
+    stochastic = Stochastic.start(frozen, batch.targets.shape[1], settings)
     stochastic.fit(batch.rows, batch.targets, batch.weights, settings)
     return stochastic.as_fit(settings)
 
@@ -72,47 +75,56 @@ class Stochastic:
     # Rows so far and their weight: a batch counts by its mean weight beside theirs.
     count: int = 0
     weight: float = 0.0
-    recent: deque[tuple[Array, Array, Array]] = field(
-        default_factory=lambda: deque(maxlen=-(-CALIBRATION_ROWS // BATCH))
-    )
+    recent: deque[tuple[Array, Array, Array]] = field(default_factory=deque)
 
     @classmethod
-    def start(cls, frozen: Frozen, n_outputs: int) -> "Stochastic":
+    def start(cls, frozen: Frozen, n_outputs: int, settings: Settings) -> "Stochastic":
         zeros = np.zeros((frozen.n_columns, n_outputs)), np.zeros(n_outputs)
-        return cls(frozen, StochasticState.at(*zeros))
+        return cls(frozen, StochasticState.at(*zeros), recent=_recent(settings))
 
     @classmethod
-    def after(cls, frozen: Frozen, weights: Array, intercept: Array, n_rows: int) -> "Stochastic":
+    def after(
+        cls, frozen: Frozen, weights: Array, intercept: Array, n_rows: int, settings: Settings
+    ) -> "Stochastic":
         """From a finished fit, which counts as the steps of a stochastic one."""
-        steps = max(FEWEST_STEPS, EPOCHS * -(-n_rows // BATCH))
-        return cls(frozen, StochasticState.at(weights, intercept, steps))
+        steps = max(FEWEST_STEPS, EPOCHS * -(-n_rows // _size_of(settings)))
+        state = StochasticState.at(weights, intercept, steps)
+        return cls(frozen, state, recent=_recent(settings))
 
-    def fit(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
+    def fit(self, rows: Matrix, targets: Array, weights: Array | None, settings: Settings) -> None:
         """Several epochs over all rows, each in a random order of its own."""
         random = Words(settings.seed, 0, Stream.STOCHASTIC_ORDER).generator()
         places = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
-        n_batches = -(-len(places) // BATCH)
-        epochs = min(settings.max_iter, max(EPOCHS, FEWEST_STEPS // n_batches))
+        size = _size_of(settings)
+        n_batches = -(-len(places) // size)
+        usual = min(settings.max_iter, max(EPOCHS, FEWEST_STEPS // n_batches))
+        epochs = usual if settings.epochs is None else settings.epochs
         for epoch in range(epochs):
-            for chosen, block in _shuffled(rows, places, random):
+            for chosen, block in _shuffled(rows, places, size, random):
                 own = None if weights is None else weights[chosen]
                 self._step(block, targets[chosen], own, settings)
             settings.progress("epochs over the rows", epoch + 1, epochs)
 
-    def add(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
-        """One step for each 512 rows, in their order."""
-        for part in block_slices(rows.shape[0], BATCH):
+    def add(self, rows: Matrix, targets: Array, weights: Array | None, settings: Settings) -> None:
+        """One step for each batch of rows, in their order."""
+        for part in block_slices(rows.shape[0], _size_of(settings)):
             own = None if weights is None else weights[part]
             if own is None or own.any():
                 self._step(rows[part], targets[part], own, settings)
 
-    def _step(self, rows: Any, targets: Array, weights: Array | None, settings: Settings) -> None:
+    def _step(
+        self, rows: Matrix, targets: Array, weights: Array | None, settings: Settings
+    ) -> None:
         own = np.ones(len(targets)) if weights is None else weights
         total = float(own.sum())
         self.count, self.weight = self.count + len(own), self.weight + total
         emphasis = (total / len(own)) / (self.weight / self.count)
         objective = Objective(
-            settings.loss, _alpha_of(settings), settings.fit_intercept, settings.constraint
+            settings.loss,
+            _alpha_of(settings),
+            settings.fit_intercept,
+            settings.constraint,
+            settings.step,
         )
         parts = self._walker(rows)
         scores = stochastic_step(self.state, parts, objective, targets, own / total, emphasis)
@@ -137,7 +149,7 @@ class Stochastic:
         )
         return Fit(_alpha_of(settings), solution, stochastic=self)
 
-    def _walker(self, rows: Any) -> Any:
+    def _walker(self, rows: Matrix) -> Any:
         """A function that walks the features of a batch: kept if small, else made anew."""
         entries = rows.shape[0] * self.frozen.n_columns * self.frozen.dtype.itemsize
         if entries > _KEPT:
@@ -149,6 +161,15 @@ class Stochastic:
         """Scores, targets and weights of the last rows, from the weights before them."""
         scores, targets, weights = zip(*self.recent, strict=True)
         return np.concatenate(scores), np.concatenate(targets), np.concatenate(weights)
+
+
+def _recent(settings: Settings) -> deque[tuple[Array, Array, Array]]:
+    """Room for the batches that a calibration takes its rows from."""
+    return deque(maxlen=-(-CALIBRATION_ROWS // _size_of(settings)))
+
+
+def _size_of(settings: Settings) -> int:
+    return settings.batch_size or BATCH
 
 
 def _alpha_of(settings: Settings) -> float:

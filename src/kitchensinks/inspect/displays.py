@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.leverage import check_eigenvalues, effective_dimension, leverages
 from kitchensinks.features.spectrum import decay_rates, spectrum, suggested_components
+from kitchensinks.numerics.arrays import AnyArray, Floats, Seed
 from kitchensinks.state import seed_of
 from kitchensinks.tables import numeric_rows
-
-Floats = NDArray[np.float64]
 
 __all__ = [
     "ComponentsDisplay",
@@ -198,7 +196,7 @@ class KernelErrorDisplay(_Display):
         basis: Basis,
         rows: Any,
         n_components: Sequence[int] = (64, 256, 1024, 4096),
-        random_state: Any = 0,
+        random_state: Seed = 0,
         ax: Any = None,
     ) -> Self:
         """|Φ(x)'Φ(z) − k(x, z)| over all pairs of rows, which falls as 1/√K.
@@ -370,7 +368,7 @@ class EmbeddingDisplay(_Display):
     """Rows in two coordinates, by the class or the number that they have, if any."""
 
     points: Floats
-    y: NDArray[Any] | None = None
+    y: AnyArray | None = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any = None, ax: Any = None) -> Self:

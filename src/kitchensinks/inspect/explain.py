@@ -1,6 +1,8 @@
 """Which columns a single prediction comes from: Shapley values of the columns."""
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from math import comb
 from typing import Any
 
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.inputs import known_rows
 from kitchensinks.features.bases.base import check_count
+from kitchensinks.numerics.arrays import AnyArray, Floats, Seed
 from kitchensinks.numerics.threads import threads
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes
@@ -17,8 +20,6 @@ from kitchensinks.state import State, seed_of
 from kitchensinks.state.importance import Groups
 from kitchensinks.tables import densify
 from kitchensinks.tables.keys import lowest_keys, row_keys
-
-Floats = NDArray[np.float64]
 
 # With so many columns or fewer, all their subsets are evaluated.
 _EXACT_COLUMNS = 8
@@ -35,7 +36,8 @@ _METHODS = ("predict", "predict_proba", "decision_function")
 class Explanation:
     """Contributions of the columns that sum to each prediction.
 
-    base + Σ_j contributions_j = predictions, for every row and output.
+    base + Σ_j contributions_j = predictions, for every row and output. Where the package shap is
+    installed, it is a ``shap.Explanation`` too, which the plots of that package take.
 
     Attributes
     ----------
@@ -54,7 +56,7 @@ class Explanation:
     base: Any
     predictions: Floats
     columns: list[Any]
-    data: NDArray[Any]
+    data: AnyArray
     method: str
     outputs: list[Any] | None = None
 
@@ -84,22 +86,45 @@ class Explanation:
         order = np.argsort(-np.abs(own), kind="stable")[:count]
         return [(self.columns[place], float(own[place])) for place in order]
 
-    def to_shap(self) -> Any:
-        """The same as a ``shap.Explanation``, for the plots of that package."""
-        try:
-            import shap
-        except ImportError:
-            raise ImportError(
-                'to_shap needs the package shap: pip install "kitchensinks[shap]".'
-            ) from None
-        rows = len(self.predictions)
-        return shap.Explanation(
-            values=self.contributions,
-            base_values=np.broadcast_to(self.base, (rows, *np.shape(self.base))).copy(),
-            data=self.data,
-            feature_names=[str(name) for name in self.columns],
-            output_names=self.outputs,
-        )
+    @classmethod
+    def of(cls, *given: Any) -> "Explanation":
+        """From its fields; a ``shap.Explanation`` too where that package is installed."""
+        return _kind()(*given)
+
+
+@lru_cache
+def _kind() -> type[Explanation]:
+    """What is made of the fields of an explanation."""
+    try:
+        import shap
+    except ImportError:
+        return Explanation
+
+    class ShapExplanation(Explanation, shap.Explanation):
+        """What its methods make of it, such as a row ``found[0]``, is shap's alone."""
+
+        def __init__(self, *given: Any) -> None:
+            found = Explanation(*given)
+            base = np.broadcast_to(found.base, (len(found.predictions), *np.shape(found.base)))
+            shap.Explanation.__init__(
+                self,
+                values=found.contributions,
+                base_values=base.copy(),
+                data=found.data,
+                feature_names=[str(name) for name in found.columns],
+                output_names=found.outputs,
+                error_std=found.errors,
+            )
+            # Both have the attribute `data`, which is the same.
+            self.__dict__.update({key: own for key, own in vars(found).items() if key != "data"})
+
+        def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+            return copy.deepcopy(copy.copy(self), memo)
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Explanation.of, tuple(getattr(self, one.name) for one in fields(self))
+
+    return ShapExplanation
 
 
 def explain(
@@ -108,7 +133,7 @@ def explain(
     background: Any,
     method: str | None = None,
     n_permutations: int = 2,
-    random_state: Any = 0,
+    random_state: Seed = 0,
 ) -> Explanation:
     """Contributions of the columns of X to each prediction; they sum to it.
 
@@ -177,9 +202,8 @@ def explain(
     if outputs is None:
         contributions, errors, ends = contributions[..., 0], errors[..., 0], ends[:, 0]
         base = float(base[0])
-    return Explanation(
-        contributions, errors, base, ends, groups.names, _given(X, groups), method, outputs
-    )
+    data = _given(X, groups)
+    return Explanation.of(contributions, errors, base, ends, groups.names, data, method, outputs)
 
 
 def _method(state: State, method: str | None) -> str:
@@ -199,14 +223,14 @@ def _outputs(state: State, count: int) -> list[Any] | None:
     return list(state.targets.labels) if isinstance(state.targets, Classes) else list(range(count))
 
 
-def _background(model: KitchenSink, state: State, given: Any) -> NDArray[Any]:
+def _background(model: KitchenSink, state: State, given: Any) -> AnyArray:
     """At most a hundred of the background rows, as numbers."""
     rows = known_rows(model, state, given)
     keys = row_keys(rows[:], state.law.features.seed)
     return densify(rows[np.flatnonzero(lowest_keys(keys, None, _BACKGROUND_ROWS))])
 
 
-def _given(X: Any, groups: Groups) -> NDArray[Any]:
+def _given(X: Any, groups: Groups) -> AnyArray:
     """The rows as they came, column by column of the groups; numbers where they have no names."""
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
         return np.column_stack([np.asarray(X[name], dtype=object) for name in groups.names])
@@ -219,7 +243,7 @@ class _Value:
 
     state: State
     method: str
-    background: NDArray[Any]
+    background: AnyArray
     groups: Groups
 
     def __post_init__(self) -> None:
@@ -233,7 +257,7 @@ class _Value:
         two = self.method == "predict_proba" and answers.shape[1] == 2
         return answers[:, 1:] if two else answers
 
-    def _mixed(self, known: NDArray[np.bool_], row: NDArray[Any], others: NDArray[Any]) -> Floats:
+    def _mixed(self, known: NDArray[np.bool_], row: AnyArray, others: AnyArray) -> Floats:
         """Answers at `others` (n, d) with the columns known (n, any, columns) of the row.
 
         Returns (n, any, outputs).
@@ -251,7 +275,7 @@ class _Value:
             out[part] = self.at(mixed.reshape(-1, len(row))).reshape(len(mixed), n_sets, -1)
         return out
 
-    def exactly(self, row: NDArray[Any], end: Floats) -> tuple[Floats, Floats]:
+    def exactly(self, row: AnyArray, end: Floats) -> tuple[Floats, Floats]:
         """Contributions (columns, outputs), by all subsets of the columns, and no error."""
         count = len(self.groups.names)
         subsets = np.arange(2**count)
@@ -276,7 +300,7 @@ class _Value:
         return np.argsort(words.reshape(len(self.background), count, width), axis=2, kind="stable")
 
     def sampled(
-        self, row: NDArray[Any], end: Floats, orders: NDArray[np.int64]
+        self, row: AnyArray, end: Floats, orders: NDArray[np.int64]
     ) -> tuple[Floats, Floats]:
         """Contributions (columns, outputs) and their standard errors, by some orders."""
         n_rows, count, width = orders.shape

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.law.values import short_name
-
-Floats = NDArray[np.float64]
+from kitchensinks.numerics.arrays import AnyArray, Floats
 
 # Places along each side of the picture of the model, and of the smaller ones.
 SIDE, SMALL = 64, 32
@@ -34,7 +32,7 @@ class Plane:
     """Rows of two columns (n, 2) with targets (n,), which are numbers or labels of classes."""
 
     rows: Floats
-    targets: NDArray[Any]
+    targets: AnyArray
     names: tuple[str, str]
     classes: bool
 

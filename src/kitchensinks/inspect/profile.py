@@ -3,16 +3,14 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from kitchensinks.estimators.transform import check_basis
 from kitchensinks.features.bases import Basis, Maxout
+from kitchensinks.numerics.arrays import Floats, Seed
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.state import seed_of
 from kitchensinks.tables import densify, numeric_rows
-
-Floats = NDArray[np.float64]
 
 
 class DistanceProfile(NamedTuple):
@@ -31,7 +29,7 @@ def distance_profile(
     basis: Basis | int,
     rows: Any = None,
     n_features: int = 1000,
-    random_state: Any = 0,
+    random_state: Seed = 0,
 ) -> DistanceProfile:
     """Distances between rows before and after a random feature map.
 

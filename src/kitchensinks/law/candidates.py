@@ -2,18 +2,22 @@
 
 import math
 import time
-from dataclasses import dataclass
-from typing import NamedTuple, cast
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kitchensinks.features.bases import Basis, Binning
+from kitchensinks.features.bases import Basis, Union
 from kitchensinks.features.frozen import Frozen
+from kitchensinks.features.scaling import Warp
 from kitchensinks.fitting.stages import FIRST_SHARE
 from kitchensinks.law import constants
 from kitchensinks.law.maps import Found
-from kitchensinks.law.task import Task
-from kitchensinks.law.trials import DenseFit, GridFits, HeldOut, Score, climb, dense_fit
+from kitchensinks.law.task import LearningRows
+from kitchensinks.law.trees import grown_trees
+from kitchensinks.law.trials import DenseFit, GridFits, Score, TrialRows, climb, dense_fit
+from kitchensinks.law.values import what_of
 
 
 class Limit(NamedTuple):
@@ -30,6 +34,7 @@ class Candidate:
     score : of the last trial.
     fits : the bins of a sparse basis, hashed, or the fit of a dense one; None before any trial.
     given : the basis of the user, whose gamma is learned, or None.
+    trees : whether half of the bins are leaves of trees.
     pace : wall-clock seconds that the last trial took for each nominal second.
     """
 
@@ -39,6 +44,7 @@ class Candidate:
     score: Score
     fits: GridFits | DenseFit | None = None
     given: Basis | None = None
+    trees: bool = False
     pace: float = 1.0
 
     @property
@@ -46,14 +52,14 @@ class Candidate:
         """The error expected with as many components as the limit allows."""
         return self.score.at(self.limit.components)
 
-    def frozen(self, task: Task, factor: float, count: int) -> Frozen:
+    def frozen(self, task: LearningRows, factor: float, count: int) -> Frozen:
         """Scaler and draw of `count` dense features."""
         scaler, basis = self.found.features(False, factor, self.given)
         draws = max(1, count // basis.features_per_draw)
         return Frozen(scaler, basis, task.seed, scaler.width, draws, np.dtype(np.float32))
 
 
-def first_look(job: tuple[Task, tuple[Found, bool, Basis | None]]) -> Candidate:
+def first_look(job: tuple[LearningRows, tuple[Found, bool, Basis | None]]) -> Candidate:
     """A law as a candidate, sparse or not, of the basis given or not: one factor, few rows."""
     task, (found, sparse, given) = job
     limit = affordable(task, sparse)
@@ -67,16 +73,15 @@ def first_look(job: tuple[Task, tuple[Found, bool, Basis | None]]) -> Candidate:
     return search(task, "basis", candidate, _first_factor(task, found, sparse), tries=1)
 
 
-def wider_look(job: tuple[Task, Candidate]) -> Candidate:
+def wider_look(job: tuple[LearningRows, Candidate]) -> Candidate:
     """The candidate with the factor of the least held-out error on few rows."""
     task, candidate = job
     tries = constants.SPARSE_TRIES if candidate.sparse else constants.DENSE_TRIES
-    # A linear model has no bandwidth.
-    tries = 1 if candidate.found.kernel == "linear" else tries
+    tries = tries if candidate.found.has_bandwidth else 1
     return search(task, "basis", candidate, candidate.score.factor, tries)
 
 
-def again(job: tuple[Task, Candidate]) -> Candidate:
+def again(job: tuple[LearningRows, Candidate]) -> Candidate:
     """The same with more rows and components: what stands out among few may not last.
 
     With many more rows the factor of bins is searched again.
@@ -90,7 +95,7 @@ def again(job: tuple[Task, Candidate]) -> Candidate:
     return search(task, "again", candidate, factor, tries)
 
 
-def in_reach(task: Task, candidate: Candidate) -> bool:
+def in_reach(task: LearningRows, candidate: Candidate) -> bool:
     """Whether `again` would be over before it is late, at the pace of the trials so far."""
     limit = task.learned.time_limit
     if limit is None:
@@ -101,13 +106,15 @@ def in_reach(task: Task, candidate: Candidate) -> bool:
     return task.used + seconds / limit < constants.LATE_LAST
 
 
-def at_last(job: tuple[Task, Candidate]) -> Candidate:
+def at_last(job: tuple[LearningRows, Candidate]) -> Candidate:
     """The same with nearly as many features as the last fit has."""
     task, candidate = job
     return search(task, "last", candidate, candidate.score.factor, tries=1)
 
 
-def search(task: Task, stage: str, candidate: Candidate, first: float, tries: int) -> Candidate:
+def search(
+    task: LearningRows, stage: str, candidate: Candidate, first: float, tries: int
+) -> Candidate:
     """The factor of the least held-out error, by `climb` from `first` on, and its ridge."""
     data = task.few if stage == "basis" else task.data
     count = _components(task, stage, candidate, len(data.fitted))
@@ -142,18 +149,24 @@ def search(task: Task, stage: str, candidate: Candidate, first: float, tries: in
         score._replace(factor=factor),
         fits,
         candidate.given,
+        candidate.trees,
         pace,
     )
 
 
 def _trial(
-    task: Task, data: HeldOut, candidate: Candidate, factor: float, count: int, near: float | None
+    task: LearningRows,
+    data: TrialRows,
+    candidate: Candidate,
+    factor: float,
+    count: int,
+    near: float | None,
 ) -> tuple[Score, GridFits | DenseFit]:
     """What `count` components reach with one factor, from the ridge `near` on."""
     fixed = task.fixed_ridge(len(data.fitted))
     if candidate.sparse:
-        scaler, basis = candidate.found.features(True, factor, candidate.given)
-        fits = GridFits(data, scaler, cast(Binning, basis), count, task.seed)
+        scaler, basis = bins_of(task, candidate, factor, data.fitted, count)
+        fits = GridFits(data, scaler, basis, count, task.seed)
         error, ridge, losses = fits.best(near or constants.FIRST_BINS_RIDGE, fixed=fixed)
         half = fits.first(max(1, count // 2)).error(ridge)
         return Score(error, half, losses, factor, ridge, count), fits
@@ -163,10 +176,35 @@ def _trial(
     return Score(fit.error, half, fit.losses, factor, fit.ridge, count), fit
 
 
-def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
+def bins_of(
+    task: LearningRows, candidate: Candidate, factor: float, places: NDArray[np.intp], count: int
+) -> tuple[Warp, Basis]:
+    """Scaler and basis of `count` bins; trees are grown on these rows of the pool."""
+    scaler, grids = candidate.found.features(True, factor, candidate.given)
+    if not candidate.trees:
+        return scaler, grids
+    of_trees = round(constants.TREES_SHARE * count)
+    trees = grown_trees(task, places, scaler, min(constants.TREES, of_trees))
+    return scaler, Union([grids, trees], shares=[count - of_trees, of_trees])
+
+
+def with_trees(task: LearningRows, grids: Candidate) -> Candidate:
+    """The same number of bins, some of them the leaves of trees, on the same rows."""
+    assert isinstance(grids.fits, GridFits), "bins were tried"
+    known, data = grids.score, grids.fits.data
+    most = max(known.components, constants.TREES_BINS)
+    limit = Limit(most, f"stopped at {most} grids and trees, the most that are tried")
+    limit = limit if most < grids.limit.components else grids.limit
+    own = replace(grids, limit=limit, trees=True)
+    score, fits = _trial(task, data, own, known.factor, known.components, known.ridge)
+    task.note("trees", in_words(own, score), len(data.fitted), score.error)
+    return replace(own, score=score, fits=fits)
+
+
+def _components(task: LearningRows, stage: str, candidate: Candidate, rows: int) -> int:
     """Components of a trial: no more than the last fit may have."""
     share, outputs = task.effort.share, task.targets.shape[1]
-    if candidate.found.kernel == "linear":
+    if not candidate.found.has_bandwidth:
         return candidate.limit.components
     if candidate.sparse and stage == "basis":
         grids = share * constants.TRIAL_BINS / (rows * outputs)
@@ -187,7 +225,7 @@ def _components(task: Task, stage: str, candidate: Candidate, rows: int) -> int:
     return count if candidate.sparse else max(2, count - count % 2)
 
 
-def _first_factor(task: Task, found: Found, sparse: bool) -> float:
+def _first_factor(task: LearningRows, found: Found, sparse: bool) -> float:
     """The factor to begin with: bins of more rows than a batch has are finer."""
     if found.scaling == "equal":
         return 1.0
@@ -199,7 +237,7 @@ def _first_factor(task: Task, found: Found, sparse: bool) -> float:
 
 def in_words(candidate: Candidate, score: Score) -> str:
     """What was tried."""
-    what = "grids" if candidate.sparse else f"{candidate.found.kernel} features"
+    what = what_of(candidate.found.kernel, candidate.sparse, candidate.trees)
     return (
         f"{score.components} {what}, {candidate.found.title}, factor {score.factor:.3g}, "
         f"ridge {score.ridge:.2g}"
@@ -215,7 +253,7 @@ def grown(score: Score, tried: int, rows: int) -> tuple[float, float]:
     )
 
 
-def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
+def affordable(task: LearningRows, sparse: bool, share: float = 1.0) -> Limit:
     """What the last fit may cost, in nominal seconds; `share`: of them."""
     if task.asked is not None:
         return Limit(task.asked, f"{task.asked} components were asked for")
@@ -240,10 +278,10 @@ def affordable(task: Task, sparse: bool, share: float = 1.0) -> Limit:
     if count >= most:
         return Limit(most, f"stopped at {most} {what}, the most that are tried")
     count = max(count, _fewest(sparse))
-    return Limit(count, f"stopped at {count} {what}: {seconds:.2g} nominal seconds")
+    return Limit(count, f"stopped at {count} {what}, for a last fit of about {seconds:.2g} s")
 
 
-def nominal_seconds(task: Task, sparse: bool, rows: int, count: int) -> float:
+def nominal_seconds(task: LearningRows, sparse: bool, rows: int, count: int) -> float:
     """Nominal seconds of a fit."""
     if sparse:
         bin_cost = constants.BIN_COST * 0.5 * (task.targets.shape[1] + 1) + task.n_inputs / 8
@@ -251,7 +289,7 @@ def nominal_seconds(task: Task, sparse: bool, rows: int, count: int) -> float:
     return rows * count * (1.0 + constants.GRAM_COST * count) / constants.SPEED
 
 
-def in_time(task: Task, candidate: Candidate, share: float = 1.0) -> Limit:
+def in_time(task: LearningRows, candidate: Candidate, share: float = 1.0) -> Limit:
     """`affordable`, and no more than the time limit allows at the pace of the last trial."""
     limit = candidate.limit if share == 1.0 else affordable(task, candidate.sparse, share)
     whole = task.learned.time_limit
@@ -274,25 +312,25 @@ def in_time(task: Task, candidate: Candidate, share: float = 1.0) -> Limit:
     )
 
 
-def _mapping(task: Task, candidate: Candidate) -> float:
+def _mapping(task: LearningRows, candidate: Candidate) -> float:
     """Seconds that the map of the columns takes for all rows, as measured on some."""
     rows, begun = task.sample[: constants.MAPPED], time.monotonic()
     candidate.found.warp.apply(rows, np.float32)
     return float((time.monotonic() - begun) * task.source.shape[0] / len(rows))
 
 
-def _most_by_memory(task: Task) -> int:
+def _most_by_memory(task: LearningRows) -> int:
     """Features whose Gram fits: a fit holds about six arrays of its size."""
     return int(math.sqrt(task.request.memory / 50.0))
 
 
-def _most_grids_by_memory(task: Task) -> int:
+def _most_grids_by_memory(task: LearningRows) -> int:
     """Grids whose bins fit, of all rows."""
     most = task.request.memory / (constants.BIN_BYTES * task.source.shape[0])
     return max(constants.FEWEST_GRIDS, int(most))
 
 
-def most_exported(task: Task) -> float:
+def most_exported(task: LearningRows) -> float:
     """Grids that fit into an exported file if every row has bins of its own."""
     if not task.learned.exportable:
         return math.inf
@@ -316,7 +354,7 @@ def _fewest(sparse: bool) -> int:
     return constants.FEWEST_GRIDS if sparse else constants.FEWEST_FEATURES
 
 
-def ridge_for(task: Task, candidate: Candidate, count: int) -> float:
+def ridge_for(task: LearningRows, candidate: Candidate, count: int) -> float:
     """The ridge of `count` dense features, found again on the pool.
 
     Many more features than in the trials need a weaker one, and so do classes.
@@ -345,7 +383,7 @@ class Stages(NamedTuple):
     ridge: float
 
 
-def try_stages(task: Task, first: Candidate, last: Candidate) -> Stages:
+def try_stages(task: LearningRows, first: Candidate, last: Candidate) -> Stages:
     """Both on the pool, with the factors and the number of components that each was tried with."""
     data, size = task.data, len(task.data.fitted)
     assert isinstance(first.fits, DenseFit), "dense features were tried again"

@@ -28,7 +28,7 @@ from kitchensinks.law.few import best_of_few
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import Found, allowed, learn_scales, short_run, tried_maps, with_members
 from kitchensinks.law.rounds import best_maps, candidates_of, tried_again
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trend import find_trend
 from kitchensinks.law.values import Law, Request
 from kitchensinks.problem.targets import Batch
@@ -51,7 +51,7 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
         few = best_of_few(learned, batch, request)
         found = few if isinstance(few, str) else of_few(few, batch)
         return found if isinstance(found, str) else (counting(found[0], copies), found[1])
-    task, basis = Task.of(batch, request, learned), learned.basis
+    task, basis = LearningRows.of(batch, request, learned), learned.basis
     if not task.varies:
         return "Too few targets differ from the others to fit some of them and hold others out"
     mean = task.mean_error()
@@ -80,7 +80,7 @@ def _is_small(learned: Learned, batch: Batch) -> bool:
     return few and _compared(learned)
 
 
-def _tried(task: Task, basis: Basis | None) -> list[tuple[str, str]]:
+def _tried(task: LearningRows, basis: Basis | None) -> list[tuple[str, str]]:
     """The kernels and maps whose short runs are compared."""
     kernels: tuple[str, ...] = ("laplacian", "gaussian")
     if basis is not None:
@@ -90,7 +90,7 @@ def _tried(task: Task, basis: Basis | None) -> list[tuple[str, str]]:
     return [(kernel, name) for kernel in kernels for name in tried_maps(task, kernel)]
 
 
-def _learned(task: Task, basis: Basis | None, best: list[Found]) -> list[Found]:
+def _learned(task: LearningRows, basis: Basis | None, best: list[Found]) -> list[Found]:
     """The maps with learned scales; the rows of wide tables turned along directions too."""
     if task.learned.law == "agop":
         return [by_gradients(task, best[0], basis)]
@@ -102,7 +102,7 @@ def _learned(task: Task, basis: Basis | None, best: list[Found]) -> list[Found]:
     return founds
 
 
-def _time_to_turn(task: Task) -> bool:
+def _time_to_turn(task: LearningRows) -> bool:
     """Whether a round of directions is begun early enough, and over before it is late.
 
     Its slopes and eigenvectors take about as long as its fit.
@@ -136,7 +136,7 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
     return None
 
 
-def _chance(task: Task, mean: float) -> str | None:
+def _chance(task: LearningRows, mean: float) -> str | None:
     """Whether the best trial is ahead of the mean by no more than chance, in words.
 
     Where the columns say nothing, a trial lowers the error of m held-out rows by χ²/m of it (one

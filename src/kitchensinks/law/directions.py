@@ -11,22 +11,20 @@ features that look along what varies together (neighbouring pixels), and not alo
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.bases import Basis, Draw, Fourier
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.law import constants
 from kitchensinks.law.maps import Found, mapped
-from kitchensinks.law.task import Task
-from kitchensinks.law.trials import HeldOut, dense_fit
+from kitchensinks.law.task import LearningRows
+from kitchensinks.law.trials import TrialRows, dense_fit, first_best
+from kitchensinks.numerics.arrays import Floats, Matrix
+from kitchensinks.numerics.choices import lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.tables import block_slices
-
-Floats = NDArray[np.float64]
 
 # Step of central differences.
 _STEP = 1e-3
@@ -39,7 +37,7 @@ _ENTRIES = 2**22
 
 
 def gradient_products(
-    frozen: Frozen, weights: Array, rows: Any, own: Array | None = None
+    frozen: Frozen, weights: Array, rows: Matrix, own: Array | None = None
 ) -> Floats:
     """Mean of ∇f∇f' summed over outputs, (d, d): f is scaled features times weights, rows (n, d)
     as the draw takes them, with weights `own` (n,).
@@ -65,7 +63,7 @@ def gradient_products(
     return np.asarray(along.T @ (both @ along), dtype=np.float64)
 
 
-def _by_differences(draw: Draw, weights: Array, rows: Any, own: Array) -> Floats:
+def _by_differences(draw: Draw, weights: Array, rows: Matrix, own: Array) -> Floats:
     n_rows, n_inputs = rows.shape
     total = np.zeros((n_inputs, n_inputs))
     moves = _STEP * np.concatenate([np.eye(n_inputs), -np.eye(n_inputs)])
@@ -100,7 +98,7 @@ def directions(products: Floats, rank: int | None) -> Floats:
 
 
 def learn_directions(
-    data: HeldOut,
+    data: TrialRows,
     warp: Warp,
     basis: Basis,
     count: int,
@@ -132,7 +130,7 @@ def learn_directions(
         fit = dense_fit(data, frozen)
         errors.append(fit.error)
         falls = fit.error < constants.FALLING * least
-        if fit.error < least or (step == rounds and not whole):
+        if lower(fit.error, least) or (step == rounds and not whole):
             best, least = current, fit.error
         if step == rounds or (whole and not falls) or late():
             break
@@ -147,26 +145,26 @@ def learn_directions(
     return best, errors
 
 
-def by_gradients(task: Task, short: Found, basis: Basis | None) -> Found:
+def by_gradients(task: LearningRows, short: Found, basis: Basis | None) -> Found:
     """Scales or directions (`Learned.rank`) from the gradients of fitted functions of a basis."""
     own = Fourier(kernel=short.kernel) if basis is None else basis
     rounds = max(1, task.effort.steps // 7)
     return _along_slopes(task, short.kernel, short.map, own, rounds, task.learned.rank)
 
 
-def turned(task: Task, names: tuple[str, ...]) -> list[Found]:
+def turned(task: LearningRows, names: tuple[str, ...]) -> list[Found]:
     """Rows turned along gradients (by G^½), along their own spread (by Σ) and along both (by
     Σ^½·G^½), all from the map that suits gradients best."""
     basis = Fourier(form="paired", projection="orthogonal")
     width = task.n_inputs
 
-    def along(job: tuple[Task, str]) -> Found:
+    def along(job: tuple[LearningRows, str]) -> Found:
         own, name = job
         return _along_slopes(own, "gaussian", name, basis, constants.TURNS, width)
 
     found = zip(names, task.early(constants.LATE_TURNS, along, names), strict=True)
     runs = [(name, run) for name, run in found if run is not None]
-    name, slopes = min(runs, key=lambda run: float(run[1].errors.min()))
+    name, slopes = runs[first_best([float(run.errors.min()) for _, run in runs])]
     plain = mapped(task, name)
     places = task.data.fitted[: constants.SLOPE_FITTED]
     rows = plain.apply(task.pool[places], np.float32)
@@ -184,7 +182,7 @@ def turned(task: Task, names: tuple[str, ...]) -> list[Found]:
 
 
 def _along_slopes(
-    task: Task, kernel: str, name: str, basis: Basis, rounds: int, rank: int | None
+    task: LearningRows, kernel: str, name: str, basis: Basis, rounds: int, rank: int | None
 ) -> Found:
     most = int(task.effort.share * constants.SLOPE_FITTED)
     data = replace(task.data, fitted=task.data.fitted[:most])
@@ -210,7 +208,7 @@ def _along_slopes(
     return _found(task, kernel, name, learned, errors)
 
 
-def _found(task: Task, kernel: str, name: str, learned: Warp, errors: list[float]) -> Found:
+def _found(task: LearningRows, kernel: str, name: str, learned: Warp, errors: list[float]) -> Found:
     """What was learned, with the kernel's own γ put into the scales, so that factors mean the same
     as after `learn_scales`."""
     resolved = Fourier(kernel=kernel).resolve(learned.apply(task.sample[:2000], np.float64))

@@ -16,8 +16,10 @@ from kitchensinks.law import constants
 from kitchensinks.law.copies import one_of_each
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.maps import short_run
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
+from kitchensinks.law.trials import first_best
 from kitchensinks.law.values import Request
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.arrow import pa
@@ -27,12 +29,10 @@ from kitchensinks.tables.means import MAYBE_REPEATED, NO_FOLDS, learn_means, tex
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
-Floats = NDArray[np.float64]
-
 
 def encode(
     rows: Rows,
-    targets: NDArray[Any],
+    targets: AnyArray,
     weights: Floats | None,
     kind: str,
     like: Columns | None = None,
@@ -48,7 +48,7 @@ def encode(
     if rows.folded is not None:
         return rows
     if targets.ndim > 1 or not text_columns(rows.columns):
-        return rows.encoded(rows.columns, NO_FOLDS)
+        return Rows(rows.table, rows.columns, NO_FOLDS)
     coded, labels = _coded(targets, weights, kind)
     batch = Batch(rows, coded, weights)
     ways = _ways(batch, labels, like)
@@ -80,9 +80,11 @@ def _best(ways: list[Rows], batch: Batch, request: Request) -> Rows:
     places, errors = _sampled(batch.counted_places), []
     for way in ways:
         sample, _ = one_of_each(batch._replace(rows=way).part(places), request.seed)
-        errors.append(short_run((Task(sample, request, Learned()), ("laplacian", "squash")))[0])
+        errors.append(
+            short_run((LearningRows(sample, request, Learned()), ("laplacian", "squash")))[0]
+        )
     equal = errors[0] <= constants.EQUAL_ENCODINGS * min(errors)
-    return ways[0 if equal else int(np.argmin(errors))]
+    return ways[0 if equal else first_best(errors)]
 
 
 def _many(batch: Batch) -> bool:
@@ -97,18 +99,18 @@ def _ways(batch: Batch, labels: tuple[str, ...], like: Columns | None) -> list[R
     given = rows.table, rows.columns, batch.targets, batch.weights, labels
     free = None if like is None else {e.name for e in like.encoders if isinstance(e, Text)}
     means, folded = learn_means(*given, free)
-    ways = [rows.encoded(means, folded)]
+    ways = [Rows(rows.table, means, folded)]
     if many and free is None and any(isinstance(e, Text) for e in means.encoders):
         # Words that are repeated a few times may be categories or text: the trial says which.
         other, folds = learn_means(*given, repeated=MAYBE_REPEATED)
         if _kinds(other) != _kinds(means):
-            ways.append(rows.encoded(other, folds))
+            ways.append(Rows(rows.table, other, folds))
     orders = _orders(rows.table, text_columns(rows.columns))
     if orders:
         recipes = tuple(_placed(one, orders) for one in folded.recipes)
-        ways.append(rows.encoded(_placed(means, orders), folded._replace(recipes=recipes)))
+        ways.append(Rows(rows.table, _placed(means, orders), folded._replace(recipes=recipes)))
     if many and rows.columns.width <= constants.MOST_INDICATORS:
-        ways.append(rows.encoded(rows.columns, NO_FOLDS))
+        ways.append(Rows(rows.table, rows.columns, NO_FOLDS))
     return ways
 
 
@@ -119,7 +121,12 @@ def _kinds(columns: Columns) -> list[type]:
 def _coded(targets: Any, weights: Floats | None, kind: str) -> tuple[Floats, tuple[str, ...]]:
     """Targets whose means are taken (n, outputs), and what each is."""
     if kind == "regression":
-        return targets[:, None].astype(np.float64), ("mean",)
+        coded = targets[:, None].astype(np.float64)
+        largest = float(np.abs(coded).max(initial=0.0))
+        if largest > 0.0 and not 1e-75 < largest < 1e75:
+            # Means are inputs, whose squares have to be finite; their unit does not matter.
+            coded /= largest
+        return coded, ("mean",)
     classes = np.unique(targets if weights is None else targets[weights > 0])
     # Of two classes one says all.
     classes = classes[1:] if len(classes) == 2 else classes

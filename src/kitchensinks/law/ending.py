@@ -15,20 +15,22 @@ from kitchensinks.law.candidates import (
     Candidate,
     Stages,
     affordable,
+    bins_of,
     enough,
     grown,
     in_time,
     ridge_for,
     try_stages,
+    with_trees,
 )
 from kitchensinks.law.few import Kept
 from kitchensinks.law.maps import Found, with_members
-from kitchensinks.law.task import Task
-from kitchensinks.law.trials import preferred
-from kitchensinks.law.values import Law, Record
+from kitchensinks.law.task import LearningRows
+from kitchensinks.law.trials import GridFits, first_best, preferred
+from kitchensinks.law.values import Law, Record, UnseenScores
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.problem.targets import Batch
 
-Floats = NDArray[np.float64]
 # Bins (grids, n) of the rows of the last fit, or None: they are known where the law is learned.
 Bins = NDArray[np.int32] | None
 
@@ -49,7 +51,7 @@ class Ending(NamedTuple):
     reason: str
     second: float = math.nan
 
-    def law(self, task: Task) -> tuple[Law, Bins]:
+    def law(self, task: LearningRows) -> tuple[Law, Bins]:
         """The law for all rows, and their bins."""
         found = self.found
         record = Record(
@@ -69,21 +71,47 @@ class Ending(NamedTuple):
         return Law(features, self.ridge, self.second, record), bins
 
 
-def chosen(task: Task, basis: Basis | None, close: list[Candidate]) -> tuple[Law, Bins]:
+def chosen(task: LearningRows, basis: Basis | None, close: list[Candidate]) -> tuple[Law, Bins]:
     """The law of the best candidate, or of dense features and bins in two stages."""
     errors = [candidate.error for candidate in close]
     kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
+    if (leaves := _with_trees(task, basis, close)) is not None:
+        return _kept(task, leaves)
     # Two stages are compared by squared error: skip them where log loss decided.
     stages = task.request.stages and not task.request.stream and basis is None
     stages = stages and task.asked is None and not task.late(constants.LATE_LAST)
-    if stages and kept.error == min(errors):
+    if stages and kept is close[first_best(errors)]:
         both = _both(task, close)
         if both is not None:
             return _in_stages(task, both)
     return _kept(task, kept)
 
 
-def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
+def _with_trees(
+    task: LearningRows, basis: Basis | None, close: list[Candidate]
+) -> Candidate | None:
+    """The best bins with leaves of trees among them, where as many are then clearly better.
+
+    Where a smooth kernel does about as well as bins, the targets do not jump, and what trees seem
+    to gain in a trial does not last. Trees have seen the targets, so that only a fit of squared
+    loss, whose ridge the trials choose, can have them.
+    """
+    sparse = [one for one in close if one.sparse]
+    allowed = task.request.stages and task.asked is None and basis is None
+    if not sparse or not allowed or task.late(constants.LATE_LAST):
+        return None
+    bins = sparse[first_best([one.error for one in sparse])]
+    if bins.error > constants.TREES_NEAR * min(one.error for one in close):
+        return None
+    smooth = [one.error for one in close if one.found.kernel == "gaussian"]
+    if min(smooth, default=math.inf) < constants.TREES_SMOOTH * bins.error:
+        return None
+    found = with_trees(task, bins)
+    better = found.score.error < constants.TREES_BETTER * bins.score.error
+    return found if better else None
+
+
+def _kept(task: LearningRows, kept: Candidate) -> tuple[Law, Bins]:
     """The law of one candidate with all its members, for all rows."""
     kept = replace(kept, found=with_members(task, kept.found))
     score, factor = kept.score, kept.score.factor
@@ -97,11 +125,28 @@ def _kept(task: Task, kept: Candidate) -> tuple[Law, Bins]:
     else:
         draws, reason = task.asked, kept.limit.reason
         count = draws * basis.features_per_draw
+    if kept.trees:
+        scaler, basis = bins_of(task, kept, factor, np.arange(len(task.places)), draws)
     ridge = score.ridge if kept.sparse else ridge_for(task, kept, count)
-    return Ending(kept.found, scaler, basis, draws, factor, ridge, reason).law(task)
+    law, bins = Ending(kept.found, scaler, basis, draws, factor, ridge, reason).law(task)
+    assert law.record is not None, "a law that was learned"
+    record = replace(law.record, trees=kept.trees)
+    return replace(law, record=record, held=_unseen(task, kept)), bins
 
 
-def _both(task: Task, close: list[Candidate]) -> Stages | None:
+def _unseen(task: LearningRows, kept: Candidate) -> UnseenScores | None:
+    """What calibrates bins with trees, which have seen the targets of the rows that they are fitted
+    to: the scores of the trial, whose trees had not seen the rows held out."""
+    if not kept.trees:
+        return None
+    assert isinstance(kept.fits, GridFits), "trees were tried"
+    data = task.data
+    scores, targets = kept.fits.scores([kept.score.ridge])[0], data.targets[data.held]
+    own = data.weights_of(data.held)
+    return UnseenScores(task.level + task.sizes * scores, task.level + task.sizes * targets, own)
+
+
+def _both(task: LearningRows, close: list[Candidate]) -> Stages | None:
     """Dense features of a law, then its bins, where that is clearly better at the same cost."""
     lasts = [candidate for candidate in close if candidate.sparse]
     firsts = [one for one in close if not one.sparse and lasts and one.found is lasts[0].found]
@@ -117,7 +162,7 @@ def _both(task: Task, close: list[Candidate]) -> Stages | None:
     return both if both.error - min(gains) < constants.BETTER * alone else None
 
 
-def _in_stages(task: Task, both: Stages) -> tuple[Law, Bins]:
+def _in_stages(task: LearningRows, both: Stages) -> tuple[Law, Bins]:
     """The union of both bases, each with half of what the last fit may cost."""
     first, last, _, second = both
     counts = [
@@ -136,7 +181,7 @@ def _in_stages(task: Task, both: Stages) -> tuple[Law, Bins]:
     return ending.law(task)
 
 
-def with_basis(task: Task, basis: Basis, found: Found) -> tuple[Law, Bins]:
+def with_basis(task: LearningRows, basis: Basis, found: Found) -> tuple[Law, Bins]:
     """A basis with a bandwidth of its own: the scales are brought to a mean square of one."""
     scales = found.mean_scales
     scaler = found.warp.times(scales / math.sqrt(np.mean(scales**2)))
@@ -164,7 +209,7 @@ def of_few(kept: Kept, batch: Batch) -> tuple[Law, Bins]:
     return replace(law, trend=kept.trend), bins
 
 
-def importances(task: Task, found: Found) -> Floats:
+def importances(task: LearningRows, found: Found) -> Floats:
     """Each column's share of the distance between rows, (d,), summing to one; mean of members."""
     plain = found.warp.turned(np.empty((0, 0)))
     gap = np.diff(plain.apply(task.sample, np.float64), axis=0, append=0.0)[:-1]

@@ -40,17 +40,17 @@ from kitchensinks.law.maps import (
     tried_maps,
 )
 from kitchensinks.law.splits import folds_of
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trend import find_trend
-from kitchensinks.law.trials import HeldOut, climb, first_least
+from kitchensinks.law.trials import TrialRows, best_ridge, climb, first_best
 from kitchensinks.law.values import Request
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.distances import cityblock, squared_euclidean
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.cholesky import ridge_solve
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
@@ -60,7 +60,7 @@ class Kept(NamedTuple):
     trend: the line that goes on outside of the range, or None.
     """
 
-    task: Task
+    task: LearningRows
     found: Found
     factor: float
     ridge: float
@@ -83,7 +83,7 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
     sampled = _sampled(batch, request.seed)
     request = replace(request, order=request.order.part(sampled))
     nothing = np.empty(0, dtype=np.intp)
-    task = Task.of(batch.part(sampled), request, learned, hold=nothing)
+    task = LearningRows.of(batch.part(sampled), request, learned, hold=nothing)
     size = len(task.places)
     folds = folds_of(learned, request.order, task.labels, _n_folds(size), request.seed)
     folds, places = folds or _folds(size, request.seed), np.arange(size)
@@ -103,14 +103,14 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
     return Kept(task, _members(found, learned), score.factor, score.ridge, limit, trend)
 
 
-def _best(task: Task, folds: list[Places], founds: list[Found]) -> tuple[Found, _Score]:
+def _best(task: LearningRows, folds: list[Places], founds: list[Found]) -> tuple[Found, _Score]:
     """The plain law or the linear model, or what is clearly better."""
     first = task.together(_first, [(found, folds) for found in founds])
     least = constants.CLOSE * min(score.error for score in first)
     close = [k for k, score in enumerate(first) if score.error <= least]
     wider = task.together(_wider, [(founds[k], folds, first[k]) for k in close])
     plain = [k for k, found in enumerate(founds) if _simple(found, task.learned.basis)]
-    base = min(plain, key=lambda k: first[k].shares.sum())
+    base = plain[first_best([float(first[k].shares.sum()) for k in plain])]
     kept = _clearly(first[base], wider)
     place, score = (base, first[base]) if kept is None else (close[kept], wider[kept])
     return founds[place], score
@@ -126,15 +126,14 @@ def _simple(found: Found, basis: Basis | None) -> bool:
 def _clearly(base: _Score, others: list[_Score]) -> int | None:
     """Which of the others has the least error of those whose error is below that of the base by so
     many standard errors of the difference that chance is not the reason; None where none has."""
-    best, least = None, math.inf
+    totals = np.full(len(others), np.inf)
     needed = constants.CLEARLY * math.sqrt(max(1.0, constants.TWICE / len(base.shares)))
     for k, other in enumerate(others):
         gaps = base.shares - other.shares
         noise = math.sqrt(len(gaps)) * float(gaps.std())
-        total = float(other.shares.sum())
-        if gaps.sum() > needed * noise and total < least:
-            best, least = k, total
-    return best
+        if gaps.sum() > needed * noise:
+            totals[k] = other.shares.sum()
+    return first_best(totals) if np.isfinite(totals).any() else None
 
 
 def _first_factor(found: Found) -> float:
@@ -170,7 +169,7 @@ def _folds(n_rows: int, seed: int) -> list[Places]:
     return folds
 
 
-def _plain(task: Task, basis: Basis | None) -> list[Found]:
+def _plain(task: LearningRows, basis: Basis | None) -> list[Found]:
     """The linear model and the laws with equal scales, or that of the basis given."""
     kernels = ("laplacian", "gaussian") if basis is None else (basis.metric,)
     founds = [
@@ -185,7 +184,7 @@ def _plain(task: Task, basis: Basis | None) -> list[Found]:
     return founds
 
 
-def _learned(task: Task, folds: list[Places], basis: Basis | None) -> list[Found]:
+def _learned(task: LearningRows, folds: list[Places], basis: Basis | None) -> list[Found]:
     """The laws whose scales each fold has learned from its fitted rows, on the map of each kernel
     with the least held-out error."""
     kernels = ("laplacian", "gaussian") if basis is None else (basis.metric,)
@@ -194,14 +193,16 @@ def _learned(task: Task, folds: list[Places], basis: Basis | None) -> list[Found
     return [found for kernel in kernels for found in _of_kernel(task, own, kernel)]
 
 
-def _of_kernel(task: Task, own: list[tuple[Task, Places]], kernel: str) -> list[Found]:
+def _of_kernel(
+    task: LearningRows, own: list[tuple[LearningRows, Places]], kernel: str
+) -> list[Found]:
     """The learned law of one kernel, and that half-way between equal and learned scales."""
 
-    def short(job: tuple[Task, tuple[Task, str]]) -> tuple[float, Found]:
+    def short(job: tuple[LearningRows, tuple[LearningRows, str]]) -> tuple[float, Found]:
         _, (part, name) = job
         return short_run((part, (kernel, name)))
 
-    def long(job: tuple[Task, tuple[Task, Found]]) -> Found:
+    def long(job: tuple[LearningRows, tuple[LearningRows, Found]]) -> Found:
         _, (part, start) = job
         return learn_scales(part, [start])[0]
 
@@ -210,7 +211,7 @@ def _of_kernel(task: Task, own: list[tuple[Task, Places]], kernel: str) -> list[
     errors = np.reshape([error for error, _ in runs], (len(names), len(own))).mean(axis=1)
     for name, error in zip(names, errors.tolist(), strict=True):
         task.note("map", f"{kernel}, {name}", len(task.places), error)
-    best = first_least(errors)
+    best = first_best(errors)
     starts = [found for _, found in runs[best * len(own) : (best + 1) * len(own)]]
     ends = task.together(long, [(own[k][0], start) for k, start in enumerate(starts)])
     scales, half = np.zeros((2, len(own), task.n_inputs))
@@ -225,7 +226,9 @@ def _of_kernel(task: Task, own: list[tuple[Task, Places]], kernel: str) -> list[
     ]
 
 
-def _fold(task: Task, standard: NDArray[np.float32], fold: Places) -> tuple[Task, Places]:
+def _fold(
+    task: LearningRows, standard: NDArray[np.float32], fold: Places
+) -> tuple[LearningRows, Places]:
     """The rows with one fold held out, and the columns that its fitted rows go by: those whose
     correlations with the targets are the largest, Σ_outputs r²."""
     columns = np.arange(task.n_inputs)
@@ -240,13 +243,15 @@ def _fold(task: Task, standard: NDArray[np.float32], fold: Places) -> tuple[Task
     batch = Batch(task.pool[:, columns], task.targets[task.places], task.own)
     learned = clone(task.learned).set_params(members=1, basis=None)
     # Trials of single folds are not reported.
-    return Task.of(batch, replace(task.request, progress=silent), learned, hold=fold), columns
+    return LearningRows.of(
+        batch, replace(task.request, progress=silent), learned, hold=fold
+    ), columns
 
 
 class _Folds:
     """Ridge fits with the exact kernel of a contender in every fold."""
 
-    def __init__(self, data: HeldOut, found: Found, folds: list[Places]) -> None:
+    def __init__(self, data: TrialRows, found: Found, folds: list[Places]) -> None:
         self.data, self.found, self.folds = data, found, folds
         self.exponents = [self._exponent(scales) for scales in found.scales]
 
@@ -275,7 +280,7 @@ class _Centred:
     Weights w with a mean of one enter as √w·K·√w and √w·y.
     """
 
-    def __init__(self, kernel: Floats, data: HeldOut, fold: Places) -> None:
+    def __init__(self, kernel: Floats, data: TrialRows, fold: Places) -> None:
         fitted = np.delete(np.arange(len(kernel)), fold)
         own = data.weights_of(fitted)
         own = np.ones(len(fitted)) if own is None else own / own.mean()
@@ -300,13 +305,13 @@ class _Centred:
         return np.asarray(self.held @ (self.root[:, None] * dual) + self.level)
 
 
-def _first(job: tuple[Task, tuple[Found, list[Places]]]) -> _Score:
+def _first(job: tuple[LearningRows, tuple[Found, list[Places]]]) -> _Score:
     """A contender with one factor."""
     task, (found, folds) = job
     return _search(task, found, folds, _first_factor(found), None, tries=1)
 
 
-def _wider(job: tuple[Task, tuple[Found, list[Places], _Score]]) -> _Score:
+def _wider(job: tuple[LearningRows, tuple[Found, list[Places], _Score]]) -> _Score:
     """A contender with the factor of the least error."""
     task, (found, folds, known) = job
     # A linear model has no bandwidth.
@@ -315,7 +320,12 @@ def _wider(job: tuple[Task, tuple[Found, list[Places], _Score]]) -> _Score:
 
 
 def _search(
-    task: Task, found: Found, folds: list[Places], first: float, known: _Score | None, tries: int
+    task: LearningRows,
+    found: Found,
+    folds: list[Places],
+    first: float,
+    known: _Score | None,
+    tries: int,
 ) -> _Score:
     """The least error of a contender over factors, from `first` on, and ridges."""
     fits, data = _Folds(task.data, found, folds), task.data
@@ -339,7 +349,7 @@ def _search(
 
 
 def _ridges(
-    data: HeldOut,
+    data: TrialRows,
     centred: "Sequence[_Centred]",
     factor: float,
     near: float | None,
@@ -357,7 +367,7 @@ def _ridges(
             if ridge not in tried:
                 scores = np.concatenate([own.scores(ridge) for own in centred])
                 tried[ridge] = data.error(scores), scores
-        return min(tried, key=lambda ridge: tried[ridge][0])
+        return best_ridge(tried)
 
     if fixed is not None:
         best = attempt(fixed)
@@ -371,7 +381,7 @@ def _ridges(
     return _Score(error, _shares(data, scores), factor, best)
 
 
-def _shares(data: HeldOut, scores: Array) -> Array:
+def _shares(data: TrialRows, scores: Array) -> Array:
     """Each row's share in the log loss of the classes, or in the squared error, (n,); rows that are
     held out twice have the sum of both."""
     losses = data.losses(scores)
@@ -393,7 +403,7 @@ def _members(found: Found, learned: Learned) -> Found:
     return replace(found, scales=scales, warp=found.warp.times(taken.astype(np.float64)))
 
 
-def _limit(task: Task, found: Found) -> Limit:
+def _limit(task: LearningRows, found: Found) -> Limit:
     """Components of the last fit: so many that they hardly differ from the exact kernel."""
     if task.asked is not None:
         return Limit(task.asked, f"{task.asked} components were asked for")

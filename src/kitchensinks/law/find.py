@@ -3,7 +3,6 @@
 import math
 import warnings
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from kitchensinks.law.choice import learn_law
 from kitchensinks.law.ending import Bins
 from kitchensinks.law.learned import Learned
 from kitchensinks.law.values import Law, Request
+from kitchensinks.numerics.arrays import DType, Matrix
 from kitchensinks.problem.targets import Batch
 
 # Components of a given basis where no number was given.
@@ -73,13 +73,13 @@ def components(basis: Basis, n_inputs: int, request: Request) -> int:
     return int(request.n_components)
 
 
-def working_dtype(basis: Basis, rows: Any, request: Request) -> np.dtype[Any]:
+def working_dtype(basis: Basis, rows: Matrix, request: Request) -> DType:
     """Dtype of a given basis's features: float64 where the fit is small, else float32.
 
     rows: anything with the shape and dtype of the rows.
     """
     if request.dtype is not None:
-        given: np.dtype[Any] = np.dtype(request.dtype)
+        given: DType = np.dtype(request.dtype)
         return given
     auto = request.n_components == "auto"
     count = PLAIN_COMPONENTS if auto else components(basis, rows.shape[1], request)

@@ -2,18 +2,17 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from kitchensinks.features.bases import Basis
 from kitchensinks.fitting.settings import silent
 from kitchensinks.law.candidates import Candidate, first_look, in_words
 from kitchensinks.law.maps import Found
 from kitchensinks.law.splits import NO_ORDER
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
+from kitchensinks.law.trials import first_best
 
 
 def note_runs(
-    task: Task, jobs: list[tuple[Found, bool, Basis | None]], looks: list[Candidate]
+    task: LearningRows, jobs: list[tuple[Found, bool, Basis | None]], looks: list[Candidate]
 ) -> None:
     """Put into the record which candidate is first by runs of rows, and which by the last rows.
 
@@ -23,9 +22,9 @@ def note_runs(
     if not task.request.order.dated:
         return
     request = replace(task.request, order=NO_ORDER, progress=silent)
-    by_runs = Task.of(task.given, request, task.learned).without(task.trend)
+    by_runs = LearningRows.of(task.given, request, task.learned).without(task.trend)
     theirs = by_runs.together(first_look, jobs)
     for words, found in (("runs of rows", theirs), ("the last rows", looks)):
-        first = found[int(np.argmin([one.score.error for one in found]))]
+        first = found[first_best([one.score.error for one in found])]
         text = f"first by {words}: {in_words(first, first.score)}"
         task.note("split", text, len(by_runs.few.fitted), first.score.error)

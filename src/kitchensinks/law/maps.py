@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
@@ -11,10 +10,9 @@ from kitchensinks.features.bases import Basis, Binning, Fourier, Linear
 from kitchensinks.features.scaling import Warp, every, identity, warp
 from kitchensinks.law import constants
 from kitchensinks.law.scales import Batches, Descent
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH
-
-Floats = NDArray[np.float64]
 
 _MAPS: dict[str, tuple[int, bool]] = {
     "standard": (LINEAR, False),
@@ -94,12 +92,17 @@ class Found:
             return np.asarray(np.exp(np.log(self.scales).mean(axis=0)))
 
     @property
+    def has_bandwidth(self) -> bool:
+        """Whether a factor of the scales changes the features."""
+        return self.kernel != "linear"
+
+    @property
     def title(self) -> str:
         """Map and scales, as trials name them."""
         return self.map if self.scaling == "learned" else f"{self.map}, {self.scaling} scales"
 
 
-def tried_maps(task: Task, kernel: str) -> tuple[str, ...]:
+def tried_maps(task: LearningRows, kernel: str) -> tuple[str, ...]:
     """The maps that are compared."""
     if not task.request.standardize:
         return (_AS_IS,)
@@ -108,12 +111,12 @@ def tried_maps(task: Task, kernel: str) -> tuple[str, ...]:
     return names[:1] if task.hot.all() else names
 
 
-def allowed(task: Task, *names: str) -> tuple[str, ...]:
+def allowed(task: LearningRows, *names: str) -> tuple[str, ...]:
     """These maps, each once, or the columns as they come where they must stay so."""
     return tuple(dict.fromkeys(names)) if task.request.standardize else (_AS_IS,)
 
 
-def mapped(task: Task, name: str) -> Warp:
+def mapped(task: LearningRows, name: str) -> Warp:
     """A map of the columns with equal scales."""
     if name == _AS_IS:
         return identity(task.n_inputs)
@@ -122,27 +125,28 @@ def mapped(task: Task, name: str) -> Warp:
     return warp(task.spread, task.sample, *_MAPS[name])
 
 
-def _batches(task: Task, plain: Warp, rows: int, member: int = 0) -> Batches:
+def _batches(task: LearningRows, plain: Warp, rows: int, member: int = 0) -> Batches:
     """Batches of mapped rows; `rows`: as many as they can use."""
     end = len(task.held) + max(2000, rows)
     return task.batches(plain.apply(task.pool[len(task.held) : end], np.float32), member)
 
 
-def plain_map(task: Task) -> str:
+def plain_map(task: LearningRows) -> str:
     """The map that an estimator has where its basis is given."""
     (name,) = allowed(task, EVERY if task.hot.any() else "standard")
     return name
 
 
-def even(task: Task, kernel: str, name: str) -> Found:
+def even(task: LearningRows, kernel: str, name: str) -> Found:
     """The plain law of a kernel: equal scales, one over the median distance; "linear": ones."""
     plain = mapped(task, name)
-    ones = np.ones(task.n_inputs)
-    scales = ones if kernel == "linear" else _even_scales(task, kernel, plain)
-    return Found(kernel, name, plain, scales[None, :], np.empty(0), "equal")
+    found = Found(kernel, name, plain, np.ones((1, task.n_inputs)), np.empty(0), "equal")
+    if not found.has_bandwidth:
+        return found
+    return replace(found, scales=_even_scales(task, kernel, plain)[None, :])
 
 
-def _even_scales(task: Task, kernel: str, plain: Warp) -> Floats:
+def _even_scales(task: LearningRows, kernel: str, plain: Warp) -> Floats:
     """One over the median distance of rows, for every column."""
     few = plain.apply(task.sample[: 300 if task.wide else 500], np.float32)
     distance = pdist(few, "cityblock" if kernel == "laplacian" else "euclidean")
@@ -150,7 +154,7 @@ def _even_scales(task: Task, kernel: str, plain: Warp) -> Floats:
     return np.full(task.n_inputs, 1.0 / typical)
 
 
-def short_run(job: tuple[Task, tuple[str, str]]) -> tuple[float, Found]:
+def short_run(job: tuple[LearningRows, tuple[str, str]]) -> tuple[float, Found]:
     """A (kernel, map) with the scales of a short run, and its held-out error.
 
     All runs see the same batches.
@@ -165,7 +169,7 @@ def short_run(job: tuple[Task, tuple[str, str]]) -> tuple[float, Found]:
     return error, Found(kernel, name, plain, descent.scales[None, :], np.array(descent.errors))
 
 
-def learn_scales(task: Task, founds: list[Found]) -> list[Found]:
+def learn_scales(task: LearningRows, founds: list[Found]) -> list[Found]:
     """The scales of each map by a longer run on larger batches: the first member of the law.
 
     The runs begin half-way between equal scales and those of the short run, because small batches
@@ -179,7 +183,7 @@ def learn_scales(task: Task, founds: list[Found]) -> list[Found]:
     return [replace(found, scales=run[None, :]) for found, run in zip(begun, runs, strict=True)]
 
 
-def with_members(task: Task, found: Found) -> Found:
+def with_members(task: LearningRows, found: Found) -> Found:
     """The same law with the scales of all members, each learned from batches of its own."""
     more = range(1, task.effort.members)
     if found.start is None or not more:
@@ -188,12 +192,12 @@ def with_members(task: Task, found: Found) -> Found:
     return replace(found, scales=np.stack([found.scales[0], *runs]))
 
 
-def _descents(task: Task, jobs: list[tuple[Found, int]]) -> list[Floats]:
+def _descents(task: LearningRows, jobs: list[tuple[Found, int]]) -> list[Floats]:
     """The scales of each map and member; the time that is left for descents is shared out."""
     steps, last = task.effort.steps, constants.LATE_SCALES
     begun = min(task.used, last)
 
-    def run(job: tuple[Task, tuple[int, tuple[Found, int]]]) -> Floats:
+    def run(job: tuple[LearningRows, tuple[int, tuple[Found, int]]]) -> Floats:
         own, (place, (found, member)) = job
         end = begun + (place + 1) / len(jobs) * (last - begun)
         if own.late(end):

@@ -15,7 +15,8 @@ from kitchensinks.law.candidates import (
 )
 from kitchensinks.law.later import note_runs
 from kitchensinks.law.maps import Found, allowed, even, plain_map
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
+from kitchensinks.law.trials import first_best
 
 
 def best_maps(runs: list[tuple[float, Found]]) -> list[Found]:
@@ -23,16 +24,18 @@ def best_maps(runs: list[tuple[float, Found]]) -> list[Found]:
 
     runs: held-out errors of short runs with what they found.
     """
-    best: dict[str, tuple[float, Found]] = {}
-    for run in sorted(runs, key=lambda run: run[0]):
-        best.setdefault(run[1].kernel, run)
+    kernels = dict.fromkeys(found.kernel for _, found in runs)
+    best = {}
+    for kernel in kernels:
+        own = [run for run in runs if run[1].kernel == kernel]
+        best[kernel] = own[first_best([error for error, _ in own])]
     # Bins gain from more rows than a batch has: the first kernel is kept in any case.
     error, first = best.pop(runs[0][1].kernel)
     most = constants.HOPELESS * error
     return [first] + [found for other, found in best.values() if other <= most]
 
 
-def _takes_bins(task: Task, basis: Basis | None) -> bool:
+def _takes_bins(task: LearningRows, basis: Basis | None) -> bool:
     if task.request.stream or not (basis is None or basis.sparse):
         return False
     asked = constants.FEWEST_GRIDS if task.asked is None else task.asked
@@ -46,7 +49,7 @@ def _takes_bins(task: Task, basis: Basis | None) -> bool:
     return fits
 
 
-def candidates_of(task: Task, basis: Basis | None, founds: list[Found]) -> list[Candidate]:
+def candidates_of(task: LearningRows, basis: Basis | None, founds: list[Found]) -> list[Candidate]:
     """Bins and features of every law, with the factor and ridge of the least held-out error."""
     jobs = _jobs(task, basis, founds)
     tried = task.early(constants.LATE_FACTORS, first_look, jobs)
@@ -62,7 +65,7 @@ def candidates_of(task: Task, basis: Basis | None, founds: list[Found]) -> list[
 
 
 def _jobs(
-    task: Task, basis: Basis | None, founds: list[Found]
+    task: LearningRows, basis: Basis | None, founds: list[Found]
 ) -> list[tuple[Found, bool, Basis | None]]:
     """Every law with bins, with dense features or with both."""
     plain = _plain(task, basis)
@@ -80,7 +83,7 @@ def _jobs(
     return jobs
 
 
-def _plain(task: Task, basis: Basis | None) -> list[Found]:
+def _plain(task: LearningRows, basis: Basis | None) -> list[Found]:
     """The laws that nothing is learned for: equal scales, and the linear model."""
     if basis is not None:
         return [even(task, basis.metric, plain_map(task))]
@@ -93,7 +96,7 @@ def _plain(task: Task, basis: Basis | None) -> list[Found]:
     return founds
 
 
-def tried_again(task: Task, candidates: list[Candidate]) -> list[Candidate]:
+def tried_again(task: LearningRows, candidates: list[Candidate]) -> list[Candidate]:
     """Those near the least error, with more rows and components."""
     close = _near(task, candidates)
     many = len(task.data.fitted) > constants.MORE * len(task.few.fitted)
@@ -107,7 +110,7 @@ def tried_again(task: Task, candidates: list[Candidate]) -> list[Candidate]:
     return _duel(task, found)
 
 
-def _near(task: Task, candidates: list[Candidate]) -> list[Candidate]:
+def _near(task: LearningRows, candidates: list[Candidate]) -> list[Candidate]:
     """Those near the least error, and of bins those near the best of them."""
     least = min(candidate.error for candidate in candidates)
     near = [one for one in candidates if one.error < constants.CLOSE * least]
@@ -116,8 +119,15 @@ def _near(task: Task, candidates: list[Candidate]) -> list[Candidate]:
     if task.wide and not any(map(_even, near)):
         # Equal scales gain from features more than directions do, of which few features show most.
         plain = [one for one in candidates if _even(one) and one.error < constants.PLAIN * least]
-        near += sorted(plain, key=lambda one: one.error)[:1]
+        near += _first_best(plain)
     return near
+
+
+def _first_best(candidates: list[Candidate]) -> list[Candidate]:
+    """The one of least error; none of none."""
+    if not candidates:
+        return []
+    return [candidates[first_best([one.error for one in candidates])]]
 
 
 def _even(candidate: Candidate) -> bool:
@@ -125,7 +135,7 @@ def _even(candidate: Candidate) -> bool:
     return candidate.found.scaling == "equal" and candidate.found.kernel != "linear"
 
 
-def _duel(task: Task, close: list[Candidate]) -> list[Candidate]:
+def _duel(task: LearningRows, close: list[Candidate]) -> list[Candidate]:
     """The best law with equal scales and the best of the others with nearly as many features as the
     last fit has, where those are many more than were tried and both are close; else all.
 
@@ -134,8 +144,9 @@ def _duel(task: Task, close: list[Candidate]) -> list[Candidate]:
     if not task.wide:
         return close
     least = min(candidate.error for candidate in close)
-    near = sorted((one for one in close if not one.sparse), key=lambda one: one.error)
-    pair = [one for one in near if _even(one)][:1] + [one for one in near if not _even(one)][:1]
+    dense = [one for one in close if not one.sparse]
+    pair = _first_best([one for one in dense if _even(one)])
+    pair += _first_best([one for one in dense if not _even(one)])
     far = any(one.limit.components > constants.MORE**2 * one.score.components for one in pair)
     if len(pair) < 2 or not far or max(one.error for one in pair) > constants.CLOSE * least:
         return close

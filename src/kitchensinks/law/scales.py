@@ -24,10 +24,10 @@ from scipy.linalg import cho_solve
 from sklearn.metrics.pairwise import euclidean_distances
 
 from kitchensinks.law import constants
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.pairs import clear_lower, pair_distances, weighted_distances
 from kitchensinks.numerics.products import cholesky_lower
 
-Floats = NDArray[np.float64]
 Narrow = NDArray[np.float32]
 # (step, size of the batch) -> rows (m, d), targets (m, outputs)
 Batches = Callable[[int, int], tuple[Narrow, Narrow]]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.law import constants
 from kitchensinks.law.learned import Learned
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.columns import Columns
@@ -64,7 +65,7 @@ def order_of(learned: Any, rows: Any, names: Any = None) -> Order:
     return NO_ORDER if times is None else Order(None, times, dated=True)
 
 
-def _labels(rows: Any, column: str | int, names: Any) -> NDArray[Any]:
+def _labels(rows: Any, column: str | int, names: Any) -> AnyArray:
     if not isinstance(rows, Rows):
         return _column(rows, _place("groups", column, rows.shape[1], names))
     return known_targets(rows.table, _name("groups", column, rows.table))[0]
@@ -146,7 +147,7 @@ def held_rows(
 
 
 def folds_of(
-    learned: Learned, order: Order, labels: NDArray[Any], n_folds: int, seed: int
+    learned: Learned, order: Order, labels: AnyArray, n_folds: int, seed: int
 ) -> list[Places] | None:
     """Places to hold out, fold by fold, of rows that are few; None where nothing is said of them.
 
@@ -250,7 +251,7 @@ def _last(
 
 
 def _by_splitter(
-    counted: Places, size: int, seed: int, splitter: Any, order: Order, labels: NDArray[Any]
+    counted: Places, size: int, seed: int, splitter: Any, order: Order, labels: AnyArray
 ) -> HeldOutRows:
     """The last split: of splits in the order of time, it is the one with most rows before."""
     words = Words(seed, 0, Stream.LAW_HOLD_OUT)
@@ -264,7 +265,7 @@ def _by_splitter(
 
 
 def _splits(
-    splitter: Any, pool: Places, order: Order, labels: NDArray[Any]
+    splitter: Any, pool: Places, order: Order, labels: AnyArray
 ) -> list[tuple[Places, Places]]:
     """The rows that each split fits and holds out, which gets the pool in the order of time."""
     if order.times is not None:
@@ -296,7 +297,7 @@ def _splits(
     return [(pool[fitted], pool[held]) for fitted, held in splits]
 
 
-def _are_places(places: NDArray[Any], size: int) -> bool:
+def _are_places(places: AnyArray, size: int) -> bool:
     """Whether an array says which of so many rows are meant; it may be empty."""
     if not places.size:
         return True

@@ -16,8 +16,9 @@ from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
 from kitchensinks.law.learned import Effort, Learned
 from kitchensinks.law.splits import HeldOutRows, split_rows
-from kitchensinks.law.trials import HeldOut
+from kitchensinks.law.trials import TrialRows
 from kitchensinks.law.values import Request, Trial
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
@@ -34,7 +35,7 @@ _STEPS_A_MEMBER = 2**10
 
 
 @dataclass
-class Task:
+class LearningRows:
     """Rows, targets and weights to learn a law from, with a pool of them in memory.
 
     hold : which rows of positive weight are held out, counted among those, where that is known.
@@ -84,8 +85,8 @@ class Task:
     sizes: Array = field(init=False)
     unit: float = field(init=False)
     descended: NDArray[np.float32] = field(init=False)
-    data: HeldOut = field(init=False)
-    few: HeldOut = field(init=False)
+    data: TrialRows = field(init=False)
+    few: TrialRows = field(init=False)
 
     def __post_init__(self) -> None:
         self.source, self.targets, self.weights = self.given
@@ -116,7 +117,7 @@ class Task:
         self.sample = self.pool[self._sample(held)]
         self.hot = indicators(self.spread, self.sample)
         self.wide = bool(np.count_nonzero(~self.hot) > constants.WIDE)
-        self.data = HeldOut(
+        self.data = TrialRows(
             self.pool,
             centred,
             self.own,
@@ -135,12 +136,12 @@ class Task:
         request: Request,
         learned: Learned,
         hold: NDArray[np.intp] | None = None,
-    ) -> "Task":
+    ) -> "LearningRows":
         """The task of rows whose targets may be all the same in the pool."""
         with np.errstate(invalid="ignore"):
             return cls(batch, request, learned, hold=hold)
 
-    def without(self, trend: Trend | None) -> "Task":
+    def without(self, trend: Trend | None) -> "LearningRows":
         """The same with targets less a trend, and the same record."""
         if trend is None:
             return self
@@ -187,7 +188,7 @@ class Task:
         return mean
 
     @property
-    def labels(self) -> NDArray[Any]:
+    def labels(self) -> AnyArray:
         """The class of each row, or its first target where that is a number."""
         if not self.classes:
             return self.targets[:, 0]
@@ -248,14 +249,14 @@ class Task:
     def early(
         self,
         share: float,
-        work: Callable[[tuple["Task", Item]], Result],
+        work: Callable[[tuple["LearningRows", Item]], Result],
         items: Iterable[Item],
     ) -> list[Result | None]:
         """`together`, with None for the items, save the first, that would begin late."""
         jobs = self._jobs(items)
         first = jobs[0][0] if jobs else self
 
-        def one(job: tuple["Task", Item]) -> Result | None:
+        def one(job: tuple["LearningRows", Item]) -> Result | None:
             return None if job[0] is not first and self.late(share) else work(job)
 
         limited = self.learned.time_limit is not None
@@ -264,7 +265,7 @@ class Task:
         return results
 
     def together(
-        self, work: Callable[[tuple["Task", Item]], Result], items: Iterable[Item]
+        self, work: Callable[[tuple["LearningRows", Item]], Result], items: Iterable[Item]
     ) -> list[Result]:
         """work((task, item)) of each item, side by side; the record has the order of the items.
 
@@ -275,10 +276,10 @@ class Task:
         self._take(jobs)
         return results
 
-    def _jobs(self, items: Iterable[Item]) -> list[tuple["Task", Item]]:
+    def _jobs(self, items: Iterable[Item]) -> list[tuple["LearningRows", Item]]:
         return [(with_own_record(self), item) for item in items]
 
-    def _take(self, jobs: list[tuple["Task", Item]]) -> None:
+    def _take(self, jobs: list[tuple["LearningRows", Item]]) -> None:
         """Put the records of the jobs into this one, in their order."""
         for own, _ in jobs:
             self.trials.extend(own.trials)
@@ -302,7 +303,7 @@ class Task:
         return batch
 
 
-def with_own_record(task: Task) -> Task:
+def with_own_record(task: LearningRows) -> LearningRows:
     """The same task with an empty record."""
     own = copy.copy(task)
     own.trials = []

@@ -27,10 +27,11 @@ from kitchensinks.features.scaling import Warp
 from kitchensinks.features.trend import Trend
 from kitchensinks.law import constants
 from kitchensinks.law.maps import Found
-from kitchensinks.law.task import Task
+from kitchensinks.law.task import LearningRows
+from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.choices import lower
 from kitchensinks.numerics.products import inverse_lower
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
@@ -51,7 +52,7 @@ class Line(NamedTuple):
     slopes: Floats
 
 
-def find_trend(task: Task, found: Found) -> Trend | None:
+def find_trend(task: LearningRows, found: Found) -> Trend | None:
     """The columns whose line goes on, with its slopes; or None."""
     if not task.request.trend or task.late(constants.LATE_SCALES):
         return None
@@ -78,10 +79,12 @@ def find_trend(task: Task, found: Found) -> Trend | None:
     (line,) = _fits(found, part, [lines])
     low, high = task.spread.low[columns], task.spread.high[columns]
     slopes = task.request.unit * line.slopes * task.sizes / deviation[:, None]
-    return Trend.over(columns.astype(np.int64), mean, low, high, slopes)
+    known = task.request.names
+    names = () if known is None else tuple(str(known[column]) for column in columns)
+    return Trend.over(columns.astype(np.int64), mean, low, high, slopes, names)
 
 
-def _promising(task: Task, raw: Floats, places: Places) -> list[int]:
+def _promising(task: LearningRows, raw: Floats, places: Places) -> list[int]:
     """Columns of more than a few values that matter most in a linear fit, the first one most.
 
     Where later rows are held out, columns that most of them are outside of come first.
@@ -109,7 +112,7 @@ def _length(slopes: Floats) -> Floats:
     return np.asarray(np.sqrt(np.sum(slopes**2, axis=1)))
 
 
-def _beyond(task: Task, raw: Floats, columns: Places) -> NDArray[np.bool_]:
+def _beyond(task: LearningRows, raw: Floats, columns: Places) -> NDArray[np.bool_]:
     """Columns that most of the later rows are outside of, where those are held out."""
     if not task.later:
         return np.zeros(len(columns), dtype=bool)
@@ -126,7 +129,7 @@ def _ends(values: Floats, places: Places) -> tuple[Places, Places]:
     return _some(inner, constants.TREND_FITTED), _some(outer, constants.TREND_FITTED)
 
 
-def _later(task: Task, places: Places) -> tuple[Places, Places]:
+def _later(task: LearningRows, places: Places) -> tuple[Places, Places]:
     """Fitted rows, and the later ones that are held out."""
     held = task.data.held
     return _some(places, constants.TREND_FITTED), _some(held, constants.TREND_FITTED)
@@ -144,7 +147,7 @@ def _units(raw: Floats, columns: Places) -> tuple[Floats, Floats]:
 
 
 def _helps(
-    task: Task, found: Found, raw: Floats, split: tuple[Places, Places], tried: list[int]
+    task: LearningRows, found: Found, raw: Floats, split: tuple[Places, Places], tried: list[int]
 ) -> bool:
     """Whether a line in the last of the columns that are tried, beside lines in the others, lowers
     the error of the rows held out, and not that of the fitted ones."""
@@ -165,9 +168,11 @@ def _helps(
         for one in (without, line)
     ]
     errors = [float(own.mean()) for own in losses]
-    where = "later rows" if task.later else f"rows outside of column {tried[-1]}"
+    known = task.request.names
+    name = f"column {tried[-1] if known is None else str(known[tried[-1]])!r}"
+    where = "later rows" if task.later else f"rows outside of {name}"
     for what, error in zip(("no line", "a line"), errors, strict=True):
-        task.note("trend", f"{where}, {what} in column {tried[-1]}", len(fitted), error)
+        task.note("trend", f"{where}, {what} in {name}", len(fitted), error)
     gain = losses[0] - losses[1]
     clear = gain.mean() > constants.TREND_CHANCE * gain.std() / math.sqrt(len(gain))
     better = errors[1] < constants.TREND_BETTER * errors[0]
@@ -175,7 +180,7 @@ def _helps(
     return bool(clear and better and line.within <= most * without.within)
 
 
-def _part(task: Task, warp: Warp, found: Found, places: Places) -> Part:
+def _part(task: LearningRows, warp: Warp, found: Found, places: Places) -> Part:
     """Rows of the pool as the kernel takes them."""
     raw, own = task.pool[places], task.data.weights_of(places)
     mapped = warp.times(found.mean_scales).apply(raw, np.float64)
@@ -195,7 +200,7 @@ def _fits(
     kernel = _kernel(found, part.mapped, part.mapped)
     across = None if outer is None else _kernel(found, outer.mapped, part.mapped)
     found_lines: list[Line | None] = [None] * len(lines)
-    for ridge in constants.TREND_RIDGES:
+    for ridge in sorted(constants.TREND_RIDGES, reverse=True):
         inverse = _inverse(kernel + np.diag(ridge * part.noise))
         for k, own in enumerate(lines):
             design = np.column_stack([np.ones(len(own)), own])
@@ -207,7 +212,7 @@ def _fits(
             losses = np.sum((dual / left[:, None]) ** 2, axis=1)
             within = float(np.average(losses, weights=1.0 / part.noise))
             best = found_lines[k]
-            if best is not None and best.within <= within:
+            if best is not None and not lower(within, best.within):
                 continue
             scores = np.empty((0, 0))
             if across is not None:

@@ -2,19 +2,21 @@
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.features.bases import Binning
+from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Warp
 from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.law import constants
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.numerics.bins import sum_of_bins
+from kitchensinks.numerics.choices import first_least, strongest_least
 from kitchensinks.numerics.simplex import log_losses
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.problem.bins import Bins
@@ -30,7 +32,7 @@ _BLOCK = 8192
 
 class Score(NamedTuple):
     """What a basis reached on held-out rows: at which factor and ridge, with how many components,
-    and with half of them; losses of the classes (`HeldOut.losses`), or None."""
+    and with half of them; losses of the classes (`TrialRows.losses`), or None."""
 
     error: float
     half: float
@@ -55,14 +57,14 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class TrialRows:
     """Rows (n, d), centred targets (n, outputs) and weights (n,) or None; `fitted`, `held`: places.
 
     unit: the targets' variance, summed over outputs; level: what they were centred by, (outputs,);
     labels: the class of each row, or None where the targets are numbers.
     """
 
-    rows: Any
+    rows: Matrix
     targets: Array
     weights: Array | None
     fitted: np.ndarray
@@ -109,7 +111,7 @@ class DenseFit(NamedTuple):
     mean: Array
     level: Array
 
-    def scores(self, rows: Any) -> Array:
+    def scores(self, rows: Matrix) -> Array:
         """f of rows (n, d), in blocks."""
         frozen = self.frozen
         out = np.empty((rows.shape[0], len(self.level)))
@@ -120,7 +122,7 @@ class DenseFit(NamedTuple):
 
 
 def dense_fit(
-    data: HeldOut,
+    data: TrialRows,
     frozen: Frozen,
     near: float | None = None,
     by_classes: bool = False,
@@ -138,7 +140,7 @@ def dense_fit(
     else:
         weights = path.solve(fixed)
         tried = {fixed: (data.error(path.scores(weights)), weights)}
-    best = path.by_classes(tried) if by_classes else min(tried, key=lambda r: tried[r][0])
+    best = path.by_classes(tried) if by_classes else best_ridge(tried)
     half, whole = path.solve(best, 0.5), path.scores(tried[best][1])
     return DenseFit(
         data.error(whole),
@@ -155,7 +157,7 @@ def dense_fit(
 class _DensePath:
     """Ridge fits on the fitted rows for any ridge λ = α·n, from one Gram."""
 
-    def __init__(self, data: HeldOut, frozen: Frozen) -> None:
+    def __init__(self, data: TrialRows, frozen: Frozen) -> None:
         self.data = data
         own = data.weights_of(data.fitted)
         shift = frozen.features(data.rows[data.fitted[:512]]).mean(axis=0, dtype=np.float64)
@@ -201,17 +203,17 @@ class _DensePath:
                     tried[ridge] = self.data.error(self.scores(weights)), weights
 
         attempt(*first)
-        best, before = min(tried, key=lambda ridge: tried[ridge][0]), math.nan
+        best, before = best_ridge(tried), math.nan
         while best != before:
             before = best
             attempt(constants.RIDGE_STEP * best, max(best / constants.RIDGE_STEP, weakest))
-            best = min(tried, key=lambda ridge: tried[ridge][0])
+            best = best_ridge(tried)
         return tried
 
     def by_classes(self, tried: dict[float, tuple[float, Array]]) -> float:
         """The ridge that `preferred` takes, among the tried ones and up to two weaker and two
         stronger neighbours of the best that are nearly as good."""
-        best = min(tried, key=lambda ridge: tried[ridge][0])
+        best = best_ridge(tried)
         least, strongest = tried[best][0], constants.STRONGEST * len(self.data.fitted)
         for ratio in (constants.RIDGE_STEP, 1.0 / constants.RIDGE_STEP):
             ridge = best
@@ -222,20 +224,25 @@ class _DensePath:
                 if ridge not in tried and constants.WEAKEST_OF_CLASSES <= ridge <= strongest:
                     weights = self.solve(ridge)
                     tried[ridge] = self.data.error(self.scores(weights)), weights
-        ridges = list(tried)
+        ridges = sorted(tried, reverse=True)
         errors = [tried[ridge][0] for ridge in ridges]
         losses = [self.data.losses(self.scores(tried[ridge][1])) for ridge in ridges]
         return ridges[preferred(errors, losses)]
 
 
-def first_least(errors: Sequence[float] | Array) -> int:
-    """The first that has the least error to a millionth: rounding decides nothing.
+def first_best(errors: Sequence[float] | Array) -> int:
+    """The place of the first of the least errors, as far as those of trials can be told apart."""
+    return first_least(errors, constants.SAME_TRIAL)
 
-    >>> first_least([0.5, 0.2 + 1e-9, 0.2])
-    1
+
+def best_ridge(tried: Mapping[float, tuple[float, Any]]) -> float:
+    """The largest ridge of the least error; tried: the error of each ridge, with a note.
+
+    >>> best_ridge({0.1: (0.5, None), 1.0: (0.5, None), 10.0: (0.6, None)})
+    1.0
     """
-    found = np.asarray(errors, dtype=np.float64)
-    return int(np.argmax(found <= found.min() * (1.0 + constants.SAME_ERROR)))
+    ridges = list(tried)
+    return ridges[strongest_least([tried[one][0] for one in ridges], ridges, constants.SAME_TRIAL)]
 
 
 def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:
@@ -245,15 +252,18 @@ def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:
     >>> preferred([0.20, 0.21, 0.30], [many, few, few]), preferred([0.2, 0.1], [None, None])
     (1, 1)
     """
-    least = first_least(errors)
-    best, most, base = least, 0.0, losses[least]
+    least = first_best(errors)
+    base, totals = losses[least], np.full(len(errors), np.inf)
+    if base is None:
+        return least
+    totals[least] = base.sum()
     for k, (error, own) in enumerate(zip(errors, losses, strict=True)):
-        if base is None or own is None or error >= constants.EVEN * errors[least]:
+        if own is None or error >= constants.EVEN * errors[least]:
             continue
         gain, noise = float(np.sum(base - own)), math.sqrt(float(np.sum((base - own) ** 2)))
-        if gain > max(most, constants.CHANCE * noise):
-            best, most = k, gain
-    return best
+        if gain > constants.CHANCE * noise:
+            totals[k] = own.sum()
+    return first_best(totals)
 
 
 class GridFits:
@@ -263,7 +273,7 @@ class GridFits:
     and from the weights of another ridge the first step would already seem to settle it.
     """
 
-    def __init__(self, data: HeldOut, scaler: Warp, basis: Binning, count: int, seed: int) -> None:
+    def __init__(self, data: TrialRows, scaler: Warp, basis: Basis, count: int, seed: int) -> None:
         self.data = data
         places = np.concatenate([data.fitted, data.held])
         rows = np.asarray(scaler.apply(data.rows[places], np.float32))
@@ -327,7 +337,7 @@ class GridFits:
             missing = [ridge for ridge in ridges if ridge not in tried]
             for ridge, scores in zip(missing, self.scores(missing, targets), strict=True):
                 tried[ridge] = self.data.error(scores), self.data.losses(scores)
-            best = min(tried, key=lambda ridge: tried[ridge][0])
+            best = best_ridge(tried)
             if best == near:
                 break
             near = best
@@ -354,7 +364,7 @@ def lowest(errors: dict[int, float]) -> float:
 
 def climb(
     attempt: Callable[[float], tuple[float, Any]],
-    first: float,
+    begin: float,
     ratio: float,
     most: int,
     late: Callable[[], bool] = lambda: False,
@@ -368,15 +378,19 @@ def climb(
     >>> climb(lambda value: (abs(math.log(value / 9.0)), 0.0), 1.0, 3.0, 5)[1]
     9.0
     """
-    tried = {0: attempt(first)}
+    tried = {0: attempt(begin)}
     direction = 1
+
+    def first() -> int:
+        return list(tried)[first_best([error for error, _ in tried.values()])]
+
     while len(tried) < most and not late():
-        best = min(tried, key=lambda k: tried[k][0])
+        best = first()
         if best + direction in tried:
             direction = -direction
             if best + direction in tried:
                 break
-        tried[best + direction] = attempt(first * ratio ** (best + direction))
-    best = min(tried, key=lambda k: tried[k][0])
+        tried[best + direction] = attempt(begin * ratio ** (best + direction))
+    best = first()
     place = best + lowest({k - best: error for k, (error, _) in tried.items()})
-    return tried[best][0], first * ratio**place, tried[best][1]
+    return tried[best][0], begin * ratio**place, tried[best][1]

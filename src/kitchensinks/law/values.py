@@ -3,9 +3,9 @@
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,9 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.settings import Progress, silent
 from kitchensinks.law.splits import NO_ORDER, Order
+from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.choices import first_least
 from kitchensinks.problem.targets import Batch
-
-Floats = NDArray[np.float64]
 
 # Maps of the columns in words.
 _MAPS = {
@@ -30,10 +30,18 @@ _MAPS = {
 }
 
 
+def what_of(kernel: str, sparse: bool, trees: bool) -> str:
+    """What components are called in a trial."""
+    if trees:
+        return "grids and trees"
+    return "grids" if sparse else f"{kernel} features"
+
+
 def short_name(basis: Any) -> str:
     """A basis on one line; a table of learned scales is named and not printed."""
     text = " ".join(basis.__repr__(N_CHAR_MAX=10**7).split())
-    return re.sub(r"\[\[.*?\]\]", "learned", text)
+    text = re.sub(r"\[\[.*?\]\]", "learned", text)
+    return re.sub(r"array\(learned(, shape=\([^)]*\))?(, dtype=\w+)?\)", "learned", text)
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,7 @@ class Request:
     dtype : of the features; None: float64 for a given basis, float64 rows and n·K ≤ 2²³ where rows
         come at once, else float32.
     standardize : False takes the columns as they come.
+    names : (d,) of the columns, or None.
     unscaled : (d,) True where a column must not be standardised (`Columns.unscaled`), or None.
     memory : bytes that a fit may use.
     stream : rows come in batches, for which only dense features are looked at.
@@ -64,6 +73,7 @@ class Request:
     n_components: int | str | None = None
     dtype: Any = None
     standardize: bool = True
+    names: Sequence[str] | None = None
     unscaled: NDArray[np.bool_] | None = None
     memory: float = 2e9
     stream: bool = False
@@ -107,6 +117,7 @@ class Record:
     reason : why there are not more components.
     scaling : "learned" scales, "equal" ones for all columns (the plain law, or a linear model), or
         "half learned": the geometric mean of both.
+    trees : whether leaves of trees are among the bins.
     """
 
     map: str
@@ -118,11 +129,20 @@ class Record:
     trials: tuple[Trial, ...]
     reason: str
     scaling: str = "learned"
+    trees: bool = False
 
     @property
     def map_in_words(self) -> str:
         turn, _, name = self.map.rpartition("-turned ")
         return _MAPS[name] + (f" and turned along their {turn}" if turn else "")
+
+
+class UnseenScores(NamedTuple):
+    """Scores and targets (n, outputs) of rows that the law had not seen, and weights (n,)."""
+
+    scores: Floats
+    targets: Floats
+    weights: Floats | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,6 +157,7 @@ class Law:
     note : why the basis was used with its own law although one was to be learned, or "".
     trend : the line that goes on outside of the range, in units of the targets as they came; the
         features fit what it leaves. Or None.
+    held : what calibrates a fit whose features have seen the targets of its rows, or None.
 
     Examples
     --------
@@ -152,6 +173,7 @@ class Law:
     record: Record | None = None
     note: str = ""
     trend: Trend | None = None
+    held: UnseenScores | None = field(default=None, metadata={"stored": False})
 
     def left(self, batch: Batch, unit: float) -> Batch:
         """The rows with targets (encoded in a unit) less the trend, which the features fit."""
@@ -205,8 +227,8 @@ class Law:
             f"  {'stage':6}  {'tried':{width}}  {'rows':>7}  error",
         ]
         if self.trend is not None:
-            columns = ", ".join(map(str, self.trend.places.tolist()))
-            lines.insert(1, f"trend: a line goes on outside of the range of column {columns}")
+            where = self.trend.in_words()
+            lines.insert(1, f"trend: a line goes on outside of the range of column {where}")
         return [*lines, *table, record.reason]
 
     def _kept(self, record: Record) -> list[Trial]:
@@ -221,14 +243,16 @@ class Law:
         # A basis with a bandwidth of its own was not tried: others have compared the maps.
         if math.isnan(self.ridge):
             return maps
-        name = "grids" if self.features.basis.sparse else f"{record.kernel} features"
-        name = f" {name}, {record.map},"
-        if record.scaling != "learned":
-            name += f" {record.scaling} scales,"
-        else:
-            name += " factor"
-        for stage in ("ridge", "again", "basis"):
-            last = [one for one in record.trials if one.stage == stage and name in one.what]
-            if last:
-                return [*maps, min(last, key=lambda trial: trial.error)]
-        return maps
+        name = what_of(record.kernel, self.features.basis.sparse, record.trees)
+        scaling = "factor" if record.scaling == "learned" else f"{record.scaling} scales,"
+        name = f" {name}, {record.map}, {scaling}"
+        return maps + _best_of_last(record.trials, name)
+
+
+def _best_of_last(trials: tuple[Trial, ...], name: str) -> list[Trial]:
+    """Of the trials with this name, the best of the last stage that has some; none of none."""
+    for stage in ("ridge", "trees", "again", "basis"):
+        last = [one for one in trials if one.stage == stage and name in one.what]
+        if last:
+            return [last[first_least([one.error for one in last])]]
+    return []

@@ -7,6 +7,7 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Cells are clipped here before they become integers, so that no row overflows.
@@ -43,7 +44,7 @@ def _name(value: Any, shift: Any, rate: Any, multiplier: Any) -> Any:
 
 
 @compiled(inline="always")
-def _survey(column: Any, count: Any, ends: Any, rare: Any) -> None:
+def _survey(column: AnyArray, count: Any, ends: AnyArray, rare: AnyArray) -> None:
     """The ends (2,) of a column's range, and the places of the rarer of two values.
 
     rare_0: how often the rarer value comes, −1 where there are more than two values; its places
@@ -72,7 +73,13 @@ def _survey(column: Any, count: Any, ends: Any, rare: Any) -> None:
 
 @looped(lambda rows, *_: row_tiles(len(rows), _NAMED), fastmath={"nnan", "nsz"})
 def bin_hashes(
-    rows: Any, shift: Any, rate: Any, multiplier: Any, out: Any, begin: int, end: int
+    rows: AnyArray,
+    shift: AnyArray,
+    rate: AnyArray,
+    multiplier: AnyArray,
+    out: AnyArray,
+    begin: int,
+    end: int,
 ) -> None:
     """The 64-bit name of the bin of every row in every grid.
 
@@ -123,11 +130,7 @@ def bin_hashes(
 
 
 def bin_hashes_plain(
-    rows: NDArray[Any],
-    shift: NDArray[np.float64],
-    rate: NDArray[np.float64],
-    multiplier: NDArray[np.uint64],
-    out: NDArray[np.uint64],
+    rows: AnyArray, shift: AnyArray, rate: AnyArray, multiplier: AnyArray, out: AnyArray
 ) -> None:
     """The same in NumPy, one grid at a time."""
     for g in range(len(shift)):
@@ -138,6 +141,43 @@ def bin_hashes_plain(
         out[g] = (scrambled * multiplier[g]).sum(axis=1, dtype=np.uint64)
 
 
+@looped(lambda rows, *_: row_tiles(len(rows), _NAMED))
+def leaf_names(
+    rows: Any, column: Any, cut: Any, below: Any, above: Any, out: Any, begin: int, end: int
+) -> None:
+    """The leaf of every row in every tree, as the number of its node.
+
+    rows (n, d); column, cut, below, above (trees, nodes): a row whose entry in `column` is at most
+    `cut` goes on to `below`, others to `above`; the column of a leaf is negative. Children have
+    larger numbers than their parents. out (trees, n) uint64. Rows go tile by tile.
+    """
+    for tile in range(begin, end):
+        first = tile * _NAMED
+        last = min(first + _NAMED, len(rows))
+        for t in range(column.shape[0]):
+            for i in range(first, last):
+                node = 0
+                while column[t, node] >= 0:
+                    if rows[i, column[t, node]] <= cut[t, node]:
+                        node = below[t, node]
+                    else:
+                        node = above[t, node]
+                out[t, i] = node
+
+
+def leaf_names_plain(
+    rows: AnyArray, column: AnyArray, cut: AnyArray, below: AnyArray, above: AnyArray, out: AnyArray
+) -> None:
+    """The same in NumPy, one tree and one level at a time."""
+    for t in range(len(column)):
+        node = np.zeros(len(rows), np.intp)
+        while (inner := column[t, node] >= 0).any():
+            entry = rows[np.arange(len(rows)), np.maximum(column[t, node], 0)]
+            child = np.where(entry <= cut[t, node], below[t, node], above[t, node])
+            node = np.where(inner, child, node)
+        out[t] = node
+
+
 @compiled(inline="always")
 def _slot(name: Any, mask: Any) -> Any:
     """Where a name begins to look for a place in a table of mask + 1 slots."""
@@ -145,7 +185,7 @@ def _slot(name: Any, mask: Any) -> Any:
 
 
 @compiled()
-def _records(own: Any, mask: Any) -> Any:
+def _records(own: AnyArray, mask: Any) -> Any:
     """A table of mask + 1 slots (name, number + 1), zero where empty, with these names in it.
 
     In a function of its own it runs twice as fast as inside of the loop that needs it.
@@ -162,7 +202,9 @@ def _records(own: Any, mask: Any) -> Any:
 
 
 @looped(lambda names, *_: len(names))
-def number_names(names: Any, found: Any, counts: Any, numbers: Any, begin: int, end: int) -> None:
+def number_names(
+    names: AnyArray, found: AnyArray, counts: AnyArray, numbers: AnyArray, begin: int, end: int
+) -> None:
     """The different names of each grid in the order in which they come, and every name's number.
 
     names (grids, n) uint64; found (grids, n) uint64, of which the first counts_g are filled;
@@ -200,10 +242,7 @@ def number_names(names: Any, found: Any, counts: Any, numbers: Any, begin: int, 
 
 
 def number_names_plain(
-    names: NDArray[np.uint64],
-    found: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-    numbers: NDArray[np.int32],
+    names: AnyArray, found: AnyArray, counts: AnyArray, numbers: AnyArray
 ) -> None:
     """The same in NumPy."""
     for g, own in enumerate(names):
@@ -215,7 +254,7 @@ def number_names_plain(
 
 
 @compiled(inline="always")
-def _bisected(own: Any, name: Any) -> Any:
+def _bisected(own: AnyArray, name: Any) -> Any:
     """The place of a name among sorted ones, or −1."""
     low, high = 0, len(own)
     while low < high:
@@ -227,8 +266,27 @@ def _bisected(own: Any, name: Any) -> Any:
     return low if low < len(own) and own[low] == name else -1
 
 
+@compiled(inline="always")
+def _slots(own: AnyArray) -> AnyArray:
+    """A table with the places of the names in it, −1 where it is empty, which most of it is."""
+    mask = 15
+    while mask < 2 * len(own):
+        mask = 2 * mask + 1
+    slots = np.empty(mask + 1, np.int32)
+    for place in range(mask + 1):
+        slots[place] = -1
+    for k in range(len(own)):
+        place = _slot(own[k], mask)
+        while slots[place] >= 0:
+            place = (place + 1) & mask
+        slots[place] = k
+    return slots
+
+
 @looped(lambda names, *_: len(names))
-def find_columns(names: Any, table: Any, offsets: Any, out: Any, begin: int, end: int) -> None:
+def find_columns(
+    names: AnyArray, table: AnyArray, offsets: AnyArray, out: AnyArray, begin: int, end: int
+) -> None:
     """The column of each bin name, or −1 where the bin is not in the table.
 
     names (grids, n); table holds the different names of grid g in
@@ -239,23 +297,13 @@ def find_columns(names: Any, table: Any, offsets: Any, out: Any, begin: int, end
     for g in range(begin, end):
         start = offsets[g]
         own = table[start : offsets[g + 1]]
-        count = len(own)
-        if 4 * n_rows < count:
+        if 4 * n_rows < len(own):
             for i in range(n_rows):
                 place = _bisected(own, names[g, i])
                 out[g, i] = start + place if place >= 0 else -1
         else:
-            mask = 15
-            while mask < 2 * count:
-                mask = 2 * mask + 1
-            slots = np.empty(mask + 1, np.int32)
-            for place in range(mask + 1):
-                slots[place] = -1
-            for k in range(count):
-                place = _slot(own[k], mask)
-                while slots[place] >= 0:
-                    place = (place + 1) & mask
-                slots[place] = k
+            slots = _slots(own)
+            mask = len(slots) - 1
             for i in range(n_rows):
                 name = names[g, i]
                 place = _slot(name, mask)
@@ -264,12 +312,7 @@ def find_columns(names: Any, table: Any, offsets: Any, out: Any, begin: int, end
                 out[g, i] = start + slots[place] if slots[place] >= 0 else -1
 
 
-def find_columns_plain(
-    names: NDArray[np.uint64],
-    table: NDArray[np.uint64],
-    offsets: NDArray[np.int64],
-    out: NDArray[np.int64],
-) -> None:
+def find_columns_plain(names: AnyArray, table: AnyArray, offsets: AnyArray, out: AnyArray) -> None:
     """The same in NumPy, one grid at a time."""
     for g, own in enumerate(names):
         part = table[offsets[g] : offsets[g + 1]]
@@ -282,7 +325,13 @@ def find_columns_plain(
 
 @looped(lambda names, *_: names.shape[1])
 def add_scores(
-    names: Any, table: Any, offsets: Any, values: Any, out: Any, begin: int, end: int
+    names: AnyArray,
+    table: AnyArray,
+    offsets: AnyArray,
+    values: AnyArray,
+    out: AnyArray,
+    begin: int,
+    end: int,
 ) -> None:
     """out_i += Σ_g values[column of names_gi]; bins that are not in the table add nothing.
 
@@ -294,20 +343,9 @@ def add_scores(
     for g in range(len(names)):
         start = offsets[g]
         own = table[start : offsets[g + 1]]
-        count = len(own)
-        few = 4 * (end - begin) < count
-        mask = 15
-        while mask < 2 * count and not few:
-            mask = 2 * mask + 1
-        slots = np.empty(mask + 1, np.int32)
-        if not few:
-            for place in range(mask + 1):
-                slots[place] = -1
-            for k in range(count):
-                place = _slot(own[k], mask)
-                while slots[place] >= 0:
-                    place = (place + 1) & mask
-                slots[place] = k
+        few = 4 * (end - begin) < len(own)
+        slots = _slots(own[:0] if few else own)
+        mask = len(slots) - 1
         for i in range(begin, end):
             name = names[g, i]
             if few:
@@ -323,11 +361,7 @@ def add_scores(
 
 
 def add_scores_plain(
-    names: NDArray[np.uint64],
-    table: NDArray[np.uint64],
-    offsets: NDArray[np.int64],
-    values: NDArray[np.float64],
-    out: NDArray[np.float64],
+    names: AnyArray, table: AnyArray, offsets: AnyArray, values: AnyArray, out: AnyArray
 ) -> None:
     """The same in NumPy."""
     columns = np.empty(names.shape, np.int64)
@@ -341,7 +375,7 @@ _TILE = 2**16
 
 
 @looped(lambda columns, *_: columns.shape[1])
-def sum_of_bins(columns: Any, values: Any, out: Any, begin: int, end: int) -> None:
+def sum_of_bins(columns: AnyArray, values: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     """out_i = Σ_g values[columns[g, i]]: the product of a binned feature matrix with values.
 
     columns (grids, n), −1 for a bin without a column; values (columns, outputs); out (n, outputs).
@@ -370,14 +404,16 @@ def sum_of_bins(columns: Any, values: Any, out: Any, begin: int, end: int) -> No
 
 
 def sum_of_bins_plain(
-    columns: NDArray[Any], values: NDArray[np.float64], out: NDArray[np.float64]
+    columns: AnyArray, values: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
     """The same in NumPy."""
     out[:] = np.where((columns >= 0)[:, :, None], values[columns], 0.0).sum(axis=0)
 
 
 @looped(lambda columns, *_: len(columns))
-def _sum_into_bins(columns: Any, values: Any, out: Any, begin: int, end: int) -> None:
+def _sum_into_bins(
+    columns: AnyArray, values: AnyArray, out: AnyArray, begin: int, end: int
+) -> None:
     n_rows, n_outputs = values.shape
     for g in range(begin, end):
         if n_outputs == 1:
@@ -404,7 +440,7 @@ def sum_into_bins(columns: Any, values: Any, out: Any) -> None:
 
 
 def sum_into_bins_plain(
-    columns: NDArray[Any], values: NDArray[np.float64], out: NDArray[np.float64]
+    columns: AnyArray, values: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
     """The same in NumPy."""
     out[:] = 0.0

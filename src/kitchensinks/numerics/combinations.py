@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import compiled, looped
 
-Floats = NDArray[np.float64]
 # Odd multipliers that spread pairs over a hash table.
 _ODD, _OTHER_ODD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 # Rows that go through all groups together.
@@ -20,7 +20,9 @@ _TILE = 2**15
 
 
 @looped(lambda columns, *_: len(columns))
-def count_rows(columns: Any, fitted: Any, counts: Any, owners: Any, begin: int, end: int) -> None:
+def count_rows(
+    columns: AnyArray, fitted: AnyArray, counts: AnyArray, owners: AnyArray, begin: int, end: int
+) -> None:
     """counts_c: the number of fitted rows in column c; owners_c: the last of them.
 
     columns (grids, n), −1 for none; fitted (n,); counts and owners (columns,), zero at first.
@@ -35,7 +37,7 @@ def count_rows(columns: Any, fitted: Any, counts: Any, owners: Any, begin: int, 
 
 
 def count_rows_plain(
-    columns: NDArray[Any], fitted: NDArray[np.bool_], counts: NDArray[Any], owners: NDArray[Any]
+    columns: AnyArray, fitted: NDArray[np.bool_], counts: AnyArray, owners: AnyArray
 ) -> None:
     """The same in NumPy."""
     for own in columns:
@@ -46,12 +48,12 @@ def count_rows_plain(
 
 @looped(lambda columns, *_: len(columns))
 def renumber(
-    columns: Any,
-    order: Any,
-    counts: Any,
-    ends: Any,
-    numbers: Any,
-    out: Any,
+    columns: AnyArray,
+    order: AnyArray,
+    counts: AnyArray,
+    ends: AnyArray,
+    numbers: AnyArray,
+    out: AnyArray,
     begin: int,
     end: int,
 ) -> None:
@@ -73,12 +75,12 @@ def renumber(
 
 
 def renumber_plain(
-    columns: NDArray[Any],
+    columns: AnyArray,
     order: NDArray[np.intp],
-    counts: NDArray[Any],
+    counts: AnyArray,
     ends: NDArray[np.int64],
-    numbers: NDArray[Any],
-    out: NDArray[Any],
+    numbers: AnyArray,
+    out: AnyArray,
 ) -> None:
     """The same in NumPy."""
     for g, own in enumerate(columns[:, order]):
@@ -89,7 +91,9 @@ def renumber_plain(
 
 
 @compiled()
-def combine(nodes: Any, bins: Any, first: Any, slots: Any, links: Any, out: Any) -> Any:
+def combine(
+    nodes: AnyArray, bins: AnyArray, first: Any, slots: AnyArray, links: AnyArray, out: AnyArray
+) -> Any:
     """The number of different pairs (nodes_i, bins_i), or −1 where they do not fit into `links`.
 
     links: the pairs in the order in which they come; out_i: `first` plus the number of pair i. The
@@ -118,12 +122,12 @@ def combine(nodes: Any, bins: Any, first: Any, slots: Any, links: Any, out: Any)
 
 
 def combine_plain(
-    nodes: NDArray[Any],
-    bins: NDArray[Any],
+    nodes: AnyArray,
+    bins: AnyArray,
     first: int,
-    slots: NDArray[Any],
-    links: NDArray[Any],
-    out: NDArray[Any],
+    slots: AnyArray,
+    links: AnyArray,
+    out: AnyArray,
 ) -> int:
     """The same with a dictionary."""
     found: dict[tuple[int, int], int] = {}
@@ -138,7 +142,9 @@ def combine_plain(
 
 
 @looped(lambda links, ends, *_: len(ends) - 1)
-def _fill_links(links: Any, ends: Any, n_columns: Any, values: Any, begin: int, end: int) -> None:
+def _fill_links(
+    links: AnyArray, ends: AnyArray, n_columns: Any, values: AnyArray, begin: int, end: int
+) -> None:
     """The value of each combination of the groups: the sum of the values of its two nodes."""
     for q in range(begin, end):
         for m in range(ends[q], ends[q + 1]):
@@ -148,7 +154,7 @@ def _fill_links(links: Any, ends: Any, n_columns: Any, values: Any, begin: int, 
 
 
 @looped(lambda nodes, *_: nodes.shape[1])
-def _sum_nodes(nodes: Any, values: Any, out: Any, begin: int, end: int) -> None:
+def _sum_nodes(nodes: AnyArray, values: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     """Two groups at a time, so that sums are stored half as often."""
     n_groups, n_outputs = nodes.shape[0], values.shape[1]
     for first in range(begin, end, _TILE):
@@ -181,8 +187,8 @@ def gather(nodes: Any, links: Any, ends: Any, n_columns: Any, values: Any, out: 
 
 
 def gather_plain(
-    nodes: NDArray[Any],
-    links: NDArray[Any],
+    nodes: AnyArray,
+    links: AnyArray,
     ends: NDArray[np.int64],
     n_columns: int,
     values: Floats,
@@ -196,7 +202,14 @@ def gather_plain(
 
 @looped(lambda nodes, *_: len(nodes))
 def _scatter(
-    nodes: Any, links: Any, ends: Any, n_columns: int, values: Any, out: Any, begin: int, end: int
+    nodes: AnyArray,
+    links: AnyArray,
+    ends: AnyArray,
+    n_columns: int,
+    values: AnyArray,
+    out: AnyArray,
+    begin: int,
+    end: int,
 ) -> None:
     n_rows, n_outputs = values.shape
     for q in range(begin, end):
@@ -228,8 +241,8 @@ def scatter(nodes: Any, links: Any, ends: Any, offsets: Any, values: Any, out: A
 
 
 def scatter_plain(
-    nodes: NDArray[Any],
-    links: NDArray[Any],
+    nodes: AnyArray,
+    links: AnyArray,
     ends: NDArray[np.int64],
     offsets: NDArray[np.int64],
     values: Floats,

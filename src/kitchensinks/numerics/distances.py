@@ -1,10 +1,9 @@
 """Exact pairwise distances, safe for very long rows."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-Floats = NDArray[np.float64]
+from kitchensinks.numerics.arrays import Floats
 
 # Above this squared length ‖x‖² + ‖z‖² − 2x·z cancels too many digits.
 _LONG = 1e4

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Below this many entries NumPy is done before the threads have started.
@@ -68,7 +69,7 @@ def _cosine_of_turns64(turns: Any) -> Any:
 
 
 @looped(lambda angle, *_: len(angle), fastmath={"contract"})
-def _cosine32(angle: Any, phase: Any, amplitude: Any, begin: int, end: int) -> None:
+def _cosine32(angle: AnyArray, phase: AnyArray, amplitude: Any, begin: int, end: int) -> None:
     turn = np.float32(0.15915494309189535)
     for i in range(begin, end):
         for k in range(angle.shape[1]):
@@ -76,14 +77,14 @@ def _cosine32(angle: Any, phase: Any, amplitude: Any, begin: int, end: int) -> N
 
 
 @looped(lambda angle, *_: len(angle), fastmath={"contract"})
-def _cosine64(angle: Any, phase: Any, amplitude: Any, begin: int, end: int) -> None:
+def _cosine64(angle: AnyArray, phase: AnyArray, amplitude: Any, begin: int, end: int) -> None:
     turn = 0.15915494309189535
     for i in range(begin, end):
         for k in range(angle.shape[1]):
             angle[i, k] = amplitude * _cosine_of_turns64((angle[i, k] + phase[k]) * turn)
 
 
-def cosine(angle: NDArray[Any], phase: NDArray[Any], amplitude: float) -> None:
+def cosine(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
     """Replace angle (n, K) by amplitude·cos(angle + phase), phase (K,), in one pass.
 
     In float32 the error is 2e-7 beside that of rounding the angle; in float64 it is rounding.
@@ -96,7 +97,7 @@ def cosine(angle: NDArray[Any], phase: NDArray[Any], amplitude: float) -> None:
         _cosine64(angle, phase, float(amplitude))
 
 
-def cosine_plain(angle: NDArray[Any], phase: NDArray[Any], amplitude: float) -> None:
+def cosine_plain(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
     """The same in NumPy."""
     angle += phase
     np.cos(angle, out=angle)
@@ -104,13 +105,13 @@ def cosine_plain(angle: NDArray[Any], phase: NDArray[Any], amplitude: float) -> 
 
 
 @looped(lambda values, *_: len(values), fastmath={"contract"})
-def _affine(values: Any, scale: Any, shift: Any, begin: int, end: int) -> None:
+def _affine(values: AnyArray, scale: Any, shift: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
         for k in range(values.shape[1]):
             values[i, k] = values[i, k] * scale - shift[k]
 
 
-def affine(values: NDArray[Any], scale: float, shift: NDArray[Any]) -> None:
+def affine(values: AnyArray, scale: float, shift: AnyArray) -> None:
     """Replace values (n, K) by values·scale − shift, shift (K,), in one pass."""
     if values.size < SMALL:
         affine_plain(values, scale, shift)
@@ -119,20 +120,20 @@ def affine(values: NDArray[Any], scale: float, shift: NDArray[Any]) -> None:
     _affine(values, kind(scale), shift.astype(values.dtype, copy=False))
 
 
-def affine_plain(values: NDArray[Any], scale: float, shift: NDArray[Any]) -> None:
+def affine_plain(values: AnyArray, scale: float, shift: AnyArray) -> None:
     """The same in NumPy."""
     values *= values.dtype.type(scale)
     values -= shift.astype(values.dtype)
 
 
 @looped(lambda total, *_: total.shape[1])
-def _add_lower(total: Any, part: Any, unit: Any, begin: int, end: int) -> None:
+def _add_lower(total: AnyArray, part: AnyArray, unit: Any, begin: int, end: int) -> None:
     for j in range(begin, end):
         for i in range(j, total.shape[0]):
             total[i, j] += unit * part[i, j]
 
 
-def add_lower(total: NDArray[np.float64], part: NDArray[Any], unit: float) -> None:
+def add_lower(total: NDArray[np.float64], part: AnyArray, unit: float) -> None:
     """total += unit·part in float64, on and below the diagonal; both column by column in memory."""
     if part.size < SMALL:
         add_lower_plain(total, part, unit)
@@ -140,7 +141,7 @@ def add_lower(total: NDArray[np.float64], part: NDArray[Any], unit: float) -> No
         _add_lower(total, part, float(unit))
 
 
-def add_lower_plain(total: NDArray[np.float64], part: NDArray[Any], unit: float) -> None:
+def add_lower_plain(total: NDArray[np.float64], part: AnyArray, unit: float) -> None:
     """The same in NumPy."""
     total += unit * np.tril(part).astype(np.float64)
 
@@ -203,7 +204,7 @@ def _centre(values: Any, shift: Any, part: Any, total: Any) -> None:
             total[k] += part[k]
 
 
-def centre(values: NDArray[Any], shift: NDArray[np.float64]) -> NDArray[np.float64]:
+def centre(values: AnyArray, shift: NDArray[np.float64]) -> NDArray[np.float64]:
     """Subtract shift (K,) from the rows of values (n, K), in place; Σ over them afterwards.
 
     The sums are in float64, of runs of 64 rows in their own dtype.
@@ -215,7 +216,7 @@ def centre(values: NDArray[Any], shift: NDArray[np.float64]) -> NDArray[np.float
     return total
 
 
-def centre_plain(values: NDArray[Any], shift: NDArray[np.float64]) -> NDArray[np.float64]:
+def centre_plain(values: AnyArray, shift: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same in NumPy."""
     values -= shift.astype(values.dtype)
     return np.asarray(values.sum(axis=0, dtype=np.float64))

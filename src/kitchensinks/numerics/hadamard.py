@@ -1,10 +1,9 @@
 """Fast Walsh–Hadamard products of many rows."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Rows that go through a transform together: one vector register and more of each.
@@ -17,7 +16,7 @@ def next_power_of_two(count: int) -> int:
 
 
 @compiled()
-def _transform(work: Any) -> None:
+def _transform(work: AnyArray) -> None:
     """Replace each column x of work (P, tile) by Hx, H_jk = (−1)^⟨bits of j, bits of k⟩.
 
     Two steps of the transform at a time, half as many walks over the memory; rows of a step that
@@ -43,13 +42,13 @@ def _transform(work: Any) -> None:
 
 @looped(lambda rows, *_: row_tiles(len(rows), _TILE))
 def fastfood(
-    rows: Any,
-    signs: Any,
-    order: Any,
-    normals: Any,
-    radius: Any,
+    rows: AnyArray,
+    signs: AnyArray,
+    order: AnyArray,
+    normals: AnyArray,
+    radius: AnyArray,
     start: int,
-    out: Any,
+    out: AnyArray,
     begin: int,
     end: int,
 ) -> None:
@@ -89,13 +88,13 @@ def fastfood(
 
 
 def fastfood_plain(
-    rows: NDArray[Any],
-    signs: NDArray[Any],
+    rows: AnyArray,
+    signs: AnyArray,
     order: NDArray[np.int64],
-    normals: NDArray[Any],
-    radius: NDArray[Any],
+    normals: AnyArray,
+    radius: AnyArray,
     start: int,
-    out: NDArray[Any],
+    out: AnyArray,
 ) -> None:
     """The same in NumPy, with the Hadamard matrix written out."""
     n_blocks, size = signs.shape

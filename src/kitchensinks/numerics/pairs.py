@@ -4,18 +4,17 @@ A batch is small, and threads that wait for each other after every millisecond o
 than they save: these run on one, without the interpreter's lock, so that batches go side by side.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import compiled
 
 Floats = NDArray[np.float32]
 
 
 @compiled(fastmath=True)
-def _upper_distances(columns: Any, sums: Any, out: Any) -> None:
+def _upper_distances(columns: AnyArray, sums: AnyArray, out: AnyArray) -> None:
     """Fill `out` on and above the diagonal; sums (4, m) is scratch."""
     n_inputs, n_rows = columns.shape
     for first in range(0, out.shape[0], 4):
@@ -61,7 +60,7 @@ def pair_distances_plain(columns: Floats, out: Floats) -> None:
 
 
 @compiled()
-def clear_lower(matrix: Any) -> None:
+def clear_lower(matrix: AnyArray) -> None:
     """Put zeros below the diagonal of a matrix that has no more rows than columns."""
     for i in range(matrix.shape[0]):
         for k in range(i):
@@ -69,7 +68,7 @@ def clear_lower(matrix: Any) -> None:
 
 
 @compiled()
-def mirror(matrix: Any) -> None:
+def mirror(matrix: AnyArray) -> None:
     """Copy the part above the diagonal below it, tile by tile."""
     n_rows = matrix.shape[0]
     tile = 32
@@ -81,7 +80,7 @@ def mirror(matrix: Any) -> None:
 
 
 @compiled(fastmath=True)
-def _weighted_distances(columns: Any, weights: Any, own: Any, out: Any) -> None:
+def _weighted_distances(columns: AnyArray, weights: AnyArray, own: AnyArray, out: AnyArray) -> None:
     """Fill `out`; own (4, m) is scratch."""
     n_inputs, n_rows = columns.shape
     for j in range(n_inputs):

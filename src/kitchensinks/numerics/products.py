@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
+from kitchensinks.numerics.arrays import AnyArray, DType
 from kitchensinks.numerics.threads import in_order
 
-_KINDS: dict[np.dtype[Any], tuple[str, Any]] = {
+_KINDS: dict[DType, tuple[str, Any]] = {
     np.dtype(np.float32): ("s", ctypes.c_float),
     np.dtype(np.float64): ("d", ctypes.c_double),
 }
@@ -25,7 +25,7 @@ _PANEL, _TILE = 128, 512
 _CHAR, _ARRAY, _WHOLE = ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)
 
 
-def _functions(module: Any, name: str, kinds: str) -> dict[np.dtype[Any], Any]:
+def _functions(module: Any, name: str, kinds: str) -> dict[DType, Any]:
     """A routine for each dtype. kinds: c for a character, i for a whole number, n for a number of
     the dtype, a for an array."""
     api = ctypes.pythonapi
@@ -53,13 +53,13 @@ def _whole(number: int) -> Any:
     return ctypes.byref(ctypes.c_int(number))
 
 
-def _check_square(matrix: NDArray[Any], size: int, dtype: np.dtype[Any]) -> None:
+def _check_square(matrix: AnyArray, size: int, dtype: DType) -> None:
     if matrix.shape != (size, size) or not matrix.flags.f_contiguous or matrix.dtype != dtype:
         came = f"out {matrix.shape}, {matrix.dtype}"
         raise ValueError(f"{came}: need ({size}, {size}), {dtype}, 'F'.")
 
 
-def gram_lower(rows: NDArray[Any], out: NDArray[Any]) -> None:
+def gram_lower(rows: AnyArray, out: AnyArray) -> None:
     """Put rows'·rows into the lower triangle of `out`, whose upper triangle is left alone.
 
     rows (n, K) in float32 or float64; out (K, K) of the same dtype, column by column in memory.
@@ -78,7 +78,7 @@ def gram_lower(rows: NDArray[Any], out: NDArray[Any]) -> None:
     syrk(b"L", b"N", width, _whole(count), one, source, stride, zero, target, width)
 
 
-def cholesky_lower(matrix: NDArray[Any]) -> bool:
+def cholesky_lower(matrix: AnyArray) -> bool:
     """Put the Cholesky factor into the lower triangle, in place; False where there is none.
 
     matrix (K, K), column by column in memory; what is above the diagonal is left alone. From K =
@@ -101,12 +101,12 @@ def cholesky_lower(matrix: NDArray[Any]) -> bool:
     return True
 
 
-def _at(matrix: NDArray[Any], row: int, column: int) -> int:
+def _at(matrix: AnyArray, row: int, column: int) -> int:
     """The address of an entry."""
     return int(matrix.ctypes.data) + matrix.itemsize * (row + column * len(matrix))
 
 
-def _factored(matrix: NDArray[Any], first: int, last: int) -> bool:
+def _factored(matrix: AnyArray, first: int, last: int) -> bool:
     """The factor of the square from row and column `first` to `last`, in place."""
     failed, width = ctypes.c_int(0), _whole(max(1, len(matrix)))
     place = _at(matrix, first, first)
@@ -114,7 +114,7 @@ def _factored(matrix: NDArray[Any], first: int, last: int) -> bool:
     return failed.value == 0
 
 
-def _solve_tile(matrix: NDArray[Any], panel: tuple[int, int], tile: tuple[int, int]) -> None:
+def _solve_tile(matrix: AnyArray, panel: tuple[int, int], tile: tuple[int, int]) -> None:
     """L₂₁ = A₂₁·L₁₁'⁻¹ for the rows of a tile, in place."""
     (first, last), (start, stop) = panel, tile
     width, one = _whole(len(matrix)), ctypes.byref(_KINDS[matrix.dtype][1](1.0))
@@ -123,7 +123,7 @@ def _solve_tile(matrix: NDArray[Any], panel: tuple[int, int], tile: tuple[int, i
     _TRSM[matrix.dtype](b"R", b"L", b"T", b"N", *sizes, one, places[0], width, places[1], width)
 
 
-def _update_tile(matrix: NDArray[Any], panel: tuple[int, int], tile: tuple[int, int]) -> None:
+def _update_tile(matrix: AnyArray, panel: tuple[int, int], tile: tuple[int, int]) -> None:
     """A₂₂ −= L₂₁·L₂₁' for the columns of a tile, on and below the diagonal."""
     (first, last), (start, stop) = panel, tile
     scalar = _KINDS[matrix.dtype][1]
@@ -138,7 +138,7 @@ def _update_tile(matrix: NDArray[Any], panel: tuple[int, int], tile: tuple[int, 
         _GEMM[matrix.dtype](b"N", b"T", rest, own, inner, minus, *factors, one, under, width)
 
 
-def inverse_lower(matrix: NDArray[Any]) -> bool:
+def inverse_lower(matrix: AnyArray) -> bool:
     """Put the inverse of a positive definite matrix into its lower triangle, in place.
 
     False where it is not positive definite; matrix (K, K), column by column in memory.

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from kitchensinks.numerics.arrays import Floats
 
 
 def gauss_rule(nodes: Floats, weights: Floats, count: int) -> tuple[Floats, Floats]:

@@ -7,6 +7,7 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Stumps of a tile of the product.
@@ -32,7 +33,7 @@ def popcount(typingctx: Any, word: Any) -> Any:
 
 
 @looped(lambda words, _: _tasks(len(words)))
-def _differences(words: Any, out: Any, begin: int, end: int) -> None:
+def _differences(words: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     """Add to out[i, j], i ≥ j, the bits in which words[i] and words[j] differ; words (K, words)."""
     n_columns, n_words = words.shape
     for task in range(begin, end):
@@ -57,7 +58,9 @@ def _differences(words: Any, out: Any, begin: int, end: int) -> None:
 
 
 @looped(lambda values, column, *_: len(column))
-def pack_stumps(values: Any, column: Any, threshold: Any, words: Any, begin: int, end: int) -> None:
+def pack_stumps(
+    values: AnyArray, column: AnyArray, threshold: AnyArray, words: AnyArray, begin: int, end: int
+) -> None:
     """Bit i of words[k] is set where values[column[k], i] ≥ threshold[k]; values (d, n)."""
     n_rows = values.shape[1]
     for k in range(begin, end):
@@ -70,7 +73,7 @@ def pack_stumps(values: Any, column: Any, threshold: Any, words: Any, begin: int
 
 
 def stump_products(
-    rows: NDArray[Any], column: NDArray[np.int64], threshold: NDArray[Any]
+    rows: AnyArray, column: NDArray[np.int64], threshold: AnyArray
 ) -> NDArray[np.int64]:
     """Σ over the rows of φ_i·φ_j for stumps φ (column, threshold), exact; lower triangle.
 
@@ -85,7 +88,7 @@ def stump_products(
 
 
 def stump_products_plain(
-    rows: NDArray[Any], column: NDArray[np.int64], threshold: NDArray[Any]
+    rows: AnyArray, column: NDArray[np.int64], threshold: AnyArray
 ) -> NDArray[np.int64]:
     """The same in NumPy, both triangles."""
     signs = np.where(rows[:, column] >= threshold, 1, -1)
@@ -93,7 +96,9 @@ def stump_products_plain(
 
 
 @looped(lambda rows, *_: len(rows))
-def stump_signs(rows: Any, column: Any, threshold: Any, out: Any, begin: int, end: int) -> None:
+def stump_signs(
+    rows: AnyArray, column: AnyArray, threshold: AnyArray, out: AnyArray, begin: int, end: int
+) -> None:
     """+1 where rows[i, column[k]] ≥ threshold[k], else −1; out (n, K)."""
     one = out.dtype.type(1.0)
     for i in range(begin, end):
@@ -102,14 +107,14 @@ def stump_signs(rows: Any, column: Any, threshold: Any, out: Any, begin: int, en
 
 
 def stump_signs_plain(
-    rows: NDArray[Any], column: NDArray[np.int64], threshold: NDArray[Any], out: NDArray[Any]
+    rows: AnyArray, column: NDArray[np.int64], threshold: AnyArray, out: AnyArray
 ) -> None:
     """The same in NumPy."""
     out[...] = np.where(rows[:, column] >= threshold, 1.0, -1.0)
 
 
 @compiled()
-def _reached(thresholds: Any, low: Any, high: Any, value: Any) -> Any:
+def _reached(thresholds: AnyArray, low: Any, high: Any, value: Any) -> Any:
     """low + the number of the sorted thresholds[low:high] that are at most the value."""
     while low < high:
         middle = (low + high) >> 1
@@ -122,13 +127,13 @@ def _reached(thresholds: Any, low: Any, high: Any, value: Any) -> Any:
 
 @looped(lambda rows, columns, *_: len(columns))
 def interval_sums(
-    rows: Any,
-    columns: Any,
-    offsets: Any,
+    rows: AnyArray,
+    columns: AnyArray,
+    offsets: AnyArray,
     thresholds: Any,
-    targets: Any,
-    counts: Any,
-    sums: Any,
+    targets: AnyArray,
+    counts: AnyArray,
+    sums: AnyArray,
     begin: int,
     end: int,
 ) -> None:
@@ -146,10 +151,10 @@ def interval_sums(
 
 
 def interval_sums_plain(
-    rows: NDArray[Any],
+    rows: AnyArray,
     columns: NDArray[np.int64],
     offsets: NDArray[np.int64],
-    thresholds: NDArray[Any],
+    thresholds: AnyArray,
     targets: NDArray[np.float64],
     counts: NDArray[np.int64],
     sums: NDArray[np.float64],
@@ -164,12 +169,12 @@ def interval_sums_plain(
 
 @looped(lambda rows, *_: len(rows))
 def look_up(
-    rows: Any,
-    columns: Any,
-    offsets: Any,
+    rows: AnyArray,
+    columns: AnyArray,
+    offsets: AnyArray,
     thresholds: Any,
-    tables: Any,
-    out: Any,
+    tables: AnyArray,
+    out: AnyArray,
     begin: int,
     end: int,
 ) -> None:
@@ -185,10 +190,10 @@ def look_up(
 
 
 def look_up_plain(
-    rows: NDArray[Any],
+    rows: AnyArray,
     columns: NDArray[np.int64],
     offsets: NDArray[np.int64],
-    thresholds: NDArray[Any],
+    thresholds: AnyArray,
     tables: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.threads import compiled, looped
-
-Floats = NDArray[np.float64]
+from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.threads import Loop, compiled, looped
 
 # The least factor by which scores are multiplied for a log loss.
 _COLDEST = 1e-6
@@ -19,7 +18,7 @@ _STEPS = 30
 
 
 @looped(lambda scores, *_: len(scores))
-def _softmax(scores: Any, out: Any, begin: int, end: int) -> None:
+def _softmax(scores: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
         top = scores[i, 0]
         for c in range(1, scores.shape[1]):
@@ -51,7 +50,7 @@ def softmax_plain(scores: Floats) -> Floats:
 
 
 @looped(lambda scores, *_: len(scores))
-def _log_sum_exp(scores: Any, out: Any, begin: int, end: int) -> None:
+def _log_sum_exp(scores: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
         top = scores[i, 0]
         for c in range(1, scores.shape[1]):
@@ -68,10 +67,7 @@ def log_sum_exp(scores: Floats) -> Floats:
     >>> log_sum_exp(np.array([[0.0, np.log(3.0)]])) == np.log(4.0)
     array([ True])
     """
-    rows = _rows(scores)
-    out = np.empty(len(rows))
-    _log_sum_exp(rows, out)
-    return out.reshape(scores.shape[:-1])
+    return _by_rows(_log_sum_exp, scores)
 
 
 def log_sum_exp_plain(scores: Floats) -> Floats:
@@ -81,7 +77,7 @@ def log_sum_exp_plain(scores: Floats) -> Floats:
 
 
 @looped(lambda shares, *_: len(shares))
-def _entropy(shares: Any, out: Any, begin: int, end: int) -> None:
+def _entropy(shares: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
         total = 0.0
         for c in range(shares.shape[1]):
@@ -96,10 +92,7 @@ def entropy(shares: Floats) -> Floats:
     >>> entropy(np.array([[0.5, 0.5, 0.0]])) == np.log(2.0)
     array([ True])
     """
-    rows = _rows(shares)
-    out = np.empty(len(rows))
-    _entropy(rows, out)
-    return out.reshape(shares.shape[:-1])
+    return _by_rows(_entropy, shares)
 
 
 def entropy_plain(shares: Floats) -> Floats:
@@ -112,8 +105,16 @@ def _rows(values: Floats) -> Floats:
     return np.ascontiguousarray(values, dtype=np.float64).reshape(-1, values.shape[-1])
 
 
+def _by_rows(loop: Loop, values: Floats) -> Floats:
+    """What a loop makes of each row, in the shape of all axes but the last."""
+    rows = _rows(values)
+    out = np.empty(len(rows))
+    loop(rows, out)
+    return out.reshape(values.shape[:-1])
+
+
 @compiled()
-def _tempered(scores: Any, labels: Any, weights: Any, t: Any, out: Any) -> Any:
+def _tempered(scores: AnyArray, labels: AnyArray, weights: AnyArray, t: Any, out: AnyArray) -> Any:
     """log Σ_c exp(t·u_c) − t·u_y into `out`, and the first two derivatives of Σ w·out in t."""
     slope, bend = 0.0, 0.0
     n_rows, n_classes = scores.shape

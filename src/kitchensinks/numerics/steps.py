@@ -7,19 +7,23 @@ than offsets[-1]; what is behind is left alone. alphas (1,) or (outputs,); sprea
 """
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import looped
-
-Floats = NDArray[np.float64]
 
 
 @looped(lambda offsets, *_: len(offsets) - 1)
 def step(
-    offsets: Any, alphas: Any, direction: Any, image: Any, bend: Any, begin: int, end: int
+    offsets: AnyArray,
+    alphas: AnyArray,
+    direction: AnyArray,
+    image: AnyArray,
+    bend: AnyArray,
+    begin: int,
+    end: int,
 ) -> None:
     """image += α·direction, and bend_go = Σ direction·image over the columns of grid g."""
     for g in range(begin, end):
@@ -42,15 +46,15 @@ def step_plain(
 
 @looped(lambda offsets, *_: len(offsets) - 1)
 def move(
-    offsets: Any,
-    length: Any,
-    spread: Any,
-    cross: Any,
-    weights: Any,
-    residual: Any,
-    direction: Any,
-    image: Any,
-    sums: Any,
+    offsets: AnyArray,
+    length: AnyArray,
+    spread: AnyArray,
+    cross: AnyArray,
+    weights: AnyArray,
+    residual: AnyArray,
+    direction: AnyArray,
+    image: AnyArray,
+    sums: AnyArray,
     begin: int,
     end: int,
 ) -> None:
@@ -93,7 +97,13 @@ def move_plain(
 
 @looped(lambda offsets, *_: len(offsets) - 1)
 def turn(
-    offsets: Any, keep: Any, spread: Any, residual: Any, direction: Any, begin: int, end: int
+    offsets: AnyArray,
+    keep: AnyArray,
+    spread: AnyArray,
+    residual: AnyArray,
+    direction: AnyArray,
+    begin: int,
+    end: int,
 ) -> None:
     """direction = M⁻¹r + keep·direction."""
     last = spread.shape[1] - 1
@@ -113,7 +123,15 @@ def turn_plain(
 
 
 @looped(lambda places, *_: len(places))
-def put(places: Any, source: Any, rows: Any, factors: Any, out: Any, begin: int, end: int) -> None:
+def put(
+    places: AnyArray,
+    source: AnyArray,
+    rows: AnyArray,
+    factors: AnyArray,
+    out: AnyArray,
+    begin: int,
+    end: int,
+) -> None:
     """out[places[c]] = factors·source[rows[c]] for every c; factors (outputs,)."""
     for c in range(begin, end):
         place, row = places[c], rows[c]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import compiled, looped
 
 LINEAR, SQUASH, QUANTILE, MIX = 0, 1, 2, 3
@@ -16,7 +17,7 @@ HALF = math.sqrt(3.0)
 
 
 @compiled()
-def _rank(value: Any, knots: Any) -> Any:
+def _rank(value: Any, knots: AnyArray) -> Any:
     """Place of a value among sorted knots, from 0 to 1: the middle of those it equals.
 
     Bisections whose steps are the same for every value: no branch has to be guessed.
@@ -43,13 +44,13 @@ def _rank(value: Any, knots: Any) -> Any:
 
 @looped(lambda rows, *_: len(rows))
 def _warp_rows(
-    rows: Any,
-    mean: Any,
-    rate: Any,
-    kind: Any,
-    knots: Any,
-    factor: Any,
-    out: Any,
+    rows: AnyArray,
+    mean: AnyArray,
+    rate: AnyArray,
+    kind: AnyArray,
+    knots: AnyArray,
+    factor: AnyArray,
+    out: AnyArray,
     begin: int,
     end: int,
 ) -> None:
@@ -68,13 +69,13 @@ def _warp_rows(
 
 
 def warp_rows(
-    rows: NDArray[Any],
+    rows: AnyArray,
     mean: NDArray[np.float64],
     scale: NDArray[np.float64],
     kind: NDArray[np.int8],
     knots: NDArray[np.float64],
     factor: NDArray[np.float64],
-    out: NDArray[Any],
+    out: AnyArray,
 ) -> None:
     """out_ij = factor_j·w_j((x_ij − mean_j)/scale_j), w_j by the kind of column j.
 
@@ -85,13 +86,13 @@ def warp_rows(
 
 
 def warp_rows_plain(
-    rows: NDArray[Any],
+    rows: AnyArray,
     mean: NDArray[np.float64],
     scale: NDArray[np.float64],
     kind: NDArray[np.int8],
     knots: NDArray[np.float64],
     factor: NDArray[np.float64],
-    out: NDArray[Any],
+    out: AnyArray,
 ) -> None:
     """The same in NumPy, column by column."""
     for j in range(rows.shape[1]):

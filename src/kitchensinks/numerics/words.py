@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
-Floats = NDArray[np.float64]
+from kitchensinks.numerics.arrays import Floats
 
 _TO_UNIT = 2.0**-52
 
@@ -63,6 +63,8 @@ class Stream(enum.IntEnum):
     COORDINATE_ORDER = 18
     #: Batches that the scales of a law are learned from, and rows that quantiles are taken of.
     LAW_BATCHES = 19
+    #: Rows and columns that the trees of a law are grown on.
+    TREES = 20
     #: Rows and candidates that a reweighted basis takes.
     REWEIGHTED = 2**32
     #: Shared planes of maxout units, for the further places of the pool.

@@ -15,11 +15,12 @@ The bins of a coarse law are few, and many rows have the same ones in several gr
 the bins of such grids are worked out once for each combination that occurs, and looked up by row.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.bins import sum_into_bins, sum_of_bins
 from kitchensinks.numerics.combinations import combine, count_rows, gather, renumber, scatter
 from kitchensinks.problem.design import ProductDesign
@@ -40,12 +41,12 @@ class Combinations(NamedTuple):
     combinations of group q are ends[q] to ends[q + 1]; nodes (groups, n): where each row is.
     """
 
-    nodes: NDArray[Any]
-    links: NDArray[Any]
+    nodes: AnyArray
+    links: AnyArray
     ends: NDArray[np.int64]
 
     @classmethod
-    def of(cls, columns: NDArray[Any], offsets: NDArray[np.int64]) -> "Combinations":
+    def of(cls, columns: AnyArray, offsets: NDArray[np.int64]) -> "Combinations":
         """Group the coarse grids first, as long as rows have few combinations of their bins.
 
         One more grid in a group saves a look-up for each row and costs two for each combination.
@@ -55,7 +56,7 @@ class Combinations(NamedTuple):
         slots = np.empty(1 << max(2 * most - 1, 1).bit_length(), dtype=np.int32)
         spare, pairs = np.empty_like(columns[0]), np.empty((most, 2), dtype=columns.dtype)
         links, ends, done = [pairs[:0].copy()], [], 0
-        nodes: list[NDArray[Any]] = []
+        nodes: list[AnyArray] = []
         for g in np.argsort(np.diff(offsets), kind="stable"):
             count = -1
             if nodes:
@@ -119,7 +120,7 @@ class Bins(ProductDesign):
     array([2.5, 3. ])
     """
 
-    def __init__(self, columns: NDArray[Any], offsets: NDArray[np.int64], scale: float) -> None:
+    def __init__(self, columns: AnyArray, offsets: NDArray[np.int64], scale: float) -> None:
         super().__init__(columns.shape[1], int(offsets[-1]))
         self.columns, self.offsets, self.scale = columns, offsets, scale
         self._shared: tuple[NDArray[np.bool_], Shared] | None = None

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.losses import Array
 
 Block = NDArray[np.floating[Any]]
@@ -38,7 +39,7 @@ class Design:
         blocks: Callable[..., Iterator[tuple[slice, Any]]],
         n_rows: int,
         n_columns: int,
-        dtype: type[np.floating[Any]] | np.dtype[Any] = np.float64,
+        dtype: type[np.floating[Any]] | DType = np.float64,
     ) -> None:
         self.blocks = blocks
         self.n_rows = n_rows

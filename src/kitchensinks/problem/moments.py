@@ -5,14 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm
 from scipy.linalg.lapack import dtrtri
 
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats
 from kitchensinks.numerics.elementwise import add_lower, centre, mean_with_rank_two
 from kitchensinks.numerics.products import gram_lower
 
-Floats = NDArray[np.float64]
 _SUMS = ("weight", "count", "copies", "first", "gram", "cross", "targets", "squares")
 
 
@@ -49,8 +48,8 @@ class BlockSums(NamedTuple):
     unit: float
     first: Floats
     cross: Floats
-    product: NDArray[Any]
-    rest: NDArray[Any] | None
+    product: AnyArray
+    rest: AnyArray | None
     totals: Totals | None
 
 
@@ -76,7 +75,7 @@ class Moments:
     cross: Floats
     targets: Floats
     squares: Floats
-    _spare: list[NDArray[Any]] = field(default_factory=list, init=False, repr=False, compare=False)
+    _spare: list[AnyArray] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_spare": []}
@@ -109,7 +108,7 @@ class Moments:
 
     def add(
         self,
-        features: NDArray[Any],
+        features: AnyArray,
         targets: Floats,
         weights: Floats | None,
         done: int = 0,
@@ -119,7 +118,7 @@ class Moments:
 
     def sums_of(
         self,
-        features: NDArray[Any],
+        features: AnyArray,
         targets: Floats,
         weights: Floats | None,
         done: int = 0,
@@ -171,7 +170,7 @@ class Moments:
         if block.totals is not None:
             self._add_totals(block.totals)
 
-    def _room(self, size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    def _room(self, size: int, dtype: DType) -> AnyArray:
         """Memory for a product, reused: fresh pages cost a tenth of the product's time."""
         while self._spare:
             with contextlib.suppress(IndexError):
@@ -180,9 +179,7 @@ class Moments:
                     return product
         return np.empty((size, size), dtype=dtype, order="F")
 
-    def add_products(
-        self, gram: NDArray[Any], first: Floats, cross: Floats, targets: Floats
-    ) -> None:
+    def add_products(self, gram: AnyArray, first: Floats, cross: Floats, targets: Floats) -> None:
         """Add a block of rows of equal weight whose products, about zero, are there already."""
         if self.shift.any():
             raise ValueError("Products are about zero: need sums without a shift.")
@@ -191,11 +188,11 @@ class Moments:
         self.cross += cross
         self._add_totals(Totals.of(targets, None))
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, AnyArray]:
         """All the sums as arrays, for a checkpoint."""
         return {name: np.asarray(getattr(self, name)) for name in ("shift", *_SUMS)}
 
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+    def restore(self, state: dict[str, AnyArray]) -> None:
         """Take over sums that `state` gave."""
         for name in ("shift", *_SUMS):
             value = np.array(state[name])

@@ -5,19 +5,22 @@ this value encodes targets and reads scores, wherever the rows are.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array
 
 from kitchensinks.features.bases.bandwidth import weighted_median
 from kitchensinks.features.bases.parameters import same_value
+from kitchensinks.numerics.arrays import AnyArray, Matrix, Part
 from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.tables.arrays import check_targets
 
 # Outputs whose sizes are further apart than this ratio cannot be fitted together.
 FARTHEST = 1e-30
@@ -35,11 +38,11 @@ NORMAL_DEVIATION = 1.4826
 class Batch(NamedTuple):
     """Rows (n, d) with encoded targets (n, outputs); weights (n,), or None for ones."""
 
-    rows: Any
+    rows: Matrix
     targets: Array
     weights: Array | None = None
 
-    def part(self, rows: Any) -> "Batch":
+    def part(self, rows: Part) -> "Batch":
         """Some of the rows: a slice, a mask or places."""
         weights = None if self.weights is None else self.weights[rows]
         return Batch(self.rows[rows], self.targets[rows], weights)
@@ -47,6 +50,30 @@ class Batch(NamedTuple):
     def less(self, known: Callable[[Any], Array]) -> "Batch":
         """With targets less what is known of them from the rows."""
         return self._replace(targets=self.targets - known(self.rows))
+
+    @classmethod
+    def joined(cls, batches: "Sequence[Batch]") -> "Batch":
+        """The rows of all batches, which are sparse where any of them are.
+
+        >>> one = Batch(np.zeros((2, 1)), np.zeros((2, 1)))
+        >>> both = Batch.joined([one, Batch(np.ones((1, 1)), np.ones((1, 1)), np.array([3.0]))])
+        >>> both.rows.ravel().tolist(), both.weights.tolist()
+        ([0.0, 0.0, 1.0], [1.0, 1.0, 3.0])
+        """
+        parts = [batch.rows[:] for batch in batches]
+        if any(map(sparse.issparse, parts)):
+            rows = sparse.vstack(list(map(sparse.csr_array, parts)), format="csr")
+        else:
+            rows = np.concatenate(parts)
+        weights = None
+        if any(batch.weights is not None for batch in batches):
+            weights = np.concatenate([batch.own_weights for batch in batches])
+        return cls(rows, np.concatenate([batch.targets for batch in batches]), weights)
+
+    @property
+    def own_weights(self) -> Array:
+        """The weights, ones where there are none."""
+        return np.ones(len(self.targets)) if self.weights is None else self.weights
 
     @property
     def counted(self) -> int:
@@ -74,11 +101,11 @@ class ClassCounts(NamedTuple):
     ([1, 2, 3], [1.0, 2.0, 1.0])
     """
 
-    labels: NDArray[Any]
+    labels: AnyArray
     weights: Array
 
     @classmethod
-    def of(cls, y: NDArray[Any], weights: Array | None = None) -> "ClassCounts":
+    def of(cls, y: AnyArray, weights: Array | None = None) -> "ClassCounts":
         """The counts of labels y (n,) with weights (n,)."""
         labels, places = np.unique(y, return_inverse=True)
         return cls(labels, np.bincount(places, weights, len(labels)).astype(np.float64))
@@ -108,7 +135,7 @@ class TargetSizes(NamedTuple):
     one_output: bool
 
     @classmethod
-    def of(cls, y: NDArray[Any], weights: Array | None = None) -> "TargetSizes":
+    def of(cls, y: AnyArray, weights: Array | None = None) -> "TargetSizes":
         """The summary of targets y, (n,) or (n, outputs), with weights (n,)."""
         columns = y.reshape(len(y), -1)
         counted = columns if weights is None else columns[weights > 0]
@@ -150,6 +177,34 @@ def _power(size: float) -> float:
     return float(2.0 ** min(max(exponent, -1000), 1000))
 
 
+def _refuse_missing(missing: NDArray[np.bool_]) -> None:
+    """An error where targets (n,) or (n, outputs) are missing; it begins as scikit-learn's own."""
+    count = np.count_nonzero(missing.reshape(len(missing), -1).any(axis=1)) if missing.size else 0
+    if count:
+        raise ValueError(
+            f"Input y contains NaN: the target is missing in {count} of {len(missing)} rows. Leave "
+            "these rows out: X[known] and y[known], with known = ~pandas.isna(y)."
+        )
+
+
+def _plain_labels(y: Any) -> Any:
+    """Labels of NumPy's own types; an error where one of them is missing."""
+    # Of pandas: whole numbers and booleans that may be missing would become decimal numbers.
+    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", np.dtype(object))
+    if np.dtype(kind).kind in "biu" and not y.isna().any():
+        return y.to_numpy(dtype=kind)
+    given = np.asarray(y)
+    if given.dtype == object:
+        # NaN does not equal itself; None and the NA of pandas have a type of their own.
+        missing = [
+            type(label).__name__ in ("NoneType", "NAType", "NaTType")
+            or (isinstance(label, float) and label != label)
+            for label in given.ravel()
+        ]
+        _refuse_missing(np.array(missing, dtype=bool).reshape(given.shape))
+    return y
+
+
 @dataclass(frozen=True, eq=False)
 class Classes:
     """Labels as ±1 for two classes, and as one column a class for more.
@@ -158,7 +213,7 @@ class Classes:
     are 0 and 1, as the multinomial loss takes them, and not ±1.
     """
 
-    labels: NDArray[Any]
+    labels: AnyArray
     factors: Array | None
     one_hot: bool
 
@@ -184,15 +239,24 @@ class Classes:
         weights[known.places(counts.labels)] = counts.weights
         return cls(labels, _class_factors(class_weight, labels, weights), known.one_hot)
 
+    def own_chances(self, y: AnyArray, chances: Array) -> Array:
+        """The probability (n,) that each row's label y (n,) has, of those of all classes.
+
+        Zero for a label that is not among the classes.
+        """
+        place = np.searchsorted(self.labels, y).clip(max=len(self.labels) - 1)
+        return np.where(self.labels[place] == y, chances[np.arange(len(y)), place], 0.0)
+
     @staticmethod
-    def check(y: Any) -> NDArray[Any]:
+    def check(y: Any) -> AnyArray:
         """Labels (n,), or an error."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        y = column_or_1d(y, warn=True)
+        check_targets(y)
+        y = column_or_1d(_plain_labels(y), warn=True)
+        if y.dtype.kind == "f":
+            _refuse_missing(np.isnan(y))
         assert_all_finite(y, input_name="y")
-        if y.dtype == object and any(label is None for label in y):
-            raise ValueError("y has labels that are None: drop these rows, or name the class.")
         check_classification_targets(y)
         return np.asarray(y)
 
@@ -202,7 +266,7 @@ class Classes:
     def n_outputs(self) -> int:
         return 1 if len(self.labels) == 2 else len(self.labels)
 
-    def places(self, y: NDArray[Any]) -> NDArray[np.intp]:
+    def places(self, y: AnyArray) -> NDArray[np.intp]:
         """The number of each label's class."""
         known = np.isin(y, self.labels)
         if not known.all():
@@ -213,7 +277,7 @@ class Classes:
             )
         return np.searchsorted(self.labels, y)
 
-    def encode(self, y: NDArray[Any]) -> Array:
+    def encode(self, y: AnyArray) -> Array:
         """Targets as the losses take them, (n, outputs)."""
         places = self.places(y)
         if self.n_outputs == 1:
@@ -222,7 +286,7 @@ class Classes:
         hot[np.arange(len(y)), places] = 1.0
         return hot if self.one_hot else 2.0 * hot - 1.0
 
-    def weights_of(self, y: NDArray[Any]) -> Array | None:
+    def weights_of(self, y: AnyArray) -> Array | None:
         """The weight of each row's class, or None for ones."""
         return None if self.factors is None else self.factors[self.places(y)]
 
@@ -238,7 +302,7 @@ class Classes:
         return None if same_value(self.factors, other.factors) else "class weights"
 
 
-def _class_factors(given: Any, labels: NDArray[Any], weights: Array) -> Array | None:
+def _class_factors(given: Any, labels: AnyArray, weights: Array) -> Array | None:
     """The weight of each class; weights (classes,): of the rows of each."""
     if given is None:
         return None
@@ -293,10 +357,17 @@ class Numbers:
         """Numbers (n,) or (n, outputs), or an error."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        check_targets(y, dates=False)
         try:
             # scikit-learn sums first, and very large numbers of both signs overflow to inf − inf.
             with np.errstate(invalid="ignore"):
-                y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+                y = check_array(
+                    y,
+                    ensure_2d=False,
+                    dtype=np.float64,
+                    ensure_all_finite="allow-nan",
+                    input_name="y",
+                )
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise
@@ -305,6 +376,7 @@ class Numbers:
             ) from None
         if y.ndim > 2:
             raise ValueError(f"y has shape {y.shape}: need (rows,) or (rows, outputs).")
+        _refuse_missing(np.isnan(y))
         largest = float(np.abs(y).max(initial=0.0))
         if largest > LARGEST:
             raise ValueError(
@@ -324,7 +396,7 @@ class Numbers:
         """What scores are multiplied with; their centre is added."""
         return 1.0 if self.log else self.unit
 
-    def encode(self, y: NDArray[Any]) -> Array:
+    def encode(self, y: AnyArray) -> Array:
         """Targets as the losses take them, (n, outputs)."""
         columns = y.reshape(len(y), -1)
         if columns.shape[1] != self.n_outputs:
@@ -342,7 +414,7 @@ class Numbers:
             )
         return np.asarray(coded)
 
-    def weights_of(self, y: NDArray[Any]) -> None:
+    def weights_of(self, y: AnyArray) -> None:
         """Numbers have no weights by class."""
 
     def winners(self, scores: Array) -> None:
@@ -366,7 +438,7 @@ class Numbers:
 Targets = Classes | Numbers
 
 
-def robust_spread(y: NDArray[Any], weights: Array | None) -> float:
+def robust_spread(y: AnyArray, weights: Array | None) -> float:
     """NORMAL_DEVIATION times the median absolute deviation, or the mean one where that is zero."""
     columns = y.reshape(len(y), -1)
     own = None if weights is None else np.repeat(weights, columns.shape[1])

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kitchensinks.report.rows import Floats, Sample
+from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.report.rows import Sample
 from kitchensinks.state.importance import Groups
 
 # Rows that importances are measured on, and columns that are measured.
@@ -89,7 +89,7 @@ def _shares(sample: Sample) -> Floats | None:
     return np.array([found[part].sum() for part in places])
 
 
-def _grid(values: NDArray[Any], count: int) -> tuple[list[Any], bool]:
+def _grid(values: AnyArray, count: int) -> tuple[list[Any], bool]:
     """Values that stand for all of a column: quantiles of numbers, else the most frequent ones."""
     if values.dtype.kind in "iuf":
         known = values[np.isfinite(values.astype(np.float64))]
@@ -109,9 +109,8 @@ def _outputs(sample: Sample) -> dict[str, int]:
         return {"prediction": 0}
     if len(sample.classes) == 2:
         return {f"probability of {sample.classes[1]}": 1}
-    counts = [int(np.sum(sample.y == label)) for label in sample.classes]
-    shown = np.argsort(counts, kind="stable")[::-1][:_CLASSES]
-    return {f"probability of {sample.classes[place]}": int(place) for place in shown}
+    shown = sample.frequent[:_CLASSES]
+    return {f"probability of {sample.classes[place]}": place for place in shown}
 
 
 def curves(sample: Sample, order: list[int]) -> list[Curve]:

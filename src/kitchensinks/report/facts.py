@@ -12,6 +12,7 @@ import numpy as np
 
 import kitchensinks
 from kitchensinks.law.values import Trial, short_name
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.report.effects import (
     Curve,
     Importance,
@@ -21,7 +22,7 @@ from kitchensinks.report.effects import (
     interaction,
 )
 from kitchensinks.report.peers import Compared, compared
-from kitchensinks.report.rows import Fitted, Floats, Sample
+from kitchensinks.report.rows import Fitted, Sample
 from kitchensinks.tables.disk import atomic
 
 # Bins of a calibration curve.
@@ -254,7 +255,7 @@ def _calibration(sample: Sample, answers: Floats) -> dict[str, list[Bin]]:
     """For two classes of the second, for more of every class among the most frequent."""
     classes = sample.classes
     assert classes is not None
-    own = [1] if len(classes) == 2 else _frequent(sample, classes)[:4]
+    own = [1] if len(classes) == 2 else sample.frequent[:4]
     found = {}
     for place in own:
         chance, is_it = answers[:, place], sample.y == classes[place]
@@ -269,16 +270,11 @@ def _calibration(sample: Sample, answers: Floats) -> dict[str, list[Bin]]:
     return found
 
 
-def _frequent(sample: Sample, classes: list[Any]) -> list[int]:
-    counts = [int(np.sum(sample.y == label)) for label in classes]
-    return [int(place) for place in np.argsort(counts, kind="stable")[::-1]]
-
-
 def _confusion(sample: Sample, answers: Floats) -> tuple[list[str], list[list[int]]]:
     """Names of the classes, and counts: a line for each true class, a column for each predicted."""
     classes = sample.classes
     assert classes is not None
-    shown = sorted(_frequent(sample, classes)[:_CLASSES])
+    shown = sorted(sample.frequent[:_CLASSES])
     names = [str(classes[place]) for place in shown]
     code = {classes[place]: number for number, place in enumerate(shown)}
     if len(shown) < len(classes) or not set(sample.y.tolist()) <= set(classes):

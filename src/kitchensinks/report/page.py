@@ -46,7 +46,7 @@ def page(report: Report) -> str:
     """The whole page."""
     sections = [
         ("score", "How good it is", _score(report)),
-        ("fitted", "What was fitted", _fitted(report)),
+        ("fitted", "What was fitted", _pairs_table("Model, features and solver", report.fitted)),
         ("law", "How the law was found", _law(report)),
         ("columns", "What the columns do", _columns(report)),
         ("rows", "Single rows", _rows(report)),
@@ -152,6 +152,11 @@ def _figure(picture: str, caption: str) -> str:
 def _score(report: Report) -> str:
     rows = [(one.name, one.value, one.standard_error) for one in report.score]
     parts = [_table(f"This model, on {report.rows:,} rows", ["", "value", "standard error"], rows)]
+    if report.confusion:
+        counts = [sum(line) for line in report.confusion]
+        share, name = max(zip(counts, report.labels, strict=True), key=lambda pair: pair[0])
+        text = f"The most frequent class, {name}, has {share / sum(counts):.4f} of these rows."
+        parts.append(f"<p>{escape(text)} An accuracy near this share says little.</p>")
     if report.compared:
         what = "share of wrong rows" if report.task == "classification" else "1 − R²"
         caption = (
@@ -163,7 +168,9 @@ def _score(report: Report) -> str:
         spread = [one.standard_error for one in report.compared]
         parts.append(_figure(svg.bars(f"{what} of three models", names, errors, spread), caption))
         lines = [(one.name, one.error, one.standard_error, one.seconds) for one in report.compared]
-        parts.append(_table("The same in numbers", ["model", what, "±", "seconds"], lines))
+        parts.append(
+            _table("The same in numbers", ["model", what, "±", "seconds, one thread"], lines)
+        )
     if report.confusion:
         names = report.labels
         caption = "Rows by their true class (lines) and the class predicted (columns)"
@@ -204,10 +211,6 @@ def _calibrated(name: str, report: Report) -> str:
         joined=True,
     )
     return _figure(picture, f"Calibration: rows of like probability of {name}, and how many are.")
-
-
-def _fitted(report: Report) -> str:
-    return _pairs_table("Model, features and solver", report.fitted)
 
 
 def _law(report: Report) -> str:

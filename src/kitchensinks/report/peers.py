@@ -12,7 +12,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.report.rows import Sample
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import Rows
@@ -25,7 +27,7 @@ _FEWEST = 40
 
 @dataclass(frozen=True)
 class Compared:
-    """The share of wrong held-out rows, or 1 − R² on them; seconds of the fit."""
+    """The share of wrong held-out rows, or 1 − R² on them; seconds of the fit on one thread."""
 
     name: str
     error: float
@@ -46,9 +48,7 @@ def compared(sample: Sample) -> list[Compared]:
     numbers = _numbers(sample)
     classes = sample.classes is not None
     # The recipe of the columns has been applied, and the law has its own K.
-    own = clone(sample.model).set_params(
-        basis=sample.model.state_.law, n_components=None, verbose=False
-    )
+    own = clone(sample.model).set_params(basis=sample.model.state_.law, n_components=None, n_jobs=1)
     alphas = np.logspace(-3, 4, 15)
     linear = RidgeClassifierCV(alphas) if classes else RidgeCV(alphas)
     trees = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
@@ -57,10 +57,22 @@ def compared(sample: Sample) -> list[Compared]:
         "linear (ridge)": make_pipeline(StandardScaler(), linear),
         "gradient boosting (HistGradientBoosting)": trees(random_state=0),
     }
-    return [_tried(name, one, numbers, sample.y, held, classes) for name, one in peers.items()]
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [tried(name, one, numbers, sample.y, held, classes) for name, one in peers.items()]
 
 
-def _numbers(sample: Sample) -> NDArray[Any]:
+def one_thread() -> Any:
+    """Models of all libraries have one thread, so that their times can be compared.
+
+    Threads of boosted trees also wait for each other hundreds of times a second, and each time for
+    the next turn of a busy processor: 1,200 rows of 200 columns took 6 s with one thread and 211 s
+    with two, beside other work on two cores.
+    """
+    return threadpool_limits(limits=1)
+
+
+def _numbers(sample: Sample) -> AnyArray:
     """The rows as the numbers that the model has made of them."""
     state = sample.model.state_
     columns = state.columns
@@ -69,13 +81,12 @@ def _numbers(sample: Sample) -> NDArray[Any]:
     return Rows(open_table(sample.X[columns.inputs]), columns)[:]
 
 
-def _tried(
-    name: str, model: Any, X: NDArray[Any], y: NDArray[Any], held: NDArray[np.bool_], classes: bool
+def tried(
+    name: str, model: Any, X: AnyArray, y: AnyArray, held: NDArray[np.bool_], classes: bool
 ) -> Compared:
+    """A model fitted to the rows that are not held out, and scored on the others."""
     start = time.monotonic()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        answers = model.fit(X[~held], y[~held]).predict(X[held])
+    answers = model.fit(X[~held], y[~held]).predict(X[held])
     seconds = time.monotonic() - start
     if classes:
         losses = np.asarray(answers != y[held], dtype=np.float64)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.problem.targets import Classes, Numbers, Targets
 from kitchensinks.state import State
 from kitchensinks.state.importance import Groups
@@ -14,8 +14,6 @@ from kitchensinks.tables import densify
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import known_targets
-
-Floats = NDArray[np.float64]
 
 # Rows of a large table that a report looks at.
 MOST_ROWS = 20_000
@@ -28,7 +26,7 @@ class Fitted(Protocol):
     state_: State
     n_features_in_: int
 
-    def predict(self, X: Any) -> NDArray[Any]: ...
+    def predict(self, X: Any) -> AnyArray: ...
 
     def outside(self, X: Any) -> Outside: ...
 
@@ -39,7 +37,7 @@ class Sample:
 
     model: Fitted
     X: Any
-    y: NDArray[Any]
+    y: AnyArray
     names: list[Any]
 
     @classmethod
@@ -70,15 +68,26 @@ class Sample:
         return hasattr(self.X, "iloc")
 
     @property
+    def coding(self) -> Classes:
+        """How a classifier encodes its labels."""
+        assert isinstance(self.model.state_.targets, Classes), "a regressor has no classes"
+        return self.model.state_.targets
+
+    @property
+    def labels(self) -> AnyArray:
+        """The labels of a classifier as they are."""
+        return self.coding.labels
+
+    @property
     def classes(self) -> list[Any] | None:
         """The labels of a classifier, or None."""
         return self.labels.tolist() if isinstance(self.model.state_.targets, Classes) else None
 
     @property
-    def labels(self) -> NDArray[Any]:
-        """The labels of a classifier as they are."""
-        assert isinstance(self.model.state_.targets, Classes), "a regressor has no classes"
-        return self.model.state_.targets.labels
+    def frequent(self) -> list[int]:
+        """The places of the labels, from the most to the least frequent one."""
+        counts = [int(np.sum(self.y == label)) for label in self.labels.tolist()]
+        return [int(place) for place in np.argsort(counts, kind="stable")[::-1]]
 
     def take(self, places: Any) -> "Sample":
         X = self.X.iloc[places] if self.frame else self.X[places]
@@ -91,7 +100,7 @@ class Sample:
         chosen = np.random.default_rng(seed).choice(len(self.y), count, replace=False)
         return self.take(np.sort(chosen))
 
-    def column(self, place: int) -> NDArray[Any]:
+    def column(self, place: int) -> AnyArray:
         """The values of a column."""
         return np.asarray(self.X[self.names[place]] if self.frame else self.X[:, place])
 
@@ -118,16 +127,10 @@ class Sample:
         """The loss of each row: minus the logarithm of its class's probability, or a square."""
         if self.classes is None:
             return np.asarray((answers[:, 0] - self.y.astype(np.float64)) ** 2)
-        return -np.log(np.maximum(self.chances(answers), 1e-15))
-
-    def chances(self, answers: Floats) -> Floats:
-        """The probability of each row's own class; zero for a class that the model lacks."""
-        place = np.searchsorted(self.labels, self.y).clip(max=len(self.labels) - 1)
-        own = answers[np.arange(len(answers)), place]
-        return np.where(self.labels[place] == self.y, own, 0.0)
+        return -np.log(np.maximum(self.coding.own_chances(self.y, answers), 1e-15))
 
 
-def known(targets: Targets, y: NDArray[Any]) -> NDArray[Any]:
+def known(targets: Targets, y: AnyArray) -> AnyArray:
     """The targets of a report, or an error where they are not such as were fitted."""
     if not isinstance(targets, Classes):
         return Numbers.check(y)
@@ -158,7 +161,7 @@ def _as_before(values: Any, series: Any) -> Any:
     return pd.Series(values, index=series.index, dtype=series.dtype)
 
 
-def framed(table: Table, target: Any, names: list[Any]) -> tuple[Any, NDArray[Any]]:
+def framed(table: Table, target: Any, names: list[Any]) -> tuple[Any, AnyArray]:
     """Some rows of a table whose target is known, as a frame."""
     if not isinstance(target, str):
         raise ValueError("With a table as X, y is the name of its target column.")

@@ -7,7 +7,6 @@ they follow its light and dark variants.
 import math
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 _WIDTH, _HEIGHT = 560, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 12, 10, 44
@@ -161,11 +160,14 @@ def points(
 
 
 def lines(
-    label: str, xs: Sequence[float] | Sequence[str], series: dict[str, list[float]], x_label: str
+    label: str, xs: Sequence[float | str], series: dict[str, list[float]], x_label: str
 ) -> str:
     """Lines over numbers, or points over words, with a legend where there are several."""
     words = any(isinstance(x, str) for x in xs)
-    across, marks = _of_words(xs) if words else _of_numbers(xs)
+    across = [float(k) if words else float(x) for k, x in enumerate(xs)]
+    length = max(3, 80 // max(1, len(xs)))
+    names = [shortened(str(x), length) for x in xs]
+    marks = list(zip(across, names, strict=True)) if words else _marks(across)
     axes = _Axes(across, [y for ys in series.values() for y in ys])
     parts = axes.parts(x_label, next(iter(series), ""), marks)
     for index, (name, ys) in enumerate(series.items()):
@@ -177,16 +179,3 @@ def lines(
             x, y = places[-1]
             parts.append(_text(x - 4, y - 6, shortened(name, 30), "end"))
     return _drawn(label, _WIDTH, _HEIGHT, parts)
-
-
-def _of_numbers(xs: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]:
-    """Places on the horizontal axis, and its marks: three numbers."""
-    across = [float(x) for x in xs]
-    return across, _marks(across)
-
-
-def _of_words(xs: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]:
-    """Places on the horizontal axis, and its marks: each word at its own place."""
-    length = max(3, 80 // len(xs))
-    marks = [(float(k), shortened(str(word), length)) for k, word in enumerate(xs)]
-    return [place for place, _ in marks], marks

@@ -1,11 +1,9 @@
 """Cholesky factors of matrices that are positive definite up to the rounding of their sums."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.products import cholesky_lower
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
@@ -16,12 +14,12 @@ _GROWTH = 10.0
 _COLUMNS = 256
 
 
-def column_by_column(matrix: NDArray[Any]) -> NDArray[Any]:
+def column_by_column(matrix: AnyArray) -> AnyArray:
     """A copy of a symmetric matrix, column by column in memory, without transposing it."""
     return np.array(matrix if matrix.strides[0] <= matrix.strides[1] else matrix.T, order="F")
 
 
-def lower_copy(matrix: NDArray[Any]) -> NDArray[Any]:
+def lower_copy(matrix: AnyArray) -> AnyArray:
     """A copy of the lower triangle, column by column in memory; what is above it is not set."""
     source = matrix if matrix.strides[0] <= matrix.strides[1] else matrix.T
     copy = np.empty_like(source, order="F")
@@ -34,7 +32,7 @@ def lower_copy(matrix: NDArray[Any]) -> NDArray[Any]:
     return copy
 
 
-def ridge_solve(matrix: NDArray[Any], ridge: float, right: NDArray[Any]) -> NDArray[Any]:
+def ridge_solve(matrix: AnyArray, ridge: float, right: AnyArray) -> AnyArray:
     """(matrix + ridge·I)⁻¹·right, with the jitter of `lower_factor`; the matrix is symmetric.
 
     >>> ridge_solve(np.array([[3.0, 0.0], [0.0, 8.0]]), 1.0, np.array([4.0, 18.0]))
@@ -51,7 +49,7 @@ def ridge_solve(matrix: NDArray[Any], ridge: float, right: NDArray[Any]) -> NDAr
     return np.asarray(cho_solve((factor, True), right, check_finite=False))
 
 
-def _clear_upper(matrix: NDArray[Any]) -> None:
+def _clear_upper(matrix: AnyArray) -> None:
     """Put zeros above the diagonal, some columns at a time: np.tril would copy all of it."""
     for first in range(0, len(matrix), _COLUMNS):
         last = min(first + _COLUMNS, len(matrix))
@@ -60,7 +58,7 @@ def _clear_upper(matrix: NDArray[Any]) -> None:
         matrix[first:last, first:last][above] = 0.0
 
 
-def lower_factor(matrix: NDArray[Any]) -> NDArray[Any]:
+def lower_factor(matrix: AnyArray) -> AnyArray:
     """The lower triangular L with L·L' = matrix + jitter·I, for a finite symmetric matrix.
 
     The jitter is the first of 0, d, 10·d, 100·d, … for which L exists, where d is ε times the

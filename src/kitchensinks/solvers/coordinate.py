@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray, Matrix
 from kitchensinks.numerics.threads import compiled, in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.bins import Bins
@@ -101,7 +102,7 @@ class _State:
     bins (n, grids): the rows of a design of bins, None for dense ones; means (n,): z·m of each row.
     """
 
-    bins: NDArray[Any] | None = None
+    bins: AnyArray | None = None
     means: Array
 
     def __init__(self, problem: Problem, loss: Kinked, dual: Array | None) -> None:
@@ -148,7 +149,7 @@ class _State:
             return norms
         mean = self.mean.astype(design.dtype)
 
-        def measure(rows: slice, block: Any) -> None:
+        def measure(rows: slice, block: Matrix) -> None:
             _measure(block, mean, norms[rows], self.means[rows])
 
         for _ in design.traverse(measure):
@@ -255,7 +256,7 @@ def _best_share(
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
-def _measure(block: Any, mean: Any, norms: Any, means: Any) -> None:
+def _measure(block: AnyArray, mean: AnyArray, norms: AnyArray, means: AnyArray) -> None:
     """‖z‖² and z·m of each row."""
     for i in range(block.shape[0]):
         norm, inner = block[i, 0] * block[i, 0], block[i, 0] * mean[0]
@@ -266,7 +267,7 @@ def _measure(block: Any, mean: Any, norms: Any, means: Any) -> None:
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
-def _score(row: Any, value: float, weights: Any) -> Any:
+def _score(row: AnyArray, value: float, weights: AnyArray) -> Any:
     """z·weights of a dense row, or of the columns of bins."""
     if value > 0.0:
         total = 0.0
@@ -282,7 +283,7 @@ def _score(row: Any, value: float, weights: Any) -> Any:
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
-def _add(row: Any, value: float, move: float, weights: Any) -> None:
+def _add(row: AnyArray, value: float, move: float, weights: AnyArray) -> None:
     """weights += move·z."""
     if value > 0.0:
         for k in range(len(row)):
@@ -297,18 +298,18 @@ def _add(row: Any, value: float, move: float, weights: Any) -> None:
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})
 def _ascend(
-    block: Any,
+    block: AnyArray,
     value: float,
     order: NDArray[np.int64],
-    targets: Any,
-    low: Any,
-    high: Any,
-    dual: Any,
-    steps: Any,
-    bends: Any,
-    means: Any,
+    targets: AnyArray,
+    low: AnyArray,
+    high: AnyArray,
+    dual: AnyArray,
+    steps: AnyArray,
+    bends: AnyArray,
+    means: AnyArray,
     weights: Any,
-    about: Any,
+    about: AnyArray,
     size: float,
     fit_intercept: bool,
 ) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.problem.losses import Array
 
 # Columns of dense features turned to float64 at a time.
@@ -29,14 +30,14 @@ class Span:
     √w·U/√s, so that V = (Z − z̄)'·half.
     """
 
-    rows: Any
+    rows: Matrix
     mean: Array
     coordinates: Array
     values: Array
     half: Array
 
     @classmethod
-    def of(cls, rows: Any, shares: Array, fit_intercept: bool) -> "Span":
+    def of(cls, rows: Matrix, shares: Array, fit_intercept: bool) -> "Span":
         mean = _image(rows, shares[:, None])[:, 0] * float(fit_intercept)
         inner = _inner(rows, rows, mean)
         root = np.sqrt(shares)
@@ -61,7 +62,7 @@ class Span:
         square = self.rows.multiply(self.rows) if hasattr(self.rows, "multiply") else self.rows**2
         return np.asarray(shares @ square)
 
-    def place(self, features: Any) -> tuple[Array, Array]:
+    def place(self, features: Matrix) -> tuple[Array, Array]:
         """(z − z̄)V for other rows, shape (n, rank), and their squared lengths ‖z − z̄‖²."""
         inside = _inner(features, self.rows, self.mean) @ self.half
         squares = features.multiply(features) if hasattr(features, "multiply") else features**2
@@ -69,7 +70,7 @@ class Span:
         return inside, length + float(self.mean @ self.mean)
 
 
-def _unresolved(rows: Any, mean: Array, spread: float) -> float:
+def _unresolved(rows: Matrix, mean: Array, spread: float) -> float:
     """Eigenvalues up to this are rounding of features with this mean and mean squared distance.
 
     A feature z is rounded by ε·|z|, so that rows that differ by no more are equal. The inner
@@ -82,29 +83,32 @@ def _unresolved(rows: Any, mean: Array, spread: float) -> float:
     return least * length
 
 
-def _chunks(rows: Any) -> Iterator[slice]:
+def _chunks(rows: Matrix) -> Iterator[slice]:
     """Columns, a few at a time where rows are dense: their float64 copies stay small."""
     width = rows.shape[1] if hasattr(rows, "toarray") else _CHUNK
     for start in range(0, rows.shape[1], width):
         yield slice(start, start + width)
 
 
-def _image(rows: Any, columns: Array) -> Array:
+def _image(rows: Matrix, columns: Array) -> Array:
     """Z'·columns in float64, shape (K, columns)."""
     parts = [rows[:, part].T.astype(np.float64) @ columns for part in _chunks(rows)]
     return np.concatenate(parts)
 
 
-def _inner(rows: Any, others: Any, mean: Array) -> Array:
+def _inner(rows: Matrix, others: Any, mean: Array) -> Array:
     """(z − z̄)·(z' − z̄) for every pair of rows, in float64."""
     product = np.zeros((rows.shape[0], others.shape[0]))
     for part in _chunks(rows):
-        one, two = rows[:, part].astype(np.float64), others[:, part].astype(np.float64)
+        one = rows[:, part].astype(np.float64)
+        two = one if rows is others else others[:, part].astype(np.float64)
         if hasattr(one, "toarray") or hasattr(two, "toarray"):
             product += one @ two.T
             product -= (one @ mean[part])[:, None]
             product -= two @ mean[part]
             product += float(mean[part] @ mean[part])
         else:
-            product += (one - mean[part]) @ (two - mean[part]).T
+            one -= mean[part]
+            # The product of an array with its own transpose takes half as long.
+            product += one @ (one if rows is others else two - mean[part]).T
     return product

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray, DType, Part
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.solvers.quadratic import FactoredGram
@@ -30,9 +31,6 @@ from kitchensinks.tables.keys import find_copies
 # A freedom 1 − h of fewer rounding units than this is not known to a percent (measured: h is off by
 # up to 20 units in float64, and by 200 in float32, whose rotation is rounded too).
 _UNITS = 1e4
-# Errors of two ridges that differ by less than this share are equal up to rounding (measured: 4e-7
-# at the weakest ridge of the grid).
-_SAME_ERROR = 1.5e-6
 # Generalised cross-validation trusts fits that leave this share of the rows' freedom.
 _GENERALISED_FREEDOM = 0.1
 
@@ -78,7 +76,7 @@ class Leaving(NamedTuple):
         means = np.where(weights[:, None] > 0.0, sums[places] / counted, targets)
         return cls(np.where(weights > 0.0, total[places], 0.0), means)
 
-    def part(self, rows: Any) -> "Leaving":
+    def part(self, rows: Part) -> "Leaving":
         """That of some of the rows."""
         return Leaving(self.weights[rows], self.targets[rows])
 
@@ -89,7 +87,7 @@ class RidgePath:
     def __init__(self, equations: NormalEquations, fit_intercept: bool) -> None:
         self.equations, self.fit_intercept = equations, fit_intercept
         self.factored = FactoredGram(equations.gram)
-        self._cast: dict[np.dtype[Any], NDArray[Any]] = {}
+        self._cast: dict[DType, AnyArray] = {}
         self.rotated: Array = self.factored.vectors.T @ equations.cross
 
     def shrunk(self, alphas: Array) -> Array:
@@ -98,7 +96,7 @@ class RidgePath:
         kept = spectrum > self.factored.rounding
         return np.divide(1.0, spectrum, out=np.zeros_like(spectrum), where=kept)
 
-    def _vectors(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+    def _vectors(self, dtype: DType) -> AnyArray:
         """Eigenvectors in a dtype, kept."""
         if dtype not in self._cast:
             self._cast[dtype] = self.factored.vectors.astype(dtype, copy=False)
@@ -133,7 +131,7 @@ class RidgePath:
         return np.where(usable[:, None], errors, np.inf)
 
     def left_out(
-        self, features: NDArray[Any], targets: Array, leaving: Leaving | None, alphas: Array
+        self, features: AnyArray, targets: Array, leaving: Leaving | None, alphas: Array
     ) -> Array:
         """Score that each row of a block gets from the fit without it.
 
@@ -146,7 +144,7 @@ class RidgePath:
 
     def left_out_squares(
         self,
-        features: NDArray[Any],
+        features: AnyArray,
         targets: Array,
         weights: Array | None,
         leaving: Leaving | None,
@@ -168,7 +166,7 @@ class RidgePath:
         return np.where(np.all(known, axis=0)[:, None], total, np.inf)
 
     def _scores(
-        self, features: NDArray[Any], leaving: Array | None, alphas: Array
+        self, features: AnyArray, leaving: Array | None, alphas: Array
     ) -> tuple[Array, Array]:
         """Scores (n, alphas, outputs) of rows, and the freedom 1 − h (n, alphas) of each."""
         dtype = features.dtype
@@ -192,7 +190,7 @@ def freedom_left(leverage: Array, total: float, leaving: Array | None) -> Array:
     return np.asarray(1.0 - leverage * (share / total))
 
 
-def least_freedom(dtype: np.dtype[Any]) -> float:
+def least_freedom(dtype: DType) -> float:
     """The least 1 − h that features of a dtype tell from rounding."""
     return _UNITS * float(np.finfo(dtype).eps)
 
@@ -205,22 +203,6 @@ def scores_without(targets: Array, scores: Array, left: Array, leaving: Leaving 
     if leaving is not None:
         targets = leaving.targets.reshape(targets.shape)
     return np.asarray(targets - (targets - scores) / left)
-
-
-def least_error(errors: Array, alphas: Array) -> int:
-    """The place of the least of the errors (alphas,), or of the largest α where none is known.
-
-    Errors within 1.5 millionths of the least differ by rounding: the largest α of these is taken.
-
-    >>> alphas = np.array([1.0, 10.0, 100.0])
-    >>> least_error(np.array([2.0, 2.0, 3.0]), alphas)
-    1
-    >>> least_error(np.full(3, np.inf), alphas)
-    2
-    """
-    least = float(errors.min())
-    near = errors <= least + _SAME_ERROR * abs(least)
-    return int(np.argmax(np.where(near, alphas, 0.0)))
 
 
 def alpha_grid(trace: float) -> Array:

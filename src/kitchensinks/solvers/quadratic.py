@@ -6,8 +6,11 @@ Squared loss is this problem itself; every other loss solves a sequence of them,
 and h change, so that one factorisation G = V diag(s) V' serves them all.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import cho_solve, eigh
+from scipy.sparse import eye_array
 
 from kitchensinks.problem.constraints import Constraint, L2Ball, SupBall, penalty_conjugate
 from kitchensinks.problem.losses import Array
@@ -17,17 +20,29 @@ from kitchensinks.solvers.cholesky import lower_factor
 
 
 class FactoredGram:
-    """G = V diag(s) V' with s clipped at zero, for any number of quadratic steps."""
+    """G = V diag(s) V' with s clipped at zero, for any number of quadratic steps.
+
+    Off-diagonal entries whose norm is below the share `negligible` of the largest diagonal one are
+    taken for zeros: solvers that certify their result may leave them out, and need no
+    decomposition in coordinates that have one (those of `dual.Span`).
+    """
 
     #: Curvature along a step stays within this factor of the mean curvature.
     trust = 5.0
+    #: V, dense, or a sparse permutation where the Gram is diagonal
+    vectors: Any
 
-    def __init__(self, gram: Array) -> None:
+    def __init__(self, gram: Array, negligible: float = 0.0) -> None:
         self.gram = gram
-        # The faster driver asks for 2K² numbers of workspace, which 32-bit LAPACK can count
-        # only so far.
-        driver = "evd" if len(gram) < 32_000 else "evr"
-        values, self.vectors = eigh(gram, driver=driver, check_finite=False)
+        if negligible and np.linalg.norm(np.tril(gram, -1)) <= negligible * gram.diagonal().max():
+            order = np.argsort(gram.diagonal())
+            values = gram.diagonal()[order]
+            self.vectors = eye_array(len(gram), format="csr")[:, order]
+        else:
+            # The faster driver asks for 2K² numbers of workspace, which 32-bit LAPACK can count
+            # only so far.
+            driver = "evd" if len(gram) < 32_000 else "evr"
+            values, self.vectors = eigh(gram, driver=driver, check_finite=False)
         #: the least eigenvalue before clipping: what is below zero is rounding of the Gram
         self.lowest = float(values[0])
         self.values: Array = np.maximum(values, 0.0)

@@ -4,16 +4,15 @@ After the doubly stochastic functional gradients of Dai et al. (2014): a step ta
 rows, and the features of the batch part by part, each part drawn from the seed when it is needed
 and forgotten again. Memory is one part of the draw, one part of the batch's features and the
 weights, however many features there are. The step is constant for smooth losses, and the weights
-are averaged.
+are averaged; plain descent with a step that is given averages nothing.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.solvers.conjugate import Equations, Stop, conjugate_gradients
@@ -29,7 +28,7 @@ _RESIDUAL = 1e-3
 # Products with the matrix of a batch in one step.
 _MOST_PRODUCTS = 40
 # Parts of the features of one batch: (columns, features).
-Parts = Callable[[], Iterator[tuple[slice, NDArray[Any]]]]
+Parts = Callable[[], Iterator[tuple[slice, AnyArray]]]
 
 
 @dataclass
@@ -50,12 +49,13 @@ class StochasticState:
 
 @dataclass(frozen=True)
 class Objective:
-    """Σ s·loss(y, u) + alpha·‖β‖² in the ball of the constraint."""
+    """Σ s·loss(y, u) + alpha·‖β‖² in the ball of the constraint; step: of plain descent."""
 
     loss: Loss
     alpha: float
     fit_intercept: bool
     constraint: Constraint | None = None
+    step: float | None = None
 
 
 def stochastic_step(
@@ -74,27 +74,28 @@ def stochastic_step(
     n × n matrix of inner products with largest eigenvalue λ: stable at step = 20/(c·λ), so that
     weak directions move twenty times as far as a plain gradient could take them. c is the bound
     on the loss's curvature; twice its mean over the batch for the exponential loss; for kinked
-    losses it grows as √steps, so that their steps shrink.
+    losses it grows as √steps, so that their steps shrink. A step that is given is that of plain
+    descent: β ← (β − step·gradient)/(1 + 2·alpha·step).
     Weights that leave the ball are put back to its border; averages of those in it stay inside.
     """
     loss, fit_intercept = objective.loss, objective.fit_intercept
     scores = np.tile(state.intercept, (len(targets), 1))
-    root = np.sqrt(shares)[:, None]
+    plain, root = objective.step is not None, np.sqrt(shares)[:, None]
     inner = float(fit_intercept) * (root @ root.T)
     for columns, features in parts():
         scores += features @ state.weights[columns].astype(features.dtype)
-        weighted = features * root.astype(features.dtype)
-        inner += weighted @ weighted.T
+        if not plain:
+            weighted = features * root.astype(features.dtype)
+            inner += weighted @ weighted.T
     slope = loss.slope(targets, scores)
     state.steps += 1
-    if np.isfinite(loss.curvature_bound):
-        curvature = loss.curvature_bound
-    elif loss.smooth:
-        curvature = 2.0 * float(np.max(shares @ loss.curvature(targets, scores)))
+    if objective.step is not None:
+        step = emphasis * objective.step
+        pull = step * shares[:, None] * slope
     else:
-        curvature = KINK * max(1.0, state.steps / STEADY_STEPS) ** 0.5
-    step = emphasis * REACH / max(curvature * _largest(inner), np.finfo(float).tiny)
-    pull = step * root * _proximal(step * curvature * inner, root * slope)
+        curvature = _curvature(loss, targets, scores, shares, state.steps)
+        step = emphasis * REACH / max(curvature * _largest(inner), np.finfo(float).tiny)
+        pull = step * root * _proximal(step * curvature * inner, root * slope)
     shrink = 1.0 / (1.0 + 2.0 * objective.alpha * step)
     for columns, features in parts():
         move = features.T @ pull.astype(features.dtype)
@@ -104,10 +105,19 @@ def stochastic_step(
     if fit_intercept:
         state.intercept = state.intercept - pull.sum(axis=0)
     # Later steps count for more: the start is forgotten (Shamir and Zhang 2013).
-    share = 4.0 / (state.steps + 3.0)
+    share = 1.0 if plain else 4.0 / (state.steps + 3.0)
     state.mean_weights += share * (state.weights - state.mean_weights)
     state.mean_intercept = state.mean_intercept + share * (state.intercept - state.mean_intercept)
     return scores
+
+
+def _curvature(loss: Loss, targets: Array, scores: Array, shares: Array, steps: int) -> float:
+    """The c of a proximal step."""
+    if np.isfinite(loss.curvature_bound):
+        return loss.curvature_bound
+    if loss.smooth:
+        return 2.0 * float(np.max(shares @ loss.curvature(targets, scores)))
+    return float(KINK * max(1.0, steps / STEADY_STEPS) ** 0.5)
 
 
 def _largest(matrix: Array) -> float:

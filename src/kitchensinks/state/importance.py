@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.state.model import Model
 from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.keys import RowSample
 
 # Pairs of points for each column: an importance of 0.5 is then known to about 0.03.
 _POINTS = 512
@@ -48,7 +50,14 @@ class Groups(NamedTuple):
         return [slice(j, j + 1) for j in range(count)]
 
 
-def variance_along(model: Model, groups: list[slice]) -> Array:
+def columns_of(scaler: Scaler | None, sample: RowSample | None) -> Scaler | None:
+    """Mean, deviation and range of the columns: of the fit, or of the rows that it remembers."""
+    if scaler is not None or sample is None or not len(sample.rows):
+        return scaler
+    return Scaler.over(Spread.of(sample.rows, sample.weights))
+
+
+def variance_along(model: Model, scaler: Scaler, groups: list[slice]) -> Array:
     """Each column's share of E Var(f | all other columns), summing to one.
 
     These are the total effects of Sobol's variance decomposition, estimated as Jansen (1999) does,
@@ -56,10 +65,9 @@ def variance_along(model: Model, groups: list[slice]) -> Array:
     and normal, with mean and deviation of the fitted rows and cut off at their range: all that a
     model keeps of its rows. Outputs count in units of their own variance.
 
-    groups: where the numbers of each column stand; those of one column are drawn anew together.
+    scaler: has mean, deviation and range of the columns; groups: where the numbers of each column
+    stand; those of one column are drawn anew together.
     """
-    scaler = model.scaler
-    assert scaler is not None, "without a scaler nothing is known of the columns"
     width = len(scaler.mean)
     count = max(32, min(_POINTS, _ENTRIES // width))
     words = Words(model.frozen.seed, 0, Stream.IMPORTANCE)

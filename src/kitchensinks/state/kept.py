@@ -6,16 +6,16 @@ rows are fitted together with them under the same law. A stream whose law is to 
 rows too, and its law is learned again when there are half as many more.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from kitchensinks.fitting.settings import Verbose
 from kitchensinks.law import Law
-from kitchensinks.problem.losses import Array, Loss
+from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch, Targets
-from kitchensinks.state.spec import Spec
 from kitchensinks.tables import densify
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.view import Rows
@@ -59,25 +59,6 @@ def own_copy(batch: Batch) -> Batch:
     return Batch(rows, batch.targets.copy(), weights)
 
 
-def joined(first: Batch, second: Batch) -> Batch:
-    """The rows of both.
-
-    >>> one = Batch(np.zeros((2, 1)), np.zeros((2, 1)))
-    >>> both = joined(one, Batch(np.ones((1, 1)), np.ones((1, 1)), np.array([3.0])))
-    >>> both.rows.ravel().tolist(), both.weights.tolist()
-    ([0.0, 0.0, 1.0], [1.0, 1.0, 3.0])
-    """
-    weights: Array | None = None
-    if first.weights is not None or second.weights is not None:
-        own = [np.ones(len(b.targets)) if b.weights is None else b.weights for b in (first, second)]
-        weights = np.concatenate(own)
-    if sparse.issparse(first.rows) and sparse.issparse(second.rows):
-        rows = sparse.vstack([first.rows, second.rows], format="csr")
-    else:
-        rows = np.concatenate([densify(first.rows[:]), densify(second.rows[:])])
-    return Batch(rows, np.concatenate([first.targets, second.targets]), weights)
-
-
 def learned_from(n_rows: int) -> int:
     """How many of the first rows of a stream its law is learned from.
 
@@ -97,7 +78,8 @@ class Waiting:
     """Rows that are fitted together when the model is asked for something.
 
     columns, targets, loss: as the first rows have settled them; law, looked: the last law that was
-    found, and of how many rows (None: it is that of a fit, and stays).
+    found, and of how many rows (None: it is that of a fit, and stays); verbose: as the last batch
+    was given it.
     """
 
     columns: Columns | None
@@ -106,6 +88,7 @@ class Waiting:
     batch: Batch
     law: Law | None = None
     looked: int | None = 0
+    verbose: Verbose = False
 
     @property
     def settled(self) -> bool:
@@ -113,10 +96,6 @@ class Waiting:
         if self.law is None or self.looked is None:
             return self.law is not None
         return self.looked == learned_from(len(self.batch.targets))
-
-    def complete(self, spec: Spec) -> Spec:
-        """A spec with what the first rows have shown: loss, encoding of targets, columns."""
-        return replace(spec, loss=self.loss, targets=self.targets, columns=self.columns)
 
     def numbers(self, rows: Any) -> Any:
         """Checked rows of arrays, in which NaN is a missing value.

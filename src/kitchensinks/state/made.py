@@ -31,7 +31,8 @@ def fitted_state(
     settings = spec.settings(law, left.counted)
     blocks = FeatureBlocks(left.rows, law.features, spec.memory, bins)
     run = settings.of_run(left, checkpoint)
-    plan, fit = fit_features(blocks, left, run, spec.calibrates, moments)
+    folds = 0 if law.held is not None else spec.calibrates
+    plan, fit = fit_features(blocks, left, run, folds, moments)
     _warn_stochastic(plan, spec)
     state = State.of(spec, law, plan, settings, fit, len(left.targets), left, growth)
     sums = spec.loss.squared and isinstance(state.sums, Moments | Condensed | FewRows)

@@ -12,6 +12,7 @@ from kitchensinks.features.bases.draw import Scorer
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.features.trend import Trend
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.state.outside import Watch
 from kitchensinks.tables import block_slices
@@ -76,7 +77,7 @@ class Model:
         return out
 
     @cached_property
-    def _narrow(self) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    def _narrow(self) -> tuple[NDArray[np.float64], AnyArray]:
         """Units of the outputs, and weights in them: only their ratios have to fit into float32."""
         unit = np.abs(self.weights).max(axis=0, initial=0.0)
         unit = np.where(unit > 0.0, unit, 1.0)

@@ -7,11 +7,11 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from kitchensinks.fitting.checkpoint import Checkpoint
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state.spec import Spec
@@ -83,5 +83,5 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-def _digest(array: NDArray[Any]) -> str:
+def _digest(array: AnyArray) -> str:
     return hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()[:16]

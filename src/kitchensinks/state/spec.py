@@ -3,21 +3,28 @@
 import math
 import numbers
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting.settings import Progress, Settings, Solver, check_dtype, silent
+from kitchensinks.fitting.settings import (
+    Progress,
+    Settings,
+    Solver,
+    check_dtype,
+    silent,
+    steps_of,
+)
 from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.law import Law, Learned, Request
 from kitchensinks.law.splits import NO_ORDER, Order
+from kitchensinks.numerics.arrays import AnyArray, Seed
 from kitchensinks.numerics.threads import check_jobs
 from kitchensinks.problem.constraints import Constraint, SupBall
 from kitchensinks.problem.losses import LOSSES, Array, Loss, get_loss
@@ -32,7 +39,7 @@ from kitchensinks.problem.targets import (
 )
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.memory import memory_budget
-from kitchensinks.tables.named import FROM_DTYPE, check_categories
+from kitchensinks.tables.named import check_categories
 
 
 @dataclass(frozen=True)
@@ -41,8 +48,9 @@ class Spec:
 
     task: "classification" or "regression"; huber: the loss turns linear where the spread of the
     targets says; columns: the recipe from the columns of a table to numbers, None for arrays;
-    targets: how y is encoded, None until it has been looked at; order: groups and times of the
-    rows. Seed and memory are those of this run.
+    names: of the columns of a frame of numbers, which has no recipe; targets: how y is encoded,
+    None until it has been looked at; order: groups and times of the rows. Seed and memory are
+    those of this run.
 
     Fields that take no part in comparisons say how a fit is computed, or follow from its rows: the
     others are what it is a fit of.
@@ -62,16 +70,18 @@ class Spec:
     memory: float = field(compare=False)
     seed_given: bool = field(default=False, compare=False)
     class_weight: Any = None
+    categorical_features: tuple[Any, ...] = ()
     huber: bool = field(default=False, compare=False)
     progress: Progress = field(default=silent, compare=False)
     # When the fit began, by the monotonic clock.
     started: float = field(default_factory=lambda: time.monotonic(), compare=False)
     columns: Columns | None = field(default=None, compare=False)
+    names: Sequence[str] | None = field(default=None, compare=False)
     targets: Targets | None = field(default=None, compare=False)
     order: Order = field(default=NO_ORDER, compare=False)
 
     @classmethod
-    def of(cls, task: str, progress: Progress = silent, **given: Any) -> "Spec":
+    def of(cls, task: str, names: Sequence[str] | None = None, **given: Any) -> "Spec":
         """From the parameters of an estimator, or an error that names one that makes no sense."""
         loss = check_loss(given["loss"], task)
         basis, solver = check_basis(given["basis"]), Solver.of(given["solver"])
@@ -84,7 +94,6 @@ class Spec:
         if solver.name == "stochastic" and count == "auto":
             raise ValueError("solver='stochastic' cannot choose K: give n_components a number.")
         check_jobs(given["n_jobs"])
-        check_categories(given.get("categorical_features", FROM_DTYPE))
         return cls(
             task=task,
             basis=basis,
@@ -100,8 +109,9 @@ class Spec:
             seed_given=isinstance(given["random_state"], int | np.integer),
             memory=memory_budget(solver.memory_budget),
             class_weight=given.get("class_weight"),
+            names=names,
+            categorical_features=check_categories(given["categorical_features"]),
             huber=given["loss"] == "huber",
-            progress=progress,
         )
 
     @property
@@ -150,7 +160,7 @@ class Spec:
         classes = Classes.learn(summary, loss, self.class_weight, given)
         return replace(self, loss=loss, targets=classes)
 
-    def encode(self, rows: Any, y: NDArray[Any], weights: Array | None) -> Batch:
+    def encode(self, rows: Any, y: AnyArray, weights: Array | None) -> Batch:
         """Rows with encoded targets; the weights of classes are multiplied in."""
         if self.task == "regression":
             check_targets(y, self.loss)
@@ -166,6 +176,7 @@ class Spec:
             n_components=self.n_components,
             dtype=None if self.solver.dtype is None else check_dtype(self.solver.dtype),
             standardize=self.standardize,
+            names=self.names if self.columns is None else self.columns.outputs,
             unscaled=None if self.columns is None else self.columns.unscaled,
             memory=self.memory,
             stream=stream,
@@ -217,6 +228,7 @@ class Spec:
             near=near,
             second=second,
             progress=self.progress,
+            **steps_of(self.solver),
         )
 
 
@@ -247,7 +259,7 @@ def scaled_constraint(
     return replace(constraint, radius=float(radius) / unit)
 
 
-def seed_of(random_state: Any) -> int:
+def seed_of(random_state: Seed) -> int:
     """A seed for the draw: the int given, or one taken from a generator."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
@@ -294,7 +306,7 @@ def check_loss(loss: Any, task: str) -> Loss:
     return loss
 
 
-def check_targets(y: NDArray[Any], loss: Loss) -> None:
+def check_targets(y: AnyArray, loss: Loss) -> None:
     """An error where there are targets that the loss is not for."""
     wrong = ~loss.allowed(y)
     if wrong.any():

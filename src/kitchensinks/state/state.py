@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.exceptions import NotFittedError
@@ -28,6 +27,7 @@ from kitchensinks.fitting.squared import (
 )
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.law import Law
+from kitchensinks.numerics.arrays import AnyArray, DType
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
 from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
@@ -43,7 +43,7 @@ from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import RowSample, row_keys
 
 # Products of rows that come in batches, whatever the dtype of the features.
-SUMMED: np.dtype[Any] = np.dtype(np.float64)
+SUMMED: DType = np.dtype(np.float64)
 # Fields that predicting does without, and that are not stored in files.
 _OF_ROWS = {"stored": False}
 # Rows whose standard deviations are computed at a time.
@@ -213,7 +213,7 @@ class State:
 
     # -- answers -------------------------------------------------------------------------
 
-    def answer(self, method: str, scores: Array) -> NDArray[Any]:
+    def answer(self, method: str, scores: Array) -> AnyArray:
         """What a method of the estimator makes of scores (n, outputs)."""
         if method == "predict_proba":
             return self.probabilities(scores)
@@ -245,7 +245,7 @@ class State:
             )
         return rows
 
-    def answer_rows(self, method: str, rows: Any, watch: Watch | None = None) -> NDArray[Any]:
+    def answer_rows(self, method: str, rows: Any, watch: Watch | None = None) -> AnyArray:
         """What a method of the estimator gives for checked rows; watch: shown every block."""
         return self.answer(method, self.model.scores(rows, watch))
 
@@ -345,6 +345,8 @@ class State:
         """With the calibration that only the fit itself can give: later, its scores are gone."""
         if not self.calibrates or fit.stochastic is not None:
             return self
+        if self.law.held is not None:
+            return replace(self, calibrated=calibrate(self.targets, *self.law.held))
         if fit.held_out is not None:
             places, scores = fit.held_out
             held = batch.part(places)
@@ -415,10 +417,6 @@ class State:
             posterior_of_few=None,
             kept=None,
         )
-
-    def complete(self, spec: Spec) -> Spec:
-        """A spec with what the rows of this fit have shown: loss, encoding of targets, columns."""
-        return replace(spec, loss=self.loss, targets=self.targets, columns=self.columns)
 
     def difference(self, other: "State") -> str | None:
         """What keeps the sums of two states apart, or None."""

@@ -11,6 +11,7 @@ from kitchensinks.fitting.plan import Plan, Shape, make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.law import Law, find_law
+from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state.kept import (
@@ -18,7 +19,6 @@ from kitchensinks.state.kept import (
     Kept,
     Waiting,
     is_kept,
-    joined,
     learned_from,
 )
 from kitchensinks.state.made import fitted_state
@@ -40,7 +40,7 @@ def _nothing_summed(
 ) -> tuple[Plan, Moments | Stochastic]:
     plan = make_plan(Shape.of(blocks, stream=True), settings)
     if plan.solver == "stochastic":
-        return plan, Stochastic.start(blocks.frozen, n_outputs)
+        return plan, Stochastic.start(blocks.frozen, n_outputs, settings)
     shift = blocks.pilot() if settings.fit_intercept else np.zeros(blocks.n_columns)
     return plan, Moments.zeros(shift, n_outputs)
 
@@ -70,10 +70,10 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
 def going_on(state: State | Waiting, batch: Batch) -> Waiting | None:
     """The rows that are kept and those of a batch; None where the batch is to be summed."""
     if isinstance(state, Waiting):
-        return replace(state, batch=joined(state.batch, batch))
+        return replace(state, batch=Batch.joined([state.batch, batch]))
     if state.kept is None:
         return None
-    rows, looked = joined(state.kept.batch, batch), state.kept.looked
+    rows, looked = Batch.joined([state.kept.batch, batch]), state.kept.looked
     if looked is None and not is_kept(rows):
         raise ValueError(
             f"This fit by {state.fitted.evidence.solver} leaves no sums: partial_fit goes on from "
@@ -131,11 +131,12 @@ def _from_fit(state: State, nothing: Moments | Stochastic) -> Moments | Stochast
             "first."
         )
     weights, intercept = state.fitted.in_own_units(state.targets)
-    return Stochastic.after(state.law.features, weights, intercept, state.n_rows)
+    known = weights, intercept, state.n_rows
+    return Stochastic.after(state.law.features, *known, state.settings)
 
 
 def add_rows(
-    moments: Moments, blocks: FeatureBlocks, batch: Batch, dtype: np.dtype[Any] | None = None
+    moments: Moments, blocks: FeatureBlocks, batch: Batch, dtype: DType | None = None
 ) -> None:
     """Add the rows of a batch, whose features come in blocks, to sums.
 

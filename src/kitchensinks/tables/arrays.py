@@ -46,6 +46,48 @@ def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
         return np.asarray(check_array(rows, dtype=np.float64, input_name=name))
 
 
+def as_given(rows: Any, name: str = "X") -> Any:
+    """Rows as the checks of scikit-learn take them: Arrow tables as data frames, masks as NaN.
+
+    Dates without the unit that they count in, and tables that are not there yet, are refused.
+    """
+    if isinstance(rows, np.ndarray):
+        if rows.dtype.kind in "mM":
+            raise ValueError(
+                f"{name} is an array of {rows.dtype}: numbers would not keep its unit. Give a data "
+                "frame with columns of dates, or numbers such as days."
+            )
+        if rows.dtype.names:
+            raise TypeError(
+                f"{name} is an array of records with the fields {', '.join(rows.dtype.names)}: "
+                "give a data frame (pandas.DataFrame.from_records) or an array of numbers."
+            )
+        if isinstance(rows, np.ma.MaskedArray) and np.ma.is_masked(rows):
+            return np.where(rows.mask, np.nan, rows.data.astype(np.float64))
+        return rows
+    package, kind = type(rows).__module__.split(".")[0], type(rows).__name__
+    if package == "pyarrow" and hasattr(rows, "to_pandas"):
+        return rows.to_pandas()
+    if kind == "LazyFrame":
+        raise TypeError(f"{name} is a LazyFrame: need its rows, {name}.collect().")
+    return rows
+
+
+def check_targets(y: Any, dates: bool = True) -> None:
+    """An error where targets are masked, or are dates that would be taken for numbers."""
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        raise ValueError(
+            f"y has {np.count_nonzero(y.mask)} masked entries: drop these rows, or give them no "
+            "weight and a value (y.filled(0))."
+        )
+    kind = getattr(getattr(y, "dtype", None), "kind", "")
+    if kind in ("m", "M") and not dates:
+        raise ValueError(
+            f"y holds dates or durations ({y.dtype}): numbers would not keep their unit. Give "
+            "numbers such as days."
+        )
+
+
 @contextmanager
 def advice(tables: bool = False) -> Iterator[None]:
     """Replace the advice in an error of scikit-learn's checks by ours.
@@ -60,6 +102,12 @@ def advice(tables: bool = False) -> Iterator[None]:
             raise
         text = _ADVICE[sign] + (_TABLES if tables and sign in _FOR_TABLES else "")
         raise ValueError(f"{str(error).splitlines()[0].rstrip('.')}. {text}") from None
+    except TypeError as error:
+        if "float() argument" not in str(error):
+            raise
+        raise TypeError(
+            f"{error}. Need rows of numbers: an array, a data frame or ks.open_table(...)."
+        ) from None
 
 
 def check_size(rows: Any, dtype: Any, missing: bool = True) -> Any:
@@ -111,6 +159,12 @@ def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
         )
     if positive and not weights.any():
         raise ValueError("sample_weight is zero for every row: need a positive weight.")
+    largest = float(weights.max(initial=0.0))
+    if largest > 0.0 and not 1e-300 <= largest <= 1e300:
+        raise ValueError(
+            f"sample_weight has entries of {largest:.2g}: need the largest between 1e-300 and "
+            "1e300. Only their ratios count: divide all of them by a constant."
+        )
     return np.asarray(weights)
 
 

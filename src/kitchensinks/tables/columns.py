@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.numerics.arrays import DType
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.declared import declared
@@ -64,7 +65,7 @@ class Columns:
     """
 
     encoders: tuple[Encoder, ...]
-    dtype: np.dtype[Any]
+    dtype: DType
     n_given: int = 0
 
     def __repr__(self) -> str:
@@ -300,18 +301,13 @@ def _without_identifiers(sample: Any, kinds: dict[str, str], other: set[str]) ->
     ]
     if not found or len(found) == len(kinds):
         return list(kinds)
-    warnings.warn(_in_words(found), stacklevel=3)
-    return [name for name in kinds if name not in found]
-
-
-def _in_words(found: list[str]) -> str:
-    """What a warning says of identifiers."""
-    named = ", ".join(map(repr, found))
-    return (
+    warnings.warn(
         f"Columns that have a value of their own for every row are left out, as names of rows: "
-        f"{named}. Drop them to silence this warning; to use whole numbers as a quantity, make "
-        "them decimal numbers (float)."
+        f"{', '.join(map(repr, found))}. Drop them to silence this warning; to use whole numbers "
+        "as a quantity, make them decimal numbers (float).",
+        stacklevel=3,
     )
+    return [name for name in kinds if name not in found]
 
 
 def _place(name: str) -> int:
@@ -351,7 +347,7 @@ def _plain_kind(table: Table, name: str, sample: Any) -> str:
     if own == "category":
         if family(kind.value_type) in ("date", "decimal"):
             raise ValueError(
-                f"Column {name!r} of {table.label} holds categories that are {kind.value_type}: "
+                f"{table.label}: column {name!r} holds categories that are {kind.value_type}; "
                 "need text, numbers or booleans. Convert it to dates, numbers or text first."
             )
         return own
@@ -359,7 +355,7 @@ def _plain_kind(table: Table, name: str, sample: Any) -> str:
         return _kind_of_words(sample.column(name))
     if own == "other":
         raise ValueError(
-            f"Column {name!r} of {table.label} holds {kind}: need numbers, text, dates or "
+            f"{table.label}: column {name!r} holds {kind}; need numbers, text, dates or "
             "booleans. Exclude it, or convert it first."
         )
     return "number" if own in NUMBERS else own
@@ -371,7 +367,7 @@ def _chosen_kind(table: Table, name: str) -> str:
     own = family(kind.value_type if family(kind) == "category" else kind)
     if own not in ("text", "boolean", "integer", "float", "null"):
         raise ValueError(
-            f"Column {name!r} of {table.label} is named as a category and holds {kind}: need text, "
+            f"{table.label}: column {name!r} is named as a category and holds {kind}; need text, "
             "numbers or booleans. Convert it first."
         )
     return "category"
@@ -385,7 +381,7 @@ def _kind_of_words(values: Any) -> str:
     return "category" if len(words) <= _FEW else "text"
 
 
-def _dtype_of(encoders: list[Encoder], table: Table) -> np.dtype[Any]:
+def _dtype_of(encoders: list[Encoder], table: Table) -> DType:
     """float32 where that holds every value as it is, else float64."""
     narrow = (pa.types.is_float32, pa.types.is_float16, pa.types.is_boolean)
 
@@ -432,19 +428,15 @@ def _learn_each(
     kinds: dict[str, str], sample: Any, formats: dict[str, str], seed: int
 ) -> list[Encoder]:
     """The encoders of the columns that have any value."""
-    encoders = []
+    encoders: list[Encoder] = []
     for name, kind in kinds.items():
         values = sample.column(name).combine_chunks()
-        if values.null_count < len(values):
-            encoders.append(_learn_one(kind, name, values, formats.get(name, ""), seed))
+        if values.null_count == len(values):
+            continue
+        if kind == "date":
+            encoders.append(Date.learn(name, values, formats.get(name, "")))
+        elif kind == "text":
+            encoders.append(Text.learn(name, values, seed))
+        else:
+            encoders.append((Number if kind == "number" else Category).learn(name, values))
     return encoders
-
-
-def _learn_one(kind: str, name: str, values: Any, format_: str, seed: int) -> Encoder:
-    if kind == "number":
-        return Number.learn(name, values)
-    if kind == "date":
-        return Date.learn(name, values, format_)
-    if kind == "category":
-        return Category.learn(name, values)
-    return Text.learn(name, values, seed)

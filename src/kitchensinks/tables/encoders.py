@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from kitchensinks.tables.arrow import pa
-from kitchensinks.tables.kinds import NUMBERS, family, is_number
+from kitchensinks.tables.kinds import NUMBERS, family, in_words, is_number
 
 # What stands for a missing value in text.
 MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
@@ -69,8 +69,8 @@ class Encoder:
         kind = kind.value_type if family(kind) == "category" else kind
         if not (family(kind) == "null" or self._takes(kind)):
             raise ValueError(
-                f"Column {self.name!r} of {label} holds {kind}, and was {self._example()} when the "
-                "model was fitted. Convert it."
+                f"{label}: column {self.name!r} holds {in_words(kind)}, and was {self._example()} "
+                "when the model was fitted. Convert it."
             )
 
     def check_fields(self) -> None:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrays import block_slices, densify
 
 Keys = NDArray[np.uint64]
-Floats = NDArray[np.float64]
 
 # Entries of rows that are read together.
 _BLOCK_ENTRIES = 2**22
@@ -68,7 +68,7 @@ def _sparse_keys(rows: Any, multiplier: Keys) -> Keys:
     return mixed(ends[rows.indptr[1:]] - ends[rows.indptr[:-1]])
 
 
-def _bits(values: NDArray[Any], numbers: Floats, scratch: Keys) -> Keys:
+def _bits(values: AnyArray, numbers: Floats, scratch: Keys) -> Keys:
     """The bits of each number, mixed: 0 for zero, of either sign.
 
     numbers, scratch: memory of the shape of the values, which is written over and returned.
@@ -210,8 +210,8 @@ class RowSample:
     limit: int
     seed: int
     keys: Keys
-    rows: NDArray[Any]
-    notes: NDArray[Any]
+    rows: AnyArray
+    notes: AnyArray
     weights: Floats
     counts: NDArray[np.int64]
 
@@ -222,7 +222,7 @@ class RowSample:
         weights: Any,
         limit: int,
         seed: int,
-        notes: NDArray[Any] | None = None,
+        notes: AnyArray | None = None,
         highest: int | None = None,
     ) -> "RowSample":
         """The sample of a block of rows (n, d) with weights (n,) or None for ones.

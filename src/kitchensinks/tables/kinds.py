@@ -38,6 +38,21 @@ def family(kind: Any) -> str:
     return "other"
 
 
+def in_words(kind: Any) -> str:
+    """What values of an Arrow type are, for an error message.
+
+    >>> import pyarrow
+    >>> in_words(pyarrow.large_string()), in_words(pyarrow.int8()), in_words(pyarrow.binary())
+    ('text', 'numbers (int8)', 'binary')
+    """
+    own = family(kind)
+    if own == "text":
+        return own
+    if own == "boolean":
+        return "booleans"
+    return f"numbers ({kind})" if own in NUMBERS else str(kind)
+
+
 def without_views(schema: Any) -> Any:
     """The schema with plain text in place of views of text, which Arrow computes little with."""
     for place, field in enumerate(schema):

@@ -89,11 +89,13 @@ class TextTable(Table):
         self._stamp.check(self._path)
         with self._open() as file:
             file.seek(offset)
-            # Filled up to a whole chunk, so that where it ends depends on where it begins.
-            while data := file.read(size - len(kept)):
-                self._stamp.check(self._path)
-                kept += data
-                end = row_end(kept, self._separator)
+            # Filled up to a whole chunk, so that where it ends depends on where it begins. What a
+            # longer one has left may be more than that.
+            while len(kept) >= size or (data := file.read(size - len(kept))):
+                if len(kept) < size:
+                    self._stamp.check(self._path)
+                    kept += data
+                end = row_end(kept[:size], self._separator)
                 if end == 0:
                     # Doubled, so that a long row is looked through a few times only.
                     size *= 2

@@ -14,14 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.content import table_keys
 from kitchensinks.tables.encoders import Category, Encoder, Means, Text, words_of
 from kitchensinks.tables.keys import find_copies
 from kitchensinks.tables.table import Table
-
-Floats = NDArray[np.float64]
 
 FOLDS = 5
 # Sums that are held for one column and fold; categories beyond them count as unknown.

@@ -11,22 +11,22 @@ from kitchensinks.tables.table import nearest
 FROM_DTYPE = "from_dtype"
 
 
-def check_categories(given: Any) -> None:
-    """An error where `categorical_features` is nothing that could name columns."""
+def check_categories(given: Any) -> tuple[Any, ...]:
+    """What `categorical_features` names beside columns whose type says it, or an error.
+
+    >>> check_categories([2, 0]), check_categories("from_dtype")
+    ((2, 0), ())
+    """
     if given is None or (isinstance(given, str) and given == FROM_DTYPE):
-        return
-    listed = list(given) if isinstance(given, list | tuple | set | np.ndarray) else [None]
+        return ()
+    listed = tuple(given) if isinstance(given, list | tuple | set | np.ndarray) else (None,)
     kinds = {_kind(one) for one in listed}
     if "other" in kinds or len(kinds) > 1:
         raise TypeError(
             f"categorical_features={given!r}: need 'from_dtype', None, or a list of columns by "
             "name, by place, or as True and False for each column."
         )
-
-
-def names_columns(given: Any) -> bool:
-    """Whether `categorical_features` names columns beside those whose type says it."""
-    return not (given is None or isinstance(given, str))
+    return tuple(sorted(listed)) if isinstance(given, set) else listed
 
 
 def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[str]:
@@ -41,11 +41,10 @@ def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[
     >>> columns_named("from_dtype", ["age", "height", "city"])
     []
     """
-    check_categories(given)
-    if not names_columns(given):
+    listed = check_categories(given)
+    if not listed:
         return []
-    listed = list(given)
-    kind = _kind(listed[0]) if listed else "place"
+    kind = _kind(listed[0])
     if kind == "name" and not named:
         raise ValueError(
             f"categorical_features={given!r} has names, and X is an array without any: give "
@@ -58,7 +57,7 @@ def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[
     return [name for name in names if name in taken]
 
 
-def _of_mask(given: list[bool], names: Sequence[str]) -> set[str]:
+def _of_mask(given: Sequence[bool], names: Sequence[str]) -> set[str]:
     if len(given) != len(names):
         raise ValueError(
             f"categorical_features has {len(given)} times True or False, and X has "
@@ -67,7 +66,7 @@ def _of_mask(given: list[bool], names: Sequence[str]) -> set[str]:
     return {name for name, taken in zip(names, given, strict=True) if taken}
 
 
-def _of_places(given: list[int], names: Sequence[str]) -> set[str]:
+def _of_places(given: Sequence[int], names: Sequence[str]) -> set[str]:
     wrong = [int(place) for place in given if not 0 <= place < len(names)]
     if wrong:
         raise ValueError(
@@ -77,7 +76,7 @@ def _of_places(given: list[int], names: Sequence[str]) -> set[str]:
     return {names[int(place)] for place in given}
 
 
-def _of_names(given: list[str], names: Sequence[str]) -> set[str]:
+def _of_names(given: Sequence[str], names: Sequence[str]) -> set[str]:
     taken = {str(name) for name in given}
     unknown = sorted(taken - set(names))
     if unknown:

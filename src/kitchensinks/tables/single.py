@@ -65,7 +65,7 @@ def _numbers_of(encoder: Encoder, value: Any) -> np.ndarray | None:
     kind: Any = type(value)
     try:
         return _kept(encoder, kind, value)
-    except (TypeError, ValueError, pa.ArrowException):
+    except (TypeError, ValueError, OverflowError, pa.ArrowException):
         return None
 
 

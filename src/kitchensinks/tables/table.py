@@ -23,13 +23,14 @@ from scipy.sparse import issparse
 from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.arrow import pa
-from kitchensinks.tables.disk import Stamp
 from kitchensinks.tables.kinds import plain_text
 
 # A record batch has at most this many rows.
 BATCH_ROWS = 2**16
 # A record batch has at most this many entries.
 BATCH_ENTRIES = 2**20
+# Names that a message lists.
+_NAMED = 10
 # How alike names are (difflib's ratio) for one to be taken for the other: a letter in four differs.
 _ALIKE = 0.75
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -121,8 +122,11 @@ def nearest(name: str, known: list[str], others: str = "its columns are") -> str
     close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=_ALIKE)
     if close:
         return f": did you mean {folded[close[0]]!r}?"
-    shown = ", ".join(map(repr, known[:10])) + (", …" if len(known) > 10 else "")
-    return f": {others} {shown}."
+    shown = list(map(repr, known))
+    if len(known) > _NAMED:
+        # The last column is often the target.
+        shown[_NAMED - 1 : -1] = ["…"]
+    return f": {others} {', '.join(shown)}."
 
 
 def batch_rows(n_columns: int) -> int:
@@ -200,7 +204,9 @@ def _open_file(path: Path, root: Path, skip_bad_rows: bool) -> Table:
 
         return SvmlightTable(path, skip_bad_rows)
     if name.endswith(".npy"):
-        return ArrayTable(_memory_map(path), str(path), path)
+        from kitchensinks.tables.stored import StoredArray
+
+        return ArrayTable(StoredArray(path), str(path))
     with path.open("rb") as file:
         mark = file.read(4)
     if mark == b"PAR1" or name.endswith((".parquet", ".pq")):
@@ -208,17 +214,6 @@ def _open_file(path: Path, root: Path, skip_bad_rows: bool) -> Table:
 
         return ParquetTable(path, root)
     raise ValueError(f"{path} is of no known kind: need {_KINDS}.")
-
-
-def _memory_map(path: Path) -> np.ndarray:
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except OSError:
-        raise
-    # The header of an array is parsed as Python source, which fails in many ways.
-    except Exception as error:
-        raise ValueError(f"{path} cannot be read as .npy ({error}).") from None
-    return np.asarray(array)
 
 
 def _to_arrow(source: Any) -> Any:
@@ -233,6 +228,16 @@ def _to_arrow(source: Any) -> Any:
         try:
             plain, count = _without_intervals(renamed), thread_count()
             return pa.Table.from_pandas(plain, preserve_index=False, nthreads=count)
+        except OverflowError:
+            raise ValueError(
+                "A column of the pandas table has whole numbers of more than 64 bits: make it "
+                "decimal numbers (float), or text."
+            ) from None
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"A column of the pandas table has text that is no Unicode ({error.reason}): "
+                "replace such letters (text.encode(errors='replace').decode())."
+            ) from None
         except pa.ArrowException as error:
             raise ValueError(
                 f"A column of the pandas table mixes kinds of values ({error}): make it numbers "
@@ -293,12 +298,10 @@ class MemoryTable(Table):
 
 
 class ArrayTable(Table):
-    """A NumPy array or memory map of numbers as a table with columns x0, x1, …"""
+    """An array of numbers, in memory or in a file, as a table with columns x0, x1, …"""
 
-    def __init__(self, array: np.ndarray, label: str, path: Path | None = None) -> None:
-        # A memory map of a file that became shorter ends the process.
-        self._file = None if path is None else (Stamp.of(path), path)
-        if array.ndim != 2 or array.dtype.kind not in "fiub":
+    def __init__(self, array: Any, label: str) -> None:
+        if array.ndim != 2 or array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
             raise ValueError(
                 f"{label} has shape {array.shape} and dtype {array.dtype}: need rows and columns "
                 "of numbers."
@@ -311,15 +314,12 @@ class ArrayTable(Table):
 
     @property
     def n_rows(self) -> int:
-        return len(self._array)
+        return int(self._array.shape[0])
 
     def _read(self, names: list[str], start: int) -> Iterator[Any]:
         places = [self.names.index(name) for name in names]
         step = batch_rows(len(names))
         for first in range(start, self.n_rows, step):
-            if self._file is not None:
-                stamp, path = self._file
-                stamp.check(path)
             block = self._array[first : first + step]
             columns = [pa.array(np.ascontiguousarray(block[:, k])) for k in places]
             yield pa.record_batch(columns, names=names)

@@ -46,10 +46,6 @@ class Rows:
         self._stream: Iterator[tuple[int, Any]] = iter(())
         self._first, self._block = 0, np.empty((0, self.shape[1]), self.dtype)
 
-    def encoded(self, columns: Columns, folded: Folds) -> "Rows":
-        """The same rows by another recipe."""
-        return Rows(self.table, columns, folded)
-
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -161,7 +157,7 @@ def targets(table: Table, name: str) -> np.ndarray:
     values, weights = known_targets(table, name)
     if weights is not None:
         raise ValueError(
-            f"Column {name!r} of {table.label} is missing in {np.sum(weights == 0)} rows, first in "
+            f"{table.label}: column {name!r} is missing in {np.sum(weights == 0)} rows, first in "
             f"row {np.argmin(weights) + 1}. Drop them, or give them no weight (known_targets)."
         )
     return values
@@ -181,7 +177,7 @@ def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | Non
     kind = column.type.value_type if family(column.type) == "category" else column.type
     if family(kind) == "other":
         raise ValueError(
-            f"The target {name!r} of {table.label} holds {kind}: need numbers, text, dates or "
+            f"{table.label}: the target {name!r} holds {kind}; need numbers, text, dates or "
             "booleans. Convert it first, or name another column."
         )
     if family(column.type) == "category":
@@ -193,7 +189,7 @@ def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | Non
     weights = None
     if column.null_count:
         if column.null_count == len(column):
-            raise ValueError(f"The target {name!r} is missing in every row of {table.label}.")
+            raise ValueError(f"{table.label}: the target {name!r} is missing in every row.")
         weights = column.is_valid().to_numpy(zero_copy_only=False).astype(np.float64)
         column = column.fill_null(next(value for value in column if value.is_valid))
     if family(column.type) in PLAIN:

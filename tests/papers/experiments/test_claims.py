@@ -128,6 +128,24 @@ def test_the_seeds_that_would_decide():
     assert below(low, [1.0, -1.0, 0.0]).seeds is None
 
 
+def test_seeds_do_not_lower_the_error_of_a_printed_number():
+    """Five runs of the paper with deviation 0.1: its own error is 0.1/√5 = 0.045."""
+    ours = [10.2, 10.0, 9.8]
+    decided = near(ours, 10.0, 0.2, paper_spread=0.1)
+    assert decided.verdict() == UNDECIDED
+
+    def chance(count):
+        error = math.hypot(0.2 / math.sqrt(count), 0.1 / math.sqrt(5))
+        return 2 * stats.t.sf(0.2 / error, count - 1)
+
+    assert chance(decided.seeds) < 0.05 <= chance(decided.seeds - 1)
+    assert decided.why_open == f"{decided.seeds} seeds would decide"
+    never = near(ours, 10.0, 0.08, paper_spread=0.1)
+    assert never.seeds is None
+    assert "paper's own error" in never.why_open
+    assert below([0.0] * 4, [0.0] * 4).why_open == "equal in every run"
+
+
 YES, OPEN, NO = below([0, 0], [1, 1.1]), below([1, 2], [1.1, 1.8]), below([1, 1.1], [0, 0])
 
 

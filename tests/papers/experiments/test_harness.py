@@ -11,8 +11,9 @@ pytest.importorskip("matplotlib")
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.data import evidence
-from kitchensinks.papers.experiments.harness import conclude, folder_of, reproduce
+from kitchensinks.papers.experiments.harness import conclude, conclusions, folder_of, reproduce
 from kitchensinks.papers.experiments.study import Line, Report, Study, Table
+from kitchensinks.papers.experiments.tables import _table
 
 
 def toy(log, stop_at=None, **changes):
@@ -92,6 +93,34 @@ def test_the_folder_has_numbers_table_and_figure(tmp_path):
     table = (folder / "table.md").read_text("utf-8")
     assert "| K = 4 | 1.00 | 0.25 | -0.75 |" in table
     assert "**undecided**" in table  # one seed
+
+
+def test_lines_with_columns_are_a_table_of_two_ways():
+    lines = [
+        Line("1,000", [2.0, 4.0], 5.0, 0.5, "1 s", column="ridge"),
+        Line("20", [1.0], column="ridge"),
+        Line("20", [7.0], note="3 s", column="none"),
+    ]
+    facts = conclusions(Report([Table("Errors", lines, "%", 1, "K", "seconds")], []))
+    assert list(_table(facts["tables"][0])) == [
+        "**Errors, %: ours ± deviation over 2 seeds, (the paper's); seconds**",
+        "",
+        "| K | ridge | none |",
+        "|---|---|---|",
+        "| 20 | 1.0 | 7.0; 3 s |",
+        "| 1,000 | 3.0 ± 1.4 (5.0 ± 0.5); 1 s |  |",
+    ]
+
+
+def test_columns_without_entries_are_left_out():
+    lines = [Line("20", [1.0]), Line("30", [2.0], note="slow")]
+    facts = conclusions(Report([Table("Errors", lines)], []))
+    assert list(_table(facts["tables"][0]))[2:] == [
+        "| case | ours | note |",
+        "|---|---|---|",
+        "| 20 | 1.00 |  |",
+        "| 30 | 2.00 | slow |",
+    ]
 
 
 def test_numbers_that_are_none_are_refused(tmp_path):

@@ -20,4 +20,5 @@ from kitchensinks.features.bases.relu import ReLU as ReLU
 from kitchensinks.features.bases.reweighted import Reweighted as Reweighted
 from kitchensinks.features.bases.sigmoid import Sigmoid as Sigmoid
 from kitchensinks.features.bases.stumps import Stumps as Stumps
+from kitchensinks.features.bases.trees import Trees as Trees
 from kitchensinks.features.bases.union import Union as Union

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from kitchensinks.features.bases.base import Basis, check_positive
-from kitchensinks.features.bases.draw import Floats
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.words import Words
 
 # Distances between pairs of rows are bounded: rows² × columns stays below this.

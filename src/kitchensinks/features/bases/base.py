@@ -12,7 +12,6 @@ from sklearn.base import clone
 from kitchensinks.features.bases.draw import (
     Arrays,
     Draw,
-    Floats,
     Graph,
     Products,
     Scorer,
@@ -23,6 +22,7 @@ from kitchensinks.features.bases.draw import (
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
 from kitchensinks.features.bases.universal import UNKNOWN, Universal
 from kitchensinks.features.links import Linked
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.elementwise import affine
 from kitchensinks.numerics.words import Words, check_seed
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
@@ -124,6 +124,20 @@ class Basis(Linked):
     def check(self) -> None:
         """Raise a ValueError that names the parameter where one makes no sense."""
 
+    def check_in(self, n_inputs: int) -> None:
+        """Raise a ValueError where arrays among the parameters are not for so many columns.
+
+        A table has one column for each of them, or one for all.
+        """
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, np.ndarray) and not (
+                value.dtype in (np.float32, np.float64) and np.isfinite(value).all()
+            ):
+                raise ValueError(f"{name} is not made of finite numbers")
+            tabled = not isinstance(value, str) and np.ndim(value) == 2
+            if tabled and np.shape(value)[1] not in (1, n_inputs):
+                raise ValueError(f"{name} of shape {np.shape(value)} for {n_inputs} inputs")
+
     def block_size(self, n_inputs: int) -> int:
         return BLOCK
 
@@ -135,12 +149,10 @@ class Basis(Linked):
     def sample(self, words: Words, n_inputs: int) -> Theta:
         raise NotImplementedError
 
-    def features(self, theta: Theta, rows: Any) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Any:
         raise NotImplementedError
 
-    def _scaled(
-        self, theta: Theta, rows: Any, scale: float, out: NDArray[Any] | None = None
-    ) -> Any:
+    def _scaled(self, theta: Theta, rows: Any, scale: float, out: AnyArray | None = None) -> Any:
         """φ(x; θ)·scale. `out` (n, columns) is memory that a dense basis may write them to."""
         features = self.features(theta, rows)
         if self.sparse:
@@ -160,7 +172,7 @@ class Basis(Linked):
         """The resolved values of the parameters that depend on the (few) rows given."""
         return {}
 
-    def resolve(self, rows: Any, weights: Any = None) -> Self:
+    def resolve(self, rows: Matrix, weights: Any = None) -> Self:
         """A basis whose law no longer depends on data, learned from a sample of rows.
 
         `rows` (n, d) and `weights` (n,) should be a sample of bounded size: the estimators pass at
@@ -249,7 +261,7 @@ class Basis(Linked):
     def learn_draw(
         self,
         draw: Draw,
-        rows: Any,
+        rows: Matrix,
         weights: Floats | None = None,
         scaler: "Scaler | None" = None,
     ) -> Draw:
@@ -279,7 +291,7 @@ class Basis(Linked):
         """θ with the columns that have to be learned from rows (the bins of a grid)."""
         return theta
 
-    def tabulate_with_bins(self, theta: Theta, rows: Any) -> tuple[Theta, NDArray[Any]]:
+    def tabulate_with_bins(self, theta: Theta, rows: Matrix) -> tuple[Theta, AnyArray]:
         """`tabulate` and `bins` of all rows at once, for a binned basis."""
         theta = self.tabulate(theta, [rows])
         return theta, self.bins(theta, rows)
@@ -288,7 +300,7 @@ class Basis(Linked):
         """θ with the columns that either has learned, each from blocks of its own."""
         return theta
 
-    def bins(self, theta: Theta, rows: Any) -> NDArray[Any]:
+    def bins(self, theta: Theta, rows: Matrix) -> AnyArray:
         """The column of each row in each draw, (draws, n), −1 for none: of binned bases."""
         raise TypeError(f"{type(self).__name__} has no bins.")
 
@@ -299,12 +311,12 @@ class Basis(Linked):
         """
         return None
 
-    def products(self, theta: Theta, rows: Any, targets: Floats) -> Products | None:
+    def products(self, theta: Theta, rows: Matrix, targets: Floats) -> Products | None:
         """Sums over rows (n, d) of equal weight and their targets (n, outputs), made faster than
         from the features; None where features have to be made."""
         return None
 
-    def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
+    def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
         """The function rows ↦ φ(x)·weights; weights (columns, outputs)."""
         return lambda rows: self.features(theta, rows) @ weights
 
@@ -312,12 +324,12 @@ class Basis(Linked):
         """Entries of features that a row has at a time while it is scored."""
         return 16 * n_draws if self.sparse else self.n_columns(n_draws)
 
-    def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    def slopes(self, theta: Theta, rows: Matrix) -> tuple[AnyArray, AnyArray] | None:
         """φ' of every column along the direction of its draw, (n, columns), and the directions
         (draws, d), for a basis of functions of ω·x; None for others."""
         return None
 
-    def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any] | None:
+    def linear_pieces(self, theta: Theta, rows: Matrix, weights: AnyArray) -> AnyArray | None:
         """Σ_k w_k·∇φ(x; θ_k), shape (n, outputs, d), of a basis of piecewise linear functions; None
         for others. rows (n, d), weights (columns, outputs)."""
         return None
@@ -343,7 +355,7 @@ class Basis(Linked):
             f"Use one of {', '.join(able)}."
         )
 
-    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: NDArray[Any]) -> str:
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: AnyArray) -> str:
         """`features` times weights (columns, outputs), of the dtype of the draw, in ONNX."""
         return graph.node("MatMul", self.onnx(graph, draw, rows), weights)
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.bases.base import Basis, check_count, check_positive
-from kitchensinks.features.bases.draw import Arrays, Floats, Theta
+from kitchensinks.features.bases.draw import Arrays, Theta
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
 from kitchensinks.numerics.words import Words
 from kitchensinks.tables import describe, numeric_rows
 
@@ -110,7 +110,7 @@ class Custom(Basis):
                 )
         return {name: np.asarray(part) for name, part in parts.items()}
 
-    def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
+    def features(self, theta: Theta, rows: Matrix) -> AnyArray:
         count = len(next(iter(theta.values())))
         given = theta.get(_WHOLE, theta)
         values = self.function(rows, given)  # type: ignore[misc]
@@ -161,7 +161,7 @@ class Custom(Basis):
         return mean, np.sqrt(variance / count)
 
 
-def finite_numbers(what: str, values: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+def finite_numbers(what: str, values: Any, dtype: DType) -> AnyArray:
     """A copy of what a function of the user's returned, if it holds finite real numbers."""
     if np.asarray(values).dtype.kind not in "fiub":
         raise ValueError(f"{what} returned {describe(np.asarray(values))}: need real numbers.")

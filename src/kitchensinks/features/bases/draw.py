@@ -9,24 +9,24 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables import block_slices, check_size, densify, describe
 
 if TYPE_CHECKING:
     from kitchensinks.features.bases.base import Basis
 
-Floats = NDArray[np.float64]
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, AnyArray]
 Theta = dict[str, Any]
 
 # Rows in the dtype of the draw to scores (n, outputs).
-Scorer = Callable[[Any], NDArray[Any]]
+Scorer = Callable[[Any], AnyArray]
 
 
 class Products(NamedTuple):
     """Σφφ' (lower triangle), Σφ and Σφy' over some rows."""
 
-    gram: NDArray[Any]
+    gram: AnyArray
     first: Floats
     cross: Floats
 
@@ -40,7 +40,7 @@ class Graph(Protocol):
     def cast(self, value: str, dtype: DTypeLike) -> str:
         """The value in another dtype."""
 
-    def look_up(self, value: str, keys: NDArray[Any]) -> str:
+    def look_up(self, value: str, keys: AnyArray) -> str:
         """The place of each value among different keys (m,), whole numbers or text; m for none."""
 
 
@@ -57,7 +57,7 @@ class Draw:
     n_inputs: int
     start: int
     stop: int
-    dtype: np.dtype[Any]
+    dtype: DType
     theta: Theta
     factors: Floats | None = None
     places: NDArray[np.int64] | None = None
@@ -87,7 +87,7 @@ class Draw:
         """1/√(number of features averaged): products of scaled features meet the kernel."""
         return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)
 
-    def features(self, rows: Any) -> Any:
+    def features(self, rows: Matrix) -> Any:
         """φ(x; θ_k), times the factor of draw k, unscaled: (n, n_columns), dense or CSR."""
         features = self.basis.features(self.theta, self._prepared(rows))
         if self.factors is not None:
@@ -101,13 +101,13 @@ class Draw:
             return features
         return graph.node("Mul", features, self._column_factors().astype(self.dtype))
 
-    def onnx_scores(self, graph: Graph, rows: str, weights: NDArray[Any]) -> str:
+    def onnx_scores(self, graph: Graph, rows: str, weights: AnyArray) -> str:
         """features·weights as nodes of an ONNX graph; weights (columns, outputs) of the dtype."""
         if self.factors is not None:
             weights = (self._column_factors()[:, None] * weights).astype(self.dtype)
         return self.basis.onnx_scores(graph, self, rows, weights)
 
-    def bins(self, rows: Any) -> NDArray[Any]:
+    def bins(self, rows: Matrix) -> AnyArray:
         """The column of each row in each draw of a binned basis, (draws, n); −1 for none."""
         return self.basis.bins(self.theta, self._prepared(rows))
 
@@ -115,7 +115,7 @@ class Draw:
         """A label for each draw: equal ones are the same function on all these rows, or None."""
         return self.basis.groups(self.theta, (self._prepared(rows) for rows in blocks))
 
-    def products(self, rows: Any, targets: Floats) -> Products | None:
+    def products(self, rows: Matrix, targets: Floats) -> Products | None:
         """Sums over rows of equal weight, scaled, where the basis has a faster way to them."""
         products = self.basis.products(self.theta, self._prepared(rows), targets)
         if products is None:
@@ -124,13 +124,13 @@ class Draw:
         gram = products.gram * np.outer(scales, scales)
         return Products(gram, scales * products.first, scales[:, None] * products.cross)
 
-    def scorer(self, weights: NDArray[Any]) -> Scorer:
+    def scorer(self, weights: AnyArray) -> Scorer:
         """The function rows ↦ scaled features·weights; weights (columns, outputs)."""
         scaled = (self._column_scales()[:, None] * weights).astype(weights.dtype)
         scores = self.basis.scorer(self.theta, scaled)
         return lambda rows: scores(self._prepared(rows))
 
-    def slopes(self, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    def slopes(self, rows: Matrix) -> tuple[AnyArray, AnyArray] | None:
         """Slopes of the scaled features along the direction of each, (n, columns), and those
         directions (columns, d); None where the basis does not say."""
         found = self.basis.slopes(self.theta, self._prepared(rows))
@@ -140,7 +140,7 @@ class Draw:
         slopes *= self._column_scales().astype(slopes.dtype)
         return slopes, np.repeat(directions, self.basis.features_per_draw, axis=0)
 
-    def linear_pieces(self, rows: Any, weights: NDArray[Any]) -> NDArray[Any] | None:
+    def linear_pieces(self, rows: Matrix, weights: AnyArray) -> AnyArray | None:
         """The gradient of scaled features·weights at every row, (n, outputs, d), where features are
         piecewise linear; None where they are not. weights (columns, outputs)."""
         scaled = (self._column_scales()[:, None] * weights).astype(weights.dtype)
@@ -156,7 +156,7 @@ class Draw:
         return np.asarray(self.scale * self._column_factors())
 
     def scaled_features(
-        self, rows: Any, scale: float | None = None, out: NDArray[Any] | None = None
+        self, rows: Any, scale: float | None = None, out: AnyArray | None = None
     ) -> Any:
         """φ(x; θ_k)·scale, by default so that inner products approximate the kernel.
 
@@ -216,7 +216,7 @@ class Draw:
         prepared = (self._prepared(rows) for rows in blocks)
         return replace(self, theta=self.basis.tabulate(self.theta, prepared))
 
-    def tabulate_with_bins(self, rows: NDArray[Any]) -> "tuple[Draw, NDArray[Any]]":
+    def tabulate_with_bins(self, rows: AnyArray) -> "tuple[Draw, AnyArray]":
         """`tabulate` and `bins` of all rows at once, for a binned basis."""
         theta, bins = self.basis.tabulate_with_bins(self.theta, self._prepared(rows))
         return replace(self, theta=theta), bins
@@ -233,7 +233,7 @@ class Draw:
             theta = {name: cast(value, kind) for name, value in theta.items()}
         return replace(self, dtype=kind, theta=theta)
 
-    def _prepared(self, rows: Any) -> Any:
+    def _prepared(self, rows: Matrix) -> Any:
         """Rows in the dtype of the draw, dense unless the basis takes sparse ones; or an error."""
         if not sparse.issparse(rows) or not self.basis.takes_sparse_rows:
             rows = densify(rows)
@@ -260,7 +260,7 @@ class Shared:
     def join(self, parts: "list[Shared]") -> "Shared":
         return self
 
-    def astype(self, dtype: np.dtype[Any]) -> "Shared":
+    def astype(self, dtype: DType) -> "Shared":
         return Shared([cast(part, dtype) for part in self.value])
 
 
@@ -294,7 +294,7 @@ def take(value: Any, indices: NDArray[np.int64], n_inputs: int) -> Any:
     return value.take(indices, n_inputs)
 
 
-def cast(value: Any, dtype: np.dtype[Any]) -> Any:
+def cast(value: Any, dtype: DType) -> Any:
     """Floating-point parameters in the working dtype; counts and indices as they are."""
     if isinstance(value, np.ndarray):
         return value.astype(dtype, copy=False) if value.dtype.kind == "f" else value

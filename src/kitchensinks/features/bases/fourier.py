@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, kve
 
 from kitchensinks.features.bases.bandwidth import WithGamma
 from kitchensinks.features.bases.base import check_choice, check_positive
-from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.projections import (
     Projected,
     Radial,
@@ -19,6 +18,7 @@ from kitchensinks.features.bases.projections import (
     sample_projection,
 )
 from kitchensinks.features.bases.universal import Universal
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.distances import cityblock, euclidean, squared_euclidean
 from kitchensinks.numerics.elementwise import cosine
 from kitchensinks.numerics.words import Words
@@ -199,15 +199,15 @@ class Fourier(Projected, WithGamma):
 
         return radial
 
-    def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
+    def features(self, theta: Theta, rows: Matrix) -> AnyArray:
         return self._waves(theta, rows, 0.0)
 
     def _scaled(
-        self, theta: Theta, rows: Any, scale: float, out: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
+        self, theta: Theta, rows: Any, scale: float, out: AnyArray | None = None
+    ) -> AnyArray:
         return self._waves(theta, rows, 0.0, scale, out)
 
-    def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    def slopes(self, theta: Theta, rows: Any) -> tuple[AnyArray, AnyArray] | None:
         if not isinstance(theta["directions"], np.ndarray):
             return None
         # cos' t = cos(t + π/2), whatever the phase.
@@ -219,8 +219,8 @@ class Fourier(Projected, WithGamma):
         rows: Any,
         shift: float,
         scale: float = 1.0,
-        out: NDArray[Any] | None = None,
-    ) -> NDArray[Any]:
+        out: AnyArray | None = None,
+    ) -> AnyArray:
         """scale·√2·cos(ω·x + b + shift), (n, columns), in `out` where rows are dense."""
         amplitude = math.sqrt(2.0) * scale
         if self.form == "phase":

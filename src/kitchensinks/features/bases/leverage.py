@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.optimize import brentq
 
 from kitchensinks.features.bases.base import Basis, check_positive
-from kitchensinks.features.bases.draw import Draw, Floats
+from kitchensinks.features.bases.draw import Draw
+from kitchensinks.numerics.arrays import Floats, Matrix
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
 
@@ -62,7 +63,9 @@ class Operator:
     `eigenvalues` rise; there are min(columns, L) of them.
     """
 
-    def __init__(self, candidates: Pool | Draw, rows: Any, weights: Floats | None = None) -> None:
+    def __init__(
+        self, candidates: Pool | Draw, rows: Matrix, weights: Floats | None = None
+    ) -> None:
         n_rows, basis = rows.shape[0], candidates.basis
         n_columns = candidates.n_components * basis.features_per_draw
         self._candidates, self._rows = candidates, rows

@@ -1,15 +1,14 @@
 """The columns themselves."""
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis
-from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.universal import Universal
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.words import Words
 
 
@@ -56,20 +55,20 @@ class Linear(Basis):
             "length": np.full(n_inputs, math.sqrt(n_inputs)),
         }
 
-    def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
+    def features(self, theta: Theta, rows: Matrix) -> AnyArray:
         taken = rows[:, theta["column"]]
         dense = taken.toarray() if sparse.issparse(taken) else taken
         # Row by row in memory, as all features are: other loops would be compiled for other orders.
         lengths = theta["length"].astype(rows.dtype)
         return np.asarray(np.multiply(dense, lengths, order="C"))
 
-    def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def slopes(self, theta: Theta, rows: Matrix) -> tuple[AnyArray, AnyArray]:
         count = len(theta["column"])
         directions = np.zeros((count, rows.shape[1]), dtype=rows.dtype)
         directions[np.arange(count), theta["column"]] = theta["length"]
         return np.ones((rows.shape[0], count), dtype=rows.dtype), directions
 
-    def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any]:
+    def linear_pieces(self, theta: Theta, rows: Matrix, weights: AnyArray) -> AnyArray:
         _, directions = self.slopes(theta, rows[:1])
         return np.repeat((weights.T @ directions)[None], rows.shape[0], axis=0)
 

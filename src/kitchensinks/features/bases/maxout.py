@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, owens_t
 
 from kitchensinks.features.bases.base import check_count
-from kitchensinks.features.bases.draw import Draw, Floats, Graph, Shared, Theta, sample_blocks
+from kitchensinks.features.bases.draw import Draw, Graph, Shared, Theta, sample_blocks
 from kitchensinks.features.bases.projections import (
     Projected,
     project,
@@ -20,6 +20,7 @@ from kitchensinks.features.bases.projections import (
     written_out,
 )
 from kitchensinks.features.bases.universal import Universal
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.quadrature import interpolate
 from kitchensinks.numerics.words import Stream, Words
 
@@ -117,8 +118,8 @@ class Maxout(Projected):
         theta = sample_blocks(choose, size, seed, start, stop)
         return {**theta, "planes": Shared(planes)}
 
-    def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
-        out: NDArray[Any] | None = None
+    def features(self, theta: Theta, rows: Matrix) -> AnyArray:
+        out: AnyArray | None = None
         for j, plane in enumerate(self._planes(theta)):
             argument = project(rows, plane)
             if "choice" in theta:
@@ -126,7 +127,7 @@ class Maxout(Projected):
             out = argument if out is None else np.maximum(out, argument, out=out)
         return np.asarray(out)
 
-    def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any]:
+    def linear_pieces(self, theta: Theta, rows: Matrix, weights: AnyArray) -> AnyArray:
         largest = self.features(theta, rows)
         taken = np.zeros(largest.shape, dtype=bool)
         total: Any = 0.0

@@ -3,15 +3,14 @@
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import eval_legendre
 
 from kitchensinks.features.bases.base import Basis, check_choice
-from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.universal import Universal
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.words import Words
 
 
@@ -119,7 +118,7 @@ class Orthonormal(Basis):
         roots = np.sqrt(np.asarray(self.eigenvalues, dtype=np.float64))
         return {"coefficients": self.functions(centres) * roots}
 
-    def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
+    def features(self, theta: Theta, rows: Matrix) -> AnyArray:
         functions = self.functions(rows).astype(rows.dtype, copy=False)
         return np.asarray(functions @ theta["coefficients"].T)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.features.bases.draw import Floats
+from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.words import Words
 
 # Pitches are looked for between these, in units of 1/γ.

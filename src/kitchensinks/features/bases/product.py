@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.compound import Compound
-from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.universal import Universal, of_product
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
 from kitchensinks.numerics.words import Stream, Words
 
 Counts = NDArray[np.int64]
@@ -114,7 +115,7 @@ class Product(Compound):
             )
         return places
 
-    def _taken(self, rows: Any) -> list[Any]:
+    def _taken(self, rows: Matrix) -> list[Any]:
         """The rows as each basis sees them."""
         if self.places is None:
             return [rows] * len(self.bases)
@@ -139,7 +140,7 @@ class Product(Compound):
         counts = [_counts(basis, n_draws) for basis in self.bases]
         return int(reduce(np.multiply, counts).sum())
 
-    def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
+    def features(self, theta: Theta, rows: Matrix) -> AnyArray:
         parts: ProductParts = theta["parts"]
         pieces = [
             part.features(own) for part, own in zip(parts.parts, self._taken(rows), strict=True)
@@ -199,7 +200,7 @@ class ProductParts:
         """Every part changed."""
         return ProductParts([change(part) for part in self.parts])
 
-    def astype(self, dtype: np.dtype[Any]) -> "ProductParts":
+    def astype(self, dtype: DType) -> "ProductParts":
         return self.map(lambda part: part.astype(dtype))
 
     def __getitem__(self, index: slice) -> "ProductParts":

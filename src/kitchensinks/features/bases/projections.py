@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.bases.base import BLOCK, Basis, check_choice
-from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.draw import Draw, Graph, Theta
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
 from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.numerics.words import Words
@@ -42,7 +43,7 @@ class Projected(Basis):
     def block_size(self, n_inputs: int) -> int:
         return projection_block_size(self.projection, n_inputs)
 
-    def _argument(self, theta: Theta, rows: Any) -> NDArray[Any]:
+    def _argument(self, theta: Theta, rows: Matrix) -> AnyArray:
         """ω_k·x + b_k for every row and draw, shape (n, K)."""
         argument = project(rows, theta["directions"])
         argument += theta["offset"]
@@ -107,9 +108,7 @@ def sample_projection(
     return np.ascontiguousarray(rows)
 
 
-def project(
-    rows: Any, directions: "NDArray[Any] | Fastfood", out: NDArray[Any] | None = None
-) -> NDArray[Any]:
+def project(rows: Any, directions: "AnyArray | Fastfood", out: AnyArray | None = None) -> AnyArray:
     """ω_k·x for every row and direction, shape (n, K), in the dtype of the rows.
 
     out (n, K): memory of that dtype, which the answer of dense rows is written to.
@@ -121,7 +120,7 @@ def project(
     return np.asarray(np.matmul(rows, directions.T, out=out))
 
 
-def written_out(directions: "NDArray[Any] | Fastfood", n_inputs: int) -> NDArray[Any]:
+def written_out(directions: "AnyArray | Fastfood", n_inputs: int) -> AnyArray:
     """The directions as a matrix, (K, n_inputs)."""
     if isinstance(directions, Fastfood):
         return directions.take(np.arange(len(directions)), n_inputs)
@@ -129,8 +128,8 @@ def written_out(directions: "NDArray[Any] | Fastfood", n_inputs: int) -> NDArray
 
 
 def summed_directions(
-    chosen: NDArray[np.bool_], weights: NDArray[Any], directions: NDArray[Any]
-) -> NDArray[Any]:
+    chosen: NDArray[np.bool_], weights: AnyArray, directions: AnyArray
+) -> AnyArray:
     """Σ_k w_k·ω_k over the chosen directions of each row, (n, outputs, d).
 
     chosen (n, K), weights (K, outputs), directions (K, d).
@@ -139,9 +138,7 @@ def summed_directions(
     return np.stack(columns, axis=1)
 
 
-def project_onnx(
-    graph: Graph, rows: str, directions: "NDArray[Any] | Fastfood", n_inputs: int
-) -> str:
+def project_onnx(graph: Graph, rows: str, directions: "AnyArray | Fastfood", n_inputs: int) -> str:
     """`project` as a node of an ONNX graph."""
     return graph.node("MatMul", rows, written_out(directions, n_inputs).T)
 
@@ -159,10 +156,10 @@ class Fastfood:
     than those of independent rows. It costs P log P a row in place of P·d.
     """
 
-    signs: NDArray[Any]
+    signs: AnyArray
     order: NDArray[np.int64]
-    normals: NDArray[Any]
-    radius: NDArray[Any]
+    normals: AnyArray
+    radius: AnyArray
     n_inputs: int
     start: int = 0
 
@@ -199,7 +196,7 @@ class Fastfood:
             start=(self.start + low) % size,
         )
 
-    def take(self, indices: NDArray[np.int64], n_inputs: int) -> NDArray[Any]:
+    def take(self, indices: NDArray[np.int64], n_inputs: int) -> AnyArray:
         """Some directions, written out: first n_inputs coordinates, shape (len(indices), n_inputs).
 
         A few rows of many transforms are cheaper as a plain matrix.
@@ -207,11 +204,11 @@ class Fastfood:
         unit = np.eye(n_inputs, dtype=self.radius.dtype)
         return np.ascontiguousarray(self.apply(unit)[:, indices].T)
 
-    def astype(self, dtype: np.dtype[Any]) -> "Fastfood":
+    def astype(self, dtype: DType) -> "Fastfood":
         names = ("signs", "normals", "radius")
         return replace(self, **{name: getattr(self, name).astype(dtype) for name in names})
 
-    def apply(self, rows: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
+    def apply(self, rows: AnyArray, out: AnyArray | None = None) -> AnyArray:
         """ω_k·x for every row and direction, shape (n, K), in `out` where that is given.
 
         Rows may have fewer columns than the directions: the rest count as zeros.

@@ -1,14 +1,12 @@
 """Random ReLU features."""
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.bases.bandwidth import WithGamma
 from kitchensinks.features.bases.base import check_choice
-from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.projections import (
     Fastfood,
     Projected,
@@ -17,6 +15,7 @@ from kitchensinks.features.bases.projections import (
     written_out,
 )
 from kitchensinks.features.bases.universal import Universal
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.words import Words
 
 
@@ -86,17 +85,17 @@ class ReLU(Projected, WithGamma):
             return {"directions": directions, "offset": directions.apply(last)[0] / gamma}
         return {"directions": directions[:, :-1], "offset": directions[:, -1] / gamma}
 
-    def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
+    def features(self, theta: Theta, rows: Matrix) -> AnyArray:
         argument = self._argument(theta, rows)
         return np.asarray(np.maximum(argument, 0, out=argument))
 
-    def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    def slopes(self, theta: Theta, rows: Matrix) -> tuple[AnyArray, AnyArray] | None:
         if not isinstance(theta["directions"], np.ndarray):
             return None
         argument = self._argument(theta, rows)
         return (argument > 0).astype(argument.dtype), theta["directions"]
 
-    def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any]:
+    def linear_pieces(self, theta: Theta, rows: Matrix, weights: AnyArray) -> AnyArray:
         directions = written_out(theta["directions"], rows.shape[1])
         return summed_directions(self._argument(theta, rows) > 0, weights, directions)
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kitchensinks.features.bases.base import Basis, check_positive
-from kitchensinks.features.bases.draw import Arrays, Draw, Floats
+from kitchensinks.features.bases.draw import Arrays, Draw
 from kitchensinks.features.bases.fourier import Fourier
 from kitchensinks.features.bases.leverage import Operator, Pool, balanced_mu, require_dense
+from kitchensinks.numerics.arrays import Floats, Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.keys import row_keys
 
@@ -157,7 +158,7 @@ class Reweighted(Basis):
     def learn_draw(
         self,
         draw: Draw,
-        rows: Any,
+        rows: Matrix,
         weights: Floats | None = None,
         scaler: "Scaler | None" = None,
     ) -> Draw:
@@ -199,7 +200,7 @@ class Reweighted(Basis):
         pool = Pool(self.inner, draw.seed, draw.n_inputs, int(places.max()) + 1)
         return pool.choose(places, arrays.get("factors"), draw.dtype)
 
-    def scored_rows(self, rows: Any, weights: Floats | None, seed: int) -> tuple[Any, Floats]:
+    def scored_rows(self, rows: Matrix, weights: Floats | None, seed: int) -> tuple[Any, Floats]:
         """L different rows of positive weight, by their keys, and the weights of their copies."""
         counted = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         own = np.ones(len(counted)) if weights is None else weights[counted]

@@ -2,18 +2,17 @@
 
 import functools
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erf, expit
 from scipy.stats import kstwobign
 
 from kitchensinks.features.bases.bandwidth import WithGamma
 from kitchensinks.features.bases.base import check_choice, require_finite
-from kitchensinks.features.bases.draw import Draw, Floats, Graph, Theta
+from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.projections import Projected, sample_projection
 from kitchensinks.features.bases.universal import Universal
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.quadrature import gauss_rule
 from kitchensinks.numerics.words import Words
 
@@ -87,14 +86,14 @@ class Sigmoid(Projected, WithGamma):
         )
         return {"directions": directions, "offset": words.normal(self.block_size(n_inputs))}
 
-    def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
+    def features(self, theta: Theta, rows: Matrix) -> AnyArray:
         argument = self._argument(theta, rows)
         if self.activation == "step":
             return (argument >= 0).astype(argument.dtype)
         function = {"logistic": expit, "tanh": np.tanh, "erf": erf}[self.activation]
         return np.asarray(function(argument, out=argument))
 
-    def slopes(self, theta: Theta, rows: Any) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    def slopes(self, theta: Theta, rows: Matrix) -> tuple[AnyArray, AnyArray] | None:
         directions = theta["directions"]
         if self.activation == "step" or not isinstance(directions, np.ndarray):
             return None

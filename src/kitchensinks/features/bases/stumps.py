@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from kitchensinks.features.bases.base import Basis, check_choice, check_positive
-from kitchensinks.features.bases.draw import Draw, Floats, Graph, Products, Scorer, Theta
+from kitchensinks.features.bases.draw import Draw, Graph, Products, Scorer, Theta
 from kitchensinks.features.bases.universal import Universal
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.signs import (
     interval_sums,
@@ -37,7 +38,7 @@ class _Sorted(NamedTuple):
     order: NDArray[np.int64]
     columns: NDArray[np.int64]
     offsets: NDArray[np.int64]
-    thresholds: NDArray[Any]
+    thresholds: AnyArray
     place: NDArray[np.int64]
 
     @classmethod
@@ -61,7 +62,7 @@ class _Sorted(NamedTuple):
     def intervals(self) -> NDArray[np.int64]:
         return np.asarray(np.arange(len(self.order)) + self.place + 1)
 
-    def add(self, rows: Any, targets: Any, counts: Any, sums: Any) -> None:
+    def add(self, rows: Matrix, targets: Any, counts: Any, sums: Any) -> None:
         """Add rows and their targets to the intervals that they lie in."""
         interval_sums(rows, self.columns, self.offsets, self.thresholds, targets, counts, sums)
 
@@ -133,6 +134,12 @@ class Stumps(Basis):
         if isinstance(self.threshold, str) and self.threshold == "uniform":
             check_positive("a", self.a)
 
+    def check_in(self, n_inputs: int) -> None:
+        self.check()
+        table = self.threshold
+        if not isinstance(table, str) and np.shape(table)[0] != n_inputs:
+            raise ValueError(f"threshold of shape {np.shape(table)} for {n_inputs} inputs")
+
     def unresolved(self) -> str | None:
         named = isinstance(self.threshold, str) and self.threshold == "quantile"
         return "threshold='quantile'" if named else None
@@ -166,7 +173,7 @@ class Stumps(Basis):
             )
         return table
 
-    def features(self, theta: Theta, rows: Any) -> NDArray[Any]:
+    def features(self, theta: Theta, rows: Matrix) -> AnyArray:
         features = np.empty((len(rows), len(theta["column"])), dtype=rows.dtype)
         stump_signs(rows, theta["column"], theta["threshold"], features)
         return features
@@ -187,7 +194,7 @@ class Stumps(Basis):
         groups[table.order] = labels
         return groups
 
-    def products(self, theta: Theta, rows: Any, targets: Floats) -> Products:
+    def products(self, theta: Theta, rows: Matrix, targets: Floats) -> Products:
         """By counting bits, and by sums over the intervals between thresholds."""
         table = _Sorted.of(theta)
         counts = np.zeros(table.n_intervals, dtype=np.int64)
@@ -211,7 +218,7 @@ class Stumps(Basis):
         middle = 0.5 * (tables[table.starts] + tables[ends])
         tables -= np.repeat(middle, ends - table.starts + 1, axis=0)
 
-        def scores(rows: Any) -> Floats:
+        def scores(rows: Matrix) -> Floats:
             out = np.zeros((len(rows), weights.shape[1]))
             look = look_up_plain if len(rows) < _FEW_ROWS else look_up
             look(rows, table.columns, table.offsets, table.thresholds, tables, out)

@@ -1,7 +1,7 @@
 """Several bases side by side."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,8 +12,9 @@ from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.compound import Compound
-from kitchensinks.features.bases.draw import Arrays, Draw, Floats, Graph, Scorer, Theta
+from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
 from kitchensinks.features.bases.universal import Universal, of_sum
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
 from kitchensinks.numerics.words import Stream, Words
 
 
@@ -46,6 +47,10 @@ class Union(Compound):
     @property
     def sparse(self) -> bool:  # type: ignore[override]
         return any(basis.sparse for basis in self.bases)
+
+    @property
+    def binned(self) -> bool:  # type: ignore[override]
+        return all(basis.binned for basis in self.bases)
 
     @property
     def rescales(self) -> bool:  # type: ignore[override]
@@ -129,6 +134,23 @@ class Union(Compound):
             union = union.map(partial(Draw.tabulate, blocks=[rows]))
         return {"parts": union}
 
+    def numbered(self, theta: Theta, rows: AnyArray) -> Iterator[tuple[Any, AnyArray]]:
+        """Those of the parts, in the order of the draws: see ``Binned.numbered``."""
+        union: UnionParts = theta["parts"]
+        walks = {j: part.basis.numbered(part.theta, rows) for j, part in union.parts.items()}
+        for j in union.owners.tolist():
+            yield next(walks[j])
+
+    def tabulate_with_bins(self, theta: Theta, rows: AnyArray) -> tuple[Theta, AnyArray]:
+        union: UnionParts = theta["parts"]
+        found = {j: part.tabulate_with_bins(rows) for j, part in union.parts.items()}
+        union = replace(union, parts={j: part for j, (part, _) in found.items()})
+        return {"parts": union}, union.side_by_side({j: bins for j, (_, bins) in found.items()})
+
+    def bins(self, theta: Theta, rows: AnyArray) -> AnyArray:
+        union: UnionParts = theta["parts"]
+        return union.side_by_side({j: part.bins(rows) for j, part in union.parts.items()})
+
     def merge(self, theta: Theta, other: Theta) -> Theta:
         union, theirs = theta["parts"], other["parts"].parts
         parts = {j: part.merge(theirs[j]) for j, part in union.parts.items()}
@@ -143,7 +165,7 @@ class Union(Compound):
         pairs = zip(self.bases, counts, strict=True)
         return sum(basis.n_columns(int(count)) for basis, count in pairs)
 
-    def features(self, theta: Theta, rows: Any) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Any:
         union: UnionParts = theta["parts"]
         pieces = []
         for part in union.parts.values():
@@ -167,7 +189,7 @@ class Union(Compound):
         ]
         return graph.node("Gather", graph.node("Concat", *pieces, axis=1), union.order, axis=1)
 
-    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: NDArray[Any]) -> str:
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: AnyArray) -> str:
         """The sum of the scores of the parts, each by its own way."""
         union: UnionParts = draw.theta["parts"]
         owners = union.column_owners
@@ -177,7 +199,7 @@ class Union(Compound):
         ]
         return graph.node("Sum", *scores)
 
-    def scorer(self, theta: Theta, weights: NDArray[Any]) -> Scorer:
+    def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
         """The sum of the scores of the parts, each by its own way."""
         union: UnionParts = theta["parts"]
         owners = union.column_owners
@@ -192,7 +214,7 @@ class Union(Compound):
         pairs = zip(self.bases, counts, strict=True)
         return sum(basis.scored_entries(int(count)) for basis, count in pairs)
 
-    def linear_pieces(self, theta: Theta, rows: Any, weights: NDArray[Any]) -> NDArray[Any] | None:
+    def linear_pieces(self, theta: Theta, rows: Matrix, weights: AnyArray) -> AnyArray | None:
         union: UnionParts = theta["parts"]
         owners = union.column_owners
         total: Any = 0.0
@@ -237,11 +259,24 @@ class UnionParts:
         """Where each column stands when the features of the parts stand one after another."""
         return np.argsort(np.argsort(self.column_owners, kind="stable"))
 
+    def side_by_side(self, bins: dict[int, AnyArray]) -> AnyArray:
+        """The columns (draws, n) of the union for those of each part; −1 stays."""
+        counts = self.columns
+        starts = np.cumsum(counts) - counts
+        kind = np.int32 if counts.sum() < 2**31 else np.int64
+        some = next(iter(bins.values()))
+        out = np.empty((len(self.owners), some.shape[1]), dtype=kind)
+        for j, part in self.parts.items():
+            own = np.flatnonzero(self.owners == j)
+            for draw, before, columns in zip(own, part.offsets, bins[j], strict=False):
+                out[draw] = np.where(columns < 0, -1, columns + (starts[draw] - before))
+        return out
+
     def map(self, change: Callable[[Draw], Draw]) -> "UnionParts":
         """Every part changed."""
         return replace(self, parts={j: change(part) for j, part in self.parts.items()})
 
-    def astype(self, dtype: np.dtype[Any]) -> "UnionParts":
+    def astype(self, dtype: DType) -> "UnionParts":
         return self.map(lambda part: part.astype(dtype))
 
     def __getitem__(self, index: slice) -> "UnionParts":

@@ -11,7 +11,7 @@ import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from kitchensinks.estimators import KitchenSinkClassifier, KitchenSinkRegressor
 from kitchensinks.estimators.transform import RandomFeatures
@@ -25,6 +25,7 @@ from kitchensinks.files.onnx.recipe import (
     table_numbers,
     table_probes,
 )
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.warps import BEND, HALF, LINEAR, MIX, QUANTILE
 from kitchensinks.state import State
 from kitchensinks.tables.columns import Columns
@@ -34,6 +35,8 @@ Model = KitchenSinkClassifier | KitchenSinkRegressor
 
 # The newest operators that the converters were written for.
 _OPSET = 18
+# The first that can split text, which categories need.
+_TEXT_OPSET = 20
 # Rows that a file is tried on.
 _PROBES = 64
 # Share of their entries that are missing.
@@ -140,7 +143,7 @@ def _convert(estimator: Model, notes: dict[str, str]) -> bytes:
         initial_types=initial,
         final_types=None if classifier else [("prediction", None)],
         options={id(estimator): {"zipmap": False}} if classifier else None,
-        target_opset=_OPSET,
+        target_opset=_TEXT_OPSET if any(one.text for one in inputs) else _OPSET,
     )
     if inputs:
         rename(model.graph, {_COLUMN.format(k): one.name for k, one in enumerate(inputs)})
@@ -193,7 +196,7 @@ def _verify(estimator: Model, data: bytes) -> None:
         )
 
 
-def _probes(estimator: Model) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+def _probes(estimator: Model) -> tuple[dict[str, AnyArray], AnyArray]:
     """Rows like those of the fit, as the inputs of the graph and as the numbers of the model."""
     rng = np.random.default_rng(0)
     frozen = estimator.model_.frozen
@@ -283,7 +286,7 @@ def _warped(graph: Graph, given: str, standard: str, scaler: Warp) -> str:
     return graph.node("Mul", mapped, scaler.factor)
 
 
-def _rank(graph: Graph, rows: str, knots: NDArray[Any]) -> str:
+def _rank(graph: Graph, rows: str, knots: AnyArray) -> str:
     """Place of each value among its column's knots, from 0 to 1: the middle of those it equals."""
     value, last = graph.node("Unsqueeze", rows, np.array([2])), knots.shape[1] - 1
 
@@ -393,7 +396,7 @@ def _convert_features(scope: Any, operator: Any, container: Any) -> None:
     graph.cast(scaled, _float_of(operator), operator.outputs[0].full_name)
 
 
-def _labels(estimator: KitchenSinkClassifier) -> NDArray[Any]:
+def _labels(estimator: KitchenSinkClassifier) -> AnyArray:
     """Classes as ONNX has them: whole numbers, booleans as 0 and 1, or text."""
     classes = estimator.classes_
     if classes.dtype.kind in "biu":

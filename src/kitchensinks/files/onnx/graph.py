@@ -3,7 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
+
+from kitchensinks.numerics.arrays import AnyArray
 
 # A protobuf message holds less than 2 GiB.
 LARGEST = 2**31 - 2**20
@@ -29,7 +31,7 @@ class Graph:
                 "fewer components."
             )
 
-    def constant(self, array: NDArray[Any]) -> str:
+    def constant(self, array: AnyArray) -> str:
         from onnx import TensorProto, numpy_helper
 
         self._add(array.nbytes)
@@ -59,13 +61,23 @@ class Graph:
         )
         return result
 
-    def look_up(self, value: str, keys: NDArray[Any]) -> str:
+    def look_up(self, value: str, keys: AnyArray) -> str:
         """The place of each value among different keys (m,), whole numbers or text; m for none."""
         kind = "keys_strings" if keys.dtype == object else "keys_int64s"
         size = sum(map(len, keys)) if keys.dtype == object else _NUMBER_BYTES * len(keys)
         self._add(size + _NUMBER_BYTES // 2 * len(keys))
         own = {kind: keys.tolist(), "values_int64s": list(range(len(keys)))}
         return self.node("LabelEncoder", value, domain="ai.onnx.ml", default_int64=len(keys), **own)
+
+    def split(self, text: str) -> str:
+        """The words between the spaces of each text (n,), with "" after the last: (n, most)."""
+        words, counts = (self.scope.get_unique_variable_name(one) for one in ("words", "counts"))
+        own = self.scope.get_unique_operator_name("StringSplit")
+        version = self.container.target_opset_any_domain("")
+        self.container.add_node(
+            "StringSplit", [text], [words, counts], name=own, op_version=version
+        )
+        return str(words)
 
     def cast(self, value: str, dtype: DTypeLike, output: str | None = None) -> str:
         """The value in another dtype."""

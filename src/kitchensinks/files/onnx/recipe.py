@@ -1,11 +1,12 @@
 """The recipe of a table's columns in ONNX: every column of the table is an input of its own."""
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kitchensinks.features.bases.draw import Floats, Graph
+from kitchensinks.files.onnx.graph import Graph
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import MISSING_WORDS, Coded, Date, Encoder, Number
@@ -13,6 +14,10 @@ from kitchensinks.tables.kinds import is_number
 
 # A word that is no category of any column.
 _UNKNOWN = "a word that no table has"
+# Words with single spaces between them, and any around them (no backslash but for classes: RE2).
+_REGULAR = re.compile(r"\s*(\S+( \S+)*)?\s*")
+# Stands between the words of a key.
+_BETWEEN = "\x1f"
 # Seconds of a day.
 _DAY = 86400.0
 # Moments of probes lie in this many seconds after the beginning of 1970.
@@ -40,12 +45,12 @@ def table_inputs(columns: Columns) -> list[Input]:
     return [Input(one.name, isinstance(one, Coded), _meaning(one)) for one in columns.encoders]
 
 
-def table_numbers(graph: Graph, columns: Columns, inputs: list[str]) -> str:
-    """`Columns.apply` of the inputs, (n, width)."""
+def table_numbers(graph: Graph, columns: Columns, inputs: list[str], spaces: bool = True) -> str:
+    """`Columns.apply` of the inputs, (n, width); spaces: there may be some around categories."""
     parts: list[str] = []
     for encoder, value in zip(columns.encoders, inputs, strict=True):
         if isinstance(encoder, Coded):
-            parts.append(_coded(graph, encoder, value))
+            parts.append(_coded(graph, encoder, value, spaces))
             continue
         missing = graph.node("IsNaN", value)
         numbers, fills = [value], np.zeros(1)
@@ -67,7 +72,7 @@ def array_numbers(graph: Graph, columns: Columns, rows: str) -> str:
     for encoder, place in zip(columns.encoders, columns.given, strict=True):
         value = graph.node("Gather", rows, np.array([place]), axis=1)
         inputs.append(_word(graph, encoder, value) if isinstance(encoder, Coded) else value)
-    return table_numbers(graph, columns, inputs)
+    return table_numbers(graph, columns, inputs, spaces=False)
 
 
 def _word(graph: Graph, encoder: Coded, value: str) -> str:
@@ -85,7 +90,7 @@ def _word(graph: Graph, encoder: Coded, value: str) -> str:
     return graph.node("Gather", words, place, axis=0)
 
 
-def array_probes(columns: Columns, count: int) -> NDArray[Any]:
+def array_probes(columns: Columns, count: int) -> AnyArray:
     """Rows like those of the fit: levels of the categories, and others."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(count, columns.n_given))
@@ -100,7 +105,7 @@ def array_probes(columns: Columns, count: int) -> NDArray[Any]:
 
 def table_probes(
     columns: Columns, centre: Floats, scale: Floats, count: int, missing: float
-) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+) -> tuple[dict[str, AnyArray], AnyArray]:
     """Rows like those of the fit, as inputs of the graph and as the numbers of the recipe.
 
     centre, scale (width,): of the numbers. missing: the share of missing values.
@@ -133,7 +138,7 @@ def _meaning(encoder: Encoder) -> str:
     return "text" if isinstance(encoder, Coded) else "number"
 
 
-def _coded(graph: Graph, encoder: Coded, words: str) -> str:
+def _coded(graph: Graph, encoder: Coded, words: str, spaces: bool) -> str:
     """A row of the encoder's table for each word; words for missing values are the empty one."""
     table, levels = encoder.table_of_levels(), list(encoder.levels)
     empty = table[levels.index("") if "" in levels else len(levels)]
@@ -144,9 +149,39 @@ def _coded(graph: Graph, encoder: Coded, words: str) -> str:
         flag = np.zeros(len(rows))
         flag[len(known) : -1] = 1.0
         rows = np.column_stack([rows, flag])
-    place = graph.look_up(words, np.array([*known, *MISSING_WORDS], dtype=object))
-    place = graph.node("Reshape", place, np.array([-1]))
+    text, keys = graph.node("Reshape", words, np.array([-1])), [*known, *MISSING_WORDS]
+    place = _place(graph, text, keys) if spaces else graph.look_up(text, np.array(keys, object))
     return graph.node("Gather", rows, place, axis=0)
+
+
+def _place(graph: Graph, text: str, keys: list[str]) -> str:
+    """The place among the keys of each text (n,) without the spaces around it; len(keys) for none.
+
+    ONNX has no operator that takes off spaces, but one that splits text at them. A text is found as
+    it is, or by its words, where single spaces are between them: so must they be in the key.
+    """
+    split = [key.split(" ") if _REGULAR.fullmatch(key) else None for key in keys]
+    count = 1 + max((len(one) for one in split if one is not None), default=0)
+    # As many words as a key can have and one more, which must be empty.
+    shape = graph.node("Concat", graph.node("Shape", text), np.array([count]), axis=0)
+    nothing = graph.node("Expand", np.array([""], dtype=object), shape)
+    words = graph.node("Concat", graph.split(text), nothing, axis=1)
+    joined = graph.node("Gather", words, np.array([0]), axis=1)
+    for number in range(1, count):
+        word = graph.node("Gather", words, np.array([number]), axis=1)
+        between = graph.node("StringConcat", joined, np.array([_BETWEEN], dtype=object))
+        joined = graph.node("StringConcat", between, word)
+    # Keys that are not found by their words get names that no text has.
+    names = [
+        f"{_BETWEEN}{place}" if one is None else _BETWEEN.join([*one, *[""] * (count - len(one))])
+        for place, one in enumerate(split)
+    ]
+    exact = graph.look_up(text, np.array(keys, dtype=object))
+    joined = graph.node("Reshape", joined, np.array([-1]))
+    by_words = graph.look_up(joined, np.array(names, dtype=object))
+    regular = graph.node("RegexFullMatch", text, pattern=_REGULAR.pattern)
+    other = graph.node("And", regular, graph.node("Equal", exact, np.int64(len(keys))))
+    return graph.node("Where", other, by_words, exact)
 
 
 def _date(graph: Graph, seconds: str) -> dict[str, str]:

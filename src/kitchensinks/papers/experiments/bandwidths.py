@@ -1,5 +1,6 @@
 """Data and models common to the comparisons of Fourier and ReLU features (thesis, 3.7)."""
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,8 @@ BASES = {"Fourier": ks.Fourier, "ReLU": ks.ReLU}
 SYNTHETIC = ("sine", "strips", "square", "checkboard")
 REAL = ("adult", "mnist", "covtype")
 NAMES = {"adult": "adult-onehot"}
+# Sets whose columns are standardised.
+SCALED = ("adult", "covtype")
 
 
 def synthetic(name: str, n_rows: int, seed: int) -> tuple[Any, Any]:
@@ -36,17 +39,47 @@ def classifier(
     return ks.KitchenSinkClassifier(
         BASES[basis](gamma=gamma),
         count,
-        loss="logistic" if name in ("mnist", "covtype") else "hinge",
-        constraint=ks.L2Ball(1000.0 if name in SYNTHETIC else 10_000.0),
-        standardize=name in ("adult", "covtype"),
+        loss=_loss(name),
+        constraint=ks.L2Ball(_radius(name)),
+        standardize=name in SCALED,
         solver=solver,
         random_state=seed,
     )
 
 
+def linear_classifier(name: str, count: int, solver: ks.Solver) -> ks.KitchenSinkClassifier:
+    """The same on features that are made already, and divided by √`count`."""
+    return ks.KitchenSinkClassifier(
+        ks.Linear(),
+        loss=_loss(name),
+        constraint=ks.L2Ball(_radius(name) * math.sqrt(count)),
+        standardize=False,
+        solver=solver,
+        random_state=0,
+    )
+
+
+def _loss(name: str) -> str:
+    return "logistic" if name in ("mnist", "covtype") else "hinge"
+
+
+def _radius(name: str) -> float:
+    return 1000.0 if name in SYNTHETIC else 10_000.0
+
+
 def middle(name: str, basis: str, rows: np.ndarray) -> float:
     """The bandwidth by the median heuristic, the centre of a screening grid."""
-    some = rows[:1000].astype(np.float64)
-    if name in ("adult", "covtype"):
-        some = standardised(some, some)
-    return float(BASES[basis]().resolve(some).gamma)
+    return float(BASES[basis]().resolve(seen(name, rows[:1000])).gamma)
+
+
+def mean_square(name: str, basis: str, gamma: float, rows: np.ndarray) -> float:
+    """The mean squared length of the features of a row: plain descent on a loss of curvature one is
+    stable with steps up to two over it."""
+    some = seen(name, rows[:1000])
+    return float(BASES[basis](gamma=gamma).kernel(some).diagonal().mean())
+
+
+def seen(name: str, rows: np.ndarray) -> np.ndarray:
+    """Rows as a fit sees them."""
+    rows = rows.astype(np.float64)
+    return standardised(rows, rows) if name in SCALED else rows

@@ -55,7 +55,13 @@ def report(results: Results) -> Report:
             for i in range(0, len(paper), 6)
         ]
         tables.append(
-            Table(f"{basis}: mean product against {printed}; last, {corrected}", lines, digits=3)
+            Table(
+                f"{basis}: mean product against {printed}",
+                lines,
+                digits=3,
+                case="rows",
+                note=corrected,
+            )
         )
         why = f"The kernel is {corrected}: docs/errata.md."
         kernels = [(f"{basis}: the kernel is {printed}", paper, why)]

@@ -106,11 +106,13 @@ def report(results: Results) -> Report:
         Table(
             title,
             [
-                Line(f"P = {grids}", error, note=f"{seconds.mean():.1f} s")
+                Line(f"{grids}", error, note=f"{seconds.mean():.1f}")
                 for grids, error, seconds in zip(*curves[columns], strict=True)
             ],
             f"bandwidth {results.unique('factor', columns=columns)[0]:g} times the median rule's, "
-            "test error, %; seconds of training",
+            "test error, %",
+            case="grids P",
+            note="seconds of training",
         )
         for columns, title in _COLUMNS.items()
     ]

@@ -240,11 +240,11 @@ def _table(results: Results, data: _Set) -> Table:
     lines = []
     for method in results.unique("method"):
         own = results.where(method=method)
-        note = f"{own.mean('seconds'):.1f} s, {own.rows[0]['rows']:,} rows"
+        note = f"{own.mean('seconds'):.1f}, {own.rows[0]['rows']:,}"
         paper = data.errors[_PRINTED.index(method.split(",")[0])]
         lines.append(Line(_METHODS[method], own.values("error"), paper, None, note))
     title = f"{data.title}, D = {data.n_fourier}, P = {data.n_grids}"
-    return Table(title, lines, "test error, %")
+    return Table(title, lines, "test error, %", case="method", note="seconds, training rows")
 
 
 def _as_printed(errors: Groups, method: str) -> Claim:

@@ -13,8 +13,9 @@ edges, each put to a t-test with the standard error of the mean over seeds:
 A check holds where every edge is positive at the two-sided level of 5 %, does not hold where one is
 negative at that level, and is undecided otherwise. A claim holds where all of its checks hold. It
 does not hold where one of its c checks fails at the level of 5 %/c. What is neither is undecided,
-with the number of seeds that would decide it if mean and deviation stayed as they are. With one
-seed nothing is decided. A number that is given as such, and not as a list, has no error.
+with the number of seeds that would decide it if mean and deviation stayed as they are; where the
+error of a printed number is too large for that, none would. With one seed nothing is decided. A
+number that is given as such, and not as a list, has no error.
 
 Claims of our own, and those that are true by construction of our own data, are shown and not
 counted.
@@ -56,12 +57,13 @@ def log_slope(across: Values, up: Values) -> float:
 
 class Edge(NamedTuple):
     """A mean that should be positive, its standard error (None for one seed), degrees of freedom,
-    and the number of seeds."""
+    and the number of seeds. `printed` is the part of the error that is the paper's own."""
 
     mean: float
     error: float | None
     freedom: float
     seeds: int
+    printed: float = 0.0
 
     @property
     def chance(self) -> float:
@@ -73,18 +75,25 @@ class Edge(NamedTuple):
         return float(2 * stats.t.sf(abs(self.mean) / self.error, self.freedom))
 
     def enough(self) -> int | None:
-        """The seeds at which the same mean and deviation are significant; None: no number known."""
+        """The seeds at which the same mean and deviation are significant; None: no number known.
+
+        More seeds lower our own part of the error alone.
+        """
         if self.error is None or self.mean == 0.0:
             return None
-        deviation = self.error * math.sqrt(self.seeds)
+        deviation = math.sqrt(max(0.0, self.error**2 - self.printed**2) * self.seeds)
         count = max(2, self.seeds)
         while count <= _MOST_SEEDS:
-            if abs(self.mean) * math.sqrt(count) >= deviation * stats.t.ppf(
-                1 - LEVEL / 2, count - 1
-            ):
+            error = math.hypot(deviation / math.sqrt(count), self.printed)
+            if abs(self.mean) >= error * stats.t.ppf(1 - LEVEL / 2, count - 1):
                 return count
             count += max(1, count // 50)
         return None
+
+    @property
+    def hopeless(self) -> bool:
+        """No number of seeds would decide: the paper's own error is too large for this mean."""
+        return self.error is not None and self.enough() is None and self.printed > 0.0
 
 
 class Check(NamedTuple):
@@ -109,6 +118,23 @@ class Check(NamedTuple):
             max((c for c in counts if c is not None), default=None) if None not in counts else None
         )
 
+    def facts(self) -> dict[str, Any]:
+        """The check as plain text and numbers."""
+        found: dict[str, Any] = {"ours": self.ours, "verdict": self.verdict()}
+        if found["verdict"] == UNDECIDED:
+            found |= {"seeds": self.seeds, "open": self.why_open}
+        return found
+
+    @property
+    def why_open(self) -> str:
+        """What an undecided check lacks, in words."""
+        found = [edge for edge in self.edges if edge.chance >= LEVEL]
+        if any(edge.hopeless for edge in found):
+            return "the paper's own error is too large for any number of seeds"
+        if any(edge.error == edge.mean == 0.0 for edge in found):
+            return "equal in every run"
+        return f"{self.seeds} seeds would decide" if self.seeds else "more seeds are needed"
+
 
 def near(
     ours: Values,
@@ -126,8 +152,8 @@ def near(
     """
     away = _edge(ours, paper)
     if away.error is not None:
-        spreads = away.error, paper_spread / math.sqrt(PAPER_SEEDS)
-        away = away._replace(error=math.hypot(*spreads))
+        printed = paper_spread / math.sqrt(PAPER_SEEDS)
+        away = away._replace(error=math.hypot(away.error, printed), printed=printed)
     under = away._replace(mean=tolerance - away.mean)
     over = away._replace(mean=tolerance + away.mean)
     edges = {"lower": (under,), "higher": (over,), None: (under, over)}[side]
@@ -229,11 +255,7 @@ class Claim:
     def facts(self) -> dict[str, Any]:
         """The claim as plain text and numbers."""
         verdict = self.verdict()
-        checks = [
-            {"ours": check.ours, "verdict": (own := check.verdict())}
-            | ({"seeds": check.seeds} if own == UNDECIDED else {})
-            for check in self.checks
-        ]
+        checks = [check.facts() for check in self.checks]
         return {
             "claim": self.text,
             "kind": self.kind,

@@ -146,8 +146,9 @@ class Curves:
             seconds = self.values("seconds", data, method)
             for count, errors in self.values("error", data, method).items():
                 note = f"{np.mean(seconds[count]):.2f} s"
-                lines.append(Line(f"{label}, K = {count}", errors, note=note))
-        return Table(title, lines, "test error, %; seconds of training and testing")
+                lines.append(Line(f"{count:,}", errors, note=note, column=label))
+        note = "seconds of training and testing"
+        return Table(title, lines, "test error, %", case="K", note=note)
 
     def _draw(self, figure: Any) -> None:
         """A row for each data set, with the papers' three columns."""

@@ -17,15 +17,17 @@ DRAWN = slice(None, None, 4)
 
 def cells(quick: bool) -> list[Cell]:
     models = (*nets.MODELS, "stacked Fourier")
-    return grid(model=models, seed=range(1 if quick else SEEDS))
+    # Models within a seed: the nets of a seed are measured by its random features.
+    return grid(seed=range(1 if quick else SEEDS), model=models)
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     """Predictions on test rows in order of their radius, and how much they vary with it."""
     n_rows, n_test, nodes, most = (1000, 800, 40, 10) if quick else (10_000, 5000, NODES, EPOCHS)
-    data = nets.separation(n_rows, n_test, cell["seed"])
+    sizes = nets.Sizes(n_rows, n_test)
+    data = nets.separation(*sizes, cell["seed"])
     _, truth = data["regression"]
-    found = nets.fitted(cell["model"], nodes, "regression", data, most, cell["seed"])
+    found = nets.fitted(cell["model"], nodes, "regression", sizes, most, cell["seed"])
     predicted = found.model.predict(data["others"])
     order = np.argsort(data["radius"])[:: max(1, n_test // SHOWN)]
     return {
@@ -47,12 +49,12 @@ def report(results: Results) -> Report:
         line
         for name in rows
         for line in (
-            Line(f"{name}: mean squared loss", loss[name]),
-            Line(f"{name}: variance of the prediction", variance[name]),
+            Line(name, loss[name], column="mean squared loss"),
+            Line(name, variance[name], column="variance of the prediction"),
         )
     ]
     target = results.values("target_variance", model=nets.MODELS[0])
-    lines.append(Line("variance of the target", target))
+    lines.append(Line("the target", target, column="variance of the prediction"))
     random, shallow, deep = nets.MODELS
     claims = [
         Claim(
@@ -77,7 +79,8 @@ def report(results: Results) -> Report:
                 axes.plot(row["radius"][DRAWN], row[key][DRAWN], style, ms=1.5)
             axes.set(title=name, xlabel="radius")
 
-    return Report([Table("Regression", lines, digits=3)], claims, draw, (11.0, 2.8), _NOTES)
+    table = Table("Regression", lines, digits=3, case="model")
+    return Report([table], claims, draw, (11.0, 2.8), _NOTES)
 
 
 _NOTES = """1280 nodes, or as many parameters; 10,000 training rows, three seeds of rows and models;

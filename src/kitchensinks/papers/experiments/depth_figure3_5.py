@@ -28,10 +28,11 @@ def cells(quick: bool) -> list[Cell]:
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     n_rows, n_test, most = (1000, 1000, 10) if quick else (10_000, 5000, EPOCHS)
-    data, task = nets.separation(n_rows, n_test, cell["seed"]), cell["task"]
+    sizes = nets.Sizes(n_rows, n_test)
+    data, task = nets.separation(*sizes, cell["seed"]), cell["task"]
     targets, truth = data[task]
     with Stopwatch() as watch:
-        found = nets.fitted(cell["model"], cell["nodes"], task, data, most, cell["seed"])
+        found = nets.fitted(cell["model"], cell["nodes"], task, sizes, most, cell["seed"])
     pairs = {"train_error": (data["rows"], targets), "error": (data["others"], truth)}
     measured: dict[str, Any] = {
         name: nets.error_of(found.model.predict(rows), own, task)
@@ -50,12 +51,14 @@ def report(results: Results) -> Report:
         Table(
             f"{task}, {title} on test rows",
             [
-                Line(f"{nodes} nodes, {model}", errors[task, nodes, model], note=_trained(own))
+                Line(f"{nodes:,}", errors[task, nodes, model], note=_trained(own), column=model)
                 for nodes in sizes
                 for model in models
                 for own in [results.where(task=task, nodes=nodes, model=model)]
             ],
             digits=3,
+            case="nodes",
+            note="training error, and epochs of nets",
         )
         for task, title in TITLES.items()
     ]
@@ -101,12 +104,12 @@ def report(results: Results) -> Report:
 
 def _trained(own: Results) -> str:
     """Training error, and for nets the epochs and whether they went below random features."""
-    told = f"training {own.mean('train_error'):.3f}"
+    told = f"{own.mean('train_error'):.3f}"
     if own.rows[0]["epochs"] is None:
         return told
     short = sum(row["train_error"] >= row["limit"] for row in own.rows)
     missed = f", {short} not below random features" if short else ""
-    return f"{told} after {own.mean('epochs'):.0f} epochs{missed}"
+    return f"{told}, {own.mean('epochs'):.0f}{missed}"
 
 
 _NOTES = """The thesis prints neither sizes nor numbers. 10,000 training and 5,000 test rows, three

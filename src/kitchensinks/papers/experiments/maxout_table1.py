@@ -176,10 +176,10 @@ def report(results: Results) -> Report:
     pools = sorted({q for q, _ in ours})
     paper = {(q, m): PAPER[q][COUNTS.index(m)] for q, m in ours}
     lines = [
-        Line(f"q = {q}, m = {m:,}", ours[q, m], *paper[q, m], _lambda(lambdas[q, m]))
+        Line(f"{m:,}", ours[q, m], *paper[q, m], _lambda(lambdas[q, m]), f"q = {q}")
         for q, m in ours
     ]
-    lines.append(Line("nearest neighbours", [rival["error"]], NEIGHBOURS, note=f"k = {rival['k']}"))
+    beside = Line("nearest neighbours", [rival["error"]], NEIGHBOURS, note=f"{rival['k']}")
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
@@ -193,9 +193,12 @@ def report(results: Results) -> Report:
         axes.legend(fontsize=7)
 
     seeds = ", ".join(f"{len(ours[q, counts[-1]])} of q = {q}" for q in pools)
-    table = Table("Test error on MNIST", lines, "%")
+    tables = [
+        Table("Test error on MNIST", lines, "%", case="m", note="λ"),
+        Table("Test error on MNIST", [beside], "%", case="method", note="k"),
+    ]
     claims = _claims(ours, paper, counts, pools, rival["error"])
-    return Report([table], claims, draw, (5.5, 3.8), f"{_NOTES} Seeds: {seeds}.")
+    return Report(tables, claims, draw, (5.5, 3.8), f"{_NOTES} Seeds: {seeds}.")
 
 
 def _claims(
@@ -238,7 +241,7 @@ def _near(ours: Any, paper: Any, q: int, m: int) -> Check:
 
 def _lambda(found: list[float]) -> str:
     low, high = (f"{value:.1g}" for value in (min(found), max(found)))
-    return f"λ = {low}" if low == high else f"λ = {low} to {high}"
+    return low if low == high else f"{low} to {high}"
 
 
 _NOTES = """Pixels are divided by 255 (the paper names no scaling); squared loss on ±1 codes, no

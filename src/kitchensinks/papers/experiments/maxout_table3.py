@@ -54,7 +54,8 @@ def report(results: Results) -> Report:
             Line(_told(kind, *sizes[kind]), values, note=PRINTED[kind])
             for kind, values in errors.items()
         ]
-        tables.append(Table(f"Test error on {title}", lines, "%"))
+        heads = f"Test error on {title}", lines, "%", 2, "features", "the paper's"
+        tables.append(Table(*heads))
         (most, few), (least, _) = sizes["thin"], sizes["few"]
         claims += [
             Claim(

@@ -51,7 +51,7 @@ def report(results: Results) -> Report:
         lines.append(Line(label, values, SHARED.get((m, projections))))
     lines.append(Line("the inputs themselves", raw, *RAW))
     lines.append(Line("a ReLU net of four layers", nets.values("error"), NET))
-    table = Table("Phone error rate", lines, "%")
+    table = Table("Phone error rate", lines, "%", case="features")
     return Report([table], phones.claims(errors, raw), notes=_NOTES)
 
 

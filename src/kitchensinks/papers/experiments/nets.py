@@ -41,17 +41,25 @@ class Trained(NamedTuple):
     limit: float | None = None
 
 
-def fitted(name: str, nodes: int, task: str, data: dict[str, Any], most: int, seed: int) -> Trained:
-    """The model called `name`, fitted to the rows.
+class Sizes(NamedTuple):
+    """Training and test rows."""
+
+    rows: int
+    others: int
+
+
+def fitted(name: str, nodes: int, task: str, sizes: Sizes, most: int, seed: int) -> Trained:
+    """The model called `name`, fitted to the rows of `separation`.
 
     A net is trained until its training error is below that of random ReLU features of as many
     nodes, looked at after every ten epochs, or for `most` epochs: with fewer it would be judged by
     its training and not by its shape.
     """
-    rows, (targets, _) = data["rows"], data[task]
     if not name.endswith("net"):
-        return Trained(fit_quietly(make(name, nodes, task, seed), rows, targets))
-    random = fit_quietly(make("random ReLU", nodes, task, seed), rows, targets)
+        return Trained(_convex(name, nodes, task, sizes, seed))
+    data = separation(*sizes, seed)
+    rows, (targets, _) = data["rows"], data[task]
+    random = _convex(MODELS[0], nodes, task, sizes, seed)
     limit = error_of(random.predict(rows), targets, task)
     model = make(name, nodes, task, seed)
     classes = {} if task == "regression" else {"classes": np.unique(targets)}
@@ -60,6 +68,13 @@ def fitted(name: str, nodes: int, task: str, data: dict[str, Any], most: int, se
         if epoch % _LOOKED == 0 and error_of(model.predict(rows), targets, task) < limit:
             break
     return Trained(model, epoch, limit)
+
+
+@lru_cache(maxsize=1)
+def _convex(name: str, nodes: int, task: str, sizes: Sizes, seed: int) -> Any:
+    """A model that is no net, fitted; the last one is kept for the nets that are measured by it."""
+    data = separation(*sizes, seed)
+    return fit_quietly(make(name, nodes, task, seed), data["rows"], data[task][0])
 
 
 def error_of(predicted: np.ndarray, truth: np.ndarray, task: str) -> float:

@@ -38,5 +38,5 @@ def report(results: Results) -> Report:
     notes = (
         "The thesis shows pictures only; the docstrings of `ks.datasets.make_*` have the formulas."
     )
-    table = Table("Share of the positive class", lines, digits=3)
+    table = Table("Share of the positive class", lines, digits=3, case="set")
     return Report([table], [claim], draw, (11.0, 2.8), notes)

@@ -110,7 +110,7 @@ class Best(NamedTuple):
 
     @property
     def note(self) -> str:
-        return f"N = {self.n_features}, λ = {self.lam:g}"
+        return f"{self.lam:g}"
 
 
 def best(results: Results, key: str, choose: Any, *entries: str) -> dict[Any, Best]:

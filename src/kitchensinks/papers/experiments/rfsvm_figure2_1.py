@@ -37,9 +37,10 @@ def report(results: Results) -> Report:
     best = {key: each.values for key, each in found.items()}
     lines = [
         Line(
-            f"N = {n}, {rfsvm.METHODS[method]}" if n else "kernel SVM",
+            f"{n}" if n else "all",
             each.values,
-            note=f"λ = {each.lam:g}",
+            note=f"{each.lam:g}",
+            column=rfsvm.METHODS[method] if n else "kernel SVM",
         )
         for (n, method), each in found.items()
     ]
@@ -84,7 +85,7 @@ def report(results: Results) -> Report:
         axes[0].set_ylabel("accuracy")
         axes[0].legend(fontsize=7)
 
-    table = Table("Accuracy at the best λ", lines, digits=4)
+    table = Table("Accuracy at the best λ", lines, digits=4, case="N", note="λ")
     return Report([table], claims, draw, (11, 2.8), _NOTES)
 
 

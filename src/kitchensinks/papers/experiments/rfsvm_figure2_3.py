@@ -36,10 +36,11 @@ def report(results: Results) -> Report:
     risks = {key: each.values for key, each in found.items()}
     lines, fixed = [], []
     for (m, method), each in found.items():
-        label = f"m = {m:,}, {rfsvm.METHODS[method]}"
+        label, column = f"{m:,}, {each.n_features}", rfsvm.METHODS[method]
         rows = results.where(m=m, method=method).rows
-        lines.append(Line(label, each.values, note=each.note))
-        fixed.append(Line(label, [row["risks"][row["lambdas"].index(FIXED)] for row in rows]))
+        lines.append(Line(label, each.values, note=each.note, column=column))
+        own = [row["risks"][row["lambdas"].index(FIXED)] for row in rows]
+        fixed.append(Line(label, own, column=column))
     few, many = sizes[0], sizes[-1]
     claims = [
         Claim(
@@ -67,8 +68,8 @@ def report(results: Results) -> Report:
         axes.legend()
 
     tables = [
-        Table("Excess risk at the best λ", lines, digits=5),
-        Table(f"Excess risk at λ = {FIXED:g}", fixed, digits=5),
+        Table("Excess risk at the best λ", lines, digits=5, case="m, N", note="λ"),
+        Table(f"Excess risk at λ = {FIXED:g}", fixed, digits=5, case="m, N"),
     ]
     return Report(tables, claims, draw, (5.0, 3.4), _NOTES)
 

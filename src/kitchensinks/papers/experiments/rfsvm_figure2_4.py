@@ -43,11 +43,16 @@ def report(results: Results) -> Report:
     tables, claims = [], []
     for data, name in NAMES.items():
         lines = [
-            Line(f"m = {m:,}, {rfsvm.METHODS[method]}", _shown(data, each.values), note=each.note)
+            Line(
+                f"{m:,}, {each.n_features}",
+                _shown(data, each.values),
+                note=each.note,
+                column=rfsvm.METHODS[method],
+            )
             for (own, m, method), each in found.items()
             if own == data
         ]
-        tables.append(Table(name, lines, digits=4))
+        tables.append(Table(name, lines, digits=4, case="m, N", note="λ"))
         title = name.split(",")[0]
         for method, kind in (("printed", "paper"), ("opt", "ours")):
             checks = [

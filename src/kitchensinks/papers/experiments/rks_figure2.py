@@ -49,10 +49,12 @@ def report(results: Results) -> Report:
         Table(
             f"Largest weight on {_SETS[name]}",
             [
-                Line(f"K = {count}", values, note=f"K·‖α‖_∞ at most {count * values.max():.0f}")
+                Line(f"{count:,}", values, note=f"{count * values.max():.0f}")
                 for count, values in of_set.items()
             ],
             digits=4,
+            case="K",
+            note="K·‖α‖_∞ at most",
         )
         for name, of_set in norms.items()
     ]

@@ -314,7 +314,7 @@ def measure(name: str, cell: Cell, quick: bool) -> dict[str, Any]:
             cell["m"],
             loss="logistic",
             alpha=1e-6,
-            solver=ks.Solver("stochastic", max_iter=size.epochs, dtype="float32"),
+            solver=ks.Solver("stochastic", epochs=size.epochs, dtype="float32"),
             random_state=cell["seed"],
         )
     fit_quietly(model, rows, spoken.train.states)

@@ -70,13 +70,17 @@ class Results:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table: the paper's printed value beside ours (one value per seed)."""
+    """A row of a table: the paper's printed value beside ours (one value per seed).
+
+    Lines with a `column` make a table of two ways: a row for each label, and these columns.
+    """
 
     label: str
     ours: Values
     paper: float | None = None
     paper_spread: float | None = None
     note: str = ""
+    column: str = ""
 
     def facts(self) -> dict[str, Any]:
         """The line as plain numbers."""
@@ -88,12 +92,17 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """Lines under one title; `digits` after the decimal point."""
+    """Lines under one title; `digits` after the decimal point.
+
+    `case` and `note` are the headings of the labels and of the notes.
+    """
 
     title: str
     lines: Sequence[Line]
     unit: str = ""
     digits: int = 2
+    case: str = "case"
+    note: str = "note"
 
 
 @dataclass(frozen=True)

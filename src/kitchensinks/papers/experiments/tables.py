@@ -83,10 +83,12 @@ def _overview(studies: list[Facts]) -> Iterator[str]:
     yield from (f"{told} {others} more are ours or by construction.", "")
     if missing := sorted(set(CATALOGUE) - set(found)):
         yield from (f"Not run in full here, and so not on this page: {', '.join(missing)}.", "")
-    yield from ("| study | hold | do not | undecided |", "|---|---|---|---|")
-    for name, own in found.items():
-        cells = " | ".join(str(own.count(kind) or "") for kind in (HOLDS, FAILS, UNDECIDED))
-        yield f"| {name} | {cells} |"
+    yield from ("| study | hold | do not | undecided | not counted |", "|---|---|---|---|---|")
+    for facts in studies:
+        own = found[facts["name"]]
+        cells = [own.count(kind) for kind in (HOLDS, FAILS, UNDECIDED)]
+        cells.append(len(facts["claims"]) - len(own))
+        yield f"| {facts['name']} | {' | '.join(str(count or '') for count in cells)} |"
     yield ""
 
 
@@ -115,26 +117,78 @@ def _claims(claims: list[Facts]) -> Iterator[str]:
 
 
 def _open(check: Facts) -> str:
-    """How many seeds would decide an undecided check."""
+    """What an undecided check lacks: mostly how many seeds would decide it."""
     if check["verdict"] != UNDECIDED:
         return ""
-    return f"; {check['seeds']} seeds would decide" if check["seeds"] else "; more seeds are needed"
+    # Results of an earlier form of a study are shown as they were written.
+    seeds = f"{check['seeds']} seeds would decide" if check["seeds"] else "more seeds are needed"
+    return f"; {check.get('open', seeds)}"
 
 
 def _table(table: Facts) -> Iterator[str]:
-    digits, notes = table["digits"], any(line["note"] for line in table["lines"])
+    """One line for each case, or a table of two ways where the lines have columns."""
+    lines = table["lines"]
+    known = [key for key in ("paper", "note") if any(line[key] not in (None, "") for line in lines)]
+    two_ways = any(line.get("column") for line in lines)
+    heads, rows = _two_ways(table) if two_ways else _listed(table, known)
     unit = f", {table['unit']}" if table["unit"] else ""
-    yield f"**{table['title']}{unit}**"
+    told = f": ours{_spread_told(lines)}" + "".join(
+        {"paper": ", (the paper's)", "note": f"; {table.get('note', 'note')}"}[key] for key in known
+    )
+    yield f"**{table['title']}{unit}{told if two_ways else ''}**"
     yield ""
-    yield "| case | paper | ours | difference |" + (" note |" if notes else "")
-    yield "|---|---|---|---|" + ("---|" if notes else "")
-    for line in table["lines"]:
-        paper = _number(line["paper"], digits, line["paper_spread"])
-        ours = _number(line["ours"], digits, line["deviation"] if line["seeds"] > 1 else None)
-        difference = "" if line["difference"] is None else f"{line['difference']:+.{digits}f}"
-        yield f"| {line['label']} | {paper} | {ours} | {difference} |" + (
-            f" {line['note']} |" if notes else ""
-        )
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def _spread_told(lines: list[Facts]) -> str:
+    """What stands behind ±, where there is more than one seed."""
+    counts = sorted({line["seeds"] for line in lines if line["seeds"] > 1})
+    if not counts:
+        return ""
+    seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f" ± deviation over {seeds} seeds"
+
+
+def _listed(table: Facts, known: list[str]) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows, a row for each line; columns without entries are left out."""
+    lines, digits = table["lines"], table["digits"]
+    heads = [table.get("case", "case")]
+    heads += [*(["paper"] if "paper" in known else []), f"ours{_spread_told(lines)}"]
+    heads += ["difference"] if "paper" in known else []
+    heads += [table.get("note", "note")] if "note" in known else []
+    rows = []
+    for line in lines:
+        row = [line["label"], _ours(line, digits)]
+        if "paper" in known:
+            away = line["difference"]
+            row.insert(1, _number(line["paper"], digits, line["paper_spread"]))
+            row.append("" if away is None else f"{away:+.{digits}f}")
+        rows.append([*row, line["note"]] if "note" in known else row)
+    return heads, rows
+
+
+def _two_ways(table: Facts) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows, a row for each label and a column for each `column` of the lines."""
+    lines, digits = table["lines"], table["digits"]
+    columns, labels = (
+        list(dict.fromkeys(line[key] for line in lines)) for key in ("column", "label")
+    )
+    cells = {}
+    for line in lines:
+        text = _ours(line, digits)
+        if line["paper"] is not None:
+            text += f" ({_number(line['paper'], digits, line['paper_spread'])})"
+        cells[line["label"], line["column"]] = text + (f"; {line['note']}" if line["note"] else "")
+    if all(label.replace(",", "").isdigit() for label in labels):
+        labels.sort(key=lambda label: int(label.replace(",", "")))
+    heads = [table.get("case", "case"), *(column or "ours" for column in columns)]
+    return heads, [[label, *(cells.get((label, c), "") for c in columns)] for label in labels]
+
+
+def _ours(line: Facts, digits: int) -> str:
+    return _number(line["ours"], digits, line["deviation"] if line["seeds"] > 1 else None)
 
 
 def _number(mean: float | None, digits: int, deviation: float | None) -> str:

@@ -1,0 +1,32 @@
+"""Where a parameter belongs that an estimator does not have itself."""
+
+from dataclasses import fields
+from typing import Any, Self, cast
+
+from sklearn.base import BaseEstimator
+
+from kitchensinks.features.bases import Fourier
+from kitchensinks.fitting.settings import Solver
+from kitchensinks.law.learned import Learned
+from kitchensinks.problem.losses import Huber, Quantile
+
+# Parameters of the values that an estimator is made of, and how these are given.
+_PARTS = {
+    **{one.name: "ks.Learned({})" for one in fields(Learned)},
+    **{one.name: "solver=ks.Solver({})" for one in fields(Solver)},
+    **dict.fromkeys(Fourier._get_param_names(), "ks.Fourier({})"),
+    **{one.name: "loss=ks.losses.Huber({})" for one in fields(Huber)},
+    **{one.name: "loss=ks.losses.Quantile({})" for one in fields(Quantile)},
+}
+
+
+class OfParts(BaseEstimator):
+    """An estimator that says where a parameter of one of its parts is to be given."""
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        for name in named.keys() & _PARTS.keys() - set(cls._get_param_names()):
+            part = _PARTS[name].format(f"{name}={named[name]!r}")
+            raise TypeError(
+                f"{cls.__name__} has no parameter {name!r}: give {cls.__name__}({part})."
+            )
+        return cast(Self, super().__new__(cls))

@@ -1,0 +1,238 @@
+"""Bases whose draws divide the rows into bins, each with an indicator as its feature."""
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from kitchensinks.features.bases.base import Basis
+from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
+from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.bins import add_scores, find_columns, number_names
+
+Names = NDArray[np.uint64]
+
+# Hashes of bins that are collected before the distinct ones are found.
+_WAITING_NAMES = 2**25
+# Hashes that are numbered at a time, in memory that is used again.
+_NUMBERED = 2**23
+# Hashes that are looked up at a time.
+_LOOKED_UP = 2**20
+# Rows are scored draw by draw, so that the table of a draw is made for many of them.
+_SCORED_ENTRIES = 64
+# Columns of features that an exported transformer has at most: ONNX has no sparse ones.
+_DENSE_COLUMNS = 2**14
+
+
+class Binned(Basis):
+    """A draw is a partition of the space into bins, and its features say which one holds x.
+
+    A subclass names the bins of a row by 64-bit numbers, `fill_names`, and its ONNX form by
+    `onnx_bins`. The columns are the bins that the rows of `fit` occupy, and a bin never seen there
+    gives a zero.
+    """
+
+    sparse = True
+    binned = True
+    keeps_float64 = True
+    drawn: ClassVar[tuple[str, ...]]
+    """The arrays of θ, whose first axis is the draw."""
+    part: ClassVar[str] = "grid"
+    """What a draw is called in the names of the columns."""
+
+    @property
+    def bound(self) -> float:
+        return 1.0
+
+    def fill_names(self, theta: Theta, rows: AnyArray, names: Names) -> None:
+        """The name of the bin of every row in every draw, into names (draws, n)."""
+        raise NotImplementedError
+
+    def onnx_bins(self, graph: Graph, draw: Draw, rows: str) -> str:
+        """`bins` as nodes, (n, draws), with the number of all columns for a bin never seen."""
+        raise NotImplementedError
+
+    def _count(self, theta: Theta) -> int:
+        return len(theta[self.drawn[0]])
+
+    def bin_names(self, theta: Theta, rows: AnyArray) -> Names:
+        """The hash of the bin of every row in every grid, shape (grids, n)."""
+        names = np.empty((self._count(theta), len(rows)), dtype=np.uint64)
+        self.fill_names(theta, np.ascontiguousarray(rows), names)
+        return names
+
+    def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
+        """θ with the bins that the rows occupy added to those it has: a union, in any order."""
+        n_grids = self._count(theta)
+        table: BinTable = theta.get("table", BinTable([np.empty(0, dtype=np.uint64)] * n_grids))
+        waiting: list[Names] = []
+        for rows in blocks:
+            waiting.append(self.bin_names(theta, rows))
+            # One large table is cheaper than many small ones, while it fits into memory.
+            if sum(names.size for names in waiting) > _WAITING_NAMES:
+                table, waiting = table.with_names(waiting), []
+        return {**theta, "table": table.with_names(waiting)}
+
+    def numbered(self, theta: Theta, rows: AnyArray) -> Iterator[tuple[Names, AnyArray]]:
+        """Grid by grid: the bins that the rows occupy, as they come, and each row's among them.
+
+        Both are views of memory that the next grids are written to.
+        """
+        n_grids = self._count(theta)
+        size = max(1, min(n_grids, _NUMBERED // max(1, len(rows))))
+        names = np.empty((size, len(rows)), dtype=np.uint64)
+        found, numbers = np.empty_like(names), np.empty(names.shape, dtype=np.int32)
+        counts = np.empty(size, dtype=np.int64)
+        for start in range(0, n_grids, size):
+            part = {name: theta[name][start : start + size] for name in self.drawn}
+            here = slice(0, self._count(part))
+            self.fill_names(part, np.ascontiguousarray(rows), names[here])
+            number_names(names[here], found[here], counts[here], numbers[here])
+            for own, count, number in zip(found[here], counts[here], numbers[here], strict=True):
+                yield own[:count], number
+
+    def tabulate_with_bins(self, theta: Theta, rows: AnyArray) -> tuple[Theta, AnyArray]:
+        """`tabulate`, and `bins` of the same rows, with one hashing of them."""
+        n_grids = self._count(theta)
+        kind = _index_type(n_grids * len(rows))
+        columns = np.empty((n_grids, len(rows)), dtype=kind)
+        parts: list[Names] = []
+        done = 0
+        for g, (own, number) in enumerate(self.numbered(theta, rows)):
+            order = np.argsort(own)
+            place = np.empty(len(own), dtype=kind)
+            place[order] = np.arange(done, done + len(own), dtype=kind)
+            columns[g] = place[number]
+            parts.append(own[order])
+            done += len(own)
+        return {**theta, "table": BinTable(parts)}, columns
+
+    def pack(self, draw: Draw) -> Arrays:
+        table = self.table(draw.theta)
+        return {"names": table.names, "offsets": table.offsets}
+
+    def unpack(self, draw: Draw, arrays: Arrays) -> Draw:
+        names, edges = arrays["names"], itertools.pairwise(arrays["offsets"])
+        table = BinTable([names[low:high] for low, high in edges])
+        return replace(draw, theta={**draw.theta, "table": table})
+
+    def merge(self, theta: Theta, other: Theta) -> Theta:
+        return {**theta, "table": self.table(theta).merge(self.table(other))}
+
+    def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
+        return np.diff(self.table(theta).offsets)
+
+    def bins(self, theta: Theta, rows: AnyArray) -> AnyArray:
+        """The column of each row in each grid, shape (grids, n); −1 for a bin never seen."""
+        table = self.table(theta)
+        names = self.bin_names(theta, rows)
+        found = np.empty(names.shape, _index_type(len(table.names)))
+        find_columns(names, table.names, table.offsets, found)
+        return found
+
+    def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
+        table, values = self.table(theta), weights.astype(np.float64)
+
+        def scores(rows: AnyArray) -> NDArray[np.float64]:
+            out = np.zeros((len(rows), values.shape[1]))
+            n_grids = self._count(theta)
+            size = max(1, min(n_grids, _LOOKED_UP // max(1, len(rows))))
+            for start in range(0, n_grids, size):
+                part = {name: theta[name][start : start + size] for name in self.drawn}
+                offsets = table.offsets[start : start + size + 1]
+                add_scores(self.bin_names(part, rows), table.names, offsets, values, out)
+            return out
+
+        return scores
+
+    def scored_entries(self, n_draws: int) -> int:
+        return _SCORED_ENTRIES
+
+    def features(self, theta: Theta, rows: Any) -> Any:
+        table = self.table(theta)
+        found = self.bins(theta, rows).T
+        seen = found >= 0
+        counts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
+        columns = found[seen] if not seen.all() else found.reshape(-1)
+        index = _index_type(max(counts[-1], len(table.names)))
+        values = np.ones(len(columns), dtype=rows.dtype)
+        shape = (len(rows), len(table.names))
+        matrix = sparse.csr_array((values, columns.astype(index), counts.astype(index)), shape)
+        matrix.has_sorted_indices = True
+        return matrix
+
+    def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
+        """Dense zeros and ones, which are made for few columns alone."""
+        count = len(self.table(draw.theta).names)
+        if count > _DENSE_COLUMNS:
+            raise ValueError(
+                f"Features of {type(self).__name__} with {count:,} columns cannot be exported: "
+                f"ONNX has no sparse ones, and makes {_DENSE_COLUMNS:,} dense at most. "
+                "Fit with fewer components, or export a KitchenSinkClassifier or "
+                "KitchenSinkRegressor, whose files look bins up in a table."
+            )
+        found = self.onnx_bins(graph, draw, rows)
+        n_rows = graph.node("Shape", rows, start=0, end=1)
+        shape = graph.node("Concat", n_rows, np.array([count + 1]), axis=0)
+        zeros = graph.node("Expand", np.zeros((), draw.dtype), shape)
+        ones = graph.node("Expand", np.ones((), draw.dtype), graph.node("Shape", found))
+        features = graph.node("ScatterElements", zeros, found, ones, axis=1)
+        return graph.node("Slice", features, np.array([0]), np.array([count]), np.array([1]))
+
+    def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: AnyArray) -> str:
+        """The weights of each row's bins, summed; a bin never seen has none."""
+        unseen = np.zeros((1, weights.shape[1]), weights.dtype)
+        own = graph.node("Gather", np.vstack([weights, unseen]), self.onnx_bins(graph, draw, rows))
+        return graph.node("ReduceSum", own, np.array([1]), keepdims=0)
+
+    def table(self, theta: Theta) -> "BinTable":
+        if "table" not in theta:
+            raise ValueError(
+                f"This draw of {type(self).__name__} has no columns yet: they are the bins that "
+                "training rows occupy. Call draw.tabulate(blocks_of_rows) first."
+            )
+        table: BinTable = theta["table"]
+        return table
+
+    def names(self, theta: Theta, n_draws: int) -> list[str]:
+        return [
+            f"{self.part}{g}_{name:016x}"
+            for g, part in enumerate(self.table(theta).parts)
+            for name in part
+        ]
+
+
+def _index_type(count: int) -> type[np.int32] | type[np.int64]:
+    """The smallest integers that can number so many entries."""
+    return np.int32 if count < 2**31 else np.int64
+
+
+class BinTable:
+    """The sorted bin names of each grid; slicing takes grids."""
+
+    def __init__(self, parts: list[Names]) -> None:
+        self.parts = parts
+        self.names = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
+        self.offsets = np.concatenate([[0], np.cumsum([len(p) for p in parts])]).astype(np.int64)
+
+    def with_names(self, blocks: list[Names]) -> "BinTable":
+        """These bins and those of blocks of names (grids, n)."""
+        if not blocks:
+            return self
+        together = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+        found, counts = np.empty_like(together), np.empty(len(together), dtype=np.int64)
+        number_names(together, found, counts, np.empty(together.shape, dtype=np.int32))
+        new = [np.sort(own[:count]) for own, count in zip(found, counts, strict=True)]
+        return BinTable(new).merge(self) if len(self.names) else BinTable(new)
+
+    def merge(self, other: "BinTable") -> "BinTable":
+        """The bins of either."""
+        pairs = zip(self.parts, other.parts, strict=True)
+        return BinTable([np.union1d(mine, theirs) for mine, theirs in pairs])
+
+    def __getitem__(self, index: slice) -> "BinTable":
+        return BinTable(self.parts[index])

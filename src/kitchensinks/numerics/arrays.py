@@ -1,0 +1,18 @@
+"""Types of arrays that every room uses."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+# Numbers of any dtype.
+AnyArray = NDArray[Any]
+Floats = NDArray[np.float64]
+DType = np.dtype[Any]
+# What scikit-learn takes as random_state.
+Seed = int | np.random.RandomState | None
+# Rows or their features: dense, sparse, or rows of a table that are read when they are asked for.
+Matrix = AnyArray | sparse.csr_array
+# Some of the rows: a run, a mask, or their places.
+Part = slice | AnyArray

@@ -1,0 +1,109 @@
+"""Plain stochastic gradients, with a step, a batch and epochs that are given."""
+
+import numpy as np
+import pytest
+
+import kitchensinks as ks
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(150, 3))
+LABELS = np.where(ROWS[:, 0] * ROWS[:, 1] > 0.1 * RNG.normal(size=150), 1, -1)
+STEP, ALPHA = 0.7, 1e-2
+# Derivatives of losses in the score, written down a second time.
+SLOPES = {
+    "hinge": lambda y, u: np.where(y * u < 1, -y, 0.0),
+    "logistic": lambda y, u: -y / (1 + np.exp(y * u)),
+    "squared": lambda y, u: 2 * (u - y),
+}
+
+
+def descended(features, labels, loss, batches, radius=np.inf):
+    """β ← β − s·∇ over the batches in turn, with intercept, ridge and ball, in plain NumPy."""
+    weights, intercept = np.zeros(features.shape[1]), 0.0
+    for rows in batches:
+        scores = features[rows] @ weights + intercept
+        slope = SLOPES[loss](labels[rows], scores) / len(rows)
+        # The ridge is taken implicitly: it cannot make a step unstable.
+        weights = (weights - STEP * features[rows].T @ slope) / (1 + 2 * ALPHA * STEP)
+        weights *= min(1.0, radius / max(np.linalg.norm(weights), 1e-300))
+        intercept -= STEP * slope.sum()
+    return features @ weights + intercept
+
+
+def model(loss, **options):
+    steps = options.pop("steps", {})
+    return ks.KitchenSinkClassifier(
+        ks.Fourier(gamma=0.5),
+        40,
+        loss=loss,
+        alpha=ALPHA,
+        standardize=False,
+        random_state=0,
+        solver=ks.Solver("stochastic", step=STEP, dtype="float64", **steps),
+        **options,
+    )
+
+
+def features_of(fitted):
+    return np.asarray(fitted.law_.features.features(ROWS))
+
+
+@pytest.mark.parametrize("loss", SLOPES)
+def test_one_batch_of_all_rows_is_gradient_descent(loss):
+    fitted = model(loss, steps={"batch_size": 150, "epochs": 7}).fit(ROWS, LABELS)
+    twin = descended(features_of(fitted), LABELS, loss, [np.arange(150)] * 7)
+    np.testing.assert_allclose(fitted.decision_function(ROWS), twin, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_batches_that_come_are_cut_into_steps(loss):
+    fitted = model(loss, steps={"batch_size": 32}).freeze(ROWS, LABELS)
+    fitted.partial_fit(ROWS[:100], LABELS[:100]).partial_fit(ROWS[100:], LABELS[100:])
+    batches = [np.arange(150)[at] for at in map(slice, (0, 32, 64, 96), (32, 64, 96, 100))]
+    batches += [np.arange(100, 132), np.arange(132, 150)]
+    twin = descended(features_of(fitted), LABELS, loss, batches)
+    np.testing.assert_allclose(fitted.decision_function(ROWS), twin, rtol=1e-9, atol=1e-12)
+
+
+def test_weights_stay_in_the_ball():
+    """L2Ball is on the weights of raw features: those of the fit, over √K."""
+    fitted = model("hinge", constraint=ks.L2Ball(0.05), steps={"batch_size": 150, "epochs": 5})
+    fitted.fit(ROWS, LABELS)
+    radius = 0.05 / fitted.model_.draw.scale
+    twin = descended(features_of(fitted), LABELS, "hinge", [np.arange(150)] * 5, radius)
+    np.testing.assert_allclose(fitted.decision_function(ROWS), twin, rtol=1e-9, atol=1e-12)
+    assert np.linalg.norm(fitted.model_.weights) == pytest.approx(radius)
+
+
+def test_epochs_and_batches_are_counted_and_a_seed_repeats_its_order():
+    one, two = (
+        model("logistic", steps={"batch_size": 60, "epochs": 4}).fit(ROWS, LABELS) for _ in range(2)
+    )
+    assert one.state_.fitted.evidence.iterations == 4 * 3
+    np.testing.assert_array_equal(one.model_.weights, two.model_.weights)
+
+
+def test_a_saved_model_keeps_its_steps(tmp_path):
+    fitted = model("hinge", steps={"batch_size": 30, "epochs": 2}).fit(ROWS, LABELS)
+    ks.save(fitted, tmp_path / "model.sinks")
+    again = ks.load(tmp_path / "model.sinks")
+    np.testing.assert_array_equal(again.predict(ROWS), fitted.predict(ROWS))
+    assert again.get_params()["solver"].get_params() == fitted.solver.get_params()
+    given = again.state_.settings
+    assert (given.step, given.batch_size, given.epochs) == (STEP, 30, 2)
+
+
+@pytest.mark.parametrize(
+    ("solver", "kind", "told"),
+    [
+        (ks.Solver(step=0.1), ValueError, r"step=0.1 is for ks.Solver\('stochastic'\), not for"),
+        (ks.Solver("direct", epochs=3), ValueError, "leave it out, or name that solver"),
+        (ks.Solver("stochastic", step=0.0), ValueError, "step=0.0: need a positive"),
+        (ks.Solver("stochastic", batch_size=0), ValueError, "batch_size=0: need a whole number"),
+        (ks.Solver("stochastic", epochs=1.5), TypeError, "epochs=1.5 is of type float"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_steps_that_make_no_sense_are_named(solver, kind, told):
+    with pytest.raises(kind, match=told):
+        ks.KitchenSinkClassifier(ks.Fourier(), 10, solver=solver).fit(ROWS, LABELS)

@@ -1,0 +1,124 @@
+"""Leaves of trees among the bins of a learned law."""
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeRegressor
+
+import kitchensinks as ks
+from kitchensinks.features.bases import Trees
+from kitchensinks.features.bases.trees import _depth
+from tests.catalogue import TREES
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(2600, 6))
+# Which column matters depends on where a row is, with a jump: what no product kernel has.
+CLASSES = np.where(
+    ROWS[:, 0] > 0.3, ROWS[:, 1] > 0.5, np.where(ROWS[:, 2] > -0.2, ROWS[:, 3] > 0, ROWS[:, 4] > 0)
+).astype(int)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return ks.KitchenSinkClassifier(random_state=0).fit(ROWS[:2000], CLASSES[:2000])
+
+
+def test_trees_are_taken_where_they_are_better(model):
+    union = model.law_.features.basis
+    assert isinstance(union, ks.Union)
+    assert isinstance(union.bases[1], Trees)
+    kept = [trial for trial in model.law_.record.trials if trial.stage == "trees"]
+    others = [trial for trial in model.law_.record.trials if trial.stage in ("basis", "again")]
+    assert kept[0].error < 0.98 * min(trial.error for trial in others)
+    assert "grids and trees" in repr(model.law_)
+
+
+def test_they_are_not_taken_for_smooth_targets():
+    targets = np.sin(ROWS[:, 0]) + 0.3 * ROWS[:, 1] * ROWS[:, 2]
+    smooth = ks.KitchenSinkRegressor(random_state=0).fit(ROWS, targets)
+    assert not isinstance(smooth.law_.features.basis, ks.Union) or not any(
+        isinstance(basis, Trees) for basis in smooth.law_.features.basis.bases
+    )
+
+
+def test_probabilities_are_of_rows_that_no_tree_has_seen(model):
+    """Trees have seen the fitted rows: calibrated on those, probabilities would be too sure."""
+    chances, truth = model.predict_proba(ROWS[2000:]), CLASSES[2000:]
+    sure = chances.max(axis=1)
+    right = chances.argmax(axis=1) == truth
+    noise = np.sqrt(np.mean(sure * (1 - sure)) / len(truth))
+    assert abs(np.mean(sure) - np.mean(right)) < 3 * noise
+    # The scores that calibrate are of held-out rows, about as good as those of new rows.
+    held = model.law_.held
+    wrong = np.mean((held.scores > 0) != (held.targets > 0))
+    assert abs(wrong - np.mean(~right)) < 3 * np.sqrt(wrong / len(held.scores)) + 0.01
+
+
+def test_intervals_cover(model):
+    targets = np.where(CLASSES, 2.0, -1.0) + 0.1 * RNG.normal(size=len(ROWS))
+    regressor = ks.KitchenSinkRegressor(random_state=0).fit(ROWS[:2000], targets[:2000])
+    assert isinstance(regressor.law_.features.basis, ks.Union)
+    interval = regressor.predict_interval(ROWS[2000:], coverage=0.9)
+    inside = (interval.lower <= targets[2000:]) & (targets[2000:] <= interval.upper)
+    # The residuals are of a trial with fewer rows and bins, and so rather too large.
+    assert 0.87 < inside.mean() < 0.98
+
+
+def test_the_law_is_fitted_again_as_it_is(model):
+    again = ks.KitchenSinkClassifier(model.law_, random_state=0).fit(ROWS[:2000], CLASSES[:2000])
+    np.testing.assert_array_equal(
+        again.predict_proba(ROWS[2000:]), model.predict_proba(ROWS[2000:])
+    )
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_other_losses_have_none(loss):
+    """They choose their ridge on rows that the trees have seen."""
+    other = ks.KitchenSinkClassifier(loss=loss, random_state=0).fit(ROWS[:600], CLASSES[:600])
+    assert not isinstance(other.law_.features.basis, ks.Union)
+
+
+def test_leaves_are_those_of_scikit_learn():
+    tree = DecisionTreeRegressor(max_leaf_nodes=20, random_state=0)
+    rows = ROWS.astype(np.float32)
+    nodes = tree.fit(rows, CLASSES).tree_
+    inner = nodes.children_left >= 0
+    own = np.arange(nodes.node_count)
+    basis = Trees(
+        np.where(inner, nodes.feature, -1)[None],
+        np.where(inner, nodes.threshold, 0.0)[None],
+        np.where(inner, nodes.children_left, own)[None],
+        np.where(inner, nodes.children_right, own)[None],
+    )
+    draw = basis.draw(0, 6, 1, np.float32)
+    np.testing.assert_array_equal(basis.bin_names(draw.theta, rows)[0], tree.apply(rows))
+    assert _depth(*(draw.theta[name] for name in ("column", "below", "above"))) == tree.get_depth()
+
+
+def test_every_tree_comes_once_before_any_comes_again():
+    count = len(TREES.column)
+    draw = TREES.draw(3, 4, 3 * count)
+    for part in range(3):
+        cuts = draw.theta["cut"][part * count : (part + 1) * count]
+        np.testing.assert_array_equal(np.sort(cuts, axis=0), np.sort(np.asarray(TREES.cut), axis=0))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"below": [[0, 1, 2]]}, "child of node 0 of tree 0 is 0"),
+        ({"above": [[7, 1, 2]]}, "child of node 0 of tree 0 is 7"),
+        ({"cut": [[np.nan, 0.0, 0.0]]}, "not finite"),
+        ({"cut": [[0.5]]}, "need one shape"),
+    ],
+)
+def test_trees_that_are_none(change, message):
+    stump = {
+        "column": [[0, -1, -1]],
+        "cut": [[0.5, 0.0, 0.0]],
+        "below": [[1, 1, 2]],
+        "above": [[2, 1, 2]],
+    }
+    with pytest.raises(ValueError, match=message):
+        Trees(**stump | change).draw(0, 1, 1)
+    with pytest.raises(ValueError, match="n_inputs"):
+        Trees(**stump).draw(0, 0, 1)
