@@ -5,7 +5,6 @@ import re
 import numpy as np
 
 import kitchensinks as ks
-from kitchensinks.features.bases import Trees
 
 PROJECTIONS = ("gaussian", "orthogonal", "hadamard")
 
@@ -35,7 +34,7 @@ QUANTILES = np.sort(np.random.default_rng(7).normal(size=(4, 50)), axis=1)
 MEMBERS = [[0.1, 0.4, 1.5, 0.02], [0.3, 0.3, 0.3, 0.3], [2.0, 0.01, 0.5, 0.1]]
 
 
-def _trees(count: int = 5, leaves: int = 6) -> Trees:
+def _trees(count: int = 5, leaves: int = 6) -> ks.Trees:
     """Trees that cut a leaf at a random place of one of four columns, until there are enough."""
     rng = np.random.default_rng(9)
     nodes = 2 * leaves - 1
@@ -48,7 +47,7 @@ def _trees(count: int = 5, leaves: int = 6) -> Trees:
             leaf = rng.choice(np.flatnonzero(column[tree, :new] < 0))
             column[tree, leaf], cut[tree, leaf] = rng.integers(4), rng.normal()
             below[tree, leaf], above[tree, leaf] = new, new + 1
-    return Trees(column, cut, below, above)
+    return ks.Trees(column, cut, below, above)
 
 
 TREES = _trees()

@@ -21,6 +21,7 @@ _HOMES = {
         "Reweighted",
         "Sigmoid",
         "Stumps",
+        "Trees",
         "Union",
     ),
     "kitchensinks.fitting.settings": ("Solver",),

@@ -175,6 +175,7 @@ def test_estimators_that_can_be_shown_have_a_page():
     made = {one.__name__ for one in below(Linked) if one.__module__.startswith("kitchensinks.")}
     shared = {
         "Basis",
+        "Binned",
         "Compound",
         "Projected",
         "WithGamma",

@@ -5,7 +5,6 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 import kitchensinks as ks
-from kitchensinks.features.bases import Trees
 from kitchensinks.features.bases.trees import _depth
 from tests.catalogue import TREES
 
@@ -25,7 +24,7 @@ def model():
 def test_trees_are_taken_where_they_are_better(model):
     union = model.law_.features.basis
     assert isinstance(union, ks.Union)
-    assert isinstance(union.bases[1], Trees)
+    assert isinstance(union.bases[1], ks.Trees)
     kept = [trial for trial in model.law_.record.trials if trial.stage == "trees"]
     others = [trial for trial in model.law_.record.trials if trial.stage in ("basis", "again")]
     assert kept[0].error < 0.98 * min(trial.error for trial in others)
@@ -36,12 +35,12 @@ def test_they_are_not_taken_for_smooth_targets():
     targets = np.sin(ROWS[:, 0]) + 0.3 * ROWS[:, 1] * ROWS[:, 2]
     smooth = ks.KitchenSinkRegressor(random_state=0).fit(ROWS, targets)
     assert not isinstance(smooth.law_.features.basis, ks.Union) or not any(
-        isinstance(basis, Trees) for basis in smooth.law_.features.basis.bases
+        isinstance(basis, ks.Trees) for basis in smooth.law_.features.basis.bases
     )
 
 
 def test_probabilities_are_of_rows_that_no_tree_has_seen(model):
-    """Trees have seen the fitted rows: calibrated on those, probabilities would be too sure."""
+    """ks.Trees have seen the fitted rows: calibrated on those, probabilities would be too sure."""
     chances, truth = model.predict_proba(ROWS[2000:]), CLASSES[2000:]
     sure = chances.max(axis=1)
     right = chances.argmax(axis=1) == truth
@@ -83,7 +82,7 @@ def test_leaves_are_those_of_scikit_learn():
     nodes = tree.fit(rows, CLASSES).tree_
     inner = nodes.children_left >= 0
     own = np.arange(nodes.node_count)
-    basis = Trees(
+    basis = ks.Trees(
         np.where(inner, nodes.feature, -1)[None],
         np.where(inner, nodes.threshold, 0.0)[None],
         np.where(inner, nodes.children_left, own)[None],
@@ -119,6 +118,6 @@ def test_trees_that_are_none(change, message):
         "above": [[2, 1, 2]],
     }
     with pytest.raises(ValueError, match=message):
-        Trees(**stump | change).draw(0, 1, 1)
+        ks.Trees(**stump | change).draw(0, 1, 1)
     with pytest.raises(ValueError, match="n_inputs"):
-        Trees(**stump).draw(0, 0, 1)
+        ks.Trees(**stump).draw(0, 0, 1)

@@ -11,7 +11,7 @@ import pytest
 # Specialisations of the package's own functions that a default regressor, and then a default
 # classifier with its probabilities, compile: one of each, but two of `_warp_rows` (its output is
 # float32 for features, float64 for samples). Each costs 0.1 to 0.7 s of the first fit.
-OWN = 27
+OWN = 28
 # Specialisations of Numba's functions that these call (np.empty, min and max): 13 with Numba 0.68,
 # and some more for other versions. One array expression or assignment to a slice adds thirty.
 INSIDE = 20
