@@ -123,7 +123,9 @@ def tuning(name: str) -> dict[str, Any]:
     return tune(listed()[name][0], train, fitted)
 
 
-def run(name: str, contestant: str, seed: int, settings: dict[str, Any]) -> dict[str, float]:
+def run(
+    name: str, contestant: str, seed: int, settings: dict[str, Any] | None = None
+) -> dict[str, float]:
     """Error in percent, log loss, and wall and processor seconds of fit and prediction."""
     from sklearn.metrics import log_loss
     from sklearn.model_selection import train_test_split
@@ -132,7 +134,7 @@ def run(name: str, contestant: str, seed: int, settings: dict[str, Any]) -> dict
     rows, target = load(name)
     rows, options = prepared(contestant, rows)
     train, test, fitted, truth = train_test_split(rows, target, test_size=0.25, random_state=seed)
-    model = CONTESTANTS[contestant](task, seed, **settings)
+    model = CONTESTANTS[contestant](task, seed, **(settings or {}))
     start, used = time.perf_counter(), time.process_time()
     model.fit(train, fitted, **options)
     found = {"fit": time.perf_counter() - start, "processor": time.process_time() - used}
@@ -151,11 +153,14 @@ def run(name: str, contestant: str, seed: int, settings: dict[str, Any]) -> dict
     return found
 
 
-def means(results: dict[str, Any], name: str, contestant: str, what: str) -> float:
-    """The mean over the seeds that have been run; NaN where there are none."""
-    own = [results.get(f"{name}|{contestant}|{seed}", {}).get(what) for seed in range(SEEDS)]
-    own = [value for value in own if value is not None]
-    return float(np.mean(own)) if own else float("nan")
+def means(results: dict[str, Any], name: str, what: str, *contestants: str) -> list[float]:
+    """Of each contestant, the mean over the seeds that all of them have run; NaN without any."""
+    cells = [
+        [results.get(f"{name}|{one}|{seed}", {}).get(what) for one in contestants]
+        for seed in range(SEEDS)
+    ]
+    own = [cell for cell in cells if None not in cell]
+    return np.mean(own, axis=0).tolist() if own else [float("nan")] * len(contestants)
 
 
 def geometric(ratios: Iterable[float]) -> float:
@@ -166,9 +171,8 @@ def geometric(ratios: Iterable[float]) -> float:
 
 def ratio(results: dict[str, Any], name: str, one: str, other: str, what: str) -> float:
     least = 1e-2 if what == "error" else 1e-4
-    return max(means(results, name, one, what), least) / max(
-        means(results, name, other, what), least
-    )
+    own, theirs = np.maximum(means(results, name, what, one, other), least)
+    return float(own / theirs)
 
 
 def report(results: dict[str, Any]) -> str:
@@ -193,7 +197,7 @@ def report(results: dict[str, Any]) -> str:
     for name in listed():
         cells = [
             "{:.2f} ({:.2f} s)".format(
-                *(means(results, name, one, w) for w in ("error", "processor"))
+                *(means(results, name, what, one)[0] for what in ("error", "processor"))
             )
             for one in found
         ]
@@ -211,7 +215,7 @@ def picture(results: dict[str, Any], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-    names = [name for name in listed() if means(results, name, PEER, "error") > 0.0]
+    names = [name for name in listed() if means(results, name, "error", PEER)[0] > 0.0]
     for one in CONTESTANTS:
         error, seconds = (
             [ratio(results, name, one, PEER, what) for name in names]

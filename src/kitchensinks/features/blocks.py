@@ -14,6 +14,8 @@ from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 
 BlockFunction = Callable[[slice, Any], Any]
+# A slice of the rows, and what is known of them: rows, features or what was made of these.
+Block = tuple[slice, Any]
 
 # Rows of a block: enough for the products to run at full speed, few enough that
 # float32 products summed within a block keep their digits.
@@ -144,9 +146,7 @@ class FeatureBlocks:
         """Whether the basis makes sums of products faster than from its features."""
         return self.frozen.basis.fast_products and self.frozen.held
 
-    def fresh(
-        self, start: int = 0, work: BlockFunction | None = None
-    ) -> Iterator[tuple[slice, Any]]:
+    def fresh(self, start: int = 0, work: BlockFunction | None = None) -> Iterator[Block]:
         """Blocks of newly made features, from the block that begins at row `start` on.
 
         With `work`, what it makes of (slice of rows, features), in several threads. The memory of
@@ -157,13 +157,14 @@ class FeatureBlocks:
             return
         spare: list[AnyArray] = []
 
-        def make(part: slice, rows: Any) -> Any:
+        def make(block: Block) -> Block:
+            part, rows = block
             if self.sparse:
-                return work(part, self.of(rows))
+                return part, work(part, self.of(rows))
             out = self._room(spare)
             answer = work(part, self.of(rows, out[: rows.shape[0]]))
             spare.append(out)
-            return answer
+            return part, answer
 
         yield from self._made(make, start)
 
@@ -174,21 +175,17 @@ class FeatureBlocks:
         rows = min(self.n_rows, self.block_rows)
         return np.empty((rows, self.n_columns), dtype=self.frozen.dtype)
 
-    def _read(self, start: int) -> Iterator[tuple[slice, Any]]:
+    def _read(self, start: int) -> Iterator[Block]:
         """Blocks of rows, from the one that begins at row `start` on."""
         parts = (part for part in block_slices(self.n_rows, self.block_rows) if part.start >= start)
         return ((part, self.rows[part]) for part in parts)
 
-    def _made(self, make: BlockFunction, start: int = 0) -> Iterator[tuple[slice, Any]]:
-        """What `make` makes of (slice of rows, rows), in several threads."""
-
-        def work(block: tuple[slice, Any]) -> tuple[slice, Any]:
-            return block[0], make(*block)
-
+    def _made(self, make: Callable[[Block], Block], start: int = 0) -> Iterator[Block]:
+        """What `make` makes of blocks of rows, in several threads."""
         if self.n_rows <= self.block_rows:
-            return map(work, self._read(start))
+            return map(make, self._read(start))
         _ = self.frozen.held and self.frozen.draw  # made once, before threads ask for it
-        return in_order(work, self._read(start), self._at_once)
+        return in_order(make, self._read(start), self._at_once)
 
     @property
     def _at_once(self) -> int:
@@ -198,7 +195,7 @@ class FeatureBlocks:
         each = entry * (2.0 * rows + (0.0 if self.sparse else float(columns) ** 2))
         return max(1, int(0.5 * self.memory_budget / max(1.0, each)))
 
-    def walk(self, work: BlockFunction | None = None) -> Iterator[tuple[slice, Any]]:
+    def walk(self, work: BlockFunction | None = None) -> Iterator[Block]:
         """Blocks of features, kept in memory after the first walk where they fit.
 
         With `work`, what it makes of (slice of rows, features), in several threads.
@@ -216,9 +213,10 @@ class FeatureBlocks:
             return
         kept: list[Any] = []
 
-        def make(part: slice, rows: Any) -> tuple[Any, Any]:
+        def make(block: Block) -> Block:
+            part, rows = block
             features = self.of(rows)
-            return features, features if work is None else work(part, features)
+            return part, (features, features if work is None else work(part, features))
 
         for part, (block, answer) in self._made(make):
             if self.cached:
