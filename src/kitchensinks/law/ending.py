@@ -93,11 +93,13 @@ def _with_trees(
     """The best bins with leaves of trees among them, where as many are then clearly better.
 
     Where a smooth kernel does about as well as bins, the targets do not jump, and what trees seem
-    to gain in a trial does not last. Trees have seen the targets, so that only a fit of squared
+    to gain in a trial does not last. Where there are many more rows than in the trials, grids get
+    finer with them, and trees do not. Trees have seen the targets, so that only a fit of squared
     loss, whose ridge the trials choose, can have them.
     """
     sparse = [one for one in close if one.sparse]
     allowed = task.request.stages and task.asked is None and basis is None
+    allowed = allowed and task.counted <= len(task.places)
     if not sparse or not allowed or task.late(constants.LATE_LAST):
         return None
     bins = sparse[first_best([one.error for one in sparse])]
