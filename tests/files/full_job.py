@@ -18,8 +18,6 @@ import pytest
 import kitchensinks as ks
 from kitchensinks.features import blocks
 
-# Many small blocks, after each of which a checkpoint is written.
-blocks.BLOCK_ROWS = 64
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3000, 4))
 Y = np.sin(X[:, 0]) + X[:, 1]
@@ -113,4 +111,6 @@ def main():
 
 
 if __name__ == "__main__":
+    # Many small blocks, after each of which a checkpoint is written.
+    blocks.BLOCK_ROWS = 64
     main()

@@ -99,18 +99,23 @@ def _with_trees(
     """
     sparse = [one for one in close if one.sparse]
     allowed = task.request.stages and task.asked is None and basis is None
-    allowed = allowed and task.counted <= len(task.places)
-    if not sparse or not allowed or task.late(constants.LATE_LAST):
+    allowed = allowed and task.counted <= len(task.places) and not task.late(constants.LATE_LAST)
+    if not sparse or not allowed:
         return None
     bins = sparse[first_best([one.error for one in sparse])]
-    if bins.error > constants.TREES_NEAR * min(one.error for one in close):
-        return None
-    smooth = [one.error for one in close if one.found.kernel == "gaussian"]
-    if min(smooth, default=math.inf) < constants.TREES_SMOOTH * bins.error:
+    if _is_matched(bins, close):
         return None
     found = with_trees(task, bins)
     better = found.score.error < constants.TREES_BETTER * bins.score.error
     return found if better else None
+
+
+def _is_matched(bins: Candidate, close: list[Candidate]) -> bool:
+    """Whether another candidate is better than bins, or a smooth kernel does about as well."""
+    smooth = [one.error for one in close if one.found.kernel == "gaussian"]
+    least = min(one.error for one in close)
+    near = min(smooth, default=math.inf) < constants.TREES_SMOOTH * bins.error
+    return near or bins.error > constants.TREES_NEAR * least
 
 
 def _kept(task: LearningRows, kept: Candidate) -> tuple[Law, Bins]:
