@@ -34,7 +34,7 @@ class Candidate:
     score : of the last trial.
     fits : the bins of a sparse basis, hashed, or the fit of a dense one; None before any trial.
     given : the basis of the user, whose gamma is learned, or None.
-    trees : whether half of the bins are leaves of trees.
+    trees : whether some of the bins are leaves of trees.
     pace : wall-clock seconds that the last trial took for each nominal second.
     """
 
