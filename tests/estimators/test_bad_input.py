@@ -90,6 +90,12 @@ def test_parameters_of_a_part_are_sent_there(given, where):
         ks.KitchenSinkRegressor(n_estimators=3)
 
 
+def test_progress_is_asked_of_a_fit():
+    for kind in (ks.KitchenSinkClassifier, ks.KitchenSinkRegressor):
+        with pytest.raises(TypeError, match=r"model\.fit\(X, y, verbose=True\)"):
+            kind(verbose=True)
+
+
 def missing_targets():
     numbers, words = np.arange(40.0), np.array(["a", "b"] * 20, dtype=object)
     for gone in (np.nan, None, pd.NA):

@@ -24,6 +24,11 @@ class OfParts(BaseEstimator):
     """An estimator that says where a parameter of one of its parts is to be given."""
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
+        if "verbose" in named:
+            raise TypeError(
+                f"{cls.__name__} has no parameter 'verbose': progress is asked of a fit, "
+                f"model.fit(X, y, verbose={named['verbose']!r})."
+            )
         for name in named.keys() & _PARTS.keys() - set(cls._get_param_names()):
             part = _PARTS[name].format(f"{name}={named[name]!r}")
             raise TypeError(
