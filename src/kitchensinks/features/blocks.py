@@ -153,8 +153,7 @@ class FeatureBlocks:
         a block is used again for a later one, so that `work` returns nothing that lies in it.
         """
         if work is None:
-            yield from ((part, self.of(rows)) for part, rows in self._read(start))
-            return
+            return ((part, self.of(rows)) for part, rows in self._read(start))
         spare: list[AnyArray] = []
 
         def make(block: Block) -> Block:
@@ -166,7 +165,7 @@ class FeatureBlocks:
             spare.append(out)
             return part, answer
 
-        yield from self._made(make, start)
+        return self._made(make, start)
 
     def _room(self, spare: list[AnyArray]) -> AnyArray:
         """Memory for a block: fresh pages for each would cost a tenth of its products."""

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -249,9 +248,8 @@ def _leave_one_out(training: TrainingSet, candidates: RidgeCandidates) -> Array:
         total[...] = state["total"]
 
     saved = "leave-one-out", lambda: {"total": total}, restore
-    with closing(training.blocks(squares, *saved)) as blocks:
-        for _, block in blocks:
-            total += block
+    for _, block in training.blocks(squares, *saved):
+        total += block
     return total / path.equations.weight
 
 
