@@ -38,7 +38,7 @@ from kitchensinks.law.values import short_name
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import LOSSES, Loss, Quantile
-from kitchensinks.state.resume import identity_of
+from kitchensinks.state.fits import identity_of
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Means, Places

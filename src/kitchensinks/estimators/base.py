@@ -22,9 +22,8 @@ from kitchensinks.estimators.parts import OfParts
 from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.growth import Growth, prefix_errors
-from kitchensinks.fitting.settings import Solver, Verbose
+from kitchensinks.fitting.settings import Checkpoint, Solver, Verbose
 from kitchensinks.law import Learned, find_law
 from kitchensinks.law.splits import order_of
 from kitchensinks.numerics.arrays import AnyArray, Seed
@@ -34,14 +33,12 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
+from kitchensinks.state.fits import batch_identity, fitted_state, resuming
 from kitchensinks.state.importance import Groups, columns_of, variance_along
-from kitchensinks.state.kept import Waiting, is_kept, own_copy
-from kitchensinks.state.local import LocalModels, local_models
-from kitchensinks.state.made import fitted_state
-from kitchensinks.state.outside import Outside, Watch, in_words
-from kitchensinks.state.resume import batch_identity, resuming
+from kitchensinks.state.model import LocalModels, Outside, Watch, in_words, local_models
+from kitchensinks.state.remembered import is_kept, own_copy
 from kitchensinks.state.spec import check_loss
-from kitchensinks.state.streams import frozen_state, going_on, merged, settle, with_rows
+from kitchensinks.state.streams import Waiting, frozen_state, going_on, merged, settle, with_rows
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.table import Table
 
@@ -352,7 +349,7 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
         """The exact linear model around each row, for sums of ReLU, maxout and linear features.
 
         Such a sum is piecewise linear (maxout paper, equation 4): on the piece that holds a row,
-        f(x) = coefficients·x + intercepts, with no approximation. See `kitchensinks.state.local`.
+        f(x) = coefficients·x + intercepts, with no approximation. See `kitchensinks.state.model`.
         """
         state = self._state()
         with threads(self.n_jobs):

@@ -16,7 +16,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
 from kitchensinks.state.certificate import RiskCertificate, risk_certificate
-from kitchensinks.state.kept import Waiting
+from kitchensinks.state.streams import Waiting
 
 
 @dataclass(eq=False, repr=False)

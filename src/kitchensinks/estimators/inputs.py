@@ -24,7 +24,7 @@ from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
-from kitchensinks.state.kept import Waiting
+from kitchensinks.state.streams import Waiting
 from kitchensinks.tables import advice, check_size, describe
 from kitchensinks.tables.arrays import as_given, check_weights
 from kitchensinks.tables.columns import Columns, array_table, names_of_places

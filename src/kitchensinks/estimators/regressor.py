@@ -12,16 +12,15 @@ from kitchensinks.estimators.inputs import known_rows
 from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis
-from kitchensinks.fitting.checkpoint import Checkpoint
+from kitchensinks.fitting.calibration import check_coverage
 from kitchensinks.fitting.gradients import Gradients
-from kitchensinks.fitting.residuals import check_coverage
-from kitchensinks.fitting.settings import Verbose
+from kitchensinks.fitting.settings import Checkpoint, Verbose
 from kitchensinks.law import find_law
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Numbers
 from kitchensinks.state import Spec
-from kitchensinks.state.made import gradient_state
+from kitchensinks.state.fits import gradient_state
 
 
 class Interval(NamedTuple):

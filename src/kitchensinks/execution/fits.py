@@ -19,16 +19,15 @@ from kitchensinks.execution.recipe import Recipe, Score
 from kitchensinks.execution.squared import fit_squared
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.plan import Shape, make_plan
-from kitchensinks.fitting.settings import silent
+from kitchensinks.fitting.settings import Checkpoint, silent
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
 from kitchensinks.law import Law, Learned, find_law
 from kitchensinks.law.find import components, working_dtype
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
+from kitchensinks.state.fits import resuming
 from kitchensinks.state.remembered import REMEMBERED, Limits, batch_of
-from kitchensinks.state.resume import resuming
 from kitchensinks.tables.keys import RowSample
 
 # Sample that calibrates probabilities where the loss is not squared: the rows held out, and those

@@ -15,8 +15,7 @@ from kitchensinks.execution.recipe import NOTHING, Recipe, Seen, Split, Sums, bo
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
-from kitchensinks.fitting.checkpoint import Checkpoint
-from kitchensinks.fitting.settings import Progress, silent
+from kitchensinks.fitting.settings import Checkpoint, Progress, silent
 from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.moments import Moments
 from kitchensinks.state.remembered import Limits

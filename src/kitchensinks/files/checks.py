@@ -15,8 +15,7 @@ from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
-from kitchensinks.fitting.calibration import STEEPEST, Calibration
-from kitchensinks.fitting.residuals import Residuals
+from kitchensinks.fitting.calibration import STEEPEST, Calibration, Residuals
 from kitchensinks.law.values import Record
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.warps import LINEAR, MIX

@@ -29,9 +29,8 @@ from kitchensinks.files.checks import (
     check_size,
     check_state,
 )
-from kitchensinks.fitting.calibration import Calibration
+from kitchensinks.fitting.calibration import Calibration, Residuals
 from kitchensinks.fitting.plan import Plan
-from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings, Solver, check_dtype
 from kitchensinks.law import Law, Learned, Record, Trial
 from kitchensinks.numerics.arrays import AnyArray

@@ -11,9 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from kitchensinks.features.blocks import BLOCK_ROWS, Block, BlockFunction, FeatureBlocks
-from kitchensinks.fitting.checkpoint import Arrays
 from kitchensinks.fitting.plan import SAMPLE_ROWS
-from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.settings import Arrays, Settings
 from kitchensinks.numerics.arrays import DType, Matrix, Part
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array

@@ -9,9 +9,8 @@ import numpy as np
 from scipy.linalg import eigvalsh, solve_triangular
 from scipy.linalg.lapack import dlange, dpocon, dpotrs
 
-from kitchensinks.fitting.checkpoint import Arrays
 from kitchensinks.fitting.refine import negligible, refined, summing_error
-from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.settings import Arrays, Settings
 from kitchensinks.fitting.space import (
     Factored,
     Fit,

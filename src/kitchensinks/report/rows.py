@@ -9,7 +9,7 @@ from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.problem.targets import Classes, Numbers, Targets
 from kitchensinks.state import State
 from kitchensinks.state.importance import Groups
-from kitchensinks.state.outside import Outside
+from kitchensinks.state.model import Outside
 from kitchensinks.tables import densify
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.table import Table

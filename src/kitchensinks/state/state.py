@@ -10,12 +10,11 @@ from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.exceptions import NotFittedError
 
-from kitchensinks.fitting.calibration import Calibration, calibrate
+from kitchensinks.fitting.calibration import Calibration, Residuals, calibrate
 from kitchensinks.fitting.condense import Groups
 from kitchensinks.fitting.growth import Growth
 from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.posterior import Posterior
-from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut
 from kitchensinks.fitting.squared import (
@@ -32,11 +31,9 @@ from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
 from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
 from kitchensinks.solvers.path import Leaving
-from kitchensinks.state.kept import Kept
-from kitchensinks.state.model import Model
+from kitchensinks.state.model import Model, Watch
 from kitchensinks.state.outer import Outer, warn_unconverged
-from kitchensinks.state.outside import Watch
-from kitchensinks.state.remembered import batch_of, leaving_of, sample_of
+from kitchensinks.state.remembered import Kept, batch_of, leaving_of, sample_of
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.columns import Columns
