@@ -134,7 +134,7 @@ def _sides(
 
 
 def _contestants(
-    task: str, n_rows: int, widths: list[int], seed: int, learned: Any
+    task: str, n_rows: int, widths: list[int], seed: int, learned: object
 ) -> list[tuple[str, Any]]:
     """Models with their names."""
     number = task == "regression"
@@ -162,7 +162,7 @@ def _contestants(
 
 
 def _try(
-    name: str, model: Any, X: Floats, y: AnyArray, held: NDArray[np.bool_], task: str
+    name: str, model: object, X: Floats, y: AnyArray, held: NDArray[np.bool_], task: str
 ) -> Entry:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kitchensinks.estimators.inputs import FLOATS, TakesSparse
 from kitchensinks.fitting.plan import SPAN_ROWS
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.problem.losses import LOSSES, Array
 from kitchensinks.problem.moments import Moments
@@ -26,6 +28,7 @@ from kitchensinks.solvers.path import Leaving, RidgePath
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.keys import row_keys
+from kitchensinks.tables.view import Given
 
 # Starts a walk over checked blocks, whose targets are as they came.
 Source = Callable[[], Iterator[Batch]]
@@ -169,7 +172,9 @@ class StreamingRidge(TakesSparse):
             raise ValueError(f"alphas={self.alphas!r}: need positive finite numbers.")
         return alphas
 
-    def _source(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, bool]:
+    def _source(
+        self, X: Given, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Source, bool]:
         """A function that starts a walk over checked blocks, and whether it can do so twice."""
         if y is None and not hasattr(X, "shape"):
             if sample_weight is not None:
@@ -192,7 +197,7 @@ class StreamingRidge(TakesSparse):
         step = max(64, _BLOCK_ENTRIES // X.shape[1])
         return (lambda: map(whole.part, block_slices(X.shape[0], step))), True
 
-    def _check_block(self, block: Any) -> Batch:
+    def _check_block(self, block: object) -> Batch:
         if not isinstance(block, tuple | list) or len(block) not in (2, 3):
             raise ValueError(f"A block is of type {type(block).__name__}: need (X, y[, weights]).")
         rows = check_array(block[0], accept_sparse="csr", dtype=FLOATS, input_name="X")
@@ -202,7 +207,7 @@ class StreamingRidge(TakesSparse):
             )
         return self._block(rows, block[1], block[2] if len(block) == 3 else None)
 
-    def _block(self, rows: Any, y: Any, sample_weight: Any) -> Batch:
+    def _block(self, rows: Matrix, y: ArrayLike, sample_weight: ArrayLike | None) -> Batch:
         """Rows with checked targets, and weights with those of the classes."""
         check_consistent_length(rows, y)
         targets = self._check_targets(y)
@@ -218,7 +223,7 @@ class StreamingRidge(TakesSparse):
         """Forget the targets of an earlier fit."""
         raise NotImplementedError
 
-    def _check_targets(self, y: Any) -> np.ndarray:
+    def _check_targets(self, y: ArrayLike) -> np.ndarray:
         raise NotImplementedError
 
     def _learn(self, targets: np.ndarray) -> Array:
@@ -236,7 +241,7 @@ class StreamingRidge(TakesSparse):
     def _class_weights(self, targets: np.ndarray) -> Array | None:
         return None
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Given) -> Array:
         check_is_fitted(self, "coef_")
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
         return np.asarray(X @ self.coef_.T + self.intercept_)
@@ -289,14 +294,14 @@ class StreamingRidgeCV(RegressorMixin, StreamingRidge):
     fit_intercept: bool = True
     alpha_per_target: bool = False
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Given) -> Array:
         """x·β + b."""
         return self._scores(X)
 
     def _start(self) -> None:
         self._shape: tuple[int, ...] | None = None
 
-    def _check_targets(self, y: Any) -> np.ndarray:
+    def _check_targets(self, y: ArrayLike) -> np.ndarray:
         y = np.asarray(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
         if self._shape is not None and y.shape[1:] != self._shape:
             raise ValueError(
@@ -345,17 +350,19 @@ class StreamingRidgeClassifierCV(ClassifierMixin, StreamingRidge):
     fit_intercept: bool = True
     class_weight: Any = None
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Given) -> Array:
         """Score of the second of two classes, shape (n,), or of each class, (n, classes)."""
         return self._scores(X)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Given) -> np.ndarray:
         """The class of the largest score."""
         scores = self._scores(X)
         place = (scores > 0).astype(int) if self._single else scores.argmax(axis=1)
         return np.asarray(self.classes_[place])
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Given, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """As `StreamingRidgeCV.fit`, with class labels for targets."""
         given = self.class_weight
         self._factors: dict[Any, float] = {}
@@ -386,7 +393,7 @@ class StreamingRidgeClassifierCV(ClassifierMixin, StreamingRidge):
         self._seen: dict[Any, int] = {}
         self._first: Any = None
 
-    def _check_targets(self, y: Any) -> np.ndarray:
+    def _check_targets(self, y: ArrayLike) -> np.ndarray:
         targets = Classes.check(y)
         self._first = targets[0] if self._first is None else self._first
         if isinstance(targets[0], str) != isinstance(self._first, str):

@@ -186,7 +186,7 @@ class Frozen:
                 yield slice(done, done + features.shape[1]), features
                 done += features.shape[1]
 
-    def features(self, rows: Any, out: AnyArray | None = None) -> Any:
+    def features(self, rows: Matrix, out: AnyArray | None = None) -> Any:
         """Scaled features of the rows, (n, columns), CSR for a sparse basis.
 
         out (n, columns): memory that dense ones may be written to.

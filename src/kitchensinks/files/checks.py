@@ -7,7 +7,6 @@ budget, before a draw is made and before a loop is run.
 
 import math
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
 
@@ -152,7 +151,7 @@ def check_basis(basis: Basis, n_inputs: int) -> None:
         one.check_in(n_inputs)
 
 
-def check_learned(learned: Any, n_components: int) -> None:
+def check_learned(learned: object, n_components: int) -> None:
     """An error unless arrays that a draw has learned from rows are what draws learn.
 
     names of bins in rising order grid by grid, with the offsets of the grids; places and factors

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases.base import check_count, check_positive
@@ -215,7 +215,7 @@ def steps_of(solver: Solver) -> dict[str, Any]:
     }
 
 
-def check_dtype(dtype: Any) -> Any:
+def check_dtype(dtype: DTypeLike) -> Any:
     """float32 or float64."""
     for kind in (np.float32, np.float64):
         if dtype is kind or dtype == kind.__name__ or dtype == np.dtype(kind):

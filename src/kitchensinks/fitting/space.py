@@ -292,7 +292,7 @@ class TrainingSet:
     def add_others(self, moments: Moments) -> None:
         """Add the sums of the rows that are not in the sample to those that are: all sums."""
 
-        def sums(rows: slice, features: Any) -> BlockSums:
+        def sums(rows: slice, features: Matrix) -> BlockSums:
             own = np.flatnonzero(~self.sampled[rows])
             return moments.sums_of(features[own], *self.part(rows.start + own))
 

@@ -26,17 +26,17 @@ _TOGETHER = 64
 
 
 @intrinsic
-def _bits(typingctx: Any, number: Any) -> Any:
+def _bits(typingctx: object, number: object) -> Any:
     """The bits of a float64 as a whole number."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: object, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(types.uint64))
 
     return types.uint64(types.float64), generate
 
 
 @compiled(inline="always")
-def _name(value: Any, shift: Any, rate: Any, multiplier: Any) -> Any:
+def _name(value: Any, shift: Any, rate: Any, multiplier: object) -> Any:
     """The scrambled cell of a value times the multiplier; no branch, so that loops are vectors."""
     cell = min(max(np.floor((value - shift) * rate), -CELL_LIMIT), CELL_LIMIT)
     scrambled = (_bits(cell + _MAGIC) - _MAGIC_BITS) * ODD
@@ -254,7 +254,7 @@ def number_names_plain(
 
 
 @compiled(inline="always")
-def _bisected(own: AnyArray, name: Any) -> Any:
+def _bisected(own: AnyArray, name: object) -> Any:
     """The place of a name among sorted ones, or −1."""
     low, high = 0, len(own)
     while low < high:
@@ -429,7 +429,7 @@ def _sum_into_bins(
                         out[column, o] += values[i, o]
 
 
-def sum_into_bins(columns: Any, values: Any, out: Any) -> None:
+def sum_into_bins(columns: AnyArray, values: AnyArray, out: Any) -> None:
     """out[columns[g, i]] += values_i for every grid: the transposed product.
 
     columns (grids, n); values (n, outputs); out (columns, outputs). Different grids have

@@ -6,7 +6,6 @@ strengths, the largest.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +37,7 @@ def first_least(errors: Errors, share: float = SAME_ERROR) -> int:
     return int(np.argmax(least_ones(errors, share)))
 
 
-def strongest_least(errors: Errors, ridges: Any, share: float = SAME_ERROR) -> int:
+def strongest_least(errors: Errors, ridges: object, share: float = SAME_ERROR) -> int:
     """The place of the largest of the positive ridge strengths that have the least error.
 
     >>> strongest_least([2.0, 2.0, 3.0], [1.0, 10.0, 100.0])

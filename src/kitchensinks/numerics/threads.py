@@ -124,7 +124,7 @@ def threads(n_jobs: int | None) -> Iterator[None]:
         team.close()
 
 
-def check_jobs(n_jobs: Any) -> None:
+def check_jobs(n_jobs: object) -> None:
     """An error unless n_jobs is a number of threads or None."""
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and not (whole and n_jobs != 0):

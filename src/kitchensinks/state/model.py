@@ -57,7 +57,7 @@ class Watch:
         self.far = np.zeros_like(self.counts)
         self._lock = threading.Lock()
 
-    def look(self, part: slice, rows: Any) -> None:
+    def look(self, part: slice, rows: Matrix) -> None:
         """Look at a block of rows (n, d)."""
         if self.scaler is None:
             return
@@ -124,7 +124,7 @@ class Model:
     def scaler(self) -> Scaler | None:
         return self.frozen.scaler
 
-    def scores(self, rows: Any, watch: Watch | None = None) -> Floats:
+    def scores(self, rows: Matrix, watch: Watch | None = None) -> Floats:
         """f(x) for every row and output, shape (n, outputs), in blocks: no n × K array.
 
         watch: shown every block of rows.

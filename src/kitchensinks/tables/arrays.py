@@ -7,9 +7,12 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight
+
+from kitchensinks.numerics.arrays import Matrix
 
 # Weights may all be zero here; scikit-learn before 1.9 has no check of that to turn off.
 _NAME = "allow_all_zero_weights"
@@ -38,7 +41,7 @@ _TABLES = (
 _FOR_TABLES = ("contains NaN", "could not convert")
 
 
-def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
+def numeric_rows(rows: Matrix, name: str = "rows") -> np.ndarray:
     """Any table of numbers as a finite two-dimensional float64 array, or a clear error."""
     if sparse.issparse(rows):
         rows = densify(rows)
@@ -46,7 +49,7 @@ def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
         return np.asarray(check_array(rows, dtype=np.float64, input_name=name))
 
 
-def as_given(rows: Any, name: str = "X") -> Any:
+def as_given(rows: Matrix, name: str = "X") -> Any:
     """Rows as the checks of scikit-learn take them: Arrow tables as data frames, masks as NaN.
 
     Dates without the unit that they count in, and tables that are not there yet, are refused.
@@ -110,7 +113,7 @@ def advice(tables: bool = False) -> Iterator[None]:
         ) from None
 
 
-def check_size(rows: Any, dtype: Any, missing: bool = True) -> Any:
+def check_size(rows: Matrix, dtype: DTypeLike, missing: bool = True) -> Any:
     """Rows in the working dtype, so small that their squares are finite; missing: NaN passes.
 
     Products with the longest directions of a heavy-tailed law stay finite with them.
@@ -134,7 +137,7 @@ def check_size(rows: Any, dtype: Any, missing: bool = True) -> Any:
     )
 
 
-def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:
+def numeric_weights(weights: object, n_rows: int) -> np.ndarray:
     """One finite weight of 0 or more a row, not all of them 0, as float64; or a clear error."""
     checked = np.asarray(weights, dtype=np.float64)
     if checked.shape != (n_rows,):
@@ -149,7 +152,7 @@ def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:
     return checked
 
 
-def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
+def check_weights(given: object, rows: Matrix, positive: bool = False) -> np.ndarray:
     """Weights of 0 or more, one a row; `positive`: at least one of them is not 0."""
     weights = _check_sample_weight(given, rows, dtype=np.float64, **_ZEROS_ALLOWED)
     if (weights < 0).any():
@@ -168,12 +171,12 @@ def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
     return np.asarray(weights)
 
 
-def densify(rows: Any) -> np.ndarray:
+def densify(rows: Matrix) -> np.ndarray:
     """A block of rows as a plain array (sparse rows are filled in)."""
     return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """What came, for an error message: type and, for arrays, shape and dtype."""
     shape = getattr(value, "shape", None)
     if shape is not None:

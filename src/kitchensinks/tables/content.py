@@ -1,7 +1,6 @@
 """Keys of the rows of a table, by what its columns hold before they become numbers."""
 
 import hashlib
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ def table_keys(table: Table, columns: Columns, seed: int) -> Keys:
     return mixed(keys)
 
 
-def _of_column(encoder: Encoder, values: Any) -> Keys:
+def _of_column(encoder: Encoder, values: object) -> Keys:
     if isinstance(encoder, Number):
         return row_keys(encoder.numbers(values)[:, None], 0)
     coded = words_of(values).fill_null("").dictionary_encode()

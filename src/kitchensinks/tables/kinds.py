@@ -24,7 +24,7 @@ NUMBERS = (*PLAIN, "decimal", "time")
 
 
 @functools.lru_cache(maxsize=1024)
-def family(kind: Any) -> str:
+def family(kind: object) -> str:
     """What values of an Arrow type are: one of the names above, or "other".
 
     >>> import pyarrow
@@ -38,7 +38,7 @@ def family(kind: Any) -> str:
     return "other"
 
 
-def in_words(kind: Any) -> str:
+def in_words(kind: object) -> str:
     """What values of an Arrow type are, for an error message.
 
     >>> import pyarrow

@@ -11,7 +11,7 @@ from kitchensinks.tables.table import nearest
 FROM_DTYPE = "from_dtype"
 
 
-def check_categories(given: Any) -> tuple[Any, ...]:
+def check_categories(given: object) -> tuple[Any, ...]:
     """What `categorical_features` names beside columns whose type says it, or an error.
 
     >>> check_categories([2, 0]), check_categories("from_dtype")
@@ -29,7 +29,7 @@ def check_categories(given: Any) -> tuple[Any, ...]:
     return tuple(sorted(listed)) if isinstance(given, set) else listed
 
 
-def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[str]:
+def columns_named(given: object, names: Sequence[str], named: bool = True) -> list[str]:
     """The columns that `categorical_features` names, in the order of the columns.
 
     named: whether the columns have names of their own; those of an array have places alone.
@@ -87,7 +87,7 @@ def _of_names(given: Sequence[str], names: Sequence[str]) -> set[str]:
     return taken
 
 
-def _kind(one: Any) -> str:
+def _kind(one: object) -> str:
     if isinstance(one, bool | np.bool_):
         return "mask"
     if isinstance(one, int | np.integer):

@@ -58,7 +58,7 @@ def one_row(columns: Columns, frame: Any) -> np.ndarray | None:
     return out if (np.abs(row) < LARGEST).all() else None
 
 
-def _numbers_of(encoder: Encoder, value: Any) -> np.ndarray | None:
+def _numbers_of(encoder: Encoder, value: object) -> np.ndarray | None:
     # NaN does not equal itself, and would be kept again and again.
     if isinstance(value, numbers.Real) and value != value:
         value = None
@@ -70,7 +70,7 @@ def _numbers_of(encoder: Encoder, value: Any) -> np.ndarray | None:
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _kept(encoder: Encoder, kind: type, value: Any) -> np.ndarray:
+def _kept(encoder: Encoder, kind: type, value: object) -> np.ndarray:
     """The numbers of a value, by the encoder of its column; kind: 1, 1.0 and True are equal."""
     values = pa.array([value], from_pandas=True)
     encoder.check(values.type, "The table")

@@ -134,7 +134,7 @@ def batch_rows(n_columns: int) -> int:
     return max(1, min(BATCH_ROWS, BATCH_ENTRIES // max(1, n_columns)))
 
 
-def open_table(source: Any, skip_bad_rows: bool = False) -> Table:
+def open_table(source: object, skip_bad_rows: bool = False) -> Table:
     """A table from a path (file, folder or pattern) or from a pandas, polars or Arrow table.
 
     Parquet files and folders, CSV and TSV (also gzipped, with a line of names first), .npy and
@@ -407,7 +407,7 @@ def checksum(array: Any) -> str:
     return f"{found:08x}"
 
 
-def file_fingerprint(path: Path, schema: Any, content: str) -> dict[str, str]:
+def file_fingerprint(path: Path, schema: object, content: str) -> dict[str, str]:
     """Size, columns and the checksum of a file: a copy or a new date changes nothing."""
     size = str(path.stat().st_size)
     return {"size": size, "columns": digest(str(schema)), "content": content}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, owens_t
 
 from kitchensinks.features.bases.base import check_count
@@ -172,7 +172,7 @@ def _stream(place: int) -> tuple[Stream, int]:
     return (near, place) if place < near.size else (Stream.MORE_PLANES, place - near.size)
 
 
-def maxout_kernel(cosine: Any, pool: int) -> Floats:
+def maxout_kernel(cosine: ArrayLike, pool: int) -> Floats:
     """K_q(ρ) = E max_j⟨w_j, x⟩·max_j⟨w_j, z⟩ for unit rows with x·z = ρ.
 
     >>> float(maxout_kernel(0.0, 4).round(4))
@@ -189,7 +189,7 @@ def maxout_kernel(cosine: Any, pool: int) -> Floats:
     return np.asarray(chebyshev.chebval(angle, _kernel_series(pool)))
 
 
-def same_argmax(cosine: Any, pool: int) -> Floats:
+def same_argmax(cosine: ArrayLike, pool: int) -> Floats:
     """κ_q(ρ), the chance that two unit rows with x·z = ρ have the same arg-max.
 
     κ_2(ρ) = ½ + arcsin(ρ)/π; otherwise q·E Φ₂(u, v; ρ)^(q−1) for a standard normal pair
@@ -208,7 +208,7 @@ def same_argmax(cosine: Any, pool: int) -> Floats:
     return np.asarray(np.clip(value, 0.0, 1.0))
 
 
-def _within_one(cosine: Any) -> Floats:
+def _within_one(cosine: ArrayLike) -> Floats:
     """Cosines as float64, rounding beyond ±1 cut off."""
     return np.asarray(np.clip(np.asarray(cosine, dtype=np.float64), -1.0, 1.0))
 
