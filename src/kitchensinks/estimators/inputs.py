@@ -20,7 +20,7 @@ from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.law.encodings import encode, free_text
 from kitchensinks.law.learned import Learned
-from kitchensinks.numerics.arrays import AnyArray, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Matrix, SampleWeight
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
@@ -88,7 +88,7 @@ def training_inputs(
     spec: Spec,
     X: Given,
     y: ArrayLike,
-    sample_weight: ArrayLike | None,
+    sample_weight: SampleWeight,
     stream: bool = False,
 ) -> Inputs:
     """The rows of a fit; the recipe of a table's columns is learned from them.
@@ -126,7 +126,7 @@ def training_inputs(
 
 
 def _opened(
-    given: object, X: Given, y: ArrayLike, sample_weight: ArrayLike | None, frame: object
+    given: object, X: Given, y: ArrayLike, sample_weight: SampleWeight, frame: object
 ) -> tuple[Any, Any, Any]:
     """Tables and frames as rows by a recipe, with their targets and weights; arrays as they came.
 
@@ -207,7 +207,7 @@ def more_rows(
     state: State | Waiting,
     X: Given,
     y: ArrayLike,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: SampleWeight = None,
 ) -> Batch:
     """Encoded rows for a fit that has been made: a later batch, or rows to measure it with."""
     if isinstance(X, Table):
@@ -322,7 +322,7 @@ def check_columns(estimator: BaseEstimator, X: Given, reset: bool) -> None:
 def table_targets(
     table: Table,
     y: ArrayLike,
-    sample_weight: ArrayLike | None,
+    sample_weight: SampleWeight,
     columns: Columns | None = None,
     categories: object = FROM_DTYPE,
 ) -> tuple[Rows, Any, Any]:

@@ -22,7 +22,7 @@ from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, RowSummary
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import check_dtype
-from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, Seed
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, SampleWeight, Seed
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Model, seed_of
@@ -187,7 +187,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._solved()
         return self
 
-    def _fit_dask(self, X: Given, sample_weight: ArrayLike | None) -> Self:
+    def _fit_dask(self, X: Given, sample_weight: SampleWeight) -> Self:
         """Scaler and law from one walk over the partitions, sums from another."""
         from kitchensinks.execution.job import rows_job
 
@@ -211,7 +211,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._solved()
         return self
 
-    def freeze(self, X: Given, sample_weight: ArrayLike | None = None) -> Self:
+    def freeze(self, X: Given, sample_weight: SampleWeight = None) -> Self:
         """Learn from rows what all batches share (scaler, law of the features), and sum nothing.
 
         Copies of a frozen transformer can be given different rows by `partial_fit` and put
@@ -381,7 +381,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         check_count("n_features", self.n_features)
 
     def _validate(
-        self, X: Given, sample_weight: ArrayLike | None, reset: bool
+        self, X: Given, sample_weight: SampleWeight, reset: bool
     ) -> tuple[Any, Floats | None]:
         self._check_counts()
         X = float_rows(self, X, reset, self.dtype)

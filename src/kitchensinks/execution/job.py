@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from dask import delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from kitchensinks.execution.cluster import slots, tree
 from kitchensinks.execution.partitions import Part, Partitions
@@ -16,7 +16,7 @@ from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.settings import Checkpoint, Progress, silent
-from kitchensinks.numerics.arrays import DType
+from kitchensinks.numerics.arrays import DType, SampleWeight
 from kitchensinks.problem.moments import Moments
 from kitchensinks.state.remembered import Limits
 from kitchensinks.tables.keys import RowSample
@@ -178,7 +178,7 @@ class Job:
 
 def rows_job(
     X: Given,
-    sample_weight: ArrayLike | None,
+    sample_weight: SampleWeight,
     basis: Basis,
     n_components: int,
     seed: int,

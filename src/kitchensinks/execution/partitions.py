@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from kitchensinks.execution.cluster import ClusterError, Told, compute
-from kitchensinks.numerics.arrays import Matrix
+from kitchensinks.numerics.arrays import Matrix, SampleWeight
 from kitchensinks.tables import advice, check_size
 from kitchensinks.tables.view import Given
 
@@ -113,7 +113,7 @@ class Partitions:
 
     @classmethod
     def of(
-        cls, X: Given, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        cls, X: Given, y: ArrayLike | None = None, sample_weight: SampleWeight = None
     ) -> "Partitions":
         X = whole_rows(X)
         schema = Schema.of(X)

@@ -159,6 +159,11 @@ class Frozen:
         return self.draw.n_columns
 
     @property
+    def n_given(self) -> int:
+        """Columns of the rows as they come: the scaler may leave some of them out."""
+        return self.n_inputs if self.scaler is None else len(self.scaler.mean)
+
+    @property
     def scale(self) -> float:
         """1/√(number of features averaged)."""
         return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)
@@ -208,6 +213,8 @@ class Frozen:
 
     def difference(self, other: "Frozen") -> str | None:
         """What differs, so that sums over the features of both cannot be added; or None."""
+        if self.n_given != other.n_given:
+            return "number of columns"
         if not same_value(self.scaler, other.scaler):
             return "scaler"
         if (self.seed, self.n_components) != (other.seed, other.n_components):

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 # Numbers of any dtype.
@@ -12,6 +12,8 @@ Floats = NDArray[np.float64]
 DType = np.dtype[Any]
 # What scikit-learn takes as random_state.
 Seed = int | np.random.RandomState | None
+# What scikit-learn takes as sample_weight: a number for each row.
+SampleWeight = ArrayLike | None
 # Rows or their features: dense, sparse, or rows of a table that are read when they are asked for.
 Matrix = AnyArray | sparse.csr_array
 # Some of the rows: a run, a mask, or their places.
