@@ -58,7 +58,7 @@ class TakesSparse(Linked):
 
 def float_rows(
     estimator: BaseEstimator, X: Given, reset: bool, dtype: Any = None, least: int = 1
-) -> Any:
+) -> Matrix:
     """Checked rows, dense or CSR, float32 or float64; least: how many of them there must be."""
     X = as_given(X)
     floats = FLOATS if dtype is None else [check_dtype(dtype)]
@@ -219,7 +219,7 @@ def more_rows(
     return spec.encode(rows, y, weights)
 
 
-def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Any:
+def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Matrix:
     """Rows such as the fit had: arrays with its columns, or tables by its recipe."""
     X = as_given(X)
     # An array with missing values has a recipe too, which no table goes through.
@@ -236,7 +236,7 @@ def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Given) -> An
     return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
 
 
-def _known_array(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Any:
+def _known_array(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Matrix:
     """Rows for a model that was fitted to an array."""
     if isinstance(X, Table):
         raise ValueError(
@@ -254,7 +254,7 @@ def _known_array(estimator: BaseEstimator, state: State | Waiting, X: Given) -> 
     return state.numbers(X)
 
 
-def _known_table(columns: Columns, X: Given) -> Any:
+def _known_table(columns: Columns, X: Given) -> Matrix:
     """Rows by the model's own recipe, whatever that of the rows is; None where X is no table."""
     if isinstance(X, Table | Rows):
         return Rows(X if isinstance(X, Table) else X.table, columns)
@@ -293,7 +293,7 @@ def _as_frame(X: Given) -> str:
     return ", frame.iloc[[0]] for one row, frame[['a']] for one column" if series else ""
 
 
-def _checked_array(estimator: BaseEstimator, X: Given, reset: bool, scaled: bool) -> Any:
+def _checked_array(estimator: BaseEstimator, X: Given, reset: bool, scaled: bool) -> Matrix:
     if how := _as_frame(X):
         raise ValueError(f"X is {describe(X)}: need rows and columns{how}.")
     # A recipe for missing values takes dense rows.

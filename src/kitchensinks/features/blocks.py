@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.numerics.arrays import AnyArray, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Block, Matrix, Part
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 
 BlockFunction = Callable[[slice, Any], Any]
-# A slice of the rows, and what is known of them: rows, features or what was made of these.
-Block = tuple[slice, Any]
 
 # Rows of a block: enough for the products to run at full speed, few enough that
 # float32 products summed within a block keep their digits.
@@ -123,7 +121,7 @@ class FeatureBlocks:
         """Features of other rows; `out` is memory that dense ones may be written to."""
         return self.frozen.features(rows, out)
 
-    def pick(self, places: NDArray[np.integer[Any]]) -> Any:
+    def pick(self, places: Part) -> Matrix:
         """Features of the rows at the places given."""
         return self.of(self.rows[places])
 

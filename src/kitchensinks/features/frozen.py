@@ -16,7 +16,7 @@ from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.draw import Arrays
 from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import Scaler, Spread
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Block, DType, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.keys import RowSample, sample_size
@@ -175,11 +175,11 @@ class Frozen:
         bound = self.basis.bound_in(self.n_inputs) if drawn is None else drawn.bound
         return float(bound) if math.isfinite(bound) else 1.0
 
-    def scaled(self, rows: Matrix) -> Any:
+    def scaled(self, rows: Matrix) -> Matrix:
         """Rows as the draw takes them."""
         return rows if self.scaler is None else self.scaler.apply(rows, self.dtype)
 
-    def walk(self, rows: Matrix, entries: int = WALKED_ENTRIES) -> Iterator[tuple[slice, Any]]:
+    def walk(self, rows: Matrix, entries: int = WALKED_ENTRIES) -> Iterator[Block]:
         """Scaled features of the rows part by part: (columns, features), so many entries each."""
         shown, done = self.scaled(rows), 0
         most = max(256, entries // max(1, rows.shape[0] * self.basis.features_per_draw))
@@ -191,7 +191,7 @@ class Frozen:
                 yield slice(done, done + features.shape[1]), features
                 done += features.shape[1]
 
-    def features(self, rows: Matrix, out: AnyArray | None = None) -> Any:
+    def features(self, rows: Matrix, out: AnyArray | None = None) -> Matrix:
         """Scaled features of the rows, (n, columns), CSR for a sparse basis.
 
         out (n, columns): memory that dense ones may be written to.

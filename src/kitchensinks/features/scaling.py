@@ -1,7 +1,7 @@
 """Columns made comparable: zero mean and unit variance, or a bounded map, and a learned scale."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -99,7 +99,7 @@ class Scaler:
         """What stands for a missing value of a column that had none in the fit: its mean."""
         return self.mean
 
-    def filled(self, rows: Matrix) -> Any:
+    def filled(self, rows: Matrix) -> Matrix:
         """Rows (n, d), dense or CSR, without missing values: NaN is the middle of its column."""
         values = rows.data if sparse.issparse(rows) else rows
         if not values.size or not np.isnan(values.min()):

@@ -16,5 +16,9 @@ Seed = int | np.random.RandomState | None
 SampleWeight = ArrayLike | None
 # Rows or their features: dense, sparse, or rows of a table that are read when they are asked for.
 Matrix = AnyArray | sparse.csr_array
+# A slice of the rows, and what is known of them: rows, features or what was made of these.
+Block = tuple[slice, Any]
+# Facts by name, as JSON has them.
+Facts = dict[str, Any]
 # Some of the rows: a run, a mask, or their places.
 Part = slice | AnyArray

@@ -149,7 +149,7 @@ class Basis(Linked):
     def sample(self, words: Words, n_inputs: int) -> Theta:
         raise NotImplementedError
 
-    def features(self, theta: Theta, rows: Matrix) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Matrix:
         raise NotImplementedError
 
     def _scaled(self, theta: Theta, rows: Matrix, scale: float, out: AnyArray | None = None) -> Any:
@@ -287,7 +287,7 @@ class Basis(Linked):
         """The draw of the seed, with what ``pack`` has stored."""
         return draw
 
-    def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
+    def tabulate(self, theta: Theta, blocks: Iterable[Matrix]) -> Theta:
         """θ with the columns that have to be learned from rows (the bins of a grid)."""
         return theta
 
@@ -304,7 +304,7 @@ class Basis(Linked):
         """The column of each row in each draw, (draws, n), −1 for none: of binned bases."""
         raise TypeError(f"{type(self).__name__} has no bins.")
 
-    def groups(self, theta: Theta, blocks: Iterable[Any]) -> NDArray[np.int64] | None:
+    def groups(self, theta: Theta, blocks: Iterable[Matrix]) -> NDArray[np.int64] | None:
         """A label for each draw: equal ones are the same function on all these rows.
 
         None where that is not known to happen.

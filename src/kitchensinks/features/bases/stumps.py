@@ -178,7 +178,7 @@ class Stumps(Basis):
         stump_signs(rows, theta["column"], theta["threshold"], features)
         return features
 
-    def groups(self, theta: Theta, blocks: Iterable[Any]) -> NDArray[np.int64]:
+    def groups(self, theta: Theta, blocks: Iterable[Matrix]) -> NDArray[np.int64]:
         """Stumps of one column are the same function where no value lies between them."""
         table = _Sorted.of(theta)
         counts = np.zeros(table.n_intervals, dtype=np.int64)
