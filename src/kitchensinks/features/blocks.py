@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.numerics.arrays import AnyArray, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 
@@ -127,7 +127,7 @@ class FeatureBlocks:
         """Features of the rows at the places given."""
         return self.of(self.rows[places])
 
-    def pilot(self) -> NDArray[np.float64]:
+    def pilot(self) -> Floats:
         """The rough mean of the features: sums about it keep their digits."""
         # Runs of neighbours: a file need not be read to its end for them.
         starts = np.linspace(0, max(0, self.n_rows - _PILOT_RUN), _PILOT_RUNS).astype(np.int64)

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn.base import clone
 
@@ -16,7 +16,7 @@ from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.draw import Arrays
 from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import Scaler, Spread
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Bools, DType, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.keys import RowSample, sample_size
@@ -58,7 +58,7 @@ class Frozen:
         n_components: int,
         dtype: DTypeLike,
         standardize: bool,
-        unscaled: NDArray[np.bool_] | None = None,
+        unscaled: Bools | None = None,
     ) -> "Frozen":
         """Scaler from all rows, basis resolved on a sample of them, and what the draw learns.
 
@@ -116,7 +116,7 @@ class Frozen:
         n_inputs: int,
         n_components: int,
         dtype: DTypeLike,
-        unscaled: NDArray[np.bool_] | None = None,
+        unscaled: Bools | None = None,
     ) -> "Frozen":
         """Scaler and resolved basis from the summary of the rows; nothing `learned`."""
         scaler = None if summary.spread is None else Scaler.over(summary.spread, unscaled)

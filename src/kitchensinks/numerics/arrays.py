@@ -9,6 +9,8 @@ from scipy import sparse
 # Numbers of any dtype.
 AnyArray = NDArray[Any]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 DType = np.dtype[Any]
 # What scikit-learn takes as random_state.
 Seed = int | np.random.RandomState | None

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Cells are clipped here before they become integers, so that no row overflows.
@@ -403,9 +402,7 @@ def sum_of_bins(columns: AnyArray, values: AnyArray, out: AnyArray, begin: int, 
                             out[i, o] += values[column, o]
 
 
-def sum_of_bins_plain(
-    columns: AnyArray, values: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
+def sum_of_bins_plain(columns: AnyArray, values: Floats, out: Floats) -> None:
     """The same in NumPy."""
     out[:] = np.where((columns >= 0)[:, :, None], values[columns], 0.0).sum(axis=0)
 
@@ -439,9 +436,7 @@ def sum_into_bins(columns: Any, values: Any, out: Any) -> None:
     _sum_into_bins(columns, values, out)
 
 
-def sum_into_bins_plain(
-    columns: AnyArray, values: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
+def sum_into_bins_plain(columns: AnyArray, values: Floats, out: Floats) -> None:
     """The same in NumPy."""
     out[:] = 0.0
     for part in columns:

@@ -9,16 +9,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from kitchensinks.numerics.arrays import Bools, Floats
 
 # Errors that differ by less than this share differ by rounding (measured: 4e-7 at the weakest ridge
 # of a grid).
 SAME_ERROR = 1.5e-6
 
-Errors = Sequence[float] | NDArray[np.float64]
+Errors = Sequence[float] | Floats
 
 
-def least_ones(errors: Errors, share: float = SAME_ERROR) -> NDArray[np.bool_]:
+def least_ones(errors: Errors, share: float = SAME_ERROR) -> Bools:
     """Which errors are the least, up to a share of it.
 
     >>> least_ones([0.5, 0.2 + 1e-9, 0.2]).tolist()

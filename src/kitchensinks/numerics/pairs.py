@@ -7,10 +7,10 @@ than they save: these run on one, without the interpreter's lock, so that batche
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import compiled
 
-Floats = NDArray[np.float32]
+Singles = NDArray[np.float32]
 
 
 @compiled(fastmath=True)
@@ -41,7 +41,7 @@ def _upper_distances(columns: AnyArray, sums: AnyArray, out: AnyArray) -> None:
                 out[i, k] = sums[i - first, k - first]
 
 
-def pair_distances(columns: Floats, out: Floats) -> None:
+def pair_distances(columns: Singles, out: Singles) -> None:
     """out_ik = Σ_j |x_ij − x_kj| of the first rows i and all rows k ≥ i, four rows at a time.
 
     columns (d, m) float32, the rows stored column by column; out (first rows, m) float32, which is
@@ -50,7 +50,7 @@ def pair_distances(columns: Floats, out: Floats) -> None:
     _upper_distances(columns, np.empty((4, columns.shape[1]), np.float32), out)
 
 
-def pair_distances_plain(columns: Floats, out: Floats) -> None:
+def pair_distances_plain(columns: Singles, out: Singles) -> None:
     """The same in NumPy."""
     distances = np.zeros_like(out)
     for column in columns:
@@ -109,7 +109,7 @@ def _weighted_distances(columns: AnyArray, weights: AnyArray, own: AnyArray, out
             out[j] += total
 
 
-def weighted_distances(columns: Floats, weights: Floats, out: NDArray[np.float64]) -> None:
+def weighted_distances(columns: Singles, weights: Singles, out: Floats) -> None:
     """out_j = Σ_ik w_ik·|x_ij − x_kj| over the first rows i and all rows k > i.
 
     columns (d, m) float32; weights (first rows, m) float32, read above the diagonal; out (d,)
@@ -118,7 +118,7 @@ def weighted_distances(columns: Floats, weights: Floats, out: NDArray[np.float64
     _weighted_distances(columns, weights, np.empty((4, columns.shape[1]), np.float32), out)
 
 
-def weighted_distances_plain(columns: Floats, weights: Floats, out: NDArray[np.float64]) -> None:
+def weighted_distances_plain(columns: Singles, weights: Singles, out: Floats) -> None:
     """The same in NumPy."""
     above = np.triu(weights, 1).astype(np.float64)
     for j, column in enumerate(columns):

@@ -4,9 +4,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.arrays import AnyArray, Floats, Ints
 from kitchensinks.numerics.threads import Loop, compiled, looped
 
 # The least factor by which scores are multiplied for a log loss.
@@ -138,7 +137,7 @@ def _tempered(scores: AnyArray, labels: AnyArray, weights: AnyArray, t: Any, out
 
 
 def _tempered_plain(
-    scores: Floats, labels: NDArray[np.int64], weights: Floats, t: float, out: Floats
+    scores: Floats, labels: Ints, weights: Floats, t: float, out: Floats
 ) -> tuple[float, float]:
     """The same in NumPy."""
     below = scores - scores.max(axis=1, keepdims=True)
@@ -150,7 +149,7 @@ def _tempered_plain(
     return float(weights @ (mean - own)), float(weights @ spread)
 
 
-def log_losses(scores: Floats, labels: NDArray[np.int64], weights: Floats) -> Floats:
+def log_losses(scores: Floats, labels: Ints, weights: Floats) -> Floats:
     """The log loss of each row under softmax(t·u), (n,), with the t > 0 of the least weighted mean.
 
     scores u (n, classes), labels (n,), weights (n,). The mean is convex in t, so that Newton steps

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import compiled, looped
 
 LINEAR, SQUASH, QUANTILE, MIX = 0, 1, 2, 3
@@ -70,11 +70,11 @@ def _warp_rows(
 
 def warp_rows(
     rows: AnyArray,
-    mean: NDArray[np.float64],
-    scale: NDArray[np.float64],
+    mean: Floats,
+    scale: Floats,
     kind: NDArray[np.int8],
-    knots: NDArray[np.float64],
-    factor: NDArray[np.float64],
+    knots: Floats,
+    factor: Floats,
     out: AnyArray,
 ) -> None:
     """out_ij = factor_j·w_j((x_ij − mean_j)/scale_j), w_j by the kind of column j.
@@ -87,11 +87,11 @@ def warp_rows(
 
 def warp_rows_plain(
     rows: AnyArray,
-    mean: NDArray[np.float64],
-    scale: NDArray[np.float64],
+    mean: Floats,
+    scale: Floats,
     kind: NDArray[np.int8],
-    knots: NDArray[np.float64],
-    factor: NDArray[np.float64],
+    knots: Floats,
+    factor: Floats,
     out: AnyArray,
 ) -> None:
     """The same in NumPy, column by column."""

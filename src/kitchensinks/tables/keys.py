@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Ints
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrays import block_slices, densify
 
@@ -161,7 +161,7 @@ def find_copies(keys: Keys, targets: Floats, weights: Floats | None = None) -> C
     return Copies(first[order], np.bincount(group, weights).astype(np.float64), group)
 
 
-def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> NDArray[np.bool_]:
+def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> Bools:
     """Which rows belong to the `count` lowest different keys of rows of positive weight."""
     different = _counted(keys, weights)
     if count >= len(different):
@@ -169,7 +169,7 @@ def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> NDArray[np.bo
     return np.asarray(keys <= different[count - 1])
 
 
-def hold_out(keys: Keys, weights: Floats | None, share: float, fold: int = 0) -> NDArray[np.bool_]:
+def hold_out(keys: Keys, weights: Floats | None, share: float, fold: int = 0) -> Bools:
     """Which rows to hold out: a share of the distinct rows, at least one and never all.
 
     fold: which of several such shares, that have no row in common.
@@ -213,7 +213,7 @@ class RowSample:
     rows: AnyArray
     notes: AnyArray
     weights: Floats
-    counts: NDArray[np.int64]
+    counts: Ints
 
     @classmethod
     def of(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.arrays import Floats, Ints
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.content import table_keys
@@ -44,7 +44,7 @@ class Folds(NamedTuple):
 NO_FOLDS = Folds((), np.zeros(0, dtype=np.int8))
 
 
-def fold_of(places: NDArray[np.int64]) -> NDArray[np.int64]:
+def fold_of(places: Ints) -> Ints:
     """The fold of each row, by its number: five neighbours are in five folds, in random order."""
     run = (places // FOLDS).astype(np.uint64) + Words(0, 0, Stream.TARGET_FOLDS).raw(1)
     run *= np.uint64(0x9E3779B97F4A7C15)
@@ -66,7 +66,7 @@ class Tally:
     def empty(cls, n_sums: int) -> "Tally":
         return cls(np.zeros((FOLDS, 0, n_sums)), max(64, _MOST_SUMS // n_sums))
 
-    def add(self, words: Any, fold: NDArray[np.int64], terms: Floats) -> None:
+    def add(self, words: Any, fold: Ints, terms: Floats) -> None:
         """Rows with their words (an Arrow array), folds (n,) and terms (n, 1 + 2·outputs)."""
         coded = words.fill_null("").dictionary_encode()
         words = coded.dictionary.to_pylist()

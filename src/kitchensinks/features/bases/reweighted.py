@@ -5,13 +5,13 @@ import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.draw import Arrays, Draw
 from kitchensinks.features.bases.fourier import Fourier
 from kitchensinks.features.bases.leverage import Operator, Pool, balanced_mu, require_dense
-from kitchensinks.numerics.arrays import Floats, Matrix
+from kitchensinks.numerics.arrays import Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.keys import row_keys
 
@@ -222,7 +222,7 @@ def probabilities(scores: Floats) -> Floats:
     return scores / total if total > 0 else np.full(len(scores), 1.0 / len(scores))
 
 
-def resample(chances: Floats, uniform: Floats) -> NDArray[np.int64]:
+def resample(chances: Floats, uniform: Floats) -> Ints:
     """The candidate that each uniform number falls on, by inversion of the cumulative sum."""
     total = np.cumsum(chances)
     # Rounding must not lead to a last candidate of probability zero.
