@@ -1,4 +1,4 @@
-"""Passes over blocks of features that NumPy would make one after another on one core."""
+"""Element-wise operations on blocks of features, in one pass and on several threads."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
-# Below this many entries NumPy is done before the threads have started.
+# Below this many entries NumPy finishes before threads would have started.
 SMALL = 2**14
 
 # sin 2πv = v·P(v²) on |v| ≤ ¼: Chebyshev interpolants of sin(2π√w)/√w, to 2e-7 and 3e-16.

@@ -1,7 +1,8 @@
 """Compiled sums over all pairs of a batch of rows: the two products that learning scales needs.
 
-A batch is small, and threads that wait for each other after every millisecond of work cost more
-than they save: these run on one, without the interpreter's lock, so that batches go side by side.
+A batch is small, and threads that wait for each other after every millisecond cost more than they
+save. These functions therefore run on one thread, without the interpreter's lock, so that several
+batches can run at the same time.
 """
 
 import numpy as np

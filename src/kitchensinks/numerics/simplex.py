@@ -1,4 +1,4 @@
-"""Softmax and its like over the classes of many rows: NumPy is slow where rows are short."""
+"""Softmax and related functions over classes: NumPy is slow for many short rows."""
 
 import math
 from typing import Any
@@ -8,9 +8,9 @@ import numpy as np
 from kitchensinks.numerics.arrays import AnyArray, Floats, Ints
 from kitchensinks.numerics.threads import Loop, compiled, looped
 
-# The least factor by which scores are multiplied for a log loss.
+# The smallest factor that scores are multiplied with for a log loss.
 _COLDEST = 1e-6
-# The largest one: scores in the unit of the targets are then as good as certain.
+# The largest factor: scores in units of the targets then mean near certainty.
 _HOTTEST = 1e6
 # Newton steps in the search for the best factor.
 _STEPS = 30
@@ -105,7 +105,7 @@ def _rows(values: Floats) -> Floats:
 
 
 def _by_rows(loop: Loop, values: Floats) -> Floats:
-    """What a loop makes of each row, in the shape of all axes but the last."""
+    """The result of a loop for each row, in the shape of all axes but the last."""
     rows = _rows(values)
     out = np.empty(len(rows))
     loop(rows, out)

@@ -1,9 +1,9 @@
 """Compiled vector updates of conjugate gradients, grid by grid; each beside its NumPy twin.
 
-Columns of grid g are offsets[g] to offsets[g + 1] and stay in cache while the grid is walked, so
-that each update also sums what the next one needs. Vectors are (columns, outputs) and may be longer
-than offsets[-1]; what is behind is left alone. alphas (1,) or (outputs,); spread (columns, 1) or
-(columns, outputs) is the diagonal preconditioner M.
+Columns of grid g are offsets[g] to offsets[g + 1]. They stay in cache while the grid is processed,
+so each update also computes the sums that the next one needs. Vectors are (columns, outputs) and
+may be longer than offsets[-1]; entries beyond it are not changed. alphas (1,) or (outputs,); spread
+(columns, 1) or (columns, outputs) is the diagonal preconditioner M.
 """
 
 from itertools import pairwise

@@ -20,7 +20,7 @@ HALF = math.sqrt(3.0)
 def _rank(value: Any, knots: AnyArray) -> Any:
     """Place of a value among sorted knots, from 0 to 1: the middle of those it equals.
 
-    Bisections whose steps are the same for every value: no branch has to be guessed.
+    Bisection with the same steps for every value, so that no branch can be mispredicted.
     """
     last = knots.shape[0] - 1
     low, left = 0, last + 1

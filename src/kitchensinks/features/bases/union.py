@@ -191,21 +191,13 @@ class Union(Compound):
     def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: AnyArray) -> str:
         """The sum of the scores of the parts, each by its own way."""
         union: UnionParts = draw.theta["parts"]
-        owners = union.column_owners
-        scores = [
-            part.onnx_scores(graph, rows, weights.dtype.type(_share(part)) * weights[owners == j])
-            for j, part in union.parts.items()
-        ]
-        return graph.node("Sum", *scores)
+        parts = union.weighted(weights)
+        return graph.node("Sum", *(part.onnx_scores(graph, rows, own) for part, own in parts))
 
     def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
         """The sum of the scores of the parts, each by its own way."""
         union: UnionParts = theta["parts"]
-        owners = union.column_owners
-        scorers = []
-        for j, part in union.parts.items():
-            own = weights.dtype.type(_share(part)) * weights[owners == j]
-            scorers.append(part.basis.scorer(part.theta, own))
+        scorers = [part.basis.scorer(part.theta, own) for part, own in union.weighted(weights)]
         return lambda rows: np.asarray(sum(score(rows) for score in scorers))
 
     def scored_entries(self, n_draws: int) -> int:
@@ -215,10 +207,8 @@ class Union(Compound):
 
     def linear_pieces(self, theta: Theta, rows: Matrix, weights: AnyArray) -> AnyArray | None:
         union: UnionParts = theta["parts"]
-        owners = union.column_owners
         total: Any = 0.0
-        for j, part in union.parts.items():
-            own = weights.dtype.type(_share(part)) * weights[owners == j]
+        for part, own in union.weighted(weights):
             found = part.basis.linear_pieces(part.theta, rows, own)
             if found is None:
                 return None
@@ -252,6 +242,12 @@ class UnionParts:
     def column_owners(self) -> Ints:
         """Which basis owns each column. Columns of one part keep their order."""
         return np.repeat(self.owners, self.columns)
+
+    def weighted(self, weights: AnyArray) -> Iterator[tuple[Draw, AnyArray]]:
+        """Each part with the weights (columns, outputs) of its columns, scaled as its features."""
+        owners = self.column_owners
+        for j, part in self.parts.items():
+            yield part, weights.dtype.type(_share(part)) * weights[owners == j]
 
     @property
     def order(self) -> Ints:
