@@ -37,7 +37,8 @@ class Frozen:
 
     Sums over different rows can be added where this is the same. The draw itself is made from the
     seed when it is needed, held while it is small, and never saved. `learned` is the draw where
-    rows decide on part of it: the bins that they occupy, or which draws were taken.
+    rows decide on part of it: the bins that they occupy, or which draws were taken. `spread` has
+    mean, deviation and range of columns that are not scaled, where rows were sampled.
     """
 
     scaler: Scaler | None
@@ -47,6 +48,7 @@ class Frozen:
     n_components: int
     dtype: DType
     learned: Draw | None = field(default=None, metadata={"stored": False})
+    spread: Scaler | None = None
 
     @classmethod
     def learn(
@@ -59,14 +61,16 @@ class Frozen:
         dtype: DTypeLike,
         standardize: bool,
         unscaled: NDArray[np.bool_] | None = None,
+        sampled: bool = False,
     ) -> "Frozen":
         """Scaler from all rows, basis resolved on a sample of them, and what the draw learns.
 
-        `unscaled` (d,): columns that keep their own scale, as `Columns.unscaled` says.
+        `unscaled` (d,): columns that keep their own scale, as `Columns.unscaled` says. `sampled`:
+        rows are sampled for the spread of the columns too, where there is no scaler.
         """
         basis.check()
         n_inputs = rows.shape[1]
-        asked = basis.unresolved() is not None
+        asked = basis.unresolved() is not None or (sampled and not standardize)
         summary = RowSummary.of(rows, weights, seed, standardize, asked)
         frozen = cls.of_summary(summary, basis, seed, n_inputs, n_components, dtype, unscaled)
         return frozen.with_learned(rows, weights)
@@ -120,16 +124,20 @@ class Frozen:
     ) -> "Frozen":
         """Scaler and resolved basis from the summary of the rows; nothing `learned`."""
         scaler = None if summary.spread is None else Scaler.over(summary.spread, unscaled)
+        sample = summary.sample
+        spread = None
+        if scaler is None and sample is not None and len(sample.rows):
+            spread = Scaler.over(spread_of(sample.rows, sample.weights))
         if basis.unresolved() is None:
             basis.check()
             # A draw that is made anew from its seed must not follow changes of a basis given.
             basis = clone(basis)
         else:
-            sample = summary.sample
             assert sample is not None, "the law is learned from rows, and none were sampled"
             shown = sample.rows if scaler is None else scaler.apply(sample.rows, np.float64)
             basis = basis.resolve(shown, sample.shares)
-        return cls(scaler, basis, seed, n_inputs, n_components, np.dtype(dtype))
+        kind = np.dtype(dtype)
+        return cls(scaler, basis, seed, n_inputs, n_components, kind, spread=spread)
 
     @property
     def held(self) -> bool:
