@@ -33,7 +33,7 @@ from kitchensinks.features.bases import Basis
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.law import Learned
 from kitchensinks.law.splits import held_rows, order_of
-from kitchensinks.numerics.arrays import AnyArray, Facts, Floats
+from kitchensinks.numerics.arrays import AnyArray, Bools, Facts, Floats
 from kitchensinks.report.peers import Compared, one_thread, tried
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import hold_out, row_keys
@@ -115,7 +115,7 @@ def _compare(options: Compare, table: Table, widths: list[int], terminal: Termin
 
 def _sides(
     options: Compare, rows: Rows, places: NDArray[np.intp], X: Floats
-) -> tuple[NDArray[np.bool_], Basis | Learned]:
+) -> tuple[Bools, Basis | Learned]:
     """Rows that are scored, by their content, time or group; the law to learn on the others."""
     more: Facts = {"time_limit": options.time_limit}
     if options.time is None and options.groups is None:
@@ -159,9 +159,7 @@ def _contestants(
     return [*found, ("AdaBoost stumps", stumps), ("gradient boosting", trees(random_state=seed))]
 
 
-def _try(
-    name: str, model: object, X: Floats, y: AnyArray, held: NDArray[np.bool_], task: str
-) -> Entry:
+def _try(name: str, model: Any, X: Floats, y: AnyArray, held: Bools, task: str) -> Entry:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = tried(name, model, X, y, held, task == "classification")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.cli.bases import LEARNED, NAMES, basis_named, components_of
 from kitchensinks.cli.checkpoint import CheckpointFolder
@@ -34,7 +33,7 @@ from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, Learned, encode
 from kitchensinks.law.splits import held_rows, order_of
 from kitchensinks.law.values import short_name
-from kitchensinks.numerics.arrays import AnyArray, Facts, Part
+from kitchensinks.numerics.arrays import AnyArray, Bools, Facts, Floats, Part
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import LOSSES, Loss, Quantile
 from kitchensinks.state.fits import identity_of
@@ -299,7 +298,7 @@ class FileSource(Source):
 
     table: Table
     targets: AnyArray
-    weights: NDArray[np.float64] | None
+    weights: Floats | None
     terminal: Terminal
 
     @classmethod
@@ -327,7 +326,7 @@ class FileSource(Source):
         return [first, *oddities(self.table, self.weights)]
 
     @cached_property
-    def held(self) -> NDArray[np.bool_]:
+    def held(self) -> Bools:
         """Which rows are held out, by their content, time or group; no class as a whole."""
         counted = np.ones(self.n_rows, bool) if self.weights is None else self.weights > 0
         share, seed = self.options.validation, self.options.seed
@@ -379,7 +378,7 @@ class FileSource(Source):
         return {**super().facts(), "bad_rows": self.table.bad_rows.count}
 
 
-def oddities(table: Table, weights: NDArray[np.float64] | None) -> list[str]:
+def oddities(table: Table, weights: Floats | None) -> list[str]:
     """Notes on rows that are left out; weights: 0 where the target is missing."""
     notes = []
     if weights is not None:

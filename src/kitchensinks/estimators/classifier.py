@@ -1,5 +1,6 @@
 """The classifier."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -130,13 +131,15 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         """Add a batch of rows, to those of earlier batches or of `fit`.
 
         As `KitchenSinkRegressor.partial_fit`. Give all classes at the first call where the first
-        batch may lack some.
+        batch may lack some. ``class_weight="balanced"`` goes by the rows of `freeze`, or of the
+        first batch with a warning.
         """
         known = self._begun
         if self.class_weight == "balanced" and not known:
-            raise ValueError(
-                "class_weight='balanced' needs to know the share of each class before the first "
-                "batch: call freeze(X, y) with representative rows, or give a dict."
+            warnings.warn(
+                "class_weight='balanced' goes by the share of each class in the first batch of "
+                "partial_fit. Call freeze(X, y) with representative rows first, or give a dict.",
+                stacklevel=2,
             )
         if classes is not None and known:
             labels = _classes_of(self._known).labels

@@ -15,7 +15,7 @@ from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
 from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
-from kitchensinks.state.importance import Groups, columns_of, variance_along
+from kitchensinks.state.importance import Groups, variance_along
 from kitchensinks.state.model import LocalModels, local_models
 from kitchensinks.tables.view import Given
 
@@ -83,12 +83,13 @@ class Readings(TakesSparse):
         record = state.law.record
         if record is not None:
             return np.array([record.importances[part].sum() for part in own])
-        spread = columns_of(state.law.features.scaler, state.sample)
+        features = state.law.features
+        spread = features.scaler or features.spread
         if spread is None:
             raise AttributeError(
                 f"This {type(self).__name__} has no feature_importances_: with standardize=False, "
-                "a model without its rows does not know the spread of its columns. "
-                "sklearn.inspection.permutation_importance works with any model."
+                "model files of earlier versions do not hold the spread of the columns. Fit again, "
+                "or use sklearn.inspection.permutation_importance, which works with any model."
             )
         with threads(self.n_jobs):
             return variance_along(state.model, spread, own)

@@ -7,12 +7,11 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.inputs import known_rows
 from kitchensinks.features.bases.base import check_count
-from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, Seed
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Ints, Matrix, Seed
 from kitchensinks.numerics.threads import threads
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes
@@ -258,7 +257,7 @@ class _Value:
         two = self.method == "predict_proba" and answers.shape[1] == 2
         return answers[:, 1:] if two else answers
 
-    def _mixed(self, known: NDArray[np.bool_], row: AnyArray, others: AnyArray) -> Floats:
+    def _mixed(self, known: Bools, row: AnyArray, others: AnyArray) -> Floats:
         """Answers at `others` (n, d) with the columns known (n, any, columns) of the row.
 
         Returns (n, any, outputs).
@@ -294,15 +293,13 @@ class _Value:
             found[column] = weights[size[without]] @ steps
         return found, np.zeros_like(found)
 
-    def orders(self, seed: int, count: int) -> NDArray[np.int64]:
+    def orders(self, seed: int, count: int) -> Ints:
         """The place of each column in random orders, (background, orders, columns)."""
         width = len(self.groups.names)
         words = Words(seed, 0, Stream.EXPLANATION).raw(len(self.background) * count * width)
         return np.argsort(words.reshape(len(self.background), count, width), axis=2, kind="stable")
 
-    def sampled(
-        self, row: AnyArray, end: Floats, orders: NDArray[np.int64]
-    ) -> tuple[Floats, Floats]:
+    def sampled(self, row: AnyArray, end: Floats, orders: Ints) -> tuple[Floats, Floats]:
         """Contributions (columns, outputs) and their standard errors, by some orders."""
         n_rows, count, width = orders.shape
         steps = np.arange(1, width)

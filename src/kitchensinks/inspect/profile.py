@@ -26,10 +26,7 @@ class DistanceProfile(NamedTuple):
 
 
 def distance_profile(
-    basis: Basis | int,
-    rows: Matrix = None,
-    n_features: int = 1000,
-    random_state: Seed = 0,
+    basis: Basis | int, rows: Matrix = None, n_features: int = 1000, random_state: Seed = 0
 ) -> DistanceProfile:
     """Distances between rows before and after a random feature map.
 

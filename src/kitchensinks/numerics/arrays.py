@@ -9,16 +9,18 @@ from scipy import sparse
 # Numbers of any dtype.
 AnyArray = NDArray[Any]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 DType = np.dtype[Any]
 # What scikit-learn takes as random_state.
 Seed = int | np.random.RandomState | None
 # What scikit-learn takes as sample_weight: a number for each row.
 SampleWeight = ArrayLike | None
-# Rows or their features: dense, sparse, or rows of a table that are read when they are asked for.
+# Rows or their features: dense, sparse, or rows of a table that are read on demand.
 Matrix = AnyArray | sparse.csr_array
-# A slice of the rows, and what is known of them: rows, features or what was made of these.
+# A slice of the rows, and their values: rows, features or results computed from them.
 Block = tuple[slice, Any]
-# Facts by name, as JSON has them.
+# Facts by name, as in JSON.
 Facts = dict[str, Any]
-# Some of the rows: a run, a mask, or their places.
+# A subset of the rows: a slice, a mask or indices.
 Part = slice | AnyArray

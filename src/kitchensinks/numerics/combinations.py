@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Ints
 from kitchensinks.numerics.threads import compiled, looped
 
 # Odd multipliers that spread pairs over a hash table.
@@ -36,9 +36,7 @@ def count_rows(
                 owners[column] = i
 
 
-def count_rows_plain(
-    columns: AnyArray, fitted: NDArray[np.bool_], counts: AnyArray, owners: AnyArray
-) -> None:
+def count_rows_plain(columns: AnyArray, fitted: Bools, counts: AnyArray, owners: AnyArray) -> None:
     """The same in NumPy."""
     for own in columns:
         rows = np.flatnonzero(fitted & (own >= 0))
@@ -78,7 +76,7 @@ def renumber_plain(
     columns: AnyArray,
     order: NDArray[np.intp],
     counts: AnyArray,
-    ends: NDArray[np.int64],
+    ends: Ints,
     numbers: AnyArray,
     out: AnyArray,
 ) -> None:
@@ -122,12 +120,7 @@ def combine(
 
 
 def combine_plain(
-    nodes: AnyArray,
-    bins: AnyArray,
-    first: int,
-    slots: AnyArray,
-    links: AnyArray,
-    out: AnyArray,
+    nodes: AnyArray, bins: AnyArray, first: int, slots: AnyArray, links: AnyArray, out: AnyArray
 ) -> int:
     """The same with a dictionary."""
     found: dict[tuple[int, int], int] = {}
@@ -194,12 +187,7 @@ def gather(
 
 
 def gather_plain(
-    nodes: AnyArray,
-    links: AnyArray,
-    ends: NDArray[np.int64],
-    n_columns: int,
-    values: Floats,
-    out: Floats,
+    nodes: AnyArray, links: AnyArray, ends: Ints, n_columns: int, values: Floats, out: Floats
 ) -> None:
     """The same in NumPy."""
     for m, (one, two) in enumerate(links):
@@ -248,12 +236,7 @@ def scatter(nodes: Any, links: Any, ends: Any, offsets: Any, values: Any, out: A
 
 
 def scatter_plain(
-    nodes: AnyArray,
-    links: AnyArray,
-    ends: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    values: Floats,
-    out: Floats,
+    nodes: AnyArray, links: AnyArray, ends: Ints, offsets: Ints, values: Floats, out: Floats
 ) -> None:
     """The same in NumPy."""
     out[:] = 0.0

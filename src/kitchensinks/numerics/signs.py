@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats, Ints
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Stumps of a tile of the product.
@@ -72,9 +71,7 @@ def pack_stumps(
             words[k, w] = word
 
 
-def stump_products(
-    rows: AnyArray, column: NDArray[np.int64], threshold: AnyArray
-) -> NDArray[np.int64]:
+def stump_products(rows: AnyArray, column: Ints, threshold: AnyArray) -> Ints:
     """Σ over the rows of φ_i·φ_j for stumps φ (column, threshold), exact; lower triangle.
 
     Two of them differ where the exclusive or of their words has a bit, so that the sum is
@@ -87,9 +84,7 @@ def stump_products(
     return np.asarray(len(rows) - 2 * differ.view(np.int64))
 
 
-def stump_products_plain(
-    rows: AnyArray, column: NDArray[np.int64], threshold: AnyArray
-) -> NDArray[np.int64]:
+def stump_products_plain(rows: AnyArray, column: Ints, threshold: AnyArray) -> Ints:
     """The same in NumPy, both triangles."""
     signs = np.where(rows[:, column] >= threshold, 1, -1)
     return np.asarray(signs.T @ signs)
@@ -106,9 +101,7 @@ def stump_signs(
             out[i, k] = one if rows[i, column[k]] >= threshold[k] else -one
 
 
-def stump_signs_plain(
-    rows: AnyArray, column: NDArray[np.int64], threshold: AnyArray, out: AnyArray
-) -> None:
+def stump_signs_plain(rows: AnyArray, column: Ints, threshold: AnyArray, out: AnyArray) -> None:
     """The same in NumPy."""
     out[...] = np.where(rows[:, column] >= threshold, 1.0, -1.0)
 
@@ -152,12 +145,12 @@ def interval_sums(
 
 def interval_sums_plain(
     rows: AnyArray,
-    columns: NDArray[np.int64],
-    offsets: NDArray[np.int64],
+    columns: Ints,
+    offsets: Ints,
     thresholds: AnyArray,
-    targets: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    sums: NDArray[np.float64],
+    targets: Floats,
+    counts: Ints,
+    sums: Floats,
 ) -> None:
     """The same in NumPy."""
     for c, column in enumerate(columns):
@@ -190,12 +183,7 @@ def look_up(
 
 
 def look_up_plain(
-    rows: AnyArray,
-    columns: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    thresholds: AnyArray,
-    tables: NDArray[np.float64],
-    out: NDArray[np.float64],
+    rows: AnyArray, columns: Ints, offsets: Ints, thresholds: AnyArray, tables: Floats, out: Floats
 ) -> None:
     """The same in NumPy."""
     for c, column in enumerate(columns):

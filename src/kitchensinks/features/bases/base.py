@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from sklearn.base import clone
 
 from kitchensinks.features.bases.draw import (
@@ -22,7 +22,7 @@ from kitchensinks.features.bases.draw import (
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
 from kitchensinks.features.bases.universal import UNKNOWN, Universal
 from kitchensinks.features.links import Linked
-from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
 from kitchensinks.numerics.elementwise import affine
 from kitchensinks.numerics.words import Words, check_seed
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
@@ -251,11 +251,7 @@ class Basis(Linked):
     def theta(self, seed: int, n_inputs: int, start: int, stop: int) -> Theta:
         """θ of draws start, …, stop − 1, joined from their blocks."""
         return sample_blocks(
-            lambda words: self.sample(words, n_inputs),
-            self.block_size(n_inputs),
-            seed,
-            start,
-            stop,
+            lambda words: self.sample(words, n_inputs), self.block_size(n_inputs), seed, start, stop
         )
 
     def learn_draw(
@@ -304,7 +300,7 @@ class Basis(Linked):
         """The column of each row in each draw, (draws, n), −1 for none: of binned bases."""
         raise TypeError(f"{type(self).__name__} has no bins.")
 
-    def groups(self, theta: Theta, blocks: Iterable[Matrix]) -> NDArray[np.int64] | None:
+    def groups(self, theta: Theta, blocks: Iterable[Matrix]) -> Ints | None:
         """A label for each draw: equal ones are the same function on all these rows.
 
         None where that is not known to happen.
@@ -334,7 +330,7 @@ class Basis(Linked):
         for others. rows (n, d), weights (columns, outputs)."""
         return None
 
-    def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
+    def columns(self, theta: Theta, n_draws: int) -> Ints:
         """Number of columns of each draw, shape (n_draws,)."""
         return np.full(n_draws, self.features_per_draw, dtype=np.int64)
 

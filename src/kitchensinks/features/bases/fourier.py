@@ -214,12 +214,7 @@ class Fourier(Projected, WithGamma):
         return self._waves(theta, rows, math.pi / 2.0), theta["directions"]
 
     def _waves(
-        self,
-        theta: Theta,
-        rows: Matrix,
-        shift: float,
-        scale: float = 1.0,
-        out: AnyArray | None = None,
+        self, theta: Theta, rows: Any, shift: float, scale: float = 1.0, out: AnyArray | None = None
     ) -> AnyArray:
         """scale·√2·cos(ω·x + b + shift), (n, columns), in `out` where rows are dense."""
         amplitude = math.sqrt(2.0) * scale

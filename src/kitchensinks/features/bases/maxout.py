@@ -21,7 +21,6 @@ from kitchensinks.features.bases.projections import (
 )
 from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
-from kitchensinks.numerics.quadrature import interpolate
 from kitchensinks.numerics.words import Stream, Words
 
 # Trapezoid grid for integrals against the normal density; spectrally accurate.
@@ -263,19 +262,24 @@ def _moment_of_maximum(pool: int, power: int) -> float:
 
 @functools.lru_cache(maxsize=64)
 def _argmax_series(pool: int) -> Floats:
-    return interpolate(lambda angle: _argmax_chance(math.sin(angle), pool), _NODES, math.pi / 2)
+    """κ_q(sin φ) as a Chebyshev series in φ·2/π."""
+
+    def chances(place: Floats) -> Floats:
+        return np.array([_argmax_chance(math.sin(one), pool) for one in math.pi / 2.0 * place])
+
+    return np.asarray(chebyshev.Chebyshev.interpolate(chances, _NODES - 1).coef)
 
 
 @functools.lru_cache(maxsize=64)
 def _kernel_series(pool: int) -> Floats:
     """K_q(sin φ) = h₁² + ∫₀^φ κ_q(sin t)·cos t dt as a Chebyshev series in φ·2/π."""
     series = _argmax_series(pool)
-    slope = interpolate(
-        lambda angle: float(chebyshev.chebval(angle * 2.0 / math.pi, series)) * math.cos(angle),
-        _NODES + 16,
-        math.pi / 2,
-    )
-    integral = chebyshev.chebint(slope, lbnd=0.0, scl=1.0) * (math.pi / 2.0)
+
+    def slope(place: Floats) -> Floats:
+        return np.asarray(chebyshev.chebval(place, series) * np.cos(math.pi / 2.0 * place))
+
+    slopes = chebyshev.Chebyshev.interpolate(slope, _NODES + 15).coef
+    integral = chebyshev.chebint(slopes, lbnd=0.0, scl=1.0) * (math.pi / 2.0)
     integral[0] += mean_maximum(pool) ** 2
     return np.asarray(integral)
 
