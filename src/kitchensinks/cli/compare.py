@@ -134,7 +134,7 @@ def _sides(
 
 
 def _contestants(
-    task: str, n_rows: int, widths: list[int], seed: int, learned: Any
+    task: str, n_rows: int, widths: list[int], seed: int, learned: object
 ) -> list[tuple[str, Any]]:
     """Models with their names."""
     number = task == "regression"

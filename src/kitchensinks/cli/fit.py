@@ -34,10 +34,10 @@ from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, Learned, encode
 from kitchensinks.law.splits import held_rows, order_of
 from kitchensinks.law.values import short_name
-from kitchensinks.numerics.arrays import AnyArray, Bools, Floats
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Part
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import LOSSES, Loss, Quantile
-from kitchensinks.state.resume import identity_of
+from kitchensinks.state.fits import identity_of
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Means, Places
@@ -283,7 +283,7 @@ class WatchedRows(Rows):
         super().__init__(rows.table, rows.columns, rows.folded)
         self.seen = seen
 
-    def __getitem__(self, key: Any) -> AnyArray:
+    def __getitem__(self, key: Part) -> AnyArray:
         # A block is asked for when those before it are done.
         if isinstance(key, slice):
             self.seen(key.start or 0, len(self))

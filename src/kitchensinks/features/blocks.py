@@ -155,8 +155,7 @@ class FeatureBlocks:
         a block is reused, so that `work` must not return a view of it.
         """
         if work is None:
-            yield from ((part, self.of(rows)) for part, rows in self._read(start))
-            return
+            return ((part, self.of(rows)) for part, rows in self._read(start))
         spare: list[AnyArray] = []
 
         def make(block: Block) -> Block:
@@ -168,7 +167,7 @@ class FeatureBlocks:
             spare.append(out)
             return part, answer
 
-        yield from self._made(make, start)
+        return self._made(make, start)
 
     def _room(self, spare: list[AnyArray]) -> AnyArray:
         """Reused memory for a block: new pages would add a tenth to the time of its products."""

@@ -38,6 +38,7 @@ class Frozen:
     Sums over different rows can be added if their feature maps are equal. The draw itself is made
     from the seed when needed, kept in memory while it is small, and never saved. `learned` is the
     draw where part of it depends on rows: the bins that they occupy, or which draws were selected.
+    `spread` has mean, deviation and range of columns that are not scaled, where rows were sampled.
     """
 
     scaler: Scaler | None
@@ -47,6 +48,7 @@ class Frozen:
     n_components: int
     dtype: DType
     learned: Draw | None = field(default=None, metadata={"stored": False})
+    spread: Scaler | None = None
 
     @classmethod
     def learn(
@@ -59,14 +61,16 @@ class Frozen:
         dtype: DTypeLike,
         standardize: bool,
         unscaled: Bools | None = None,
+        sampled: bool = False,
     ) -> "Frozen":
         """Scaler from all rows, basis resolved on a sample of them, learned part of the draw.
 
-        `unscaled` (d,): columns that must not be standardised, as in `Columns.unscaled`.
+        `unscaled` (d,): columns that must not be standardised, as in `Columns.unscaled`. `sampled`:
+        rows are sampled for the spread of the columns too, where there is no scaler.
         """
         basis.check()
         n_inputs = rows.shape[1]
-        asked = basis.unresolved() is not None
+        asked = basis.unresolved() is not None or (sampled and not standardize)
         summary = RowSummary.of(rows, weights, seed, standardize, asked)
         frozen = cls.of_summary(summary, basis, seed, n_inputs, n_components, dtype, unscaled)
         return frozen.with_learned(rows, weights)
@@ -120,16 +124,20 @@ class Frozen:
     ) -> "Frozen":
         """Scaler and resolved basis from the summary of the rows; nothing `learned`."""
         scaler = None if summary.spread is None else Scaler.over(summary.spread, unscaled)
+        sample = summary.sample
+        spread = None
+        if scaler is None and sample is not None and len(sample.rows):
+            spread = Scaler.over(spread_of(sample.rows, sample.weights))
         if basis.unresolved() is None:
             basis.check()
             # A copy: changes of the given basis must not affect a draw that is made again later.
             basis = clone(basis)
         else:
-            sample = summary.sample
             assert sample is not None, "the law is learned from rows, and none were sampled"
             shown = sample.rows if scaler is None else scaler.apply(sample.rows, np.float64)
             basis = basis.resolve(shown, sample.shares)
-        return cls(scaler, basis, seed, n_inputs, n_components, np.dtype(dtype))
+        kind = np.dtype(dtype)
+        return cls(scaler, basis, seed, n_inputs, n_components, kind, spread=spread)
 
     @property
     def held(self) -> bool:
@@ -186,7 +194,7 @@ class Frozen:
                 yield slice(done, done + features.shape[1]), features
                 done += features.shape[1]
 
-    def features(self, rows: Any, out: AnyArray | None = None) -> Any:
+    def features(self, rows: Matrix, out: AnyArray | None = None) -> Any:
         """Scaled features of the rows, (n, columns), CSR for a sparse basis.
 
         out (n, columns): memory that dense ones may be written to.

@@ -156,7 +156,7 @@ class Scaler:
         """Where values are not clipped, (n, d)."""
         return ~Scaler.outside(self, rows)
 
-    def same(self, other: Any) -> bool:
+    def same(self, other: object) -> bool:
         """Whether another scaler maps rows within both ranges in the same way."""
         return type(self) is type(other) and all(
             np.array_equal(getattr(self, field.name), getattr(other, field.name))

@@ -11,7 +11,7 @@ import numpy as np
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.inputs import known_rows
 from kitchensinks.features.bases.base import check_count
-from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Ints, Seed
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Ints, Matrix, Seed
 from kitchensinks.numerics.threads import threads
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes
@@ -19,6 +19,7 @@ from kitchensinks.state import State, seed_of
 from kitchensinks.state.importance import Groups
 from kitchensinks.tables import densify
 from kitchensinks.tables.keys import lowest_keys, row_keys
+from kitchensinks.tables.view import Given
 
 # With so many columns or fewer, all their subsets are evaluated.
 _EXACT_COLUMNS = 8
@@ -127,9 +128,9 @@ def _kind() -> type[Explanation]:
 
 
 def explain(
-    model: Any,
-    X: Any,
-    background: Any,
+    model: object,
+    X: Given,
+    background: object,
     method: str | None = None,
     n_permutations: int = 2,
     random_state: Seed = 0,
@@ -222,14 +223,14 @@ def _outputs(state: State, count: int) -> list[Any] | None:
     return list(state.targets.labels) if isinstance(state.targets, Classes) else list(range(count))
 
 
-def _background(model: KitchenSink, state: State, given: Any) -> AnyArray:
+def _background(model: KitchenSink, state: State, given: object) -> AnyArray:
     """At most a hundred of the background rows, as numbers."""
     rows = known_rows(model, state, given)
     keys = row_keys(rows[:], state.law.features.seed)
     return densify(rows[np.flatnonzero(lowest_keys(keys, None, _BACKGROUND_ROWS))])
 
 
-def _given(X: Any, groups: Groups) -> AnyArray:
+def _given(X: Given, groups: Groups) -> AnyArray:
     """The rows as they came, column by column of the groups; numbers where they have no names."""
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
         return np.column_stack([np.asarray(X[name], dtype=object) for name in groups.names])
@@ -249,7 +250,7 @@ class _Value:
         self.starts = self.at(self.background)
         self.base = self.starts.mean(axis=0)
 
-    def at(self, rows: Any) -> Floats:
+    def at(self, rows: Matrix) -> Floats:
         """What is explained, at rows of numbers, (n, outputs)."""
         answers = self.state.answer(self.method, self.state.model.scores(rows))
         answers = np.asarray(answers, dtype=np.float64).reshape(len(answers), -1)

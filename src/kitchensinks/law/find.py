@@ -101,6 +101,7 @@ def _given(basis: Basis, batch: Batch, request: Request) -> Law:
         working_dtype(basis, batch.rows, request),
         request.standardize,
         unscaled=request.unscaled,
+        sampled=True,
     )
     return Law(frozen)
 

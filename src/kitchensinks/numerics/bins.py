@@ -25,10 +25,10 @@ _TOGETHER = 64
 
 
 @intrinsic
-def _bits(typingctx: Any, number: Any) -> Any:
+def _bits(typingctx: object, number: object) -> Any:
     """The bits of a float64 as a whole number."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: object, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(types.uint64))
 
     return types.uint64(types.float64), generate
@@ -253,7 +253,7 @@ def number_names_plain(
 
 
 @compiled(inline="always")
-def _bisected(own: AnyArray, name: Any) -> Any:
+def _bisected(own: AnyArray, name: object) -> Any:
     """The place of a name among sorted ones, or −1."""
     low, high = 0, len(own)
     while low < high:
@@ -426,7 +426,7 @@ def _sum_into_bins(
                         out[column, o] += values[i, o]
 
 
-def sum_into_bins(columns: Any, values: Any, out: Any) -> None:
+def sum_into_bins(columns: AnyArray, values: AnyArray, out: Any) -> None:
     """out[columns[g, i]] += values_i for every grid: the transposed product.
 
     columns (grids, n); values (n, outputs); out (columns, outputs). Different grids have

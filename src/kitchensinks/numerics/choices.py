@@ -6,7 +6,6 @@ the largest.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +37,7 @@ def first_least(errors: Errors, share: float = SAME_ERROR) -> int:
     return int(np.argmax(least_ones(errors, share)))
 
 
-def strongest_least(errors: Errors, ridges: Any, share: float = SAME_ERROR) -> int:
+def strongest_least(errors: Errors, ridges: Errors, share: float = SAME_ERROR) -> int:
     """The index of the largest (positive) ridge strength whose error equals the smallest.
 
     >>> strongest_least([2.0, 2.0, 3.0], [1.0, 10.0, 100.0])

@@ -90,7 +90,7 @@ def renumber_plain(
 
 @compiled()
 def combine(
-    nodes: AnyArray, bins: AnyArray, first: Any, slots: AnyArray, links: AnyArray, out: AnyArray
+    nodes: AnyArray, bins: AnyArray, first: int, slots: AnyArray, links: AnyArray, out: AnyArray
 ) -> Any:
     """The number of different pairs (nodes_i, bins_i), or −1 where they do not fit into `links`.
 
@@ -169,7 +169,14 @@ def _sum_nodes(nodes: AnyArray, values: AnyArray, out: AnyArray, begin: int, end
                         total[i, o] += values[one[i], o] + both * values[two[i], o]
 
 
-def gather(nodes: Any, links: Any, ends: Any, n_columns: Any, values: Any, out: Any) -> None:
+def gather(
+    nodes: AnyArray,
+    links: AnyArray,
+    ends: AnyArray,
+    n_columns: int,
+    values: AnyArray,
+    out: AnyArray,
+) -> None:
     """out_i = Σ_q values[nodes[q, i]].
 
     values (nodes, outputs): those of the bins are given, those of combinations are filled in;

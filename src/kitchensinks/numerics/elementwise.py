@@ -68,7 +68,7 @@ def _cosine_of_turns64(turns: Any) -> Any:
 
 
 @looped(lambda angle, *_: len(angle), fastmath={"contract"})
-def _cosine32(angle: AnyArray, phase: AnyArray, amplitude: Any, begin: int, end: int) -> None:
+def _cosine32(angle: AnyArray, phase: AnyArray, amplitude: float, begin: int, end: int) -> None:
     turn = np.float32(0.15915494309189535)
     for i in range(begin, end):
         for k in range(angle.shape[1]):
@@ -76,7 +76,7 @@ def _cosine32(angle: AnyArray, phase: AnyArray, amplitude: Any, begin: int, end:
 
 
 @looped(lambda angle, *_: len(angle), fastmath={"contract"})
-def _cosine64(angle: AnyArray, phase: AnyArray, amplitude: Any, begin: int, end: int) -> None:
+def _cosine64(angle: AnyArray, phase: AnyArray, amplitude: float, begin: int, end: int) -> None:
     turn = 0.15915494309189535
     for i in range(begin, end):
         for k in range(angle.shape[1]):
@@ -104,7 +104,7 @@ def cosine_plain(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
 
 
 @looped(lambda values, *_: len(values), fastmath={"contract"})
-def _affine(values: AnyArray, scale: Any, shift: AnyArray, begin: int, end: int) -> None:
+def _affine(values: AnyArray, scale: float, shift: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
         for k in range(values.shape[1]):
             values[i, k] = values[i, k] * scale - shift[k]
@@ -126,7 +126,7 @@ def affine_plain(values: AnyArray, scale: float, shift: AnyArray) -> None:
 
 
 @looped(lambda total, *_: total.shape[1])
-def _add_lower(total: AnyArray, part: AnyArray, unit: Any, begin: int, end: int) -> None:
+def _add_lower(total: AnyArray, part: AnyArray, unit: float, begin: int, end: int) -> None:
     for j in range(begin, end):
         for i in range(j, total.shape[0]):
             total[i, j] += unit * part[i, j]

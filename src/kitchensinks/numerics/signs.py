@@ -22,10 +22,10 @@ def _tasks(n_columns: int) -> int:
 
 
 @intrinsic
-def popcount(typingctx: Any, word: Any) -> Any:
+def popcount(typingctx: object, word: object) -> Any:
     """How many bits of a 64-bit word are set, in one instruction."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: object, builder: Any, signature: object, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), generate
@@ -107,7 +107,7 @@ def stump_signs_plain(rows: AnyArray, column: Ints, threshold: AnyArray, out: An
 
 
 @compiled()
-def _reached(thresholds: AnyArray, low: Any, high: Any, value: Any) -> Any:
+def _reached(thresholds: AnyArray, low: Any, high: Any, value: object) -> Any:
     """low + the number of the sorted thresholds[low:high] that are at most the value."""
     while low < high:
         middle = (low + high) >> 1
@@ -123,7 +123,7 @@ def interval_sums(
     rows: AnyArray,
     columns: AnyArray,
     offsets: AnyArray,
-    thresholds: Any,
+    thresholds: AnyArray,
     targets: AnyArray,
     counts: AnyArray,
     sums: AnyArray,
@@ -165,7 +165,7 @@ def look_up(
     rows: AnyArray,
     columns: AnyArray,
     offsets: AnyArray,
-    thresholds: Any,
+    thresholds: AnyArray,
     tables: AnyArray,
     out: AnyArray,
     begin: int,

@@ -113,7 +113,9 @@ def _by_rows(loop: Loop, values: Floats) -> Floats:
 
 
 @compiled()
-def _tempered(scores: AnyArray, labels: AnyArray, weights: AnyArray, t: Any, out: AnyArray) -> Any:
+def _tempered(
+    scores: AnyArray, labels: AnyArray, weights: AnyArray, t: float, out: AnyArray
+) -> Any:
     """log Σ_c exp(t·u_c) − t·u_y into `out`, and the first two derivatives of Σ w·out in t."""
     slope, bend = 0.0, 0.0
     n_rows, n_classes = scores.shape

@@ -124,7 +124,7 @@ def threads(n_jobs: int | None) -> Iterator[None]:
         team.close()
 
 
-def check_jobs(n_jobs: Any) -> None:
+def check_jobs(n_jobs: object) -> None:
     """An error unless n_jobs is a number of threads or None."""
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and not (whole and n_jobs != 0):
@@ -152,8 +152,18 @@ def in_order(
     team = _TEAM.get()
     count = team.count if most is None else min(team.count, most)
     if count == 1:
-        yield from map(work, items)
-        return
+        return map(work, items)
+    return _on_threads(work, items, team, count, most, ahead)
+
+
+def _on_threads(
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    team: Team,
+    count: int,
+    most: int | None,
+    ahead: int | None,
+) -> Iterator[Result]:
     # Items that wait for a thread: one for each of the others, as far as memory allows.
     spare = count - 1 if most is None else min(count - 1, most - count)
     limit = (ahead or count) + spare

@@ -17,7 +17,7 @@ HALF = math.sqrt(3.0)
 
 
 @compiled()
-def _rank(value: Any, knots: AnyArray) -> Any:
+def _rank(value: object, knots: AnyArray) -> Any:
     """Place of a value among sorted knots, from 0 to 1: the middle of those it equals.
 
     Bisection with the same steps for every value, so that no branch can be mispredicted.

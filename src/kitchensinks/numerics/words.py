@@ -8,7 +8,6 @@ uniform, normal, Cauchy, ... are written here.
 
 import enum
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,7 +159,7 @@ class Words:
         return np.random.Generator(self._generator)
 
 
-def check_seed(seed: Any) -> int:
+def check_seed(seed: object) -> int:
     """A seed as a whole number in [0, 2⁶⁴)."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
         raise TypeError(f"seed={seed!r}: need a whole number from 0 to 2**64 - 1.")

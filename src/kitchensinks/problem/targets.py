@@ -224,7 +224,7 @@ class Classes:
 
     @classmethod
     def learn(
-        cls, counts: ClassCounts, loss: Loss, class_weight: Any = None, given: Any = None
+        cls, counts: ClassCounts, loss: Loss, class_weight: object = None, given: Any = None
     ) -> "Classes":
         """From the counts of all rows; `given`: all classes, where the rows may lack some."""
         labels = counts.labels if given is None else np.unique(given)
@@ -302,7 +302,7 @@ class Classes:
         return None if same_value(self.factors, other.factors) else "class weights"
 
 
-def _class_factors(given: Any, labels: AnyArray, weights: Array) -> Array | None:
+def _class_factors(given: object, labels: AnyArray, weights: Array) -> Array | None:
     """The weight of each class; weights (classes,): of the rows of each."""
     if given is None:
         return None

@@ -307,7 +307,7 @@ def _ascend(
     steps: AnyArray,
     bends: AnyArray,
     means: AnyArray,
-    weights: Any,
+    weights: AnyArray,
     about: AnyArray,
     size: float,
     fit_intercept: bool,

@@ -11,6 +11,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight
 
+from kitchensinks.numerics.arrays import Matrix
+
 # All weights may be zero here. Versions of scikit-learn before 1.9 do not check for that.
 _NAME = "allow_all_zero_weights"
 _ZEROS_ALLOWED = {_NAME: True} if _NAME in signature(_check_sample_weight).parameters else {}
@@ -38,7 +40,7 @@ _TABLES = (
 _FOR_TABLES = ("contains NaN", "could not convert")
 
 
-def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
+def numeric_rows(rows: Matrix, name: str = "rows") -> np.ndarray:
     """Any table of numbers as a finite two-dimensional float64 array, or a clear error."""
     if sparse.issparse(rows):
         rows = densify(rows)
@@ -169,7 +171,7 @@ def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
     return np.asarray(weights)
 
 
-def densify(rows: Any) -> np.ndarray:
+def densify(rows: Matrix) -> np.ndarray:
     """A block of rows as a plain array (sparse rows are filled in)."""
     return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
 

@@ -104,7 +104,7 @@ class Columns:
         exclude: Iterable[str] = (),
         seed: int = 0,
         identifiers: bool = False,
-        categories: Any = FROM_DTYPE,
+        categories: object = FROM_DTYPE,
     ) -> "Columns":
         """A recipe for all columns but the excluded ones.
 
@@ -374,7 +374,7 @@ def _chosen_kind(table: Table, name: str) -> str:
     return "category"
 
 
-def _kind_of_words(values: Any) -> str:
+def _kind_of_words(values: object) -> str:
     """Text with a value that has no digit is neither a number nor a date."""
     words = words_of(values).drop_null().unique()
     if pa.compute.all(pa.compute.match_substring_regex(words, "[0-9]")).as_py() is not False:

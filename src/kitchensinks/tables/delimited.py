@@ -125,7 +125,7 @@ class DelimitedTable(TextTable):
 
     # Rows.
 
-    def _convert(self, data: bytes, names: list[str], types: Any, skip: bool = False) -> Any:
+    def _convert(self, data: bytes, names: list[str], types: object, skip: bool = False) -> Any:
         """An Arrow table; rows with too many or too few values are left out, or an error."""
         return pa.csv.read_csv(
             pa.BufferReader(data),
@@ -191,7 +191,7 @@ class DelimitedTable(TextTable):
         found = super()._bad_rows(others) if others else iter(())
         return heapq.merge(ragged, found)
 
-    def _retype(self, name: str, kind: Any) -> None:
+    def _retype(self, name: str, kind: object) -> None:
         place = self.names.index(name)
         self.schema = self.schema.set(place, pa.field(name, kind))
 
@@ -217,7 +217,7 @@ class DelimitedTable(TextTable):
         return "it cannot be read"
 
 
-def _widest(mine: Any, theirs: Any) -> Any:
+def _widest(mine: object, theirs: object) -> Any:
     """A type for the values of both."""
     types = pa.types
     if mine == theirs:

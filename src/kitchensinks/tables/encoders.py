@@ -84,10 +84,10 @@ class Encoder:
         """What the column held in the fit, for an error message."""
         return self.kind
 
-    def _takes(self, kind: Any) -> bool:
+    def _takes(self, kind: object) -> bool:
         return family(kind) in self.families
 
-    def write(self, values: Any, out: np.ndarray) -> None:
+    def write(self, values: object, out: np.ndarray) -> None:
         """Numbers of an Arrow array into `out` (n, width)."""
         missing = self._write(_plain(values), out)
         if self.flagged:
@@ -114,7 +114,7 @@ class Number(Encoder):
     families = NUMBERS
 
     @classmethod
-    def learn(cls, name: str, values: Any) -> "Number":
+    def learn(cls, name: str, values: object) -> "Number":
         numbers = _numbers(_plain(values))
         seen = numbers[np.isfinite(numbers)]
         fill = float(np.median(seen)) if len(seen) else 0.0
@@ -126,14 +126,14 @@ class Number(Encoder):
     def _names(self) -> list[str]:
         return [self.name]
 
-    def _takes(self, kind: Any) -> bool:
+    def _takes(self, kind: object) -> bool:
         return super()._takes(kind) or (self.written and family(kind) == "text")
 
-    def numbers(self, values: Any) -> np.ndarray:
+    def numbers(self, values: object) -> np.ndarray:
         """The numbers of an Arrow array, NaN where one is missing."""
         return _numbers(_plain(values))
 
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: object, out: np.ndarray) -> np.ndarray:
         numbers = _numbers(values)
         missing = np.isnan(numbers)
         if missing.any():
@@ -174,7 +174,7 @@ class Coded(Encoder):
     def _known(self) -> Any:
         return pa.array(self.levels, pa.large_string())
 
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: object, out: np.ndarray) -> np.ndarray:
         words, table = words_of(values), self.table_of_levels()
         place = pa.compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
         out[:, : table.shape[1]] = table[place.to_numpy(zero_copy_only=False)]
@@ -186,7 +186,7 @@ class Category(Coded):
     """An indicator of 0 and 1 for each value seen, one for two values; unseen ones are all 0."""
 
     @classmethod
-    def learn(cls, name: str, values: Any) -> "Category":
+    def learn(cls, name: str, values: object) -> "Category":
         words = words_of(values)
         counts = words.drop_null().value_counts().to_pylist()
         counts.sort(key=lambda item: (-item["counts"], item["values"]))
@@ -245,7 +245,7 @@ class Date(Encoder):
     families = ("text", "date")
 
     @classmethod
-    def learn(cls, name: str, values: Any, format_: str) -> "Date":
+    def learn(cls, name: str, values: object, format_: str) -> "Date":
         moments = _moments(_plain(values), format_)
         seen, flagged = moments.drop_null(), moments.null_count > 0
         if not len(seen):
@@ -263,7 +263,7 @@ class Date(Encoder):
     def _names(self) -> list[str]:
         return [f"{self.name} {part}" for part in self.parts]
 
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: object, out: np.ndarray) -> np.ndarray:
         moments = _moments(values, self.format)
         missing = _absent(moments)
         for k, (part, fill) in enumerate(zip(self.parts, self.fills, strict=True)):
@@ -310,7 +310,7 @@ class Text(Encoder):
     families = ("text", "integer")
 
     @classmethod
-    def learn(cls, name: str, values: Any, seed: int) -> "Text":
+    def learn(cls, name: str, values: object, seed: int) -> "Text":
         from sklearn.utils.extmath import randomized_svd
 
         words = words_of(values)
@@ -332,7 +332,7 @@ class Text(Encoder):
     def _names(self) -> list[str]:
         return [f"{self.name} topic {k + 1}" for k in range(self.directions.shape[1])]
 
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: object, out: np.ndarray) -> np.ndarray:
         words = words_of(values)
         scaled = _unit_rows(_ngrams(words) @ sparse.diags_array(self.weights.astype(np.float64)))
         out[:, : self.directions.shape[1]] = scaled @ self.directions

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Ints
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrays import block_slices, densify
 
@@ -37,7 +37,7 @@ _FEWEST_DIFFERENT = 30
 _MOST_EACH = 10.0
 
 
-def row_keys(rows: Any, seed: int) -> Keys:
+def row_keys(rows: Matrix, seed: int) -> Keys:
     """A pseudo-random 64-bit key of each row, shape (n,): equal rows have equal keys.
 
     Σ_j mixed(bits of x_j)·a_j mod 2⁶⁴ with odd random a_j, mixed once more. A zero adds nothing,
@@ -59,7 +59,7 @@ def row_keys(rows: Any, seed: int) -> Keys:
     return keys
 
 
-def _sparse_keys(rows: Any, multiplier: Keys) -> Keys:
+def _sparse_keys(rows: Matrix, multiplier: Keys) -> Keys:
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -219,7 +219,7 @@ class RowSample:
     @classmethod
     def of(
         cls,
-        rows: Any,
+        rows: Matrix,
         weights: Any,
         limit: int,
         seed: int,

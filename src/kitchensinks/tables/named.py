@@ -70,7 +70,7 @@ def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[
     return [name for one, name in zip(known, names, strict=True) if one in listed]
 
 
-def _kind(one: Any) -> str:
+def _kind(one: object) -> str:
     if isinstance(one, bool | np.bool_):
         return "mask"
     if isinstance(one, int | np.integer):

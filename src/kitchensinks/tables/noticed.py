@@ -59,7 +59,7 @@ def counts_rows(numbers: np.ndarray) -> bool:
     return pairs >= _EXPECTED * width and len(np.unique(numbers)) == len(numbers)
 
 
-def has_commas(values: Any) -> bool:
+def has_commas(values: object) -> bool:
     """Whether words are numbers with decimal commas.
 
     >>> has_commas(pa.array(["3,14", "1.250,5", None])), has_commas(pa.array(["3,14", "a,b"]))

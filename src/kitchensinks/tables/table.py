@@ -134,7 +134,7 @@ def batch_rows(n_columns: int) -> int:
     return max(1, min(BATCH_ROWS, BATCH_ENTRIES // max(1, n_columns)))
 
 
-def open_table(source: Any, skip_bad_rows: bool = False) -> Table:
+def open_table(source: object, skip_bad_rows: bool = False) -> Table:
     """A table from a path (file, folder or pattern) or from a pandas, polars or Arrow table.
 
     Parquet files and folders, CSV and TSV (also gzipped, with a line of names first), .npy and

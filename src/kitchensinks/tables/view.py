@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 
+from kitchensinks.numerics.arrays import Part
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.kinds import PLAIN, family
@@ -49,7 +52,7 @@ class Rows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, key: Any) -> np.ndarray:
+    def __getitem__(self, key: Part) -> np.ndarray:
         if isinstance(key, slice):
             places = range(self.shape[0])[key]
             if places.step == 1:
@@ -123,7 +126,7 @@ class Rows:
                     break
         return out
 
-    def _numbers(self, batch: Any, places: np.ndarray) -> np.ndarray:
+    def _numbers(self, batch: object, places: np.ndarray) -> np.ndarray:
         block = self._apply(batch, places)
         largest = max(block.max(initial=0.0), -block.min(initial=0.0))
         if not largest < LARGEST:
@@ -198,3 +201,8 @@ def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | Non
     coded = trimmed.dictionary_encode().combine_chunks()
     words = np.array(coded.dictionary.to_pylist(), dtype=str)
     return words[coded.indices.to_numpy()], weights
+
+
+# What estimators take as X: arrays, lists, frames and Dask collections (all of which NumPy can make
+# an array of), sparse matrices, tables and their rows.
+Given = ArrayLike | sparse.sparray | sparse.spmatrix | Table | Rows

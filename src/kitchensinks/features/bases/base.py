@@ -152,7 +152,7 @@ class Basis(Linked):
     def features(self, theta: Theta, rows: Matrix) -> Any:
         raise NotImplementedError
 
-    def _scaled(self, theta: Theta, rows: Any, scale: float, out: AnyArray | None = None) -> Any:
+    def _scaled(self, theta: Theta, rows: Matrix, scale: float, out: AnyArray | None = None) -> Any:
         """φ(x; θ)·scale. A dense basis may write the result to `out` (n, columns)."""
         features = self.features(theta, rows)
         if self.sparse:
@@ -172,7 +172,7 @@ class Basis(Linked):
         """The resolved values of the parameters that depend on the (few) rows given."""
         return {}
 
-    def resolve(self, rows: Matrix, weights: Any = None) -> Self:
+    def resolve(self, rows: Matrix, weights: object = None) -> Self:
         """A basis whose law no longer depends on data, learned from a sample of rows.
 
         `rows` (n, d) and `weights` (n,) should be a sample of bounded size: the estimators pass at
@@ -366,7 +366,7 @@ class Basis(Linked):
         held = {key: to_json(value, f"{place}-{key}", arrays) for key, value in own.items()}
         return {"basis": name, "fields": held}
 
-    def same(self, other: Any) -> bool:
+    def same(self, other: object) -> bool:
         """Whether another basis has the same class and equal parameters; arrays and functions are
         compared by content."""
         if type(self) is not type(other):
@@ -389,7 +389,7 @@ def require_finite(values: Floats, rows: Floats, others: Floats) -> None:
 MOST_COUNTED = 10**15
 
 
-def check_count(name: str, value: Any) -> int:
+def check_count(name: str, value: object) -> int:
     """The value as an int, if it is an integer of 1 or more; else an error."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise TypeError(
@@ -412,7 +412,7 @@ def check_positive(name: str, value: Any, advice: str = "") -> float:
     return float(value)
 
 
-def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
+def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
     """The value, if it is one of the choices; else an error."""
     choices = list(choices)
     if not isinstance(value, str) or value not in choices:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
-from kitchensinks.numerics.arrays import AnyArray, Floats, Ints
+from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
 from kitchensinks.numerics.bins import add_scores, find_columns, number_names
 
 Names = NDArray[np.uint64]
@@ -151,7 +151,7 @@ class Binned(Basis):
     def scored_entries(self, n_draws: int) -> int:
         return _SCORED_ENTRIES
 
-    def features(self, theta: Theta, rows: Any) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Any:
         table = self.table(theta)
         found = self.bins(theta, rows).T
         seen = found >= 0

@@ -156,7 +156,7 @@ class Draw:
         return np.asarray(self.scale * self._column_factors())
 
     def scaled_features(
-        self, rows: Any, scale: float | None = None, out: AnyArray | None = None
+        self, rows: Matrix, scale: float | None = None, out: AnyArray | None = None
     ) -> Any:
         """φ(x; θ_k)·scale; with the default scale, inner products approximate the kernel.
 

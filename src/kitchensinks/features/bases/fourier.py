@@ -203,11 +203,11 @@ class Fourier(Projected, WithGamma):
         return self._waves(theta, rows, 0.0)
 
     def _scaled(
-        self, theta: Theta, rows: Any, scale: float, out: AnyArray | None = None
+        self, theta: Theta, rows: Matrix, scale: float, out: AnyArray | None = None
     ) -> AnyArray:
         return self._waves(theta, rows, 0.0, scale, out)
 
-    def slopes(self, theta: Theta, rows: Any) -> tuple[AnyArray, AnyArray] | None:
+    def slopes(self, theta: Theta, rows: Matrix) -> tuple[AnyArray, AnyArray] | None:
         if not isinstance(theta["directions"], np.ndarray):
             return None
         # cos' t = cos(t + π/2), whatever the phase.

@@ -10,7 +10,6 @@ eigenvalues of ΦᵀΦ estimate those of the kernel's operator Σ,
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -271,7 +270,7 @@ def checked(rows: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, Floats 
     return rows, None if weights is None else numeric_weights(weights, len(rows))
 
 
-def check_mu(mu: Any) -> float:
+def check_mu(mu: float) -> float:
     """The regularisation μ, if it is a positive number."""
     return check_positive("mu", mu, ", on the scale of the eigenvalues of the kernel's operator")
 

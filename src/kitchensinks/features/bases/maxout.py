@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, owens_t
 
 from kitchensinks.features.bases.base import check_count
@@ -171,7 +171,7 @@ def _stream(place: int) -> tuple[Stream, int]:
     return (near, place) if place < near.size else (Stream.MORE_PLANES, place - near.size)
 
 
-def maxout_kernel(cosine: Any, pool: int) -> Floats:
+def maxout_kernel(cosine: ArrayLike, pool: int) -> Floats:
     """K_q(ρ) = E max_j⟨w_j, x⟩·max_j⟨w_j, z⟩ for unit rows with x·z = ρ.
 
     >>> float(maxout_kernel(0.0, 4).round(4))
@@ -188,7 +188,7 @@ def maxout_kernel(cosine: Any, pool: int) -> Floats:
     return np.asarray(chebyshev.chebval(angle, _kernel_series(pool)))
 
 
-def same_argmax(cosine: Any, pool: int) -> Floats:
+def same_argmax(cosine: ArrayLike, pool: int) -> Floats:
     """κ_q(ρ), the chance that two unit rows with x·z = ρ have the same arg-max.
 
     κ_2(ρ) = ½ + arcsin(ρ)/π; otherwise q·E Φ₂(u, v; ρ)^(q−1) for a standard normal pair
@@ -207,7 +207,7 @@ def same_argmax(cosine: Any, pool: int) -> Floats:
     return np.asarray(np.clip(value, 0.0, 1.0))
 
 
-def _within_one(cosine: Any) -> Floats:
+def _within_one(cosine: ArrayLike) -> Floats:
     """Cosines as float64, clipped to [−1, 1]."""
     return np.asarray(np.clip(np.asarray(cosine, dtype=np.float64), -1.0, 1.0))
 
@@ -264,10 +264,10 @@ def _moment_of_maximum(pool: int, power: int) -> float:
 def _argmax_series(pool: int) -> Floats:
     """κ_q(sin φ) as a Chebyshev series in φ·2/π."""
 
-    def chances(place: Floats) -> Any:
+    def chances(place: Floats) -> Floats:
         return np.array([_argmax_chance(math.sin(one), pool) for one in math.pi / 2.0 * place])
 
-    return np.asarray(chebyshev.chebinterpolate(chances, _NODES - 1))
+    return np.asarray(chebyshev.Chebyshev.interpolate(chances, _NODES - 1).coef)
 
 
 @functools.lru_cache(maxsize=64)
@@ -275,11 +275,11 @@ def _kernel_series(pool: int) -> Floats:
     """K_q(sin φ) = h₁² + ∫₀^φ κ_q(sin t)·cos t dt as a Chebyshev series in φ·2/π."""
     series = _argmax_series(pool)
 
-    def slope(place: Floats) -> Any:
-        return chebyshev.chebval(place, series) * np.cos(math.pi / 2.0 * place)
+    def slope(place: Floats) -> Floats:
+        return np.asarray(chebyshev.chebval(place, series) * np.cos(math.pi / 2.0 * place))
 
-    integral = chebyshev.chebint(chebyshev.chebinterpolate(slope, _NODES + 15), lbnd=0.0, scl=1.0)
-    integral *= math.pi / 2.0
+    slopes = chebyshev.Chebyshev.interpolate(slope, _NODES + 15).coef
+    integral = chebyshev.chebint(slopes, lbnd=0.0, scl=1.0) * (math.pi / 2.0)
     integral[0] += mean_maximum(pool) ** 2
     return np.asarray(integral)
 

@@ -106,7 +106,9 @@ def sample_projection(
     return np.ascontiguousarray(rows)
 
 
-def project(rows: Any, directions: "AnyArray | Fastfood", out: AnyArray | None = None) -> AnyArray:
+def project(
+    rows: Matrix, directions: "AnyArray | Fastfood", out: AnyArray | None = None
+) -> AnyArray:
     """ω_k·x for every row and direction, shape (n, K), in the dtype of the rows.
 
     out (n, K): memory of that dtype for the result, used if rows are dense.

@@ -61,7 +61,7 @@ class _Sorted(NamedTuple):
     def intervals(self) -> Ints:
         return np.asarray(np.arange(len(self.order)) + self.place + 1)
 
-    def add(self, rows: Matrix, targets: Any, counts: Any, sums: Any) -> None:
+    def add(self, rows: Matrix, targets: AnyArray, counts: AnyArray, sums: AnyArray) -> None:
         """Add rows and their targets to the intervals that they lie in."""
         interval_sums(rows, self.columns, self.offsets, self.thresholds, targets, counts, sums)
 
