@@ -17,8 +17,8 @@ _KINDS = 4
 def number(value: float) -> str:
     """A number to four digits, or all before the point; with an exponent where it is very large.
 
-    >>> number(0.012345), number(-35740.4), number(1.5e12)
-    ('0.01234', '−35,740', '1.5e+12')
+    >>> number(0.0123456), number(-35740.4), number(1.5e12)
+    ('0.01235', '−35,740', '1.5e+12')
     """
     whole = 1e4 <= abs(value) < 1e9
     return (f"{value:,.0f}" if whole else f"{value:.4g}").replace("-", "−", value < 0)
