@@ -10,7 +10,8 @@ from scipy import sparse
 
 import kitchensinks as ks
 from kitchensinks.state import kept
-from kitchensinks.state.kept import Kept, Waiting, learned_from
+from kitchensinks.state.remembered import Kept
+from kitchensinks.state.streams import Waiting, learned_from
 
 KINDS = [ks.KitchenSinkRegressor, ks.KitchenSinkClassifier]
 BASES = [None, ks.Fourier(), ks.Binning()]

@@ -33,7 +33,7 @@ from kitchensinks.features.bases import Basis
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.law import Learned
 from kitchensinks.law.splits import held_rows, order_of
-from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats
 from kitchensinks.report.peers import Compared, one_thread, tried
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import hold_out, row_keys
@@ -117,7 +117,7 @@ def _compare(
 
 def _sides(
     options: Compare, rows: Rows, places: NDArray[np.intp], X: Floats
-) -> tuple[NDArray[np.bool_], Basis | Learned]:
+) -> tuple[Bools, Basis | Learned]:
     """Rows that are scored, by their content, time or group; the law to learn on the others."""
     more: dict[str, Any] = {"time_limit": options.time_limit}
     if options.time is None and options.groups is None:
@@ -134,7 +134,7 @@ def _sides(
 
 
 def _contestants(
-    task: str, n_rows: int, widths: list[int], seed: int, learned: Any
+    task: str, n_rows: int, widths: list[int], seed: int, learned: object
 ) -> list[tuple[str, Any]]:
     """Models with their names."""
     number = task == "regression"
@@ -161,9 +161,7 @@ def _contestants(
     return [*found, ("AdaBoost stumps", stumps), ("gradient boosting", trees(random_state=seed))]
 
 
-def _try(
-    name: str, model: Any, X: Floats, y: AnyArray, held: NDArray[np.bool_], task: str
-) -> Entry:
+def _try(name: str, model: Any, X: Floats, y: AnyArray, held: Bools, task: str) -> Entry:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = tried(name, model, X, y, held, task == "classification")

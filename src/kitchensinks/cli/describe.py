@@ -90,7 +90,7 @@ def _learned(law: dict[str, Any]) -> Facts:
     }
 
 
-def _told(value: Any) -> str:
+def _told(value: object) -> str:
     """A fact as text."""
     if isinstance(value, dict):
         known = ((key, number) for key, number in value.items() if number is not None)

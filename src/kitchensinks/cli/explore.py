@@ -214,7 +214,7 @@ def server(explorer: Explorer, port: int = 0) -> ThreadingHTTPServer:
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
-        def handle_error(self, request: Any, client_address: Any) -> None:
+        def handle_error(self, request: object, client_address: object) -> None:
             """A page that is closed while it waits is no error."""
 
     return Server(("127.0.0.1", port), Handler)

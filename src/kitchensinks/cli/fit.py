@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.cli.bases import LEARNED, NAMES, basis_named, components_of
 from kitchensinks.cli.checkpoint import CheckpointFolder
@@ -35,10 +34,10 @@ from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, Learned, encode
 from kitchensinks.law.splits import held_rows, order_of
 from kitchensinks.law.values import short_name
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Part
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import LOSSES, Loss, Quantile
-from kitchensinks.state.resume import identity_of
+from kitchensinks.state.fits import identity_of
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Means, Places
@@ -284,7 +283,7 @@ class WatchedRows(Rows):
         super().__init__(rows.table, rows.columns, rows.folded)
         self.seen = seen
 
-    def __getitem__(self, key: Any) -> AnyArray:
+    def __getitem__(self, key: Part) -> AnyArray:
         # A block is asked for when those before it are done.
         if isinstance(key, slice):
             self.seen(key.start or 0, len(self))
@@ -300,7 +299,7 @@ class FileSource(Source):
 
     table: Table
     targets: AnyArray
-    weights: NDArray[np.float64] | None
+    weights: Floats | None
     terminal: Terminal
 
     @classmethod
@@ -328,7 +327,7 @@ class FileSource(Source):
         return [first, *oddities(self.table, self.weights)]
 
     @cached_property
-    def held(self) -> NDArray[np.bool_]:
+    def held(self) -> Bools:
         """Which rows are held out, by their content, time or group; no class as a whole."""
         counted = np.ones(self.n_rows, bool) if self.weights is None else self.weights > 0
         share, seed = self.options.validation, self.options.seed
@@ -380,7 +379,7 @@ class FileSource(Source):
         return {**super().facts(), "bad_rows": self.table.bad_rows.count}
 
 
-def oddities(table: Table, weights: NDArray[np.float64] | None) -> list[str]:
+def oddities(table: Table, weights: Floats | None) -> list[str]:
     """Notes on rows that are left out; weights: 0 where the target is missing."""
     notes = []
     if weights is not None:

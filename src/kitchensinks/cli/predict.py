@@ -170,7 +170,7 @@ class Answers:
 
 
 @contextmanager
-def _writer(out: Path, schema: Any) -> Iterator[Callable[[Any], None]]:
+def _writer(out: Path, schema: object) -> Iterator[Callable[[Any], None]]:
     """What writes a record batch, in the format that the name ends in; CSV to a pipe, at once."""
     name = out.name.lower()
     if is_pipe(out):

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.keys import lowest_keys, row_keys
@@ -22,9 +22,7 @@ _LOOKED = 1000
 _MOST_CLASSES = 1000
 
 
-def read_target(
-    table: Table, name: str, task: str
-) -> tuple[AnyArray, NDArray[np.float64] | None, str]:
+def read_target(table: Table, name: str, task: str) -> tuple[AnyArray, Floats | None, str]:
     """Values, weights (0 where the target is missing; None where it never is), and the task."""
     table.check_names([name])
     values, weights = known_targets(table, name)
@@ -79,9 +77,7 @@ def _check_strays(words: AnyArray, name: str) -> None:
         )
 
 
-def sampled_places(
-    rows: Rows, weights: NDArray[np.float64] | None, count: int, seed: int
-) -> NDArray[np.intp]:
+def sampled_places(rows: Rows, weights: Floats | None, count: int, seed: int) -> NDArray[np.intp]:
     """At most so many of the rows with a target, by their content."""
     chosen = lowest_keys(row_keys(rows, seed), weights, count)
     if weights is not None:

@@ -142,7 +142,7 @@ def _stop(text: str, code: int, debug: bool) -> None:
     raise SystemExit(code)
 
 
-def _one_line(error: Any) -> str:
+def _one_line(error: object) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return in_options(" ".join(str(error).split()))

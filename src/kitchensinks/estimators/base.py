@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,9 +23,8 @@ from kitchensinks.estimators.parts import OfParts
 from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
 from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.growth import Growth, prefix_errors
-from kitchensinks.fitting.settings import Solver, Verbose
+from kitchensinks.fitting.settings import Checkpoint, Solver, Verbose
 from kitchensinks.law import Learned, find_law
 from kitchensinks.law.splits import order_of
 from kitchensinks.numerics.arrays import AnyArray, Seed
@@ -34,16 +34,15 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
+from kitchensinks.state.fits import batch_identity, fitted_state, resuming
 from kitchensinks.state.importance import Groups, variance_along
-from kitchensinks.state.kept import Waiting, is_kept, own_copy
-from kitchensinks.state.local import LocalModels, local_models
-from kitchensinks.state.made import fitted_state
-from kitchensinks.state.outside import Outside, Watch, in_words
-from kitchensinks.state.resume import batch_identity, resuming
+from kitchensinks.state.model import LocalModels, Outside, Watch, in_words, local_models
+from kitchensinks.state.remembered import is_kept, own_copy
 from kitchensinks.state.spec import check_loss
-from kitchensinks.state.streams import frozen_state, going_on, merged, settle, with_rows
+from kitchensinks.state.streams import Waiting, frozen_state, going_on, merged, settle, with_rows
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.table import Table
+from kitchensinks.tables.view import Given
 
 
 def reported(read: Callable[[State], Any], doc: str) -> property:
@@ -87,9 +86,9 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: Given,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         checkpoint: Checkpoint | None = None,
         verbose: Verbose = False,
     ) -> Self:
@@ -117,7 +116,12 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
         return self
 
     def _fit_dask(
-        self, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint | None, verbose: Verbose
+        self,
+        X: Given,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        checkpoint: Checkpoint | None,
+        verbose: Verbose,
     ) -> Self:
         from kitchensinks.execution.fits import fit_collections
 
@@ -137,7 +141,12 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
         return replace(spec, loss=known.loss, targets=known.targets, columns=known.columns)
 
     def _first_rows(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, stream: bool = False
+        self,
+        X: Given,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        classes: ArrayLike | None = None,
+        stream: bool = False,
     ) -> tuple[Spec, Batch]:
         """Checked rows with encoded targets; what an earlier fit has left is forgotten."""
         spec = self._spec()
@@ -162,7 +171,12 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
     # -- batches -------------------------------------------------------------------------
 
     def _frozen(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any, verbose: Verbose
+        self,
+        X: Given,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        classes: ArrayLike | None,
+        verbose: Verbose,
     ) -> tuple[State, Spec, Batch]:
         """What batches and workers must share, from the rows of one batch."""
         if self.n_components == "auto":
@@ -185,7 +199,12 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
         return self.__dict__.get("_waiting") or self.state_
 
     def _partial_fit(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any, verbose: Verbose
+        self,
+        X: Given,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        classes: ArrayLike | None,
+        verbose: Verbose,
     ) -> Self:
         if not self._begun and isinstance(self._spec().basis, Learned):
             spec, batch = self._first_rows(X, y, sample_weight, classes, stream=True)
@@ -218,7 +237,7 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
             self._state()
         return self
 
-    def merge(self, other: Any) -> Self:
+    def merge(self, other: object) -> Self:
         """Add what another estimator has summed; both must be frozen alike. Returns self."""
         if type(other) is not type(self):
             raise TypeError(
@@ -269,7 +288,7 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
     def __sklearn_is_fitted__(self) -> bool:
         return "_waiting" in self.__dict__ or (self._begun and self.state_.has_rows)
 
-    def _answer(self, method: str, X: Any) -> AnyArray:
+    def _answer(self, method: str, X: Given) -> AnyArray:
         """What a method gives for rows: an array, or a lazy one for Dask collections."""
         state = self._state()
         if is_dask(X):
@@ -286,7 +305,7 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
         self._warn_outside(watch)
         return answer
 
-    def outside(self, X: Any) -> Outside:
+    def outside(self, X: Given) -> Outside:
         """The rows of X that are outside of the range of the fitted rows, and in which columns.
 
         Values outside of the range count as its nearer edge in predictions, but for a line that
@@ -308,7 +327,9 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
         self._told_outside = True
         warnings.warn(in_words(found, self._state().law.trend is not None), stacklevel=4)
 
-    def _score(self, local: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
+    def _score(
+        self, local: Callable[..., float], X: Given, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> float:
         if is_dask(X):
             from kitchensinks.execution.fits import score_collections
 
@@ -318,7 +339,7 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
             X, y, sample_weight = table_targets(X, y, sample_weight, self._state().columns)
         return float(local(X, y, sample_weight))
 
-    def report(self, X: Any, y: Any, compare: bool = True) -> Report:
+    def report(self, X: Given, y: ArrayLike, compare: bool = True) -> Report:
         """What is known of this model and rows with known targets, best those it has not seen.
 
         Facts as a typed value, which is a page in notebooks: what was fitted and how the law was
@@ -348,17 +369,17 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
             raise ValueError("report is about one target: fit and report the outputs one by one.")
         return report(self, X, y, compare)
 
-    def local_coefficients(self, X: Any) -> LocalModels:
+    def local_coefficients(self, X: Given) -> LocalModels:
         """The exact linear model around each row, for sums of ReLU, maxout and linear features.
 
         Such a sum is piecewise linear (maxout paper, equation 4): on the piece that holds a row,
-        f(x) = coefficients·x + intercepts, with no approximation. See `kitchensinks.state.local`.
+        f(x) = coefficients·x + intercepts, with no approximation. See `kitchensinks.state.model`.
         """
         state = self._state()
         with threads(self.n_jobs):
             return local_models(state.model, known_rows(self, state, X))
 
-    def k_path(self, X: Any, y: Any) -> Growth:
+    def k_path(self, X: Given, y: ArrayLike) -> Growth:
         """Error on the rows given for every prefix of the features, from one pass over them.
 
         Squared loss; for a classifier one more pass gives the share of wrong classes. The ridge

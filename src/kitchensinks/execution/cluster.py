@@ -11,6 +11,7 @@ import numpy
 import scipy
 
 import kitchensinks
+from kitchensinks.numerics.arrays import Part
 from kitchensinks.numerics.threads import single_blas
 
 try:
@@ -124,7 +125,7 @@ def compute(*nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
             client.cancel([future for future in futures if not future.done()], force=True)
 
 
-def scattered(value: Any) -> Any:
+def scattered(value: object) -> Any:
     """A large value, sent to all workers, as a task; it is lost where all of them are."""
     client = active_client()
     if client is None:
@@ -152,7 +153,7 @@ def _counted(told: Told | None) -> Iterator[None]:
         return
     from dask.callbacks import Callback
 
-    def after(key: Any, value: Any, graph: Any, state: Any, worker: Any) -> None:
+    def after(key: Part, value: object, graph: object, state: Any, worker: object) -> None:
         done = len(state["finished"])
         told(done, done + sum(len(state[kind]) for kind in ("waiting", "ready", "running")))
 

@@ -19,10 +19,9 @@ from kitchensinks.execution.order import order_statistic
 from kitchensinks.execution.recipe import Keys, Recipe, Split, Sums
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.blockwise import Descent
-from kitchensinks.fitting.calibration import Calibration, calibrate
+from kitchensinks.fitting.calibration import Calibration, Residuals, calibrate
 from kitchensinks.fitting.convex import calibrated, candidates, problem_of, roughly
 from kitchensinks.fitting.held_out import least_error, too_few
-from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import (
     HELD_OUT,

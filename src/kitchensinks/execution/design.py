@@ -69,11 +69,11 @@ class PartitionedDesign(Design):
         self.passes += 1
         return self.each(_scores, self.tasks, weights=weights.astype(self.dtype))
 
-    def adjoint(self, dual: Any) -> Array:
+    def adjoint(self, dual: AnyArray) -> Array:
         self.passes += 1
         return np.asarray(self.reduce(_adjoint, self.tasks, dual))
 
-    def band(self, curvature: Any, centre: Array, dual: Any) -> tuple[Array, Array]:
+    def band(self, curvature: AnyArray, centre: Array, dual: AnyArray) -> tuple[Array, Array]:
         self.passes += 1
         rows = self.tasks, curvature, dual
         gram, image = self.reduce(_band, *rows, merge=_add_both, centre=centre)
@@ -89,7 +89,7 @@ def _mapped(
     return [call(*parts, **sent) for parts in zip(*(v.parts for v in vectors), strict=True)]
 
 
-def _sent(value: Any) -> Any:
+def _sent(value: object) -> Any:
     if not isinstance(value, np.ndarray) or value.nbytes <= PIECE:
         return value
     flat = value.ravel()

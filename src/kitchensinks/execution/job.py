@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from dask import delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kitchensinks.execution.cluster import slots, tree
 from kitchensinks.execution.partitions import Part, Partitions
@@ -15,12 +15,12 @@ from kitchensinks.execution.recipe import NOTHING, Recipe, Seen, Split, Sums, bo
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
-from kitchensinks.fitting.checkpoint import Checkpoint
-from kitchensinks.fitting.settings import Progress, silent
+from kitchensinks.fitting.settings import Checkpoint, Progress, silent
 from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.moments import Moments
 from kitchensinks.state.remembered import Limits
 from kitchensinks.tables.keys import RowSample
+from kitchensinks.tables.view import Given
 
 # Tasks for each thread of the cluster, at least, where there are as many partitions.
 _TASKS_A_SLOT = 4
@@ -177,8 +177,8 @@ class Job:
 
 
 def rows_job(
-    X: Any,
-    sample_weight: Any,
+    X: Given,
+    sample_weight: ArrayLike | None,
     basis: Basis,
     n_components: int,
     seed: int,

@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from dask import delayed
 from dask.optimization import cull
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_array
 
 from kitchensinks.execution.cluster import ClusterError, Told, compute
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.tables import advice, check_size
+from kitchensinks.tables.view import Given
 
 
 class PartitionError(ValueError):
@@ -43,7 +46,7 @@ class Schema:
     dtype: str
 
     @classmethod
-    def of(cls, X: Any) -> "Schema":
+    def of(cls, X: Given) -> "Schema":
         if not hasattr(X, "columns"):
             dtype = "float32" if X.dtype == np.float32 else "float64"
             return cls(None, (str(X.dtype),), X.shape[1], dtype)
@@ -64,7 +67,7 @@ class Schema:
             "float32" if narrow else "float64",
         )
 
-    def array(self, rows: Any) -> Any:
+    def array(self, rows: Matrix) -> Any:
         """The rows of a partition as an array, dense or CSR, if they are as they should be."""
         if self.names is not None:
             names = tuple(map(str, getattr(rows, "columns", ())))
@@ -109,7 +112,9 @@ class Partitions:
     schema: Schema
 
     @classmethod
-    def of(cls, X: Any, y: Any = None, sample_weight: Any = None) -> "Partitions":
+    def of(
+        cls, X: Given, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> "Partitions":
         X = whole_rows(X)
         schema = Schema.of(X)
         columns = [_tasks(X)]
@@ -165,14 +170,14 @@ def checked_rows(rows: Any, dtype: Any = None, limited: bool = True, missing: bo
     return check_size(rows, rows.dtype)
 
 
-def shown_columns(X: Any) -> Any:
+def shown_columns(X: Given) -> Any:
     """No rows of a collection, with all of its columns: enough to check their number and names."""
     if type(X).__name__ == "Series" or getattr(X, "ndim", 2) != 2:
         raise ValueError("X is a single column: need rows and columns, such as X[['a']] or (n, 1).")
     return X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))
 
 
-def whole_rows(X: Any) -> Any:
+def whole_rows(X: Given) -> Any:
     """The collection, with all columns of a row in one chunk."""
     shown_columns(X)
     if hasattr(X, "numblocks") and X.numblocks[1] > 1:
@@ -219,7 +224,7 @@ def _with_sizes(array: Any) -> Any:
     return array if known else array.copy().compute_chunk_sizes()
 
 
-def _length(rows: Any) -> int:
+def _length(rows: Matrix) -> int:
     return int(rows.shape[0])
 
 
@@ -248,7 +253,7 @@ def _files(task: Any) -> list[str]:
     return sorted(set(_paths(given)))
 
 
-def _paths(value: Any) -> Iterator[str]:
+def _paths(value: object) -> Iterator[str]:
     if isinstance(value, str):
         if "/" in value or "\\" in value:
             yield value

@@ -71,7 +71,7 @@ def _leave_one_out(job: Job, settings: Settings, found: Sums) -> Fit:
     return candidates.best(total, settings)
 
 
-def _errors(job: Job, bundles: list[Bundle], light: Any) -> Any:
+def _errors(job: Job, bundles: list[Bundle], light: object) -> Any:
     call = delayed(Recipe.errors)
     return tree([call(job.sent, part, light) for part in bundles], operator.add)
 

@@ -66,7 +66,7 @@ class Linked(BaseEstimator):
         return {"name": type(self).__name__}
 
 
-def changed(name: str, value: Any, params: dict[str, Any]) -> Any:
+def changed(name: str, value: object, params: dict[str, Any]) -> Any:
     """A copy of the value of a parameter, with some parameters of its own set."""
     known = sorted(value.get_params(deep=False)) if hasattr(value, "get_params") else []
     for inner in params:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Matrix
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH, warp_rows
 from kitchensinks.tables import densify
 
@@ -80,7 +80,7 @@ class Scaler:
     high: Floats
 
     @classmethod
-    def over(cls, spread: Spread, unscaled: NDArray[np.bool_] | None = None) -> "Scaler":
+    def over(cls, spread: Spread, unscaled: Bools | None = None) -> "Scaler":
         """Zero mean and unit variance; constant columns and those `unscaled` are centred alone.
 
         (A rare category, as 0 and 1, must not weigh more than a common one.)
@@ -117,7 +117,7 @@ class Scaler:
             return self
         return replace(self, low=np.minimum(self.low, low), high=np.maximum(self.high, high))
 
-    def outside(self, rows: Matrix, margin: float = 0.0) -> NDArray[np.bool_]:
+    def outside(self, rows: Matrix, margin: float = 0.0) -> Bools:
         """Where values lie outside of the fitted range, (n, d); a missing value does not.
 
         margin: by more than this share of the range.
@@ -152,11 +152,11 @@ class Scaler:
         (n, outputs, d); None where the map is not linear. Zero where values are cut off."""
         return np.asarray(self._straight(rows)[:, None, :] * gradients / self.scale)
 
-    def _straight(self, rows: Matrix) -> NDArray[np.bool_]:
+    def _straight(self, rows: Matrix) -> Bools:
         """Where values change with those of the rows, (n, d)."""
         return ~Scaler.outside(self, rows)
 
-    def same(self, other: Any) -> bool:
+    def same(self, other: object) -> bool:
         """Whether another scaler maps rows within both ranges in the same way."""
         return type(self) is type(other) and all(
             np.array_equal(getattr(self, field.name), getattr(other, field.name))
@@ -190,7 +190,7 @@ class Warp(Scaler):
         warp_rows(rows, self.mean, self.scale, self.kind, self.knots, self.factor, out)
         return out @ self.rotation.astype(dtype) if self.rotation.size else out
 
-    def outside(self, rows: Matrix, margin: float = 0.0) -> NDArray[np.bool_]:
+    def outside(self, rows: Matrix, margin: float = 0.0) -> Bools:
         """As `Scaler.outside`; columns that are left out have no range to leave."""
         outside, taken = super().outside(rows, margin), self.taken
         if taken is not None:
@@ -281,7 +281,7 @@ def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> War
     )
 
 
-def every(spread: Spread, unscaled: NDArray[np.bool_] | None) -> Warp:
+def every(spread: Spread, unscaled: Bools | None) -> Warp:
     """All columns standardised, those of zeros and ones too, as `Scaler.over` has them."""
     plain = Scaler.over(spread, unscaled)
     own = identity(len(plain.mean))
@@ -300,7 +300,7 @@ def identity(n_inputs: int) -> Warp:
     return Warp(np.zeros(n_inputs), ones, -edge, edge, kind, knots, ones, np.empty((0, 0)))
 
 
-def indicators(spread: Spread, sample: Floats) -> NDArray[np.bool_]:
+def indicators(spread: Spread, sample: Floats) -> Bools:
     """Which columns hold nothing but 0 and 1: x² has the mean of x, and the sample agrees."""
     hot = np.abs(spread.variance - spread.mean * (1.0 - spread.mean)) <= 1e-9
     return np.asarray(hot & ((sample == 0.0) | (sample == 1.0)).all(axis=0))

@@ -3,9 +3,8 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import Floats, Matrix
+from kitchensinks.numerics.arrays import Floats, Ints, Matrix
 from kitchensinks.tables import block_slices, densify
 
 # Rows that are looked at together.
@@ -26,7 +25,7 @@ class Trend:
     [2.5, 10.0, 10.0]
     """
 
-    places: NDArray[np.int64]
+    places: Ints
     mean: Floats
     low: Floats
     high: Floats
@@ -36,7 +35,7 @@ class Trend:
     @classmethod
     def over(
         cls,
-        places: NDArray[np.int64],
+        places: Ints,
         mean: Floats,
         low: Floats,
         high: Floats,

@@ -21,6 +21,7 @@ import numpy as np
 import kitchensinks
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.disk import atomic
+from kitchensinks.tables.stored import read_npy_header
 
 FORMAT = 1
 _HEADER = "model.json"
@@ -178,9 +179,7 @@ def _to_array(data: bytes, name: str, path: Path) -> AnyArray:
     """An array of the .npy format, whose shape must be that of its bytes: no more is allocated."""
     buffer = io.BytesIO(data)
     try:
-        first = np.lib.format.read_magic(buffer) == (1, 0)
-        read = "read_array_header_1_0" if first else "read_array_header_2_0"
-        shape, _, dtype = getattr(np.lib.format, read)(buffer)
+        shape, _, dtype = read_npy_header(buffer)
         plain = dtype.kind in _KINDS and dtype.isnative and dtype.itemsize > 0
         size = math.prod(shape) * dtype.itemsize
         if not plain or min(shape, default=0) < 0 or size != len(data) - buffer.tell():

@@ -229,7 +229,7 @@ class Checkpoint:
             return
         before = signal.getsignal(signal.SIGINT)
 
-        def wait(number: int, frame: Any) -> None:
+        def wait(number: int, frame: object) -> None:
             if self._stopping or not self._summing:
                 raise KeyboardInterrupt
             self._stopping = True

@@ -7,7 +7,6 @@ budget, before a draw is made and before a loop is run.
 
 import math
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
 
@@ -15,8 +14,7 @@ from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
-from kitchensinks.fitting.calibration import STEEPEST, Calibration
-from kitchensinks.fitting.residuals import Residuals
+from kitchensinks.fitting.calibration import STEEPEST, Calibration, Residuals
 from kitchensinks.law.values import Record
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.warps import LINEAR, MIX
@@ -153,7 +151,7 @@ def check_basis(basis: Basis, n_inputs: int) -> None:
         one.check_in(n_inputs)
 
 
-def check_learned(learned: Any, n_components: int) -> None:
+def check_learned(learned: object, n_components: int) -> None:
     """An error unless arrays that a draw has learned from rows are what draws learn.
 
     names of bins in rising order grid by grid, with the offsets of the grids; places and factors

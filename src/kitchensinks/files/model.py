@@ -29,9 +29,8 @@ from kitchensinks.files.checks import (
     check_size,
     check_state,
 )
-from kitchensinks.fitting.calibration import Calibration
+from kitchensinks.fitting.calibration import Calibration, Residuals
 from kitchensinks.fitting.plan import Plan
-from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings, Solver, check_dtype
 from kitchensinks.law import Law, Learned, Record, Trial
 from kitchensinks.numerics.arrays import AnyArray
@@ -87,7 +86,7 @@ class Saved(NamedTuple):
     header: dict[str, Any]
 
 
-def save(estimator: KitchenSink, path: str | os.PathLike[str], notes: Any = None) -> None:
+def save(estimator: KitchenSink, path: str | os.PathLike[str], notes: object = None) -> None:
     """Write a fitted estimator to `path`, atomically: no half file is ever left there.
 
     `notes`: anything that JSON can hold, such as the target's name; `open_model` gives it back.
@@ -211,7 +210,7 @@ class _Writer:
     arrays: Arrays = field(default_factory=dict)
     draws: list[tuple[Frozen, dict[str, Any]]] = field(default_factory=list)
 
-    def encode(self, value: Any, place: str) -> Any:
+    def encode(self, value: object, place: str) -> Any:
         if isinstance(value, np.ndarray):
             value = _storable(value)
         if isinstance(value, type | np.dtype):
@@ -246,14 +245,14 @@ class _Writer:
             held["digest"] = draw_digest(frozen)
 
 
-def _stored(kind: Any) -> set[str]:
+def _stored(kind: object) -> set[str]:
     """The fields that files hold; others, declared with stored=False, come back as defaults."""
     if is_dataclass(kind):
         return {one.name for one in fields(kind) if one.metadata.get("stored", True)}
     return set(getattr(kind, "_fields", ()))
 
 
-def _decode(value: Any, arrays: Arrays) -> Any:
+def _decode(value: object, arrays: Arrays) -> Any:
     if not isinstance(value, dict) or value.keys() & {"array", "list", "basis"}:
         return from_json(value, arrays)
     if "dict" in value:

@@ -159,7 +159,12 @@ def _gram_problem(
 
 
 def problem_of(
-    moments: Moments, design: Design, targets: Any, shares: Any, settings: Settings, alpha: float
+    moments: Moments,
+    design: Design,
+    targets: object,
+    shares: object,
+    settings: Settings,
+    alpha: float,
 ) -> tuple[Problem, FactoredGram, float]:
     """The problem of rows with these sums, its factored Gram, and the noise of that.
 

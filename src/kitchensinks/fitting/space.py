@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlocks
-from kitchensinks.fitting.checkpoint import Arrays
+from kitchensinks.features.blocks import BLOCK_ROWS, Block, BlockFunction, FeatureBlocks
 from kitchensinks.fitting.plan import SAMPLE_ROWS
-from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.settings import Arrays, Settings
 from kitchensinks.numerics.arrays import DType, Matrix, Part
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
@@ -260,10 +258,9 @@ class TrainingSet:
             own = features.astype(settings.summed or features.dtype, copy=keep)
             return moments.sums_of(own, *self.part(rows))
 
-        with closing(self.blocks(sums, phase, moments.state, moments.restore, keep)) as blocks:
-            for rows, block in blocks:
-                moments.take(block)
-                settings.progress("sums over the rows", rows.stop, space.n_rows)
+        for rows, block in self.blocks(sums, phase, moments.state, moments.restore, keep):
+            moments.take(block)
+            settings.progress("sums over the rows", rows.stop, space.n_rows)
         moments.close()
         return moments
 
@@ -274,11 +271,8 @@ class TrainingSet:
         state: Callable[[], Arrays],
         restore: Callable[[Arrays], None],
         keep: bool = False,
-    ) -> Any:
-        """What `work` makes of the blocks of a pass, which a checkpoint can stop and take up.
-
-        A generator of (rows, result): close it where the pass may end early.
-        """
+    ) -> Iterator[Block]:
+        """What `work` makes of the blocks of a pass, which a checkpoint can stop and take up."""
         checkpoint, space = self.settings.checkpoint, self.space
         if checkpoint is not None and space.span is None:
             source = partial(space.fresh, work=work)
@@ -298,7 +292,7 @@ class TrainingSet:
     def add_others(self, moments: Moments) -> None:
         """Add the sums of the rows that are not in the sample to those that are: all sums."""
 
-        def sums(rows: slice, features: Any) -> BlockSums:
+        def sums(rows: slice, features: Matrix) -> BlockSums:
             own = np.flatnonzero(~self.sampled[rows])
             return moments.sums_of(features[own], *self.part(rows.start + own))
 

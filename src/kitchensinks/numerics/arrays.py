@@ -9,10 +9,12 @@ from scipy import sparse
 # Numbers of any dtype.
 AnyArray = NDArray[Any]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 DType = np.dtype[Any]
 # What scikit-learn takes as random_state.
 Seed = int | np.random.RandomState | None
-# Rows or their features: dense, sparse, or rows of a table that are read when they are asked for.
+# Rows or their features: dense, sparse, or rows of a table that are read on demand.
 Matrix = AnyArray | sparse.csr_array
-# Some of the rows: a run, a mask, or their places.
+# A subset of the rows: a slice, a mask or indices.
 Part = slice | AnyArray

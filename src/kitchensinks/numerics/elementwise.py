@@ -1,14 +1,13 @@
-"""Passes over blocks of features that NumPy would make one after another on one core."""
+"""Element-wise operations on blocks of features, in one pass and on several threads."""
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
-# Below this many entries NumPy is done before the threads have started.
+# Below this many entries NumPy finishes before threads would have started.
 SMALL = 2**14
 
 # sin 2πv = v·P(v²) on |v| ≤ ¼: Chebyshev interpolants of sin(2π√w)/√w, to 2e-7 and 3e-16.
@@ -69,7 +68,7 @@ def _cosine_of_turns64(turns: Any) -> Any:
 
 
 @looped(lambda angle, *_: len(angle), fastmath={"contract"})
-def _cosine32(angle: AnyArray, phase: AnyArray, amplitude: Any, begin: int, end: int) -> None:
+def _cosine32(angle: AnyArray, phase: AnyArray, amplitude: float, begin: int, end: int) -> None:
     turn = np.float32(0.15915494309189535)
     for i in range(begin, end):
         for k in range(angle.shape[1]):
@@ -77,7 +76,7 @@ def _cosine32(angle: AnyArray, phase: AnyArray, amplitude: Any, begin: int, end:
 
 
 @looped(lambda angle, *_: len(angle), fastmath={"contract"})
-def _cosine64(angle: AnyArray, phase: AnyArray, amplitude: Any, begin: int, end: int) -> None:
+def _cosine64(angle: AnyArray, phase: AnyArray, amplitude: float, begin: int, end: int) -> None:
     turn = 0.15915494309189535
     for i in range(begin, end):
         for k in range(angle.shape[1]):
@@ -105,7 +104,7 @@ def cosine_plain(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
 
 
 @looped(lambda values, *_: len(values), fastmath={"contract"})
-def _affine(values: AnyArray, scale: Any, shift: AnyArray, begin: int, end: int) -> None:
+def _affine(values: AnyArray, scale: float, shift: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
         for k in range(values.shape[1]):
             values[i, k] = values[i, k] * scale - shift[k]
@@ -127,13 +126,13 @@ def affine_plain(values: AnyArray, scale: float, shift: AnyArray) -> None:
 
 
 @looped(lambda total, *_: total.shape[1])
-def _add_lower(total: AnyArray, part: AnyArray, unit: Any, begin: int, end: int) -> None:
+def _add_lower(total: AnyArray, part: AnyArray, unit: float, begin: int, end: int) -> None:
     for j in range(begin, end):
         for i in range(j, total.shape[0]):
             total[i, j] += unit * part[i, j]
 
 
-def add_lower(total: NDArray[np.float64], part: AnyArray, unit: float) -> None:
+def add_lower(total: Floats, part: AnyArray, unit: float) -> None:
     """total += unit·part in float64, on and below the diagonal; both column by column in memory."""
     if part.size < SMALL:
         add_lower_plain(total, part, unit)
@@ -141,7 +140,7 @@ def add_lower(total: NDArray[np.float64], part: AnyArray, unit: float) -> None:
         _add_lower(total, part, float(unit))
 
 
-def add_lower_plain(total: NDArray[np.float64], part: AnyArray, unit: float) -> None:
+def add_lower_plain(total: Floats, part: AnyArray, unit: float) -> None:
     """The same in NumPy."""
     total += unit * np.tril(part).astype(np.float64)
 
@@ -161,12 +160,7 @@ def _mean_with_rank_two(
                     out[j, i] = value
 
 
-def mean_with_rank_two(
-    total: NDArray[np.float64],
-    weight: float,
-    left: NDArray[np.float64],
-    right: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def mean_with_rank_two(total: Floats, weight: float, left: Floats, right: Floats) -> Floats:
     """total/weight + left·right' + right·left' from below the diagonal, mirrored; (K, K).
 
     Column by column in memory, as total is. One pass: both triangles are written once.
@@ -178,12 +172,7 @@ def mean_with_rank_two(
     return out
 
 
-def mean_with_rank_two_plain(
-    total: NDArray[np.float64],
-    weight: float,
-    left: NDArray[np.float64],
-    right: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def mean_with_rank_two_plain(total: Floats, weight: float, left: Floats, right: Floats) -> Floats:
     """The same in NumPy."""
     lower = np.tril(total / weight + np.outer(left, right) + np.outer(right, left))
     return np.asfortranarray(lower + np.tril(lower, -1).T)
@@ -204,7 +193,7 @@ def _centre(values: Any, shift: Any, part: Any, total: Any) -> None:
             total[k] += part[k]
 
 
-def centre(values: AnyArray, shift: NDArray[np.float64]) -> NDArray[np.float64]:
+def centre(values: AnyArray, shift: Floats) -> Floats:
     """Subtract shift (K,) from the rows of values (n, K), in place; Σ over them afterwards.
 
     The sums are in float64, of runs of 64 rows in their own dtype.
@@ -216,7 +205,7 @@ def centre(values: AnyArray, shift: NDArray[np.float64]) -> NDArray[np.float64]:
     return total
 
 
-def centre_plain(values: AnyArray, shift: NDArray[np.float64]) -> NDArray[np.float64]:
+def centre_plain(values: AnyArray, shift: Floats) -> Floats:
     """The same in NumPy."""
     values -= shift.astype(values.dtype)
     return np.asarray(values.sum(axis=0, dtype=np.float64))

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Bools, Ints
 from kitchensinks.numerics.bins import sum_into_bins, sum_of_bins
 from kitchensinks.numerics.combinations import combine, count_rows, gather, renumber, scatter
 from kitchensinks.problem.design import ProductDesign
@@ -43,10 +43,10 @@ class Combinations(NamedTuple):
 
     nodes: AnyArray
     links: AnyArray
-    ends: NDArray[np.int64]
+    ends: Ints
 
     @classmethod
-    def of(cls, columns: AnyArray, offsets: NDArray[np.int64]) -> "Combinations":
+    def of(cls, columns: AnyArray, offsets: Ints) -> "Combinations":
         """Group the coarse grids first, as long as rows have few combinations of their bins.
 
         One more grid in a group saves a look-up for each row and costs two for each combination.
@@ -84,11 +84,11 @@ class Shared(NamedTuple):
     """
 
     combinations: Combinations
-    offsets: NDArray[np.int64]
+    offsets: Ints
     order: NDArray[np.intp]
-    places: NDArray[np.int64]
-    kept: NDArray[np.int64]
-    alone: NDArray[np.int64]
+    places: Ints
+    kept: Ints
+    alone: Ints
     owner: NDArray[np.int32]
     counts: Array
 
@@ -120,10 +120,10 @@ class Bins(ProductDesign):
     array([2.5, 3. ])
     """
 
-    def __init__(self, columns: AnyArray, offsets: NDArray[np.int64], scale: float) -> None:
+    def __init__(self, columns: AnyArray, offsets: Ints, scale: float) -> None:
         super().__init__(columns.shape[1], int(offsets[-1]))
         self.columns, self.offsets, self.scale = columns, offsets, scale
-        self._shared: tuple[NDArray[np.bool_], Shared] | None = None
+        self._shared: tuple[Bools, Shared] | None = None
 
     def first(self, count: int, scale: float) -> "Bins":
         """The first grids alone."""
@@ -150,13 +150,13 @@ class Bins(ProductDesign):
             out[found, columns[found]] = self.scale
         return out
 
-    def shared(self, fitted: NDArray[np.bool_]) -> Shared:
+    def shared(self, fitted: Bools) -> Shared:
         """The bins prepared for fits to the rows `fitted`; the last answer is kept."""
         if self._shared is None or not np.array_equal(self._shared[0], fitted):
             self._shared = fitted, self._share(fitted)
         return self._shared[1]
 
-    def _share(self, fitted: NDArray[np.bool_]) -> Shared:
+    def _share(self, fitted: Bools) -> Shared:
         counts = np.zeros(self.n_columns, dtype=np.int32)
         owner = np.zeros(self.n_columns, dtype=np.int32)
         count_rows(self.columns, fitted, counts, owner)

@@ -5,11 +5,11 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.links import Value
+from kitchensinks.numerics.arrays import Bools, Floats
 
-Array = NDArray[np.float64]
+Array = Floats
 
 # A dual entry this far outside its domain is rounding, and counts as on the border.
 DOMAIN_SLACK = 1e-12
@@ -53,7 +53,7 @@ class Loss(Value, ABC):
         """The loss for targets and scores divided by `unit`, up to the factor unit**degree."""
         return self
 
-    def allowed(self, targets: Array) -> NDArray[np.bool_]:
+    def allowed(self, targets: Array) -> Bools:
         """Which targets the loss is for."""
         return np.ones(np.shape(targets), dtype=bool)
 

@@ -107,21 +107,13 @@ class Moments:
         )
 
     def add(
-        self,
-        features: AnyArray,
-        targets: Floats,
-        weights: Floats | None,
-        done: int = 0,
+        self, features: AnyArray, targets: Floats, weights: Floats | None, done: int = 0
     ) -> None:
         """Add the sums of a block, as `sums_of` makes them."""
         self.take(self.sums_of(features, targets, weights, done))
 
     def sums_of(
-        self,
-        features: AnyArray,
-        targets: Floats,
-        weights: Floats | None,
-        done: int = 0,
+        self, features: AnyArray, targets: Floats, weights: Floats | None, done: int = 0
     ) -> "BlockSums":
         """Of a block: features (n, K), which are overwritten, targets (n, outputs), weights (n,).
 

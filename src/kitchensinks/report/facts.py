@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import kitchensinks
 from kitchensinks.law.values import Trial, short_name
@@ -24,6 +25,7 @@ from kitchensinks.report.effects import (
 from kitchensinks.report.peers import Compared, compared
 from kitchensinks.report.rows import Fitted, Sample, in_words
 from kitchensinks.tables.disk import atomic
+from kitchensinks.tables.view import Given
 
 # Bins of a calibration curve.
 _BINS = 10
@@ -144,7 +146,7 @@ class Report:
         return framed(self)
 
 
-def report(model: Fitted, X: Any, y: Any, compare: bool = True) -> Report:
+def report(model: Fitted, X: Given, y: ArrayLike, compare: bool = True) -> Report:
     """Facts about a fitted model and rows X with targets y (at most 20,000 of them).
 
     compare: whether two other models are fitted beside it, which may take as long as the fit.
@@ -327,7 +329,7 @@ def _extremes(sample: Sample, answers: Floats, shown: list[int]) -> tuple[list[R
 # -- plain values -----------------------------------------------------------------------------
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """With None in place of numbers that JSON does not know."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}

@@ -81,7 +81,7 @@ def framed(report: Report) -> str:
 # -- tables -----------------------------------------------------------------------------------
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     """A value of a table, escaped."""
     if value is None:
         return '<td class="number">–</td>'
@@ -151,7 +151,7 @@ def _shaded(
     return _scrolled(caption, first + top, "".join(lines))
 
 
-def _named(value: Any) -> str:
+def _named(value: object) -> str:
     return svg.number(value) if isinstance(value, float) else str(value)
 
 

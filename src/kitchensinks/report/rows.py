@@ -4,16 +4,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.problem.targets import Classes, Numbers, Targets
 from kitchensinks.state import State
 from kitchensinks.state.importance import Groups
-from kitchensinks.state.outside import Outside
+from kitchensinks.state.model import Outside
 from kitchensinks.tables import densify
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.table import Table
-from kitchensinks.tables.view import known_targets
+from kitchensinks.tables.view import Given, known_targets
 
 # Rows of a large table that a report looks at.
 MOST_ROWS = 20_000
@@ -26,9 +27,9 @@ class Fitted(Protocol):
     state_: State
     n_features_in_: int
 
-    def predict(self, X: Any) -> AnyArray: ...
+    def predict(self, X: Given) -> AnyArray: ...
 
-    def outside(self, X: Any) -> Outside: ...
+    def outside(self, X: Given) -> Outside: ...
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Sample:
     names: list[Any]
 
     @classmethod
-    def of(cls, model: Fitted, X: Any, y: Any, seed: int = 0) -> "Sample":
+    def of(cls, model: Fitted, X: Given, y: ArrayLike, seed: int = 0) -> "Sample":
         """At most 20,000 rows of frames, arrays, or of a table with the name of its target."""
         names = Groups.of(model, model.state_.columns).names
         if isinstance(X, Table):
@@ -120,7 +121,7 @@ class Sample:
                 X[:, place] = values
         return X
 
-    def answers(self, X: Any = None) -> Floats:
+    def answers(self, X: Given = None) -> Floats:
         """Probabilities of the classes (n, classes), or predictions (n, 1)."""
         X = self.X if X is None else X
         if self.classes is not None:
@@ -168,7 +169,7 @@ def known(targets: Targets, y: AnyArray) -> AnyArray:
     return y
 
 
-def _is_number(label: Any) -> bool:
+def _is_number(label: object) -> bool:
     return isinstance(label, int | float)
 
 
@@ -180,7 +181,7 @@ def _as_before(values: Any, series: Any) -> Any:
     return pd.Series(values, index=series.index, dtype=series.dtype)
 
 
-def framed(table: Table, target: Any, names: list[Any]) -> tuple[Any, AnyArray]:
+def framed(table: Table, target: object, names: list[Any]) -> tuple[Any, AnyArray]:
     """Some rows of a table whose target is known, as a frame."""
     if not isinstance(target, str):
         raise ValueError("With a table as X, y is the name of its target column.")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
+from kitchensinks.numerics.arrays import Bools
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import NEGLIGIBLE, Callback, Problem, Solution
 from kitchensinks.solvers.cholesky import lower_factor
@@ -78,8 +79,8 @@ class _Look(NamedTuple):
 
     objective: Array
     gap: Array
-    converged: NDArray[np.bool_]
-    done: NDArray[np.bool_]
+    converged: Bools
+    done: Bools
     excess: float
 
 

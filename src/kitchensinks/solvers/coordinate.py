@@ -26,9 +26,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Ints, Matrix
 from kitchensinks.numerics.threads import compiled, in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.bins import Bins
@@ -300,7 +299,7 @@ def _add(row: AnyArray, value: float, move: float, weights: AnyArray) -> None:
 def _ascend(
     block: AnyArray,
     value: float,
-    order: NDArray[np.int64],
+    order: Ints,
     targets: AnyArray,
     low: AnyArray,
     high: AnyArray,
@@ -308,7 +307,7 @@ def _ascend(
     steps: AnyArray,
     bends: AnyArray,
     means: AnyArray,
-    weights: Any,
+    weights: AnyArray,
     about: AnyArray,
     size: float,
     fit_intercept: bool,

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray, DType, Part
+from kitchensinks.numerics.arrays import AnyArray, Bools, DType, Part
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.solvers.quadratic import FactoredGram
@@ -157,7 +157,7 @@ class RidgePath:
         """
         own = weights if leaving is None else leaving.weights
         scores, left = self._scores(features, own, alphas)
-        known: NDArray[np.bool_] = np.greater_equal(left, least_freedom(features.dtype))
+        known: Bools = np.greater_equal(left, least_freedom(features.dtype))
         left = np.where(known, left, 1.0)
         targets = targets[:, None, :]
         squares = (targets - scores_without(targets, scores, left[:, :, None], leaving)) ** 2

@@ -73,7 +73,7 @@ class WithGamma(Basis):
         return np.asarray(gammas[words.integers(len(gammas), count)])
 
 
-def resolve_gamma(gamma: Any, measure: str, rows: Floats, weights: Floats | None) -> Any:
+def resolve_gamma(gamma: object, measure: str, rows: Floats, weights: Floats | None) -> Any:
     """A number for gamma, or the numbers given.
 
     `measure` says what gamma multiplies: "squared" ‖x − z‖², "l2" ‖x − z‖₂,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from sklearn.base import clone
 
 from kitchensinks.features.bases.draw import (
@@ -22,7 +22,7 @@ from kitchensinks.features.bases.draw import (
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
 from kitchensinks.features.bases.universal import UNKNOWN, Universal
 from kitchensinks.features.links import Linked
-from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
 from kitchensinks.numerics.elementwise import affine
 from kitchensinks.numerics.words import Words, check_seed
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
@@ -152,7 +152,7 @@ class Basis(Linked):
     def features(self, theta: Theta, rows: Matrix) -> Any:
         raise NotImplementedError
 
-    def _scaled(self, theta: Theta, rows: Any, scale: float, out: AnyArray | None = None) -> Any:
+    def _scaled(self, theta: Theta, rows: Matrix, scale: float, out: AnyArray | None = None) -> Any:
         """φ(x; θ)·scale. `out` (n, columns) is memory that a dense basis may write them to."""
         features = self.features(theta, rows)
         if self.sparse:
@@ -172,7 +172,7 @@ class Basis(Linked):
         """The resolved values of the parameters that depend on the (few) rows given."""
         return {}
 
-    def resolve(self, rows: Matrix, weights: Any = None) -> Self:
+    def resolve(self, rows: Matrix, weights: object = None) -> Self:
         """A basis whose law no longer depends on data, learned from a sample of rows.
 
         `rows` (n, d) and `weights` (n,) should be a sample of bounded size: the estimators pass at
@@ -251,11 +251,7 @@ class Basis(Linked):
     def theta(self, seed: int, n_inputs: int, start: int, stop: int) -> Theta:
         """θ of draws start, …, stop − 1, joined from their blocks."""
         return sample_blocks(
-            lambda words: self.sample(words, n_inputs),
-            self.block_size(n_inputs),
-            seed,
-            start,
-            stop,
+            lambda words: self.sample(words, n_inputs), self.block_size(n_inputs), seed, start, stop
         )
 
     def learn_draw(
@@ -304,7 +300,7 @@ class Basis(Linked):
         """The column of each row in each draw, (draws, n), −1 for none: of binned bases."""
         raise TypeError(f"{type(self).__name__} has no bins.")
 
-    def groups(self, theta: Theta, blocks: Iterable[Any]) -> NDArray[np.int64] | None:
+    def groups(self, theta: Theta, blocks: Iterable[Any]) -> Ints | None:
         """A label for each draw: equal ones are the same function on all these rows.
 
         None where that is not known to happen.
@@ -334,7 +330,7 @@ class Basis(Linked):
         for others. rows (n, d), weights (columns, outputs)."""
         return None
 
-    def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
+    def columns(self, theta: Theta, n_draws: int) -> Ints:
         """Number of columns of each draw, shape (n_draws,)."""
         return np.full(n_draws, self.features_per_draw, dtype=np.int64)
 
@@ -371,7 +367,7 @@ class Basis(Linked):
         held = {key: to_json(value, f"{place}-{key}", arrays) for key, value in own.items()}
         return {"basis": name, "fields": held}
 
-    def same(self, other: Any) -> bool:
+    def same(self, other: object) -> bool:
         """Whether another basis is of the same kind and has equal parameters, arrays and functions
         by what they hold."""
         if type(self) is not type(other):
@@ -394,7 +390,7 @@ def require_finite(values: Floats, rows: Floats, others: Floats) -> None:
 MOST_COUNTED = 10**15
 
 
-def check_count(name: str, value: Any) -> int:
+def check_count(name: str, value: object) -> int:
     """A whole number of at least one."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise TypeError(
@@ -417,7 +413,7 @@ def check_positive(name: str, value: Any, advice: str = "") -> float:
     return float(value)
 
 
-def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
+def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
     """One of the names listed."""
     choices = list(choices)
     if not isinstance(value, str) or value not in choices:

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
 from kitchensinks.numerics.bins import add_scores, find_columns, number_names
 
 Names = NDArray[np.uint64]
@@ -123,7 +123,7 @@ class Binned(Basis):
     def merge(self, theta: Theta, other: Theta) -> Theta:
         return {**theta, "table": self.table(theta).merge(self.table(other))}
 
-    def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
+    def columns(self, theta: Theta, n_draws: int) -> Ints:
         return np.diff(self.table(theta).offsets)
 
     def bins(self, theta: Theta, rows: AnyArray) -> AnyArray:
@@ -137,7 +137,7 @@ class Binned(Basis):
     def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
         table, values = self.table(theta), weights.astype(np.float64)
 
-        def scores(rows: AnyArray) -> NDArray[np.float64]:
+        def scores(rows: AnyArray) -> Floats:
             out = np.zeros((len(rows), values.shape[1]))
             n_grids = self._count(theta)
             size = max(1, min(n_grids, _LOOKED_UP // max(1, len(rows))))
@@ -152,7 +152,7 @@ class Binned(Basis):
     def scored_entries(self, n_draws: int) -> int:
         return _SCORED_ENTRIES
 
-    def features(self, theta: Theta, rows: Any) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Any:
         table = self.table(theta)
         found = self.bins(theta, rows).T
         seen = found >= 0

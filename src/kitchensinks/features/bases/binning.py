@@ -71,7 +71,9 @@ class Binning(Binned, WithGamma):
     _measure = "l1"
     _several = True
 
-    def __init__(self, gamma: float | str | Sequence[Any] = "median", pitch: Any = "gamma") -> None:
+    def __init__(
+        self, gamma: float | str | Sequence[Any] = "median", pitch: object = "gamma"
+    ) -> None:
         self.gamma = gamma
         self.pitch = pitch
 

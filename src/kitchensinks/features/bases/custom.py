@@ -11,6 +11,7 @@ from kitchensinks.features.bases.draw import Arrays, Theta
 from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
 from kitchensinks.numerics.words import Words
 from kitchensinks.tables import describe, numeric_rows
+from kitchensinks.tables.view import Given
 
 # The key of θ where `sample` returns one array.
 _WHOLE = ""
@@ -138,7 +139,7 @@ class Custom(Basis):
             "and fit again, or use pickle."
         )
 
-    def kernel_error(self, X: Any, Y: Any = None) -> Floats:
+    def kernel_error(self, X: Given, Y: Given | None = None) -> Floats:
         """Standard error of each entry of `kernel(X, Y)`: zero where the kernel is given."""
         self.check()
         rows = numeric_rows(X, "X")
@@ -161,7 +162,7 @@ class Custom(Basis):
         return mean, np.sqrt(variance / count)
 
 
-def finite_numbers(what: str, values: Any, dtype: DType) -> AnyArray:
+def finite_numbers(what: str, values: object, dtype: DType) -> AnyArray:
     """A copy of what a function of the user's returned, if it holds finite real numbers."""
     if np.asarray(values).dtype.kind not in "fiub":
         raise ValueError(f"{what} returned {describe(np.asarray(values))}: need real numbers.")

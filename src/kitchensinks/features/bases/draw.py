@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy import sparse
 
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables import block_slices, check_size, densify, describe
 
@@ -60,14 +60,14 @@ class Draw:
     dtype: DType
     theta: Theta
     factors: Floats | None = None
-    places: NDArray[np.int64] | None = None
+    places: Ints | None = None
 
     @property
     def n_components(self) -> int:
         return self.stop - self.start
 
     @property
-    def offsets(self) -> NDArray[np.int64]:
+    def offsets(self) -> Ints:
         """Columns of draw k are offsets[k]:offsets[k + 1]; shape (n_components + 1,)."""
         counts = self.basis.columns(self.theta, self.n_components)
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -111,7 +111,7 @@ class Draw:
         """The column of each row in each draw of a binned basis, (draws, n); −1 for none."""
         return self.basis.bins(self.theta, self._prepared(rows))
 
-    def groups(self, blocks: Iterable[Any]) -> NDArray[np.int64] | None:
+    def groups(self, blocks: Iterable[Any]) -> Ints | None:
         """A label for each draw: equal ones are the same function on all these rows, or None."""
         return self.basis.groups(self.theta, (self._prepared(rows) for rows in blocks))
 
@@ -156,7 +156,7 @@ class Draw:
         return np.asarray(self.scale * self._column_factors())
 
     def scaled_features(
-        self, rows: Any, scale: float | None = None, out: AnyArray | None = None
+        self, rows: Matrix, scale: float | None = None, out: AnyArray | None = None
     ) -> Any:
         """φ(x; θ_k)·scale, by default so that inner products approximate the kernel.
 
@@ -184,7 +184,7 @@ class Draw:
         for part in block_slices(self.n_components, max(1, size)):
             yield self.part(part.start, part.stop)
 
-    def choose(self, indices: NDArray[np.int64], factors: Floats | None = None) -> "Draw":
+    def choose(self, indices: Ints, factors: Floats | None = None) -> "Draw":
         """These draws (dense bases only), as often as they are named, with a factor for each."""
         if self.basis.sparse:
             raise ValueError(
@@ -254,7 +254,7 @@ class Shared:
     def __getitem__(self, index: slice) -> "Shared":
         return self
 
-    def take(self, indices: NDArray[np.int64], n_inputs: int) -> "Shared":
+    def take(self, indices: Ints, n_inputs: int) -> "Shared":
         return self
 
     def join(self, parts: "list[Shared]") -> "Shared":
@@ -287,7 +287,7 @@ def join(parts: list[Any]) -> Any:
     return parts[0].join(parts)
 
 
-def take(value: Any, indices: NDArray[np.int64], n_inputs: int) -> Any:
+def take(value: Any, indices: Ints, n_inputs: int) -> Any:
     """Entries of an array, or of a part that knows how to choose from itself."""
     if isinstance(value, np.ndarray):
         return value[indices]

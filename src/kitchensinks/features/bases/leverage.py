@@ -10,15 +10,14 @@ eigenvalues of ΦᵀΦ estimate those of the kernel's operator Σ,
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.optimize import brentq
 
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.draw import Draw
-from kitchensinks.numerics.arrays import Floats, Matrix
+from kitchensinks.numerics.arrays import Floats, Ints, Matrix
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
 
@@ -43,7 +42,7 @@ class Pool:
         for part in block_slices(self.n_components, own * max(1, size // own)):
             yield self.basis.draw(self.seed, self.n_inputs, part.stop, start=part.start)
 
-    def choose(self, indices: NDArray[np.int64], factors: Floats | None, dtype: DTypeLike) -> Draw:
+    def choose(self, indices: Ints, factors: Floats | None, dtype: DTypeLike) -> Draw:
         """The draws at these places, each with its factor: one more pass over the pool."""
         order = np.argsort(indices, kind="stable")
         wanted, parts = indices[order], []
@@ -73,7 +72,7 @@ class Operator:
         widest = max(n_rows * basis.features_per_draw, rows.shape[1])
         self._block = max(1, HELD_ENTRIES // widest)
         self.by_rows = n_columns > n_rows
-        self._kept: list[tuple[Floats, NDArray[np.int64]]] | None = None
+        self._kept: list[tuple[Floats, Ints]] | None = None
         if n_columns * n_rows <= HELD_ENTRIES or not self.by_rows:
             self._kept = list(self._features())
         if self.by_rows:
@@ -85,7 +84,7 @@ class Operator:
             gram = together.T @ together
         self.eigenvalues, self._vectors = eigen(gram)
 
-    def _features(self) -> Iterator[tuple[Floats, NDArray[np.int64]]]:
+    def _features(self) -> Iterator[tuple[Floats, Ints]]:
         """Blocks of Φᵀ (L, columns), with the number of columns of each draw."""
         if self._kept is not None:
             yield from self._kept
@@ -109,7 +108,7 @@ class Operator:
         return _by_draw(np.square(self._vectors) @ share, counts)
 
 
-def _by_draw(values: Floats, counts: NDArray[np.int64]) -> Floats:
+def _by_draw(values: Floats, counts: Ints) -> Floats:
     """Values of columns, summed over the columns of each draw."""
     return np.asarray(np.add.reduceat(values, np.cumsum(counts) - counts))
 
@@ -271,7 +270,7 @@ def checked(rows: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, Floats 
     return rows, None if weights is None else numeric_weights(weights, len(rows))
 
 
-def check_mu(mu: Any) -> float:
+def check_mu(mu: float) -> float:
     """The regularisation μ, if it is a positive number."""
     return check_positive("mu", mu, ", on the scale of the eigenvalues of the kernel's operator")
 

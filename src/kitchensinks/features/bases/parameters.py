@@ -24,7 +24,7 @@ def known_bases() -> "dict[str, type[Basis]]":
     }
 
 
-def to_json(value: Any, place: str, arrays: Arrays) -> Any:
+def to_json(value: object, place: str, arrays: Arrays) -> Any:
     """A value as JSON; arrays are added to `arrays` under the name of their place.
 
     >>> to_json((1.0, np.float32(0.5)), "gamma", {})
@@ -45,7 +45,7 @@ def to_json(value: Any, place: str, arrays: Arrays) -> Any:
     raise ValueError(f"{place}={value!r} cannot be stored in a model file.")
 
 
-def from_json(value: Any, arrays: Arrays) -> Any:
+def from_json(value: object, arrays: Arrays) -> Any:
     """The value that `to_json` has written, bases included.
 
     >>> arrays = {}

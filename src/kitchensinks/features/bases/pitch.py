@@ -20,7 +20,7 @@ _TOLERANCE = 1e-5
 NAMES = ("gamma", "hat")
 
 
-def check_pitch(pitch: Any) -> None:
+def check_pitch(pitch: object) -> None:
     """An error where `pitch` is neither a name, nor positive numbers, nor a convex kernel."""
     if isinstance(pitch, str) and pitch in NAMES:
         return
@@ -38,7 +38,7 @@ def check_pitch(pitch: Any) -> None:
     )
 
 
-def sample_pitch(pitch: Any, words: Words, *shape: int) -> Floats:
+def sample_pitch(pitch: object, words: Words, *shape: int) -> Floats:
     """Pitches δ in units of 1/γ."""
     if isinstance(pitch, str):
         return words.gamma(2, *shape) if pitch == "gamma" else np.ones(shape)

@@ -7,16 +7,13 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.compound import Compound
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.universal import Universal, of_product
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
-
-Counts = NDArray[np.int64]
 
 
 class Product(Compound):
@@ -102,7 +99,7 @@ class Product(Compound):
                 "more columns, counted from 0, or None for all columns."
             )
 
-    def _places(self, n_inputs: int) -> list[Counts]:
+    def _places(self, n_inputs: int) -> list[Ints]:
         """The columns that each basis takes."""
         if self.places is None:
             return [np.arange(n_inputs)] * len(self.bases)
@@ -132,7 +129,7 @@ class Product(Compound):
             parts.append(basis.draw(own_seed, len(own), stop, start=start))
         return {"parts": ProductParts(parts)}
 
-    def columns(self, theta: Theta, n_draws: int) -> Counts:
+    def columns(self, theta: Theta, n_draws: int) -> Ints:
         parts: ProductParts = theta["parts"]
         return reduce(np.multiply, parts.counts)
 
@@ -182,14 +179,14 @@ class ProductParts:
     parts: list[Draw]
 
     @property
-    def counts(self) -> list[Counts]:
+    def counts(self) -> list[Ints]:
         """Number of columns of each draw, for each part."""
         return [np.diff(part.offsets) for part in self.parts]
 
-    def pairs(self) -> list[tuple[Counts | None, Counts | None]]:
+    def pairs(self) -> list[tuple[Ints | None, Ints | None]]:
         """For each part but the first: which column of the product so far, and which of its own,
         every new column multiplies; None where draws have one column each."""
-        found: list[tuple[Counts | None, Counts | None]] = []
+        found: list[tuple[Ints | None, Ints | None]] = []
         before, *others = self.counts
         for own in others:
             found.append(_all_pairs(before, own))
@@ -207,7 +204,7 @@ class ProductParts:
         low, high, _ = index.indices(self.parts[0].n_components)
         return self.map(lambda part: part.part(low, high))
 
-    def take(self, indices: Counts, n_inputs: int) -> "ProductParts":
+    def take(self, indices: Ints, n_inputs: int) -> "ProductParts":
         return self.map(lambda part: part.choose(indices))
 
     def join(self, products: "list[ProductParts]") -> "ProductParts":
@@ -215,14 +212,14 @@ class ProductParts:
         return ProductParts([first.followed_by(list(others)) for first, *others in columns])
 
 
-def _counts(basis: Basis, n_draws: int) -> Counts:
+def _counts(basis: Basis, n_draws: int) -> Ints:
     """Columns of each draw of a dense basis."""
     if basis.n_columns(n_draws) == n_draws * basis.features_per_draw:
         return np.full(n_draws, basis.features_per_draw, dtype=np.int64)
     return np.diff([basis.n_columns(k) if k else 0 for k in range(n_draws + 1)])
 
 
-def _all_pairs(left: Counts, right: Counts) -> tuple[Counts | None, Counts | None]:
+def _all_pairs(left: Ints, right: Ints) -> tuple[Ints | None, Ints | None]:
     """Places of every pair of columns of the same draw; left and right count them for each draw."""
     if (left == 1).all() and (right == 1).all():
         return None, None

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.bases.base import BLOCK, Basis, check_choice
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Bools, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.numerics.words import Words
@@ -108,7 +107,9 @@ def sample_projection(
     return np.ascontiguousarray(rows)
 
 
-def project(rows: Any, directions: "AnyArray | Fastfood", out: AnyArray | None = None) -> AnyArray:
+def project(
+    rows: Matrix, directions: "AnyArray | Fastfood", out: AnyArray | None = None
+) -> AnyArray:
     """ω_k·x for every row and direction, shape (n, K), in the dtype of the rows.
 
     out (n, K): memory of that dtype, which the answer of dense rows is written to.
@@ -127,9 +128,7 @@ def written_out(directions: "AnyArray | Fastfood", n_inputs: int) -> AnyArray:
     return directions
 
 
-def summed_directions(
-    chosen: NDArray[np.bool_], weights: AnyArray, directions: AnyArray
-) -> AnyArray:
+def summed_directions(chosen: Bools, weights: AnyArray, directions: AnyArray) -> AnyArray:
     """Σ_k w_k·ω_k over the chosen directions of each row, (n, outputs, d).
 
     chosen (n, K), weights (K, outputs), directions (K, d).
@@ -157,7 +156,7 @@ class Fastfood:
     """
 
     signs: AnyArray
-    order: NDArray[np.int64]
+    order: Ints
     normals: AnyArray
     radius: AnyArray
     n_inputs: int
@@ -196,7 +195,7 @@ class Fastfood:
             start=(self.start + low) % size,
         )
 
-    def take(self, indices: NDArray[np.int64], n_inputs: int) -> AnyArray:
+    def take(self, indices: Ints, n_inputs: int) -> AnyArray:
         """Some directions, written out: first n_inputs coordinates, shape (len(indices), n_inputs).
 
         A few rows of many transforms are cheaper as a plain matrix.

@@ -5,25 +5,18 @@ import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.draw import Arrays, Draw
 from kitchensinks.features.bases.fourier import Fourier
 from kitchensinks.features.bases.leverage import Operator, Pool, balanced_mu, require_dense
-from kitchensinks.numerics.arrays import Floats, Matrix
+from kitchensinks.numerics.arrays import Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.tables.keys import row_keys
+from kitchensinks.tables.keys import row_keys, sample_size
 
 if TYPE_CHECKING:
     from kitchensinks.features.scaling import Scaler
-
-# Rows that candidates are scored on at most, where `rows` is a share.
-MOST_ROWS = 2000
-# Entries of these rows at most: there are fewer of very wide rows.
-_MOST_ENTRIES = 2**24
-# Rows at least, however wide they are.
-_FEWEST_ROWS = 100
 
 
 def _of_inner(name: str) -> Any:
@@ -210,8 +203,8 @@ class Reweighted(Basis):
         if _is_count(self.rows):
             count = int(self.rows)
         else:
-            most = min(MOST_ROWS, max(_FEWEST_ROWS, _MOST_ENTRIES // rows.shape[1]))
-            count = min(most, math.ceil(float(self.rows) * len(different)))
+            share = math.ceil(float(self.rows) * len(different))
+            count = min(sample_size(rows.shape[1]), share)
         total = np.bincount(copies, own).astype(np.float64, copy=False)
         return rows[counted[first[:count]]], total[:count]
 
@@ -222,7 +215,7 @@ def probabilities(scores: Floats) -> Floats:
     return scores / total if total > 0 else np.full(len(scores), 1.0 / len(scores))
 
 
-def resample(chances: Floats, uniform: Floats) -> NDArray[np.int64]:
+def resample(chances: Floats, uniform: Floats) -> Ints:
     """The candidate that each uniform number falls on, by inversion of the cumulative sum."""
     total = np.cumsum(chances)
     # Rounding must not lead to a last candidate of probability zero.

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from kitchensinks.features.bases.base import Basis, check_choice, check_positive
 from kitchensinks.features.bases.draw import Draw, Graph, Products, Scorer, Theta
 from kitchensinks.features.bases.universal import Universal
-from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.signs import (
     interval_sums,
@@ -35,11 +34,11 @@ class _Sorted(NamedTuple):
     number of a stump's column among them, intervals (K,) the interval that begins at it.
     """
 
-    order: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    offsets: NDArray[np.int64]
+    order: Ints
+    columns: Ints
+    offsets: Ints
     thresholds: AnyArray
-    place: NDArray[np.int64]
+    place: Ints
 
     @classmethod
     def of(cls, theta: Theta) -> "_Sorted":
@@ -55,14 +54,14 @@ class _Sorted(NamedTuple):
         return len(self.order) + len(self.columns)
 
     @property
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Ints:
         return np.asarray(self.offsets[:-1] + np.arange(len(self.columns)))
 
     @property
-    def intervals(self) -> NDArray[np.int64]:
+    def intervals(self) -> Ints:
         return np.asarray(np.arange(len(self.order)) + self.place + 1)
 
-    def add(self, rows: Matrix, targets: Any, counts: Any, sums: Any) -> None:
+    def add(self, rows: Matrix, targets: AnyArray, counts: AnyArray, sums: AnyArray) -> None:
         """Add rows and their targets to the intervals that they lie in."""
         interval_sums(rows, self.columns, self.offsets, self.thresholds, targets, counts, sums)
 
@@ -178,7 +177,7 @@ class Stumps(Basis):
         stump_signs(rows, theta["column"], theta["threshold"], features)
         return features
 
-    def groups(self, theta: Theta, blocks: Iterable[Any]) -> NDArray[np.int64]:
+    def groups(self, theta: Theta, blocks: Iterable[Any]) -> Ints:
         """Stumps of one column are the same function where no value lies between them."""
         table = _Sorted.of(theta)
         counts = np.zeros(table.n_intervals, dtype=np.int64)

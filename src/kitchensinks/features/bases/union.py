@@ -7,14 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.compound import Compound
 from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
 from kitchensinks.features.bases.universal import Universal, of_sum
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 
 
@@ -92,7 +91,7 @@ class Union(Compound):
         shares = np.ones(len(self.bases)) if self.shares is None else np.asarray(self.shares, float)
         return np.asarray(shares / shares.sum())
 
-    def owners(self, count: int) -> NDArray[np.int64]:
+    def owners(self, count: int) -> Ints:
         """Which basis draw k belongs to: always the one furthest behind its share."""
         shares = self.normalised_shares()
         given = np.zeros(len(shares))
@@ -156,7 +155,7 @@ class Union(Compound):
         parts = {j: part.merge(theirs[j]) for j, part in union.parts.items()}
         return {"parts": replace(union, parts=parts)}
 
-    def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
+    def columns(self, theta: Theta, n_draws: int) -> Ints:
         union: UnionParts = theta["parts"]
         return union.columns
 
@@ -192,21 +191,13 @@ class Union(Compound):
     def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: AnyArray) -> str:
         """The sum of the scores of the parts, each by its own way."""
         union: UnionParts = draw.theta["parts"]
-        owners = union.column_owners
-        scores = [
-            part.onnx_scores(graph, rows, weights.dtype.type(_share(part)) * weights[owners == j])
-            for j, part in union.parts.items()
-        ]
-        return graph.node("Sum", *scores)
+        parts = union.weighted(weights)
+        return graph.node("Sum", *(part.onnx_scores(graph, rows, own) for part, own in parts))
 
     def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
         """The sum of the scores of the parts, each by its own way."""
         union: UnionParts = theta["parts"]
-        owners = union.column_owners
-        scorers = []
-        for j, part in union.parts.items():
-            own = weights.dtype.type(_share(part)) * weights[owners == j]
-            scorers.append(part.basis.scorer(part.theta, own))
+        scorers = [part.basis.scorer(part.theta, own) for part, own in union.weighted(weights)]
         return lambda rows: np.asarray(sum(score(rows) for score in scorers))
 
     def scored_entries(self, n_draws: int) -> int:
@@ -216,10 +207,8 @@ class Union(Compound):
 
     def linear_pieces(self, theta: Theta, rows: Matrix, weights: AnyArray) -> AnyArray | None:
         union: UnionParts = theta["parts"]
-        owners = union.column_owners
         total: Any = 0.0
-        for j, part in union.parts.items():
-            own = weights.dtype.type(_share(part)) * weights[owners == j]
+        for part, own in union.weighted(weights):
             found = part.basis.linear_pieces(part.theta, rows, own)
             if found is None:
                 return None
@@ -239,10 +228,10 @@ class UnionParts:
     """A union's draw: the part of each basis that has one, and which basis owns each draw."""
 
     parts: dict[int, Draw]
-    owners: NDArray[np.int64]
+    owners: Ints
 
     @property
-    def columns(self) -> NDArray[np.int64]:
+    def columns(self) -> Ints:
         """Number of columns of each draw."""
         counts = np.empty(len(self.owners), dtype=np.int64)
         for j, part in self.parts.items():
@@ -250,12 +239,18 @@ class UnionParts:
         return counts
 
     @property
-    def column_owners(self) -> NDArray[np.int64]:
+    def column_owners(self) -> Ints:
         """Which basis owns each column. Columns of one part keep their order."""
         return np.repeat(self.owners, self.columns)
 
+    def weighted(self, weights: AnyArray) -> Iterator[tuple[Draw, AnyArray]]:
+        """Each part with the weights (columns, outputs) of its columns, scaled as its features."""
+        owners = self.column_owners
+        for j, part in self.parts.items():
+            yield part, weights.dtype.type(_share(part)) * weights[owners == j]
+
     @property
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Ints:
         """Where each column stands when the features of the parts stand one after another."""
         return np.argsort(np.argsort(self.column_owners, kind="stable"))
 
@@ -288,7 +283,7 @@ class UnionParts:
                 parts[j] = part.part(before, after)
         return UnionParts(parts, self.owners[low:high])
 
-    def take(self, indices: NDArray[np.int64], n_inputs: int) -> "UnionParts":
+    def take(self, indices: Ints, n_inputs: int) -> "UnionParts":
         owners = self.owners[indices]
         parts = {}
         for j in np.unique(owners).tolist():

@@ -381,7 +381,7 @@ def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
     graph.cast(chances, _float_of(operator), probabilities.full_name)
 
 
-def _convert_regressor(scope: Any, operator: Any, container: Any) -> None:
+def _convert_regressor(scope: object, operator: Any, container: object) -> None:
     graph = Graph(scope, container)
     scores = _scores(graph, operator.raw_operator, operator.inputs)
     if operator.raw_operator.state_.targets.log:
