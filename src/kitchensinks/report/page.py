@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
+from typing import Any, TypeGuard
 
 from kitchensinks.report import svg
 from kitchensinks.report.facts import Report, Row
@@ -91,14 +91,14 @@ def _cell(value: object) -> str:
     return f"<td>{escape(svg.shortened(str(value), 200))}</td>"
 
 
-def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, float | int) and not isinstance(value, bool))
+def _is_number(value: object) -> TypeGuard[float | int]:
+    return isinstance(value, float | int) and not isinstance(value, bool)
 
 
 def _table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table whose first column names its rows; heads of numbers stand above them."""
     rows = list(rows)
-    numbers = [all(_is_number(row[k]) for row in rows) for k in range(len(heads))]
+    numbers = [all(row[k] is None or _is_number(row[k]) for row in rows) for k in range(len(heads))]
     numbers[:1] = [False]
     top = "".join(
         f'<th scope="col"{" class=number" if right else ""}>{escape(svg.shortened(head, 60))}</th>'
