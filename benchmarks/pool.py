@@ -4,6 +4,7 @@
     python -m benchmarks.pool --half develop --seeds 1 --contestants kitchensinks --again
     python -m benchmarks.pool --report                             # print the tables alone
     python -m benchmarks.pool --picture docs/screens/pool.svg      # error against time
+    python -m benchmarks.pool --contestants xRFM RealMLP --half small --seeds 1
 
 Three quarters of the rows are fitted, by seed, and the others tested. Errors are root mean squares
 in percent of the targets' deviation, or percentages of wrong classes; the log loss is of
@@ -12,11 +13,16 @@ best of up to 50 draws of their settings (`law_contestants.tune`), and their tim
 alone. Constants of the law may be
 chosen on the half "develop" alone: every second table in the order of the pool's list; the other
 half, "aside", is reported apart. Needs the pool (KITCHENSINKS_DATA).
+
+xRFM and RealMLP are those of the package pytabkit with its defaults, on the processor. They need
+torch, and a run of theirs is given up after 2 minutes of processor time. "small" is the half of
+the tables that have the fewest rows. Missing numbers are medians for them.
 """
 
 import argparse
 import json
 import os
+import signal
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -50,6 +56,19 @@ def folder() -> Path:
 def half(name: str) -> str:
     """Whether constants may be chosen on a table."""
     return ("develop", "aside")[list(listed()).index(name) % 2]
+
+
+def small() -> list[str]:
+    """The half of the tables with the fewest rows."""
+    import pyarrow.parquet
+
+    files = {name: folder() / f"{name}.parquet" for name in listed()}
+    rows = {name: pyarrow.parquet.read_metadata(files[name]).num_rows for name in files}
+    return sorted(rows, key=rows.__getitem__)[: len(rows) // 2]
+
+
+def stop(*_: Any) -> None:
+    raise TimeoutError
 
 
 def load(name: str) -> tuple[Any, np.ndarray]:
@@ -89,6 +108,16 @@ def catboost(task: str, seed: int) -> Any:
     return kind(thread_count=1, random_seed=seed, verbose=False, allow_writing_files=False)
 
 
+def of_pytabkit(kind: str) -> Callable[..., Any]:
+    def make(task: str, seed: int) -> Any:
+        import pytabkit
+
+        which = "Classifier" if task == "classification" else "Regressor"
+        return getattr(pytabkit, f"{kind}_{which}")(device="cpu", random_state=seed, n_threads=1)
+
+    return make
+
+
 CONTESTANTS: dict[str, Callable[..., Any]] = {
     OURS: ours("default"),
     f"{OURS}, quick": ours("quick"),
@@ -97,10 +126,19 @@ CONTESTANTS: dict[str, Callable[..., Any]] = {
     TUNED: lightgbm,
     "CatBoost": catboost,
 }
+# Those that need packages which the others do not.
+LIMITED: dict[str, Callable[..., Any]] = {
+    "xRFM": of_pytabkit("XRFM_D"),
+    "RealMLP": of_pytabkit("RealMLP_TD"),
+}
+LIMIT = 120
 
 
 def prepared(contestant: str, table: Any) -> tuple[Any, dict[str, Any]]:
     """A table as a contestant takes it, and what its `fit` is told of categories."""
+    if contestant in LIMITED:
+        numbers = table.select_dtypes("number").columns
+        return table.assign(**table[numbers].fillna(table[numbers].median()).astype(float)), {}
     if contestant != "CatBoost":
         return table, {}
     table = table.copy()
@@ -134,9 +172,15 @@ def run(
     rows, target = load(name)
     rows, options = prepared(contestant, rows)
     train, test, fitted, truth = train_test_split(rows, target, test_size=0.25, random_state=seed)
-    model = CONTESTANTS[contestant](task, seed, **(settings or {}))
+    model = (CONTESTANTS | LIMITED)[contestant](task, seed, **(settings or {}))
     start, used = time.perf_counter(), time.process_time()
-    model.fit(train, fitted, **options)
+    try:
+        signal.setitimer(signal.ITIMER_PROF, LIMIT if contestant in LIMITED else 0)
+        model.fit(train, fitted, **options)
+    except TimeoutError:
+        return {"given up": LIMIT}
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
     found = {"fit": time.perf_counter() - start, "processor": time.process_time() - used}
     start = time.perf_counter()
     answers = np.asarray(model.predict(test)).ravel()
@@ -177,7 +221,7 @@ def ratio(results: dict[str, Any], name: str, one: str, other: str, what: str) -
 
 def report(results: dict[str, Any]) -> str:
     """Markdown: each half's geometric means over LightGBM, then every table."""
-    found = [one for one in CONTESTANTS if any(f"|{one}|" in key for key in results)]
+    found = [one for one in CONTESTANTS | LIMITED if any(f"|{one}|" in key for key in results)]
     lines = [
         "| half | contestant | error | log loss | processor s | ahead |",
         "|---|---|---|---|---|---|",
@@ -236,7 +280,7 @@ def picture(results: dict[str, Any], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", choices=("develop", "aside"))
+    parser.add_argument("--half", choices=("develop", "aside", "small"))
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--contestants", nargs="*", default=list(CONTESTANTS))
     parser.add_argument("--tables", nargs="*")
@@ -247,7 +291,9 @@ def main() -> None:
     given = parser.parse_args()
     results = json.loads(given.results.read_text()) if given.results.exists() else {}
     warnings.simplefilter("ignore")
-    names = [name for name in given.tables or listed() if given.half in (None, half(name))]
+    names = small() if given.half == "small" else list(given.tables or listed())
+    names = [name for name in names if given.half in (None, "small", half(name))]
+    signal.signal(signal.SIGPROF, stop)
     cells = [(n, c, s) for s in range(given.seeds) for n in names for c in given.contestants]
     if given.picture:
         picture(results, given.picture)
