@@ -91,6 +91,21 @@ def test_an_oversampled_class_is_ranked_as_well_as_before(kind):
     assert scores[1] > scores[0] - 0.02, scores
 
 
+def test_of_laws_about_as_good_one_that_knows_copies_is_kept():
+    """Rows to come are copies of the fitted ones as often as these are of each other."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(size=(1000, 4))
+    level = np.floor(4 * rows[:, 0]) + np.floor(3 * rows[:, 1])
+    targets = level + 1.5 * rng.normal(size=1000)
+    places = rng.integers(0, 1000, 2000)
+    train, test = places[:1400], places[1400:]
+    with pytest.warns(UserWarning, match="copies of others"):
+        model = fitted(ks.KitchenSinkRegressor, rows[train], targets[train])
+    assert isinstance(model.basis_, ks.Binning)
+    # Dense features have 0.43, and a lower error of rows that are no copies.
+    assert model.score(rows[test], targets[test]) > 0.47
+
+
 def pool(rows, targets, weights=None):
     """The task that a law is learned by, and the copies that were found."""
     batch, copies = one_of_each(Batch(rows, targets[:, None], weights), 0)
