@@ -5,6 +5,7 @@ place: the choice is the same whatever their order, a copy of a row goes where t
 rows of weight zero change nothing.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -34,6 +35,9 @@ _SAME_TARGETS = 0.1
 # Where fewer rows differ, or each is there more often on average, columns have few values.
 _FEWEST_DIFFERENT = 30
 _MOST_EACH = 10.0
+# Counts of rows that repeat by themselves vary as those of Poisson do, or more. Those that vary
+# less by so many standard errors were made.
+_LESS_THAN_CHANCE = 3.0
 
 
 def row_keys(rows: Any, seed: int) -> Keys:
@@ -119,7 +123,18 @@ class Copies(NamedTuple):
 
         To keep all rows of a category in one fold would leave none to take its mean from.
         """
-        return len(self.first) >= _FEWEST_DIFFERENT and self.each <= _MOST_EACH
+        few = len(self.first) >= _FEWEST_DIFFERENT and self.each <= _MOST_EACH
+        return few or self.evenly
+
+    @property
+    def evenly(self) -> bool:
+        """Whether all rows are there about equally often, as after a table was repeated.
+
+        The variance of m Poisson counts over their mean is 1 with a standard error of √(2/m).
+        """
+        count = np.bincount(self.group)
+        dispersion = float(count.var() / count.mean())
+        return dispersion < 1.0 - _LESS_THAN_CHANCE * math.sqrt(2.0 / len(count))
 
     @property
     def share(self) -> float:
