@@ -160,6 +160,20 @@ def test_a_weight_is_as_many_copies():
     np.testing.assert_array_equal(copied.own, weighted.own)
 
 
+def test_rows_that_are_there_forty_times_are_copies():
+    """As often as rows of few values are there: but those are not all there equally often."""
+    rows, targets = numbers(200, 0)
+    places = np.random.default_rng(1).permutation(np.repeat(np.arange(200), 40))
+    plain = rmse(fitted(ks.KitchenSinkRegressor, rows, targets))
+    for some in (places, places[: 3 * len(places) // 4]):
+        task, copies = pool(rows[some], targets[some])
+        assert task.counted == 200
+        assert copies.each == len(some) / 200
+    with pytest.warns(UserWarning, match="98% of the rows are copies of others"):
+        model = fitted(ks.KitchenSinkRegressor, rows[places], targets[places])
+    assert rmse(model) < 1.1 * plain
+
+
 @pytest.mark.parametrize("count", [100, 300])
 def test_few_rows_that_are_there_four_times(count):
     rows, targets = numbers(count, 0)
