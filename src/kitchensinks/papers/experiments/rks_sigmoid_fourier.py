@@ -43,7 +43,7 @@ _QUICK = {
     "conjugate": (2, 5),
     "adaboost": (5,),
 }
-_STEPS = 200
+_STEPS = 100
 
 
 def cells(quick: bool) -> list[Cell]:
@@ -78,6 +78,7 @@ class SigmoidsByDescent:
         options = {"maxiter": self.steps}
         found = minimize(self._risk, start, (rows, labels), "CG", jac=True, options=options)
         self.parameters = found.x.astype(np.float32)
+        self.converged_ = bool(found.success)
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
