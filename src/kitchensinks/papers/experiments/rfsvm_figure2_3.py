@@ -8,7 +8,7 @@ from kitchensinks.papers.experiments import rfsvm
 from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table, grid
 
-SIZES = [250, 500, 1000, 2000, 4000]
+SIZES = [250, 500, 1000, 2000]
 RUNS, TESTED = 100, 10_000
 # N = ln²(m)/4: 12 features at m = 1000, between the 10 and the 20 of Figure 2.1.
 FACTOR = 0.25
@@ -76,5 +76,5 @@ def report(results: Results) -> Report:
 
 _NOTES = """The thesis prints neither the sizes nor the constant in N = O(ln² m): ours is ¼. λ is
 the one of least mean risk for each m and method, as in the thesis, among 10⁻⁷ to 10⁻³; 100 runs
-with training rows and 10,000 test rows of their own, and an intercept. Leverages are computed on
-0.3·m rows, at most 2000."""
+with training rows and 10,000 test rows of their own, and an intercept. From m = 4000 on both
+reach the Bayes classifier, for the classes lie apart. Leverages are computed on 0.3·m rows."""
