@@ -86,10 +86,12 @@ def _one(values: list[float]) -> Given:
 
 
 class Curves:
-    """Results as curves over K, for `sets` and `methods` with their titles."""
+    """Results as curves over K, for `sets` that were run and `methods`, with their titles."""
 
     def __init__(self, results: Results, sets: dict[str, str], methods: dict[str, str]) -> None:
-        self.results, self.sets, self.methods = results, sets, methods
+        known = results.unique("data")
+        self.results, self.methods = results, methods
+        self.sets = {data: title for data, title in sets.items() if data in known}
 
     def values(self, key: str, data: str, method: str) -> dict[int, list[float]]:
         """The values of all seeds at each K."""

@@ -109,7 +109,7 @@ class SigmoidsByDescent:
 def report(results: Results) -> Report:
     found = curves.Curves(results, _SETS, _METHODS)
     accurate, faster, descent, quicker, wider = [], [], [], [], []
-    for data, title in _SETS.items():
+    for data, title in found.sets.items():
         for basis in _BASES:
             label = f"{title}, {basis}"
             accurate.append(found.as_accurate(data, label, basis))
