@@ -15,7 +15,6 @@ half, "aside", is reported apart. Needs the pool (KITCHENSINKS_DATA).
 """
 
 import argparse
-import json
 import os
 import time
 import warnings
@@ -26,8 +25,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.law_contestants import tune
+from benchmarks.store import FOLDER, read, write
 
-RESULTS = Path(__file__).parent / "results" / "pool.json"
+RESULTS = FOLDER / "pool.json"
 SEEDS = 5
 OURS, PEER, TUNED = "kitchensinks", "LightGBM", "LightGBM tuned"
 
@@ -245,7 +245,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, help="write a plot of error against time")
     parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()
-    results = json.loads(given.results.read_text()) if given.results.exists() else {}
+    results = read(given.results)
     warnings.simplefilter("ignore")
     names = [name for name in given.tables or listed() if given.half in (None, half(name))]
     cells = [(n, c, s) for s in range(given.seeds) for n in names for c in given.contestants]
@@ -260,7 +260,7 @@ def main() -> None:
             settings = results[found]["settings"] if cell[1] == TUNED else {}
             results[key] = run(*cell, settings)
             print(key, {what: round(value, 4) for what, value in results[key].items()}, flush=True)
-            given.results.write_text(json.dumps(results, indent=1) + "\n")
+            write(given.results, results)
     print(report(results))
 
 

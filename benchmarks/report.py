@@ -3,7 +3,6 @@
 python -m benchmarks.report
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,16 @@ import numpy as np
 
 from benchmarks import attempts, equal_error, growth, learned_law, out_of_core, tables
 from benchmarks.law_contestants import FIXED, OURS, PEER
+from benchmarks.store import FOLDER, read
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results"
 README, PAGE = HERE.parent / "README.md", HERE.parent / "docs" / "benchmarks.md"
 LAW = HERE.parent / "docs" / "law.md"
 PICTURES = HERE.parent / "docs" / "pictures"
 
 
 def load(name: str) -> dict[str, Any]:
-    path = RESULTS / f"{name}.json"
-    return json.loads(path.read_text()) if path.exists() else {}
+    return read(FOLDER / f"{name}.json")
 
 
 def fits_table(work: dict[str, Any]) -> str:

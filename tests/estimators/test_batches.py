@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, make_regression
 from sklearn.exceptions import NotFittedError
 
@@ -263,11 +264,25 @@ def test_merge_refuses_what_has_no_sums():
         model.predict(X)
 
 
-def test_balanced_classes_need_a_freeze():
+@pytest.mark.filterwarnings("ignore:The first batch of partial_fit freezes")
+def test_balanced_classes_go_by_the_first_batch_and_say_so():
     X, y = CANCER
-    model = ks.KitchenSinkClassifier(ks.Fourier(), class_weight="balanced", n_components=10)
-    with pytest.raises(ValueError, match=r"class_weight='balanced'.*freeze\(X, y\)"):
-        model.partial_fit(X, y)
+    first, rest = slice(0, 100), slice(100, None)
+    model = ks.KitchenSinkClassifier(
+        ks.Fourier(), class_weight="balanced", n_components=10, random_state=0
+    )
+    frozen = clone(model).freeze(X[first], y[first])
+    with pytest.warns(UserWarning, match=r"class_weight='balanced'.*freeze\(X, y\)"):
+        model.partial_fit(X[first], y[first])
+    model.partial_fit(X[rest], y[rest])
+    frozen.partial_fit(X[first], y[first]).partial_fit(X[rest], y[rest])
+    np.testing.assert_array_equal(model.decision_function(X), frozen.decision_function(X))
+    lacking = clone(model)
+    with (
+        pytest.warns(UserWarning, match="class_weight='balanced'"),
+        pytest.raises(ValueError, match=r"classes \[2\] have none here: give rows of every class"),
+    ):
+        lacking.partial_fit(X, y, classes=[0, 1, 2])
 
 
 def test_new_columns_classes_and_outputs_are_refused():

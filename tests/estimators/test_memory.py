@@ -1,10 +1,8 @@
 """Peak memory of fits whose n × K matrix is many times the budget, each in a process of its own."""
 
-import os
-import subprocess
-import sys
-
 import pytest
+
+from tests.jobs import python
 
 # 500,000 × 54 with K = 5000 in under 2 GB is 10 arrays of K × K doubles, and a fifth of n × K.
 # The same ratios, scaled down: K × K is 8 MB here, n × K in float32 is 160 MB.
@@ -30,13 +28,6 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024, mode
 
 @pytest.mark.parametrize(("loss", "alpha"), [("squared", "auto"), ("squared", "1e-4")])
 def test_a_fit_stays_within_ten_grams(loss, alpha):
-    answer = subprocess.run(
-        [sys.executable, "-c", CODE, loss, alpha],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    ).stdout.split()
-    assert answer[1] == "direct"
-    assert int(answer[0]) < 10 * 8 * 1000**2 + 4 * 8192 * 1000
+    peak, solver = python("-c", CODE, loss, alpha).split()
+    assert solver == "direct"
+    assert int(peak) < 10 * 8 * 1000**2 + 4 * 8192 * 1000

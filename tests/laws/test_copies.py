@@ -17,9 +17,8 @@ from kitchensinks.law.values import Request
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.path import Leaving
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.content import table_keys
 from kitchensinks.tables.keys import find_copies, row_keys
-from kitchensinks.tables.means import learn_means
+from kitchensinks.tables.means import learn_means, table_keys
 from kitchensinks.tables.table import open_table
 from tests.catalogue import build
 

@@ -7,16 +7,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.cli.fit import Source, Step
-from kitchensinks.cli.scoring import Facts
 from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Fit
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.execution.cluster import connected
 from kitchensinks.execution.fits import fit_collections, score_collections
+from kitchensinks.numerics.arrays import Facts, Floats
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.table import nearest, open_table
@@ -132,6 +131,6 @@ def _side(frame: Any, seed: int, share: float, held_out: bool) -> Any:
     """One for the rows that are held out, or for the others: by their keys, wherever they are."""
     import pandas
 
-    rows: NDArray[np.float64] = frame.to_numpy(np.float64)
+    rows: Floats = frame.to_numpy(np.float64)
     held = row_keys(rows, seed) < np.uint64(share * 2.0**64)
     return pandas.Series((held == held_out).astype(np.float64), index=frame.index)

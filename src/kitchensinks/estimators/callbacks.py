@@ -9,10 +9,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
 from kitchensinks.estimators.progress import Meter, shown
 from kitchensinks.fitting.settings import Verbose
 from kitchensinks.law.constants import DONE
+from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.state import Spec
+from kitchensinks.tables.view import Given
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -22,7 +27,7 @@ except ImportError:  # scikit-learn before 1.9 has no set_callbacks
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Nothing."""
 
-    def with_callbacks(method: Any) -> Any:
+    def with_callbacks(method: object) -> Any:
         """The method as it is."""
         return method
 
@@ -32,14 +37,14 @@ _PARTS = 100
 
 
 @with_callbacks
-def _torn_down(estimator: Any) -> None:
+def _torn_down(estimator: BaseEstimator) -> None:
     """Callbacks are torn down after a method; around `fit` itself, warnings would name its file."""
 
 
 class Tasks(Meter):
     """Progress as tasks within that of an estimator's fit."""
 
-    def __init__(self, estimator: Any, context: Any) -> None:
+    def __init__(self, estimator: BaseEstimator, context: object) -> None:
         super().__init__("fit")
         self.estimator, self.context = estimator, context
         self.passing: Any = None
@@ -79,7 +84,12 @@ class Tasks(Meter):
 
 @contextmanager
 def called(
-    estimator: Any, spec: Spec, verbose: Verbose, X: Any, y: Any, sample_weight: Any
+    estimator: BaseEstimator,
+    spec: Spec,
+    verbose: Verbose,
+    X: Given,
+    y: ArrayLike,
+    sample_weight: SampleWeight,
 ) -> Iterator[Spec]:
     """The spec of a fit whose progress is shown, and heard by the callbacks of the estimator."""
     with shown(spec, verbose) as spec:
@@ -91,7 +101,9 @@ def called(
 
 
 @contextmanager
-def _heard(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> Iterator[Spec]:
+def _heard(
+    estimator: Any, spec: Spec, X: Given, y: ArrayLike, sample_weight: SampleWeight
+) -> Iterator[Spec]:
     metadata = None if sample_weight is None else {"sample_weight": sample_weight}
     rows = {"X": X, "y": y, "metadata": metadata}
     try:

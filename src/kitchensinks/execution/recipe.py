@@ -292,7 +292,7 @@ def _plain(targets: AnyArray) -> AnyArray:
     return targets.astype(str) if text else targets
 
 
-def _digest(number: int, targets: Any, weights: Any) -> int:
+def _digest(number: int, targets: object, weights: object) -> int:
     """What tells the targets and weights of a partition from others."""
     found = hashlib.sha256(str(number).encode())
     for values in (targets, weights):

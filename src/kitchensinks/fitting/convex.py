@@ -24,6 +24,7 @@ from kitchensinks.fitting.space import (
     spectrum_facts,
     warn_noise,
 )
+from kitchensinks.problem.design import RowVector
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.solvers import (
@@ -159,7 +160,12 @@ def _gram_problem(
 
 
 def problem_of(
-    moments: Moments, design: Design, targets: Any, shares: Any, settings: Settings, alpha: float
+    moments: Moments,
+    design: Design,
+    targets: RowVector,
+    shares: RowVector,
+    settings: Settings,
+    alpha: float,
 ) -> tuple[Problem, FactoredGram, float]:
     """The problem of rows with these sums, its factored Gram, and the noise of that.
 

@@ -15,7 +15,7 @@ Gradients do not see the intercept: their sums join those of the values after th
 taken off, which `Moments` does by itself if they are added to its second moments alone.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class Gradients(NamedTuple):
     known: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, given: Any, n_rows: int, n_outputs: int, n_inputs: int) -> "Gradients":
+    def of(cls, given: object, n_rows: int, n_outputs: int, n_inputs: int) -> "Gradients":
         """Of an array (n, d) or (n, outputs, d), in which a row of NaN is not known."""
         values = np.asarray(given, dtype=np.float64)
         shape = values.shape

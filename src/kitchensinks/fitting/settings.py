@@ -1,23 +1,25 @@
 """What a fit is asked to minimise, how closely, and with which means."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases.base import check_count, check_positive
-from kitchensinks.fitting.checkpoint import Checkpoint
-from kitchensinks.numerics.arrays import DType
+from kitchensinks.numerics.arrays import AnyArray, Block, DType
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.memory import memory_budget
 
+# What a checkpoint keeps under a name.
+Arrays = dict[str, AnyArray]
 # Called with a text that says what a fit is doing and, where rows, tasks or percents are counted,
 # with `done` of `total`.
 Progress = Callable[..., None]
@@ -41,6 +43,36 @@ _STOCHASTIC: dict[str, Callable[[str, Any], Any]] = {
 
 def silent(text: str, done: int | None = None, total: int | None = None) -> None:
     """Progress that is not reported."""
+
+
+class Checkpoint(Protocol):
+    """What a fit asks of a checkpoint (`kitchensinks.files.checkpoint` is one): sums over the rows,
+    and the weights so far, that outlive the process.
+    """
+
+    def begin(self, identity: dict[str, str], choices: dict[str, float]) -> dict[str, float]:
+        """Start or take up a fit; returns the choices that were made when it began.
+
+        Until `patience` ends no other fit may begin.
+        """
+
+    def over(
+        self,
+        phase: str,
+        source: Callable[..., Iterator[Block]],
+        state: Callable[[], Arrays],
+        restore: Callable[[Arrays], None],
+    ) -> Iterator[Block]:
+        """The blocks of a pass, from where it stopped; the state is saved now and then."""
+
+    def store(self, name: str, arrays: Arrays) -> None:
+        """Keep arrays under a name."""
+
+    def stored(self, name: str) -> Arrays | None:
+        """The arrays of a name, or None."""
+
+    def patience(self) -> AbstractContextManager[None]:
+        """Hold back Ctrl-C until the next save."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +148,10 @@ class Solver(BaseEstimator):
     step : of "stochastic": s in β ← β − s·∇, plain gradient descent whose last weights count, as
         in the experiments of the thesis (section 3.7). None: averaged proximal steps, whose length
         follows from each batch.
-    batch_size : of "stochastic": rows of one step. None: 512.
-    epochs : of "stochastic": passes of a fit over the rows. None: 10, more for few rows, and at
-        most `max_iter`.
+    batch_size : of "stochastic": rows of one step. None: 512, enough for fast products and few
+        enough for many steps.
+    epochs : of "stochastic": passes of a fit over the rows. None: 10, because every pass makes the
+        features anew; more for few rows, which make few steps a pass; at most `max_iter`.
 
     Examples
     --------
@@ -183,7 +216,7 @@ def steps_of(solver: Solver) -> dict[str, Any]:
     }
 
 
-def check_dtype(dtype: Any) -> Any:
+def check_dtype(dtype: DTypeLike) -> type[np.float32] | type[np.float64]:
     """float32 or float64."""
     for kind in (np.float32, np.float64):
         if dtype is kind or dtype == kind.__name__ or dtype == np.dtype(kind):

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,9 +9,8 @@ import numpy as np
 from scipy.linalg import eigvalsh, solve_triangular
 from scipy.linalg.lapack import dlange, dpocon, dpotrs
 
-from kitchensinks.fitting.checkpoint import Arrays
 from kitchensinks.fitting.refine import negligible, refined, summing_error
-from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.settings import Arrays, Settings
 from kitchensinks.fitting.space import (
     Factored,
     Fit,
@@ -249,9 +247,8 @@ def _leave_one_out(training: TrainingSet, candidates: RidgeCandidates) -> Array:
         total[...] = state["total"]
 
     saved = "leave-one-out", lambda: {"total": total}, restore
-    with closing(training.blocks(squares, *saved)) as blocks:
-        for _, block in blocks:
-            total += block
+    for _, block in training.blocks(squares, *saved):
+        total += block
     return total / path.equations.weight
 
 

@@ -56,7 +56,7 @@ class Plane:
 
 def view(
     plane: Plane,
-    basis: Any,
+    basis: object,
     n_components: int | None,
     alpha: float | str,
     seed: int = 0,
@@ -145,6 +145,6 @@ def _kernels(frozen: Frozen, place: Floats, grid: Floats) -> tuple[Floats | None
     return exact, np.asarray(product, dtype=np.float64).ravel()
 
 
-def _numbers(values: Any) -> list[float]:
+def _numbers(values: object) -> list[float]:
     """To four digits, which a picture shows."""
     return [float(f"{value:.4g}") for value in np.nan_to_num(np.asarray(values)).tolist()]

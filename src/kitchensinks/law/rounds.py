@@ -1,8 +1,10 @@
 """Rounds of candidates, each with fewer of them and more work for each."""
 
 import math
+from dataclasses import replace
 
 from kitchensinks.features.bases import Basis
+from kitchensinks.fitting.settings import silent
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import (
     Candidate,
@@ -10,11 +12,12 @@ from kitchensinks.law.candidates import (
     at_last,
     first_look,
     in_reach,
+    in_words,
     most_exported,
     wider_look,
 )
-from kitchensinks.law.later import note_runs
 from kitchensinks.law.maps import Found, allowed, even, plain_map
+from kitchensinks.law.splits import NO_ORDER
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import first_best
 
@@ -55,7 +58,7 @@ def candidates_of(task: LearningRows, basis: Basis | None, founds: list[Found]) 
     tried = task.early(constants.LATE_FACTORS, first_look, jobs)
     begun = [(job, look) for job, look in zip(jobs, tried, strict=True) if look is not None]
     looks = [look for _, look in begun]
-    note_runs(task, [job for job, _ in begun], looks)
+    _note_runs(task, [job for job, _ in begun], looks)
     least = min(look.score.error for look in looks)
     hopeful = [one for one in looks if one.score.error <= constants.HOPELESS_FIRST * least]
     if task.late(constants.LATE_FACTORS):
@@ -81,6 +84,25 @@ def _jobs(
         # The first one is tried in any case, and bins of many columns seldom win.
         jobs.sort(key=lambda job: job[1])
     return jobs
+
+
+def _note_runs(
+    task: LearningRows, jobs: list[tuple[Found, bool, Basis | None]], looks: list[Candidate]
+) -> None:
+    """Put into the record which candidate is first by runs of rows, and which by the last rows.
+
+    Only where the last rows were held out without being asked for. looks: the candidates of the
+    jobs by the last rows.
+    """
+    if not task.request.order.dated:
+        return
+    request = replace(task.request, order=NO_ORDER, progress=silent)
+    by_runs = LearningRows.of(task.given, request, task.learned).without(task.trend)
+    theirs = by_runs.together(first_look, jobs)
+    for words, found in (("runs of rows", theirs), ("the last rows", looks)):
+        first = found[first_best([one.score.error for one in found])]
+        text = f"first by {words}: {in_words(first, first.score)}"
+        task.note("split", text, len(by_runs.few.fitted), first.score.error)
 
 
 def _plain(task: LearningRows, basis: Basis | None) -> list[Found]:

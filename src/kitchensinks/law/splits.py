@@ -5,6 +5,7 @@ rows stand for them, so that they are chosen in the same way.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from kitchensinks.law import constants
 from kitchensinks.law.learned import Learned
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.columns import Columns
@@ -46,7 +47,7 @@ class Order(NamedTuple):
 NO_ORDER = Order()
 
 
-def order_of(learned: Any, rows: Any, names: Any = None) -> Order:
+def order_of(learned: object, rows: Matrix, names: Sequence[str] | None = None) -> Order:
     """Groups and times of rows, by the columns that are named; names: of the columns of an array.
 
     Without a name, the times of a date column whose order the rows have.
@@ -65,13 +66,13 @@ def order_of(learned: Any, rows: Any, names: Any = None) -> Order:
     return NO_ORDER if times is None else Order(None, times, dated=True)
 
 
-def _labels(rows: Any, column: str | int, names: Any) -> AnyArray:
+def _labels(rows: Matrix, column: str | int, names: Sequence[str] | None) -> AnyArray:
     if not isinstance(rows, Rows):
         return _column(rows, _place("groups", column, rows.shape[1], names))
     return known_targets(rows.table, _name("groups", column, rows.table))[0]
 
 
-def _times(rows: Any, column: str | int, names: Any) -> NDArray[np.float64]:
+def _times(rows: Matrix, column: str | int, names: Sequence[str] | None) -> NDArray[np.float64]:
     if not isinstance(rows, Rows):
         return _column(rows, _place("time", column, rows.shape[1], names))
     table = rows.table
@@ -95,7 +96,7 @@ def _dates(rows: Rows) -> NDArray[np.float64] | None:
     return None
 
 
-def _column(rows: Any, place: int, rising: bool = False) -> NDArray[np.float64]:
+def _column(rows: Matrix, place: int, rising: bool = False) -> NDArray[np.float64]:
     """One column of the rows, (n,); rising: nothing where its values ever fall."""
     out = np.empty(rows.shape[0])
     for part in block_slices(rows.shape[0], _BLOCK):
@@ -105,7 +106,7 @@ def _column(rows: Any, place: int, rising: bool = False) -> NDArray[np.float64]:
     return out
 
 
-def _place(what: str, column: str | int, width: int, names: Any) -> int:
+def _place(what: str, column: str | int, width: int, names: Sequence[str] | None) -> int:
     """The place of a column of an array, or of a frame of numbers."""
     if isinstance(column, str):
         known = [] if names is None else list(names)
@@ -181,7 +182,7 @@ class HeldOutRows(NamedTuple):
 
 
 def split_rows(
-    counted: Places, size: int, seed: int, learned: Learned, order: Order, labels: Any
+    counted: Places, size: int, seed: int, learned: Learned, order: Order, labels: AnyArray
 ) -> HeldOutRows:
     """A pool of at most `size` of the counted rows, a part of which is held out.
 
@@ -251,7 +252,7 @@ def _last(
 
 
 def _by_splitter(
-    counted: Places, size: int, seed: int, splitter: Any, order: Order, labels: AnyArray
+    counted: Places, size: int, seed: int, splitter: object, order: Order, labels: AnyArray
 ) -> HeldOutRows:
     """The last split: of splits in the order of time, it is the one with most rows before."""
     words = Words(seed, 0, Stream.LAW_HOLD_OUT)

@@ -18,7 +18,7 @@ from kitchensinks.law.learned import Effort, Learned
 from kitchensinks.law.splits import HeldOutRows, split_rows
 from kitchensinks.law.trials import TrialRows
 from kitchensinks.law.values import Request, Trial
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Matrix
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
@@ -63,7 +63,7 @@ class LearningRows:
     hold: NDArray[np.intp] | None = None
     trend: Trend | None = None
 
-    source: Any = field(init=False)
+    source: Matrix = field(init=False)
     targets: Array = field(init=False)
     weights: Array | None = field(init=False)
     seed: int = field(init=False)

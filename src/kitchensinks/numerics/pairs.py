@@ -1,16 +1,17 @@
 """Compiled sums over all pairs of a batch of rows: the two products that learning scales needs.
 
-A batch is small, and threads that wait for each other after every millisecond of work cost more
-than they save: these run on one, without the interpreter's lock, so that batches go side by side.
+A batch is small, and threads that wait for each other after every millisecond cost more than they
+save. These functions therefore run on one thread, without the interpreter's lock, so that several
+batches can run at the same time.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import compiled
 
-Floats = NDArray[np.float32]
+Singles = NDArray[np.float32]
 
 
 @compiled(fastmath=True)
@@ -41,7 +42,7 @@ def _upper_distances(columns: AnyArray, sums: AnyArray, out: AnyArray) -> None:
                 out[i, k] = sums[i - first, k - first]
 
 
-def pair_distances(columns: Floats, out: Floats) -> None:
+def pair_distances(columns: Singles, out: Singles) -> None:
     """out_ik = Σ_j |x_ij − x_kj| of the first rows i and all rows k ≥ i, four rows at a time.
 
     columns (d, m) float32, the rows stored column by column; out (first rows, m) float32, which is
@@ -50,7 +51,7 @@ def pair_distances(columns: Floats, out: Floats) -> None:
     _upper_distances(columns, np.empty((4, columns.shape[1]), np.float32), out)
 
 
-def pair_distances_plain(columns: Floats, out: Floats) -> None:
+def pair_distances_plain(columns: Singles, out: Singles) -> None:
     """The same in NumPy."""
     distances = np.zeros_like(out)
     for column in columns:
@@ -109,7 +110,7 @@ def _weighted_distances(columns: AnyArray, weights: AnyArray, own: AnyArray, out
             out[j] += total
 
 
-def weighted_distances(columns: Floats, weights: Floats, out: NDArray[np.float64]) -> None:
+def weighted_distances(columns: Singles, weights: Singles, out: Floats) -> None:
     """out_j = Σ_ik w_ik·|x_ij − x_kj| over the first rows i and all rows k > i.
 
     columns (d, m) float32; weights (first rows, m) float32, read above the diagonal; out (d,)
@@ -118,7 +119,7 @@ def weighted_distances(columns: Floats, weights: Floats, out: NDArray[np.float64
     _weighted_distances(columns, weights, np.empty((4, columns.shape[1]), np.float32), out)
 
 
-def weighted_distances_plain(columns: Floats, weights: Floats, out: NDArray[np.float64]) -> None:
+def weighted_distances_plain(columns: Singles, weights: Singles, out: Floats) -> None:
     """The same in NumPy."""
     above = np.triu(weights, 1).astype(np.float64)
     for j, column in enumerate(columns):

@@ -46,7 +46,7 @@ class Outer(NamedTuple):
         unit, solution, errors = targets.score_unit, fit.solution, fit.alpha_errors
         per_alpha = alpha_unit(targets, loss)
 
-        def in_loss_units(value: Any) -> Any:
+        def in_loss_units(value: object) -> Any:
             # One power of the unit at most at a time, so that it does not overflow itself.
             with np.errstate(over="ignore"):
                 for power in (min(loss.degree, 1.0), max(loss.degree - 1.0, 0.0)):

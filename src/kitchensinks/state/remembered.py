@@ -1,13 +1,23 @@
-"""Rows that a fit remembers, whichever batches or partitions they come in."""
+"""Rows that a fit remembers: a sample of them, or all.
+
+A sample calibrates, and chooses the ridge of rows that come in batches. All rows are kept by fits
+that leave no sums to which more rows could be added: bins and two stages. The rows are the smallest
+exact summary of bins, because a row has products of every pair of G grids, and d numbers.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.path import Leaving
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.keys import RowSample, find_copies, row_keys
+from kitchensinks.tables.view import Rows
+
+# The most entries of rows that are kept: 128 MB in float64.
+KEPT_ENTRIES = 2**24
 
 
 class Limits(NamedTuple):
@@ -54,3 +64,33 @@ def leaving_of(sample: RowSample) -> Leaving:
     if find_copies(keys[places], targets[places]) is None:
         return Leaving(sample.weights / sample.counts, targets)
     return Leaving.together(keys, targets, sample.weights)
+
+
+class Kept(NamedTuple):
+    """Rows of a fit, with encoded targets, as they came.
+
+    looked: so many of the first rows of a stream have learned the law; None where it is settled.
+    """
+
+    batch: Batch
+    looked: int | None = None
+
+
+def is_kept(batch: Batch) -> bool:
+    """Whether rows are few enough to be kept.
+
+    >>> is_kept(Batch(np.zeros((3, 2)), np.zeros((3, 1))))
+    True
+    """
+    rows = batch.rows
+    size = 2 * rows.nnz if sparse.issparse(rows) else rows.shape[0] * rows.shape[1]
+    return bool(size <= KEPT_ENTRIES)
+
+
+def own_copy(batch: Batch) -> Batch:
+    """The rows in memory of our own, where they are kept; else as they are."""
+    if not is_kept(batch):
+        return batch
+    rows = batch.rows[:] if isinstance(batch.rows, Rows) else batch.rows.copy()
+    weights = None if batch.weights is None else batch.weights.copy()
+    return Batch(rows, batch.targets.copy(), weights)

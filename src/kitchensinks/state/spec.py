@@ -24,7 +24,7 @@ from kitchensinks.fitting.settings import (
 from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.law import Law, Learned, Request
 from kitchensinks.law.splits import NO_ORDER, Order
-from kitchensinks.numerics.arrays import AnyArray, Seed
+from kitchensinks.numerics.arrays import AnyArray, Matrix, Seed
 from kitchensinks.numerics.threads import check_jobs
 from kitchensinks.problem.constraints import Constraint, SupBall
 from kitchensinks.problem.losses import LOSSES, Array, Loss, get_loss
@@ -160,7 +160,7 @@ class Spec:
         classes = Classes.learn(summary, loss, self.class_weight, given)
         return replace(self, loss=loss, targets=classes)
 
-    def encode(self, rows: Any, y: AnyArray, weights: Array | None) -> Batch:
+    def encode(self, rows: Matrix, y: AnyArray, weights: Array | None) -> Batch:
         """Rows with encoded targets; the weights of classes are multiplied in."""
         if self.task == "regression":
             check_targets(y, self.loss)
@@ -272,7 +272,7 @@ def seed_of(random_state: Seed) -> int:
     return int(random_state)
 
 
-def check_basis(basis: Any) -> Basis | Learned | Law:
+def check_basis(basis: object) -> Basis | Learned | Law:
     """The basis given, if it is one, or something that finds one; None is ``Learned()``."""
     if basis is None:
         return Learned()
@@ -288,7 +288,7 @@ def check_basis(basis: Any) -> Basis | Learned | Law:
     return basis
 
 
-def check_loss(loss: Any, task: str) -> Loss:
+def check_loss(loss: object, task: str) -> Loss:
     """The loss object, if it fits the task."""
     names = ", ".join(
         name for name, one in LOSSES.items() if task in one.tasks and name != "multinomial"
@@ -316,7 +316,7 @@ def check_targets(y: AnyArray, loss: Loss) -> None:
         )
 
 
-def _check_components(n_components: Any) -> None:
+def _check_components(n_components: object) -> None:
     if isinstance(n_components, str) and n_components != "auto":
         raise ValueError(
             f"n_components={n_components!r}: need a whole number of 1 or more, or 'auto'."

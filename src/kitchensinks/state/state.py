@@ -10,12 +10,11 @@ from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.exceptions import NotFittedError
 
-from kitchensinks.fitting.calibration import Calibration, calibrate
+from kitchensinks.fitting.calibration import Calibration, Residuals, calibrate
 from kitchensinks.fitting.condense import Groups
 from kitchensinks.fitting.growth import Growth
 from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.posterior import Posterior
-from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, LeftOut
 from kitchensinks.fitting.squared import (
@@ -27,16 +26,14 @@ from kitchensinks.fitting.squared import (
 )
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.law import Law
-from kitchensinks.numerics.arrays import AnyArray, DType
+from kitchensinks.numerics.arrays import AnyArray, DType, Matrix
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.moments import Moments, NormalEquations, copies_of
 from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
 from kitchensinks.solvers.path import Leaving
-from kitchensinks.state.kept import Kept
-from kitchensinks.state.model import Model
+from kitchensinks.state.model import Model, Watch
 from kitchensinks.state.outer import Outer, warn_unconverged
-from kitchensinks.state.outside import Watch
-from kitchensinks.state.remembered import batch_of, leaving_of, sample_of
+from kitchensinks.state.remembered import Kept, batch_of, leaving_of, sample_of
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.columns import Columns
@@ -226,7 +223,7 @@ class State:
             return np.asarray(self.targets.labels[self.targets.winners(scores)])
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def numbers(self, rows: Any) -> Any:
+    def numbers(self, rows: Matrix) -> Matrix:
         """Checked rows of arrays as the law takes them, in which NaN is a missing value.
 
         By the recipe where there were missing values in the fit; else as the middle of the column.
@@ -245,7 +242,7 @@ class State:
             )
         return rows
 
-    def answer_rows(self, method: str, rows: Any, watch: Watch | None = None) -> AnyArray:
+    def answer_rows(self, method: str, rows: Matrix, watch: Watch | None = None) -> AnyArray:
         """What a method of the estimator gives for checked rows; watch: shown every block."""
         return self.answer(method, self.model.scores(rows, watch))
 
@@ -263,7 +260,7 @@ class State:
             )
         return self.calibration.probabilities(scores)
 
-    def deviation(self, rows: Any) -> Array:
+    def deviation(self, rows: Matrix) -> Array:
         """The standard deviation of the target of each row, noise included, (n, outputs)."""
         features, posterior = self.law.features.features, self.posterior
         parts = block_slices(rows.shape[0], _DEVIATION_ROWS)

@@ -1,30 +1,84 @@
 """Rows that come in batches, or to several workers: states whose sums grow."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from kitchensinks.features.blocks import BLOCK_ROWS, FeatureBlocks
 from kitchensinks.features.scaling import Spread
 from kitchensinks.fitting.plan import Plan, Shape, make_plan
-from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.settings import Settings, Verbose
 from kitchensinks.fitting.stochastic import Stochastic
 from kitchensinks.law import Law, find_law
-from kitchensinks.numerics.arrays import DType
+from kitchensinks.numerics.arrays import DType, Matrix
+from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.moments import BlockSums, Moments
-from kitchensinks.problem.targets import Batch
-from kitchensinks.state.kept import (
-    KEPT_ENTRIES,
-    Kept,
-    Waiting,
-    is_kept,
-    learned_from,
-)
-from kitchensinks.state.made import fitted_state
+from kitchensinks.problem.targets import Batch, Targets
+from kitchensinks.state.fits import fitted_state
+from kitchensinks.state.remembered import KEPT_ENTRIES, Kept, is_kept
 from kitchensinks.state.spec import Spec
 from kitchensinks.state.state import SUMMED, FewRows, State
 from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.columns import Columns
+
+# A law is learned anew when a stream has this many times the rows that it was learned from: all
+# laws of a stream that is asked after every batch take three times as long as the last of them.
+_GROWTH = 1.5
+# Rows of the first law of a stream; with fewer, it is learned anew whenever it is asked for.
+_FIRST = 600
+
+
+def learned_from(n_rows: int) -> int:
+    """How many of the first rows of a stream its law is learned from.
+
+    >>> [learned_from(count) for count in (50, 600, 899, 900, 2000)]
+    [50, 600, 600, 900, 1350]
+    """
+    if n_rows < _FIRST:
+        return n_rows
+    count = _FIRST
+    while int(_GROWTH * count) <= n_rows:
+        count = int(_GROWTH * count)
+    return count
+
+
+@dataclass(frozen=True, eq=False)
+class Waiting:
+    """Rows that are fitted together when the model is asked for something.
+
+    columns, targets, loss: as the first rows have settled them; law, looked: the last law that was
+    found, and of how many rows (None: it is that of a fit, and stays); verbose: as the last batch
+    was given it.
+    """
+
+    columns: Columns | None
+    targets: Targets
+    loss: Loss
+    batch: Batch
+    law: Law | None = None
+    looked: int | None = 0
+    verbose: Verbose = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether the law is the one to be fitted."""
+        if self.law is None or self.looked is None:
+            return self.law is not None
+        return self.looked == learned_from(len(self.batch.targets))
+
+    def numbers(self, rows: Matrix) -> Matrix:
+        """Checked rows of arrays, in which NaN is a missing value.
+
+        By the recipe where the first rows had missing values; else as the mean of the column.
+        """
+        if self.columns is not None and self.columns.n_given:
+            return self.columns.of_rows(densify(rows))
+        values = rows.data if sparse.issparse(rows) else rows
+        if not (values.size and np.isnan(values.min())):
+            return rows
+        rows = densify(rows)
+        return np.where(np.isnan(rows), np.asarray(self.batch.rows.mean(axis=0)), rows)
 
 
 def frozen_state(spec: Spec, law: Law, batch: Batch) -> State:
@@ -143,7 +197,7 @@ def add_rows(
     dtype: of the products, where it is not that of the features.
     """
 
-    def sums(rows: slice, features: Any) -> BlockSums:
+    def sums(rows: slice, features: Matrix) -> BlockSums:
         return moments.sums_of(
             densify(features).astype(dtype or features.dtype, copy=False),
             batch.targets[rows],
@@ -155,10 +209,10 @@ def add_rows(
     moments.close()
 
 
-def merged(state: State, other: State) -> State:
-    """Both states' rows together; both must have been frozen alike."""
-    mine, theirs = state.moments, other.moments
-    if mine is None or theirs is None:
+def merged(state: State | None, other: State | None) -> State:
+    """Both states' rows together; both must have been frozen alike. None: there was no fit."""
+    mine, theirs = (None if one is None else one.moments for one in (state, other))
+    if state is None or other is None or mine is None or theirs is None:
         raise ValueError(
             "merge adds sums of squared-loss fits: call freeze or partial_fit on both first, "
             "with loss='squared'."

@@ -10,7 +10,7 @@ import numpy as np
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def declared(value: Any, hint: Any, name: str) -> Any:
+def declared(value: object, hint: object, name: str) -> Any:
     """The value, if it is of the type that its field declares, or an error.
 
     A whole number is taken for a decimal one; entries of lists and tuples are checked too, and the
@@ -30,7 +30,7 @@ def declared(value: Any, hint: Any, name: str) -> Any:
     return value
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _fits(value: Any, kind: object) -> bool:
     origin, inner = typing.get_origin(kind) or kind, typing.get_args(kind)
     if origin is Any:
         return True
