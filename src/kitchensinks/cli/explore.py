@@ -81,7 +81,10 @@ class OwnTable:
             frame, targets = framed(table, options.target, names)
         task = task_of(targets, options.task, options.target)
         numbers = frame.select_dtypes("number")
-        columns = {str(name): numbers[name].to_numpy(np.float64) for name in numbers}
+        # Whole numbers that differ in every row may only name the rows: they are offered last.
+        last = {name: one.dtype.kind == "i" and one.is_unique for name, one in numbers.items()}
+        order = sorted(numbers, key=last.__getitem__)
+        columns = {str(name): numbers[name].to_numpy(np.float64) for name in order}
         if len(columns) < 2:
             raise ValueError(
                 f"{options.data} has {len(columns)} columns of numbers beside the target: the "

@@ -394,4 +394,4 @@ def _ways(columns: Columns) -> str:
     kinds = {type(encoder) for encoder in columns.encoders}
     ways = {Means: "mean targets", Places: "places in their order", Category: "indicators"}
     found = [words for kind, words in ways.items() if kind in kinds]
-    return f", categories {' and '.join(found)}" if found else ""
+    return f", categories as {' and '.join(found)}" if found else ""

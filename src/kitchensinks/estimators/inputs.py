@@ -32,7 +32,7 @@ from kitchensinks.tables.columns import Columns, array_table, names_of_places
 from kitchensinks.tables.named import FROM_DTYPE, check_categories, columns_named
 from kitchensinks.tables.noticed import counts_rows
 from kitchensinks.tables.single import one_row
-from kitchensinks.tables.table import Table, check_schema, open_table
+from kitchensinks.tables.table import Table, check_schema, nearest, open_table
 from kitchensinks.tables.view import Given, Rows, known_targets
 
 FLOATS = [np.float64, np.float32]
@@ -140,6 +140,9 @@ def _opened(
             "their own: give the columns to ks.Columns.learn(table, categories=[...])."
         )
     elif isinstance(y, str):
+        names = [str(name) for name in getattr(X, "columns", ())]
+        if names and y not in names:
+            raise ValueError(f"y={y!r} is no column of X{nearest(y, names)}")
         raise ValueError(
             f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets themselves, "
             f"fit(X.drop(columns={y!r}), X[{y!r}]), or a table, fit(ks.open_table(X), {y!r})."
@@ -230,8 +233,8 @@ def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Ma
         return found
     if hasattr(estimator, "feature_names_in_") or estimator.n_features_in_ != state.columns.width:
         raise ValueError(
-            f"X is {describe(X)}, and fit had a table: give a table with the same columns"
-            f"{_as_frame(X)}."
+            f"X is {describe(X)}, and fit had a data frame or a table: give one with the same "
+            f"columns{_as_frame(X)}."
         )
     return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
 

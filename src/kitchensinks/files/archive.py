@@ -1,9 +1,9 @@
-"""JSON and plain arrays in one file: stored as they are, with checksums, written atomically.
+"""JSON and plain arrays in one file: uncompressed, with checksums, written atomically.
 
-Safe to read from a stranger: there is no pickle, nothing is unpacked, and no entry lies within
-another one, so that the bytes read are no more than the file is long. An array takes those bytes
-twice while it is read; the header, which is limited to 64 MB, becomes Python objects that take a
-small multiple of its length. What the entries say is checked by whoever reads the archive.
+Safe to read from untrusted sources: there is no pickle and no compression, and entries do not
+overlap, so that no more bytes are read than the file is long. An array takes twice its bytes while
+it is read; the header, which is limited to 64 MB, becomes Python objects of a small multiple of its
+length. The content of the entries is checked by the reader of the archive.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ from kitchensinks.tables.stored import read_npy_header
 
 FORMAT = 1
 _HEADER = "model.json"
-# A header longer than this is none of ours: it would name every value of a huge table.
+# Longest header: a longer one would list every value of a huge table.
 _LONGEST_HEADER = 2**26
 # The field of the header with the checksum of all its other fields.
 _OWN = "header_checksum"
 # Kinds of dtype that an array may have: numbers, booleans, text, bytes and dates.
 _KINDS = "biufUSmM"
-# The longest side of an array without entries: it is not limited by the bytes of the file.
+# Longest side of an empty array, which the length of the file does not limit.
 _LONGEST_EMPTY = 2**20
 # Bytes of the fixed part of the record before each entry of a zip file.
 _RECORD = 30

@@ -148,9 +148,10 @@ class Solver(BaseEstimator):
     step : of "stochastic": s in β ← β − s·∇, plain gradient descent whose last weights count, as
         in the experiments of the thesis (section 3.7). None: averaged proximal steps, whose length
         follows from each batch.
-    batch_size : of "stochastic": rows of one step. None: 512.
-    epochs : of "stochastic": passes of a fit over the rows. None: 10, more for few rows, and at
-        most `max_iter`.
+    batch_size : of "stochastic": rows of one step. None: 512, enough for fast products and few
+        enough for many steps.
+    epochs : of "stochastic": passes of a fit over the rows. None: 10, because every pass makes the
+        features anew; more for few rows, which make few steps a pass; at most `max_iter`.
 
     Examples
     --------

@@ -176,8 +176,9 @@ HOPELESS_FIRST = 1.3
 SPARSE_STEP = 2.0
 # The same ratio for dense features.
 DENSE_STEP = 1.6
-# Most factors that are tried for bins.
-SPARSE_TRIES = 4
+# Most factors that are tried for bins (krkopt: with four, 24 % were wrong on one split of four, and
+# 15 % with six).
+SPARSE_TRIES = 6
 # Most factors that are tried for dense features.
 DENSE_TRIES = 6
 # Ridges of dense features, strong to weak.

@@ -54,6 +54,7 @@ class LearningRows:
     descended : the targets that scales are learned for.
     data, few : the pool for the trials, and fewer rows of it.
     trend : subtracted from the targets of the trials, or None.
+    copied : which of all rows have copies, where many do, or None.
     """
 
     given: Batch
@@ -62,6 +63,7 @@ class LearningRows:
     trials: list[Trial] = field(default_factory=list)
     hold: NDArray[np.intp] | None = None
     trend: Trend | None = None
+    copied: NDArray[np.bool_] | None = None
 
     source: Matrix = field(init=False)
     targets: Array = field(init=False)

@@ -1,4 +1,4 @@
-"""The free intercept: the shift of all scores that makes their weighted loss smallest."""
+"""The free intercept: the shift of all scores that minimises their weighted loss."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ FARTHEST_MARGIN = 40.0
 
 
 def best_shift(problem: Problem, scores: Any) -> Array:
-    """What to add to each column of scores to make its weighted loss smallest: exact in 1-D.
+    """The shift of each column of scores that minimises its weighted loss: exact in 1-D.
 
     Zero without an intercept. Where the loss has no minimum (one class only, logistic or
-    exponential) the shift stops FARTHEST_MARGIN past the last target: the loss is then rounding.
+    exponential) the shift stops FARTHEST_MARGIN past the last target: the loss is then negligible.
     """
     if not problem.fit_intercept:
         return np.zeros(problem.targets.shape[1])
