@@ -164,7 +164,8 @@ def write_out(lines):
             out += [title, "-" * len(title)]
             for names, text in found.items():
                 out += [names, *(f"    {line}" for line in text)]
-            out.append("")
+            # For napoleon, two blank lines end the parameters.
+            out += ["", ""]
         else:
             out += [".. rubric:: Attributes", ""]
             for names, text in found.items():

@@ -50,6 +50,15 @@ def test_every_default_is_named_and_has_a_reason(name, conf):
         assert len(text.split()) >= 6, (parameter, text)
 
 
+def test_attributes_are_a_list_of_their_own_after_the_parameters(conf):
+    """For napoleon, parameters go on over a single blank line."""
+    for name in CALLS:
+        lines = conf.write_out(inspect.getdoc(getattr(ks, name)).split("\n"))
+        if ".. rubric:: Attributes" in lines and "Parameters" in lines:
+            place = lines.index(".. rubric:: Attributes")
+            assert lines[place - 2 : place] == ["", ""], name
+
+
 def documented():
     """Public classes and functions, those of modules too, with their public members."""
     for name in ks.__all__:

@@ -69,10 +69,11 @@ def _check_strays(words: AnyArray, name: str) -> None:
     strays = [] if few else stray_words(words)
     if strays:
         row = int(np.flatnonzero(words == strays[0])[0]) + 1
+        shown = ", ".join(map(repr, strays[:3])) + (", …" if len(strays) > 3 else "")
         raise ValueError(
-            f"The target {name!r} holds numbers and {len(strays)} other words, such as "
-            f"{strays[0]!r} in row {row} of those with a target. Leave these empty or replace them "
-            "for regression; --task classification takes every value as a class."
+            f"The target {name!r} holds numbers, and words: {shown} (first in row {row} of those "
+            "with a target). For regression leave these empty or replace them; --task "
+            "classification takes every value as a class."
         )
 
 

@@ -1,7 +1,7 @@
 """Scaling of columns: standardisation, bounded maps and learned scales."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -99,7 +99,7 @@ class Scaler:
         """The replacement of a missing value in a column that had none in the fit: its mean."""
         return self.mean
 
-    def filled(self, rows: Matrix) -> Any:
+    def filled(self, rows: Matrix) -> Matrix:
         """Rows (n, d), dense or CSR, with NaN replaced by the middle of its column."""
         values = rows.data if sparse.issparse(rows) else rows
         if not values.size or not np.isnan(values.min()):

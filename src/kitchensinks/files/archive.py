@@ -14,12 +14,12 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 import kitchensinks
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.tables.disk import atomic
 from kitchensinks.tables.stored import read_npy_header
 
@@ -42,7 +42,7 @@ class ModelFileError(ValueError):
 
 
 def write_archive(
-    path: Path, header: dict[str, Any], arrays: dict[str, AnyArray], sync: bool = False
+    path: Path, header: Facts, arrays: dict[str, AnyArray], sync: bool = False
 ) -> None:
     """A header and arrays with their checksums at `path`, whole or not at all.
 
@@ -79,7 +79,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _header_digest(header: dict[str, Any]) -> str:
+def _header_digest(header: Facts) -> str:
     """The checksum of the fields of a header, but for the one that holds it."""
     # Read back, so that values are the same as those that a reader finds.
     plain = json.loads(json.dumps(header))
@@ -126,7 +126,7 @@ def _check_entries(archive: zipfile.ZipFile, path: Path) -> None:
             )
 
 
-def _header(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
+def _header(archive: zipfile.ZipFile, path: Path) -> Facts:
     text = _entry(archive, _HEADER, path, _LONGEST_HEADER)
     try:
         header = json.loads(text)
@@ -156,7 +156,7 @@ def _entry(archive: zipfile.ZipFile, name: str, path: Path, most: float = math.i
     return archive.read(entry)
 
 
-def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+def read_archive(path: Path) -> tuple[Facts, dict[str, AnyArray]]:
     """Header and arrays of a model file, with every checksum compared."""
     with _opened(path) as archive:
         header = _header(archive, path)
@@ -192,7 +192,7 @@ def _to_array(data: bytes, name: str, path: Path) -> AnyArray:
         raise ModelFileError(f"{path} is damaged: {name} cannot be read ({error}).") from error
 
 
-def read_header(path: Path) -> dict[str, Any]:
+def read_header(path: Path) -> Facts:
     """The header alone, without the arrays."""
     with _opened(path) as archive:
         return _header(archive, path)

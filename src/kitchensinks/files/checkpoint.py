@@ -18,7 +18,7 @@ from typing import Any
 
 import kitchensinks
 from kitchensinks.files.archive import ModelFileError, read_archive, write_archive
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Block, Facts
 from kitchensinks.tables.disk import remove_unfinished
 
 # Locks of POSIX systems; None elsewhere.
@@ -125,7 +125,7 @@ class Checkpoint:
             self._lock = None
 
     def _facts(
-        self, header: dict[str, Any], choices: dict[str, float]
+        self, header: Facts, choices: dict[str, float]
     ) -> tuple[dict[str, str], dict[str, float]]:
         """Identity and choices of a folder, if they have the expected types."""
         theirs, found = header.get("identity"), header.get("choices")
@@ -167,10 +167,10 @@ class Checkpoint:
     def over(
         self,
         phase: str,
-        blocks: Callable[[int], Iterator[tuple[slice, Any]]],
+        blocks: Callable[[int], Iterator[Block]],
         state: Callable[[], State],
         restore: Callable[[State], None],
-    ) -> Iterator[tuple[slice, Any]]:
+    ) -> Iterator[Block]:
         """Blocks from the saved position of the phase on; the state is saved after blocks.
 
         `blocks(start)` yields pairs of a slice of the rows and anything, from a row on. A saved
@@ -247,7 +247,7 @@ class Checkpoint:
 
     # -- files ---------------------------------------------------------------------------
 
-    def _write(self, name: str, facts: dict[str, Any], arrays: State) -> None:
+    def _write(self, name: str, facts: Facts, arrays: State) -> None:
         path = self.folder / name
         try:
             write_archive(path, facts, arrays, sync=True)
@@ -259,7 +259,7 @@ class Checkpoint:
                 f"{kept}: make room and run the same again",
             ) from error
 
-    def _read(self, name: str) -> tuple[dict[str, Any], State]:
+    def _read(self, name: str) -> tuple[Facts, State]:
         path = self.folder / name
         try:
             return read_archive(path)

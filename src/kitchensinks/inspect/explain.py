@@ -156,8 +156,9 @@ def explain(
         100 different ones, 100 are used, chosen by their content.
     method : what is explained: "predict" (the default of a regressor), "predict_proba" (the default
         of a classifier; with two classes, the probability of the second) or "decision_function".
-    n_permutations : pairs of orders for each background row, 2 or more; four times as many halve
-        the errors. One row takes 2·n_permutations·columns·background predictions.
+    n_permutations : pairs of orders for each background row; 2 (the default) is the least that has
+        standard errors, and four times as many halve them. One row takes
+        2·n_permutations·columns·background predictions.
     random_state : names the orders, which are the same for all rows; 0, so that an explanation is
         the same each time.
 

@@ -74,18 +74,22 @@ class Design:
             raise ValueError("blocks() gave no rows: need at least one block of features.")
         return total
 
-    def each(self, function: Callable[..., Any], *vectors: Any, **shared: Any) -> Any:
+    def each(self, function: Callable[..., Any], *vectors: RowVector, **shared: Any) -> Any:
         """The row vector function(*vectors, **shared) of a function that acts on each row."""
         return function(*vectors, **shared)
 
     def reduce(
-        self, function: Callable[..., Any], *vectors: Any, merge: Merge = np.add, **shared: Any
+        self,
+        function: Callable[..., Any],
+        *vectors: RowVector,
+        merge: Merge = np.add,
+        **shared: Any,
     ) -> Any:
         """function(*vectors, **shared) of all rows; `merge` combines the results of parts."""
         return function(*vectors, **shared)
 
     def visit(
-        self, weights: Array, respond: Callable[..., Any], *vectors: Any, **shared: Any
+        self, weights: Array, respond: Callable[..., Any], *vectors: RowVector, **shared: Any
     ) -> Any:
         """Z'·answer and row vectors, (answer, *vectors) = respond(Z·weights, *vectors, **shared).
 

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.problem.constraints import Constraint, penalty_conjugate
 from kitchensinks.problem.design import Design, RowVector
 from kitchensinks.problem.losses import Array, Loss
@@ -127,11 +126,11 @@ class Problem:
         )
         return np.asarray(found)
 
-    def mean_loss(self, scores: AnyArray) -> Array:
+    def mean_loss(self, scores: RowVector) -> Array:
         """Σ w loss(y, scores) for each output (one number where outputs share one loss)."""
         return self.row_sum(self.loss.value, scores)
 
-    def objective(self, weights: Array, scores: AnyArray) -> Array:
+    def objective(self, weights: Array, scores: RowVector) -> Array:
         """The objective of each output, from weights and their scores with intercept."""
         return self.mean_loss(scores) + self.alpha * self.column_sum(weights**2)
 

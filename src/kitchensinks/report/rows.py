@@ -51,6 +51,11 @@ class Sample:
             X = X.to_pandas()
         else:
             X = X if hasattr(X, "iloc") else densify(X)
+        if isinstance(y, str):
+            raise ValueError(
+                f"y={y!r} names a column, and X is no table: give the targets themselves, or "
+                f"report(ks.open_table(X), {y!r})."
+            )
         y = np.asarray(y)
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
@@ -129,6 +134,20 @@ class Sample:
         if self.classes is None:
             return np.asarray((answers[:, 0] - self.y.astype(np.float64)) ** 2)
         return -np.log(np.maximum(self.coding.own_chances(self.y, answers), 1e-15))
+
+
+def in_words(value: Any) -> Any:
+    """A value of a table as JSON can hold it: dates as text, without a time where there is none.
+
+    >>> in_words(np.datetime64("2024-05-01T00:00:00", "us")), in_words(np.float64(2.5))
+    ('2024-05-01', 2.5)
+    """
+    if isinstance(value, np.datetime64):
+        return str(value.astype("datetime64[s]")).replace("T", " ").removesuffix(" 00:00:00")
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bool | int | float | str | None):
+        return value
+    return str(value).removesuffix(" 00:00:00")
 
 
 def known(targets: Targets, y: AnyArray) -> AnyArray:

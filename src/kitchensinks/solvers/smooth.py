@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.problem.design import RowVector
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.problem import Callback, Problem, Solution, weighted_sums
 from kitchensinks.solvers.implicit import DiagonalGram
@@ -402,7 +402,7 @@ class _NewtonSteps(_Steps):
         return _promised(problem, point, weights, level)
 
 
-def _refuse_separation(problem: Problem, scores: AnyArray) -> None:
+def _refuse_separation(problem: Problem, scores: RowVector) -> None:
     """Raise where the loss approaches zero without reaching it: no minimiser exists."""
     if problem.bounded or problem.loss.attained:
         return

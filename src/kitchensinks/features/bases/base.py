@@ -149,7 +149,7 @@ class Basis(Linked):
     def sample(self, words: Words, n_inputs: int) -> Theta:
         raise NotImplementedError
 
-    def features(self, theta: Theta, rows: Matrix) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Matrix:
         raise NotImplementedError
 
     def _scaled(self, theta: Theta, rows: Matrix, scale: float, out: AnyArray | None = None) -> Any:
@@ -282,7 +282,7 @@ class Basis(Linked):
         """The draw of the seed, with what ``pack`` has stored."""
         return draw
 
-    def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
+    def tabulate(self, theta: Theta, blocks: Iterable[Matrix]) -> Theta:
         """θ with the columns that are learned from rows (the occupied bins of a grid)."""
         return theta
 
@@ -299,7 +299,7 @@ class Basis(Linked):
         """For binned bases: the column of each row in each draw, (draws, n), −1 for none."""
         raise TypeError(f"{type(self).__name__} has no bins.")
 
-    def groups(self, theta: Theta, blocks: Iterable[Any]) -> Ints | None:
+    def groups(self, theta: Theta, blocks: Iterable[Matrix]) -> Ints | None:
         """A label for each draw: draws with equal labels are equal functions on all these rows.
 
         None for bases in which that does not happen.

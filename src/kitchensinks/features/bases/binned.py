@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,7 @@ class Binned(Basis):
         self.fill_names(theta, np.ascontiguousarray(rows), names)
         return names
 
-    def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
+    def tabulate(self, theta: Theta, blocks: Iterable[Matrix]) -> Theta:
         """θ with the bins that the rows occupy added; the order of the blocks does not matter."""
         n_grids = self._count(theta)
         table: BinTable = theta.get("table", BinTable([np.empty(0, dtype=np.uint64)] * n_grids))
@@ -151,7 +151,7 @@ class Binned(Basis):
     def scored_entries(self, n_draws: int) -> int:
         return _SCORED_ENTRIES
 
-    def features(self, theta: Theta, rows: Matrix) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Matrix:
         table = self.table(theta)
         found = self.bins(theta, rows).T
         seen = found >= 0

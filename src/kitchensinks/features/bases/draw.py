@@ -87,7 +87,7 @@ class Draw:
         """1/√(number of features averaged): products of scaled features meet the kernel."""
         return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)
 
-    def features(self, rows: Matrix) -> Any:
+    def features(self, rows: Matrix) -> Matrix:
         """φ(x; θ_k), times the factor of draw k, unscaled: (n, n_columns), dense or CSR."""
         features = self.basis.features(self.theta, self._prepared(rows))
         if self.factors is not None:
@@ -111,7 +111,7 @@ class Draw:
         """The column of each row in each draw of a binned basis, (draws, n); −1 for none."""
         return self.basis.bins(self.theta, self._prepared(rows))
 
-    def groups(self, blocks: Iterable[Any]) -> Ints | None:
+    def groups(self, blocks: Iterable[Matrix]) -> Ints | None:
         """A label for each draw: see `Basis.groups`."""
         return self.basis.groups(self.theta, (self._prepared(rows) for rows in blocks))
 
@@ -157,7 +157,7 @@ class Draw:
 
     def scaled_features(
         self, rows: Matrix, scale: float | None = None, out: AnyArray | None = None
-    ) -> Any:
+    ) -> Matrix:
         """φ(x; θ_k)·scale; with the default scale, inner products approximate the kernel.
 
         out (n, n_columns): memory of the draw's dtype that may be used for the result.
@@ -208,7 +208,7 @@ class Draw:
         stop = self.start + sum(part.n_components for part in parts)
         return replace(self, stop=stop, theta=theta, places=places)
 
-    def tabulate(self, blocks: Iterable[Any]) -> "Draw":
+    def tabulate(self, blocks: Iterable[Matrix]) -> "Draw":
         """This draw with the columns that its basis learns from blocks of rows.
 
         The order of the blocks, and their division into calls, does not matter.
@@ -233,7 +233,7 @@ class Draw:
             theta = {name: cast(value, kind) for name, value in theta.items()}
         return replace(self, dtype=kind, theta=theta)
 
-    def _prepared(self, rows: Matrix) -> Any:
+    def _prepared(self, rows: Matrix) -> Matrix:
         """Rows in the dtype of the draw, dense unless the basis takes sparse ones; or an error."""
         if not sparse.issparse(rows) or not self.basis.takes_sparse_rows:
             rows = densify(rows)

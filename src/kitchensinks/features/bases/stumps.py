@@ -177,7 +177,7 @@ class Stumps(Basis):
         stump_signs(rows, theta["column"], theta["threshold"], features)
         return features
 
-    def groups(self, theta: Theta, blocks: Iterable[Any]) -> Ints:
+    def groups(self, theta: Theta, blocks: Iterable[Matrix]) -> Ints:
         """Stumps of one column are equal functions where no value lies between their thresholds."""
         table = _Sorted.of(theta)
         counts = np.zeros(table.n_intervals, dtype=np.int64)

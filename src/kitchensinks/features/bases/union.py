@@ -127,7 +127,7 @@ class Union(Compound):
         parts = {j: part.basis.unpack(part, own[j]) for j, part in union.parts.items()}
         return replace(draw, theta={"parts": replace(union, parts=parts)})
 
-    def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
+    def tabulate(self, theta: Theta, blocks: Iterable[Matrix]) -> Theta:
         union: UnionParts = theta["parts"].map(lambda part: part.tabulate([]))
         for rows in blocks:
             union = union.map(partial(Draw.tabulate, blocks=[rows]))
@@ -164,7 +164,7 @@ class Union(Compound):
         pairs = zip(self.bases, counts, strict=True)
         return sum(basis.n_columns(int(count)) for basis, count in pairs)
 
-    def features(self, theta: Theta, rows: Matrix) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Matrix:
         union: UnionParts = theta["parts"]
         pieces = []
         for part in union.parts.values():
