@@ -17,18 +17,11 @@ from kitchensinks.problem.design import Design, SparseFeatures
 from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import Problem, certificate
-from kitchensinks.solvers import (
-    FactoredGram,
-    conjugate,
-    coordinate,
-    nonsmooth,
-    smooth,
-    smoothed,
-    solve_squared,
-)
+from kitchensinks.solvers import conjugate, coordinate, nonsmooth, smooth, smoothed
 from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
 from kitchensinks.solvers.needs import Needs
+from kitchensinks.solvers.quadratic import FactoredGram, solve_squared
 
 N_ROWS, N_GRIDS, N_BINS, TOL = 120, 4, 4, 1e-4
 PENALTIES = {

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 from kitchensinks.problem.constraints import L2Ball
+from kitchensinks.problem.design import Design
 from kitchensinks.problem.losses import get_loss
-from kitchensinks.solvers import Design, Problem, solve_coordinates
+from kitchensinks.problem.problem import Problem
+from kitchensinks.solvers.coordinate import solve_coordinates
 
 ROWS, COLUMNS = 150, 20
 

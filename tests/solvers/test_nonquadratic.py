@@ -13,18 +13,14 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.linear_model import LogisticRegression
 
 from kitchensinks.problem.constraints import L2Ball, SupBall
+from kitchensinks.problem.design import Design
 from kitchensinks.problem.losses import LOSSES, get_loss
 from kitchensinks.problem.moments import NormalEquations
-from kitchensinks.problem.problem import certificate
-from kitchensinks.solvers import (
-    Design,
-    FactoredGram,
-    Problem,
-    solve_nonsmooth,
-    solve_smooth,
-    solve_squared,
-)
+from kitchensinks.problem.problem import Problem, certificate
 from kitchensinks.solvers.intercept import best_shift
+from kitchensinks.solvers.nonsmooth import solve_nonsmooth
+from kitchensinks.solvers.quadratic import FactoredGram, solve_squared
+from kitchensinks.solvers.smooth import solve_smooth
 
 N_ROWS, N_FEATURES = 200, 40
 PENALTIES = {

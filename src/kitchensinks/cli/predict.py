@@ -22,7 +22,7 @@ from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.disk import atomic
 from kitchensinks.tables.table import Table

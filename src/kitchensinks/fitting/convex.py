@@ -24,18 +24,14 @@ from kitchensinks.fitting.space import (
     spectrum_facts,
     warn_noise,
 )
-from kitchensinks.problem.design import RowVector
+from kitchensinks.problem.design import Design, RowVector
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
-from kitchensinks.solvers import (
-    Design,
-    FactoredGram,
-    Problem,
-    Solution,
-    solve_coordinates,
-    solve_nonsmooth,
-    solve_smooth,
-)
+from kitchensinks.problem.problem import Problem, Solution
+from kitchensinks.solvers.coordinate import solve_coordinates
+from kitchensinks.solvers.nonsmooth import solve_nonsmooth
+from kitchensinks.solvers.quadratic import FactoredGram
+from kitchensinks.solvers.smooth import solve_smooth
 
 # The Gram of a subsample is no good metric where the ridge is below this share of its trace.
 WEAK = 1e-6

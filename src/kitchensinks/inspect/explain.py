@@ -17,7 +17,7 @@ from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State, seed_of
 from kitchensinks.state.importance import Groups
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.keys import lowest_keys, row_keys
 from kitchensinks.tables.view import Given
 
