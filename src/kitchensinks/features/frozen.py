@@ -18,7 +18,7 @@ from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.numerics.arrays import AnyArray, Block, Bools, DType, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.keys import RowSample, sample_size
 
 # Entries of a block of rows in the first pass: it fits into cache.

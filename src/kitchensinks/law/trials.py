@@ -24,7 +24,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.solvers.cholesky import ridge_solve
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # Rows whose features are made at a time.
 _BLOCK = 8192
