@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import attempts, equal_error, growth, learned_law, out_of_core, tables
+from benchmarks import attempts, equal_error, growth, learned_law, out_of_core, pool, tables
 from benchmarks.law_contestants import FIXED, OURS, PEER
 from benchmarks.store import FOLDER, read
 
@@ -120,6 +120,7 @@ def readme(text: str) -> str:
         {
             "law": law_table(load("learned_law")),
             "tables": tables.summary(load("tables")),
+            "pool": pool.summary(load("pool")),
         },
     )
 
@@ -131,6 +132,7 @@ def law(text: str) -> str:
             "results": learned_law.table(load("learned_law")),
             "tables": tables.table(load("tables")),
             "attempts": attempts.table(load("attempts")),
+            "pool": pool.table(load("pool")),
         },
     )
 

@@ -2,12 +2,12 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from kitchensinks.cli.options import writable
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.files.model import open_model, save
+from kitchensinks.numerics.arrays import Facts
 
 # The model that was scored, whose law is fitted to all rows.
 _SCORED = "scored.sinks"
@@ -46,12 +46,12 @@ class CheckpointFolder:
         """The sums of one of the fits."""
         return None if self.folder is None else Checkpoint(self.folder / part)
 
-    def keep(self, model: KitchenSink, validation: dict[str, Any]) -> None:
+    def keep(self, model: KitchenSink, validation: Facts) -> None:
         """Keep the model that was fitted without the rows held out, and its scores on them."""
         if self.folder is not None:
             save(model, self.folder / _SCORED, notes=validation)
 
-    def kept(self) -> tuple[KitchenSink, dict[str, Any]] | None:
+    def kept(self) -> tuple[KitchenSink, Facts] | None:
         """What was kept before a stop, or None."""
         if self.folder is None or not (self.folder / _SCORED).exists():
             return None

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from kitchensinks.cli.fit import Source, Step
-from kitchensinks.cli.scoring import Facts
 from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Fit
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.execution.cluster import connected
 from kitchensinks.execution.fits import fit_collections, score_collections
-from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.arrays import Facts, Floats
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.table import nearest, open_table

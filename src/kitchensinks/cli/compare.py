@@ -33,7 +33,7 @@ from kitchensinks.features.bases import Basis
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.law import Learned
 from kitchensinks.law.splits import held_rows, order_of
-from kitchensinks.numerics.arrays import AnyArray, Bools, Floats
+from kitchensinks.numerics.arrays import AnyArray, Bools, Facts, Floats
 from kitchensinks.report.peers import Compared, one_thread, tried
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import hold_out, row_keys
@@ -56,7 +56,7 @@ class Entry(Compared):
     components: int | None = None
 
 
-def compare(options: Compare, terminal: Terminal) -> dict[str, Any]:
+def compare(options: Compare, terminal: Terminal) -> Facts:
     """Fit and score all models on a sample of the table; returns the facts."""
     if options.out is not None:
         writable(options.out, PICTURES)
@@ -73,9 +73,7 @@ def compare(options: Compare, terminal: Terminal) -> dict[str, Any]:
         return _compare(options, table, widths, terminal)
 
 
-def _compare(
-    options: Compare, table: Table, widths: list[int], terminal: Terminal
-) -> dict[str, Any]:
+def _compare(options: Compare, table: Table, widths: list[int], terminal: Terminal) -> Facts:
     targets, weights, task = read_target(table, options.target, options.task)
     rows = Rows(table, Columns.learn(table, **options.recipe))
     for text in oddities(table, weights):
@@ -119,7 +117,7 @@ def _sides(
     options: Compare, rows: Rows, places: NDArray[np.intp], X: Floats
 ) -> tuple[Bools, Basis | Learned]:
     """Rows that are scored, by their content, time or group; the law to learn on the others."""
-    more: dict[str, Any] = {"time_limit": options.time_limit}
+    more: Facts = {"time_limit": options.time_limit}
     if options.time is None and options.groups is None:
         held = hold_out(row_keys(X, options.seed + 1), None, options.validation)
     else:
@@ -139,7 +137,7 @@ def _contestants(
     """Models with their names."""
     number = task == "regression"
     own = KitchenSinkRegressor if number else KitchenSinkClassifier
-    more: dict[str, Any] = {"n_jobs": 1, "random_state": seed}
+    more: Facts = {"n_jobs": 1, "random_state": seed}
     found: list[tuple[str, Any]] = [(LEARNED, own(learned, **more))]
     for name, basis in BASES.items():
         for width in widths:

@@ -25,6 +25,7 @@ from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Explore
 from kitchensinks.inspect.plane import Plane, view
+from kitchensinks.numerics.arrays import Facts
 from kitchensinks.papers import datasets
 from kitchensinks.report.rows import framed
 
@@ -110,7 +111,7 @@ class Explorer:
     table: OwnTable | None = None
     lock: Lock = field(default_factory=Lock)
 
-    def choices(self) -> dict[str, Any]:
+    def choices(self) -> Facts:
         own = self.table
         return {
             "sets": [*([TABLE] if own else []), *SETS],
@@ -120,7 +121,7 @@ class Explorer:
             "most": _MOST,
         }
 
-    def fit(self, asked: Mapping[str, str]) -> dict[str, Any]:
+    def fit(self, asked: Mapping[str, str]) -> Facts:
         """A fit with the parameters of a query, all of which are checked."""
         name = asked.get("basis", "fourier")
         if name not in NAMES:
@@ -196,7 +197,7 @@ def server(explorer: Explorer, port: int = 0) -> ThreadingHTTPServer:
             else:
                 self._json(404, {"error": "There is no such page."})
 
-        def _json(self, status: int, facts: dict[str, Any]) -> None:
+        def _json(self, status: int, facts: Facts) -> None:
             self._send(status, "application/json", json.dumps(facts, allow_nan=False).encode())
 
         def _send(self, status: int, kind: str, body: bytes) -> None:
@@ -220,7 +221,7 @@ def server(explorer: Explorer, port: int = 0) -> ThreadingHTTPServer:
     return Server(("127.0.0.1", port), Handler)
 
 
-def explore(options: Explore, terminal: Terminal) -> dict[str, Any]:
+def explore(options: Explore, terminal: Terminal) -> Facts:
     """Serve the page until Ctrl-C."""
     explorer = Explorer(OwnTable.read(options))
     with server(explorer, options.port) as found:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from kitchensinks.cli.options import (
     writable,
 )
 from kitchensinks.cli.pipes import is_pipe, opened_table, whole_file
-from kitchensinks.cli.scoring import Facts, score_blocks
+from kitchensinks.cli.scoring import score_blocks
 from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Fit, Training
@@ -34,7 +33,7 @@ from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, Learned, encode
 from kitchensinks.law.splits import held_rows, order_of
 from kitchensinks.law.values import short_name
-from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Part
+from kitchensinks.numerics.arrays import AnyArray, Bools, Facts, Floats, Part
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import LOSSES, Loss, Quantile
 from kitchensinks.state.fits import identity_of
@@ -117,7 +116,7 @@ def fit(options: Fit, terminal: Terminal) -> Facts:
         folder.release()
 
 
-def _parameters(options: Fit) -> dict[str, Any]:
+def _parameters(options: Fit) -> Facts:
     """The parameters of the estimator; an error where options can be refused with no row read."""
     if not is_pipe(options.out):
         writable(options.out)
@@ -186,7 +185,7 @@ def _loss(options: Fit) -> str | Loss:
 
 def _fit_source(
     options: Fit,
-    parameters: dict[str, Any],
+    parameters: Facts,
     source: Source,
     folder: CheckpointFolder,
     terminal: Terminal,

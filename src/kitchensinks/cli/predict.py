@@ -12,13 +12,13 @@ import numpy as np
 from kitchensinks.cli.fit import oddities
 from kitchensinks.cli.options import keeps_inputs, writable
 from kitchensinks.cli.pipes import is_pipe, opened_table
-from kitchensinks.cli.scoring import Facts, score_blocks
+from kitchensinks.cli.scoring import score_blocks
 from kitchensinks.cli.targets import comparable
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Predict, Score
 from kitchensinks.estimators.progress import Meter
 from kitchensinks.files.model import Saved, open_model
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State

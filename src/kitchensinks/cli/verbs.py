@@ -10,6 +10,8 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from kitchensinks.numerics.arrays import Facts
+
 
 def _option(text: str, *names: str) -> Any:
     """An option with its help; its names, if they are not that of the field."""
@@ -77,7 +79,7 @@ class Training(Verb):
         return [self.target, *(self.drop or [])]
 
     @property
-    def recipe(self) -> dict[str, Any]:
+    def recipe(self) -> Facts:
         """What the recipe of the columns is learned with."""
         return {"exclude": self.excluded, "seed": self.seed, "categories": self.category or []}
 

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from kitchensinks.estimators.progress import Meter, shown
 from kitchensinks.fitting.settings import Verbose
 from kitchensinks.law.constants import DONE
+from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.state import Spec
 from kitchensinks.tables.view import Given
 
@@ -88,7 +89,7 @@ def called(
     verbose: Verbose,
     X: Given,
     y: ArrayLike,
-    sample_weight: ArrayLike | None,
+    sample_weight: SampleWeight,
 ) -> Iterator[Spec]:
     """The spec of a fit whose progress is shown, and heard by the callbacks of the estimator."""
     with shown(spec, verbose) as spec:
@@ -101,7 +102,7 @@ def called(
 
 @contextmanager
 def _heard(
-    estimator: Any, spec: Spec, X: Given, y: ArrayLike, sample_weight: ArrayLike | None
+    estimator: Any, spec: Spec, X: Given, y: ArrayLike, sample_weight: SampleWeight
 ) -> Iterator[Spec]:
     metadata = None if sample_weight is None else {"sample_weight": sample_weight}
     rows = {"X": X, "y": y, "metadata": metadata}

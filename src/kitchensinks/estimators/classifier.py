@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from kitchensinks.estimators.base import KitchenSink, reported
+from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.inputs import more_rows
+from kitchensinks.estimators.readings import reported
 from kitchensinks.features.bases.base import Basis, check_count
 from kitchensinks.fitting.settings import Verbose
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, SampleWeight
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Classes
@@ -108,7 +109,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         self,
         X: Given,
         y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         classes: ArrayLike | None = None,
         verbose: Verbose = False,
     ) -> Self:
@@ -124,7 +125,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         X: Given,
         y: ArrayLike,
         classes: Any = None,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         verbose: Verbose = False,
     ) -> Self:
         """Add a batch of rows, to those of earlier batches or of `fit`.
@@ -218,7 +219,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         given = isinstance(self.basis, Basis) and self.basis.unresolved() is None
         return found._replace(fixed=found.fixed and given)
 
-    def score(self, X: Given, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Given, y: ArrayLike, sample_weight: SampleWeight = None) -> float:
         """The share of rows whose class is right; of Dask collections, partition by partition."""
         return self._score(super().score, X, y, sample_weight)
 

@@ -20,7 +20,7 @@ from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.law.encodings import encode, free_text
 from kitchensinks.law.learned import Learned
-from kitchensinks.numerics.arrays import AnyArray, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Matrix, SampleWeight
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
@@ -58,7 +58,7 @@ class TakesSparse(Linked):
 
 def float_rows(
     estimator: BaseEstimator, X: Given, reset: bool, dtype: Any = None, least: int = 1
-) -> Any:
+) -> Matrix:
     """Checked rows, dense or CSR, float32 or float64; least: how many of them there must be."""
     X = as_given(X)
     floats = FLOATS if dtype is None else [check_dtype(dtype)]
@@ -88,7 +88,7 @@ def training_inputs(
     spec: Spec,
     X: Given,
     y: ArrayLike,
-    sample_weight: ArrayLike | None,
+    sample_weight: SampleWeight,
     stream: bool = False,
 ) -> Inputs:
     """The rows of a fit; the recipe of a table's columns is learned from them.
@@ -126,7 +126,7 @@ def training_inputs(
 
 
 def _opened(
-    given: object, X: Given, y: ArrayLike, sample_weight: ArrayLike | None, frame: object
+    given: object, X: Given, y: ArrayLike, sample_weight: SampleWeight, frame: object
 ) -> tuple[Any, Any, Any]:
     """Tables and frames as rows by a recipe, with their targets and weights; arrays as they came.
 
@@ -210,7 +210,7 @@ def more_rows(
     state: State | Waiting,
     X: Given,
     y: ArrayLike,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: SampleWeight = None,
 ) -> Batch:
     """Encoded rows for a fit that has been made: a later batch, or rows to measure it with."""
     if isinstance(X, Table):
@@ -222,7 +222,7 @@ def more_rows(
     return spec.encode(rows, y, weights)
 
 
-def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Any:
+def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Matrix:
     """Rows such as the fit had: arrays with its columns, or tables by its recipe."""
     X = as_given(X)
     # An array with missing values has a recipe too, which no table goes through.
@@ -239,7 +239,7 @@ def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Given) -> An
     return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
 
 
-def _known_array(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Any:
+def _known_array(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Matrix:
     """Rows for a model that was fitted to an array."""
     if isinstance(X, Table):
         raise ValueError(
@@ -257,7 +257,7 @@ def _known_array(estimator: BaseEstimator, state: State | Waiting, X: Given) -> 
     return state.numbers(X)
 
 
-def _known_table(columns: Columns, X: Given) -> Any:
+def _known_table(columns: Columns, X: Given) -> Matrix:
     """Rows by the model's own recipe, whatever that of the rows is; None where X is no table."""
     if isinstance(X, Table | Rows):
         return Rows(X if isinstance(X, Table) else X.table, columns)
@@ -296,7 +296,7 @@ def _as_frame(X: Given) -> str:
     return ", frame.iloc[[0]] for one row, frame[['a']] for one column" if series else ""
 
 
-def _checked_array(estimator: BaseEstimator, X: Given, reset: bool, scaled: bool) -> Any:
+def _checked_array(estimator: BaseEstimator, X: Given, reset: bool, scaled: bool) -> Matrix:
     if how := _as_frame(X):
         raise ValueError(f"X is {describe(X)}: need rows and columns{how}.")
     # A recipe for missing values takes dense rows.
@@ -325,7 +325,7 @@ def check_columns(estimator: BaseEstimator, X: Given, reset: bool) -> None:
 def table_targets(
     table: Table,
     y: ArrayLike,
-    sample_weight: ArrayLike | None,
+    sample_weight: SampleWeight,
     columns: Columns | None = None,
     categories: object = FROM_DTYPE,
 ) -> tuple[Rows, Any, Any]:

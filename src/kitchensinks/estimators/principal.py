@@ -22,7 +22,7 @@ from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, RowSummary
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import check_dtype
-from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, Seed
+from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix, SampleWeight, Seed
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Model, seed_of
@@ -32,7 +32,7 @@ from kitchensinks.tables.memory import memory_budget
 from kitchensinks.tables.view import Given
 
 # (columns, features) of all rows, part by part.
-Walk = Iterator[tuple[slice, Any]]
+Walk = Iterator[Block]
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +187,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._solved()
         return self
 
-    def _fit_dask(self, X: Given, sample_weight: ArrayLike | None) -> Self:
+    def _fit_dask(self, X: Given, sample_weight: SampleWeight) -> Self:
         """Scaler and law from one walk over the partitions, sums from another."""
         from kitchensinks.execution.job import rows_job
 
@@ -211,7 +211,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._solved()
         return self
 
-    def freeze(self, X: Given, sample_weight: ArrayLike | None = None) -> Self:
+    def freeze(self, X: Given, sample_weight: SampleWeight = None) -> Self:
         """Learn from rows what all batches share (scaler, law of the features), and sum nothing.
 
         Copies of a frozen transformer can be given different rows by `partial_fit` and put
@@ -261,7 +261,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._moments, self._principal = mine.merge(theirs), None
         return self
 
-    def transform(self, X: Given) -> Any:
+    def transform(self, X: Given) -> Matrix:
         """Components of each row, shape (n, n_components), in the dtype of the features."""
         found = self._solved()
         model = Model(self._features, found.directions, -found.mean @ found.directions)
@@ -381,7 +381,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         check_count("n_features", self.n_features)
 
     def _validate(
-        self, X: Given, sample_weight: ArrayLike | None, reset: bool
+        self, X: Given, sample_weight: SampleWeight, reset: bool
     ) -> tuple[Any, Floats | None]:
         self._check_counts()
         X = float_rows(self, X, reset, self.dtype)

@@ -17,6 +17,7 @@ from kitchensinks.fitting.calibration import check_coverage
 from kitchensinks.fitting.gradients import Gradients
 from kitchensinks.fitting.settings import Checkpoint, Verbose
 from kitchensinks.law import find_law
+from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Numbers
@@ -75,7 +76,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         self,
         X: Given,
         y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        sample_weight: SampleWeight = None,
         checkpoint: Checkpoint | None = None,
         verbose: Verbose = False,
         gradients: object = None,
@@ -122,11 +123,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         return self
 
     def freeze(
-        self,
-        X: Given,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        verbose: Verbose = False,
+        self, X: Given, y: ArrayLike, sample_weight: SampleWeight = None, verbose: Verbose = False
     ) -> Self:
         """Learn what batches and workers must share, and sum nothing.
 
@@ -138,11 +135,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         return self
 
     def partial_fit(
-        self,
-        X: Given,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        verbose: Verbose = False,
+        self, X: Given, y: ArrayLike, sample_weight: SampleWeight = None, verbose: Verbose = False
     ) -> Self:
         """Add a batch of rows, to those of earlier batches or of `fit`.
 
@@ -238,7 +231,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
             lower, upper = lower[..., 0], upper[..., 0]
         return Interval(state.targets.shaped(lower), state.targets.shaped(upper))
 
-    def score(self, X: Given, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Given, y: ArrayLike, sample_weight: SampleWeight = None) -> float:
         """R², the mean over outputs; of Dask collections, partition by partition."""
         return self._score(super().score, X, y, sample_weight)
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kitchensinks.estimators.inputs import FLOATS, TakesSparse
 from kitchensinks.fitting.plan import SPAN_ROWS
-from kitchensinks.numerics.arrays import Matrix
+from kitchensinks.numerics.arrays import Matrix, SampleWeight
 from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.problem.losses import LOSSES, Array
 from kitchensinks.problem.moments import Moments
@@ -172,9 +172,7 @@ class StreamingRidge(TakesSparse):
             raise ValueError(f"alphas={self.alphas!r}: need positive finite numbers.")
         return alphas
 
-    def _source(
-        self, X: Given, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[Source, bool]:
+    def _source(self, X: Given, y: ArrayLike, sample_weight: SampleWeight) -> tuple[Source, bool]:
         """A function that starts a walk over checked blocks, and whether it can do so twice."""
         if y is None and not hasattr(X, "shape"):
             if sample_weight is not None:
@@ -207,7 +205,7 @@ class StreamingRidge(TakesSparse):
             )
         return self._block(rows, block[1], block[2] if len(block) == 3 else None)
 
-    def _block(self, rows: Matrix, y: ArrayLike, sample_weight: ArrayLike | None) -> Batch:
+    def _block(self, rows: Matrix, y: ArrayLike, sample_weight: SampleWeight) -> Batch:
         """Rows with checked targets, and weights with those of the classes."""
         check_consistent_length(rows, y)
         targets = self._check_targets(y)
@@ -360,9 +358,7 @@ class StreamingRidgeClassifierCV(ClassifierMixin, StreamingRidge):
         place = (scores > 0).astype(int) if self._single else scores.argmax(axis=1)
         return np.asarray(self.classes_[place])
 
-    def fit(
-        self, X: Given, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    def fit(self, X: Given, y: ArrayLike | None = None, sample_weight: SampleWeight = None) -> Self:
         """As `StreamingRidgeCV.fit`, with class labels for targets."""
         given = self.class_weight
         self._factors: dict[Any, float] = {}

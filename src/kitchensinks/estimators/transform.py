@@ -19,7 +19,7 @@ from kitchensinks.features.bases import Basis, Draw, Fourier
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import check_dtype
-from kitchensinks.numerics.arrays import Seed
+from kitchensinks.numerics.arrays import Matrix, Seed
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.arrays import check_weights
 from kitchensinks.tables.view import Given
@@ -93,7 +93,7 @@ class RandomFeatures(TakesSparse, TransformerMixin, BaseEstimator):
         self._n_features_out = self.draw_.n_columns
         return self
 
-    def transform(self, X: Given) -> Any:
+    def transform(self, X: Given) -> Matrix:
         """Features of each row, shape (n, columns): dense, or CSR for a sparse basis.
 
         Of a Dask collection the result is a lazy Dask array, drawn from the seed on each worker.

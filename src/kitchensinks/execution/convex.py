@@ -7,7 +7,6 @@ where they do not; weights go out, and Z'·slopes come back.
 from collections.abc import Callable
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 from dask import delayed
@@ -87,7 +86,7 @@ class RowVectors:
         """The rows to fit, and a fifth of them, by their keys, that is held out."""
         nodes = self.design.each(_counted_keys, self.keys, self.weights).parts
 
-        def rank(total: Array) -> Any:
+        def rank(total: Array) -> Array:
             if total[0] < 2:
                 raise too_few(settings, self.job.seen.n_rows)
             return np.clip(np.round(HELD_OUT * total), 1, total - 1)

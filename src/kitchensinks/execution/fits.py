@@ -25,6 +25,7 @@ from kitchensinks.fitting.settings import Checkpoint, silent
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
 from kitchensinks.law import Law, Learned, find_law
 from kitchensinks.law.find import components, working_dtype
+from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
 from kitchensinks.state.fits import resuming
@@ -43,7 +44,7 @@ def fit_collections(
     spec: Spec,
     X: Given,
     y: ArrayLike,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: SampleWeight = None,
     checkpoint: Checkpoint | None = None,
 ) -> State:
     """Fit to Dask collections: the same weights as in memory, whatever the partitions."""
@@ -58,7 +59,7 @@ def fit_collections(
 
 
 def score_collections(
-    spec: Spec, state: State, X: Given, y: ArrayLike, sample_weight: ArrayLike | None = None
+    spec: Spec, state: State, X: Given, y: ArrayLike, sample_weight: SampleWeight = None
 ) -> float:
     """Accuracy, or R², from sums over the partitions."""
     job = _job(spec, Partitions.of(X, y, sample_weight))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from dask import delayed
+from numpy.typing import DTypeLike
 
 from kitchensinks.execution.partitions import Schema, checked_rows, in_partition, whole_rows
 from kitchensinks.features.frozen import Frozen
@@ -34,7 +35,7 @@ def score_rows(model: Model, X: Given) -> Any:
     return _lazily(X, model.scores, np.zeros((1, len(model.intercept)), dtype), dtype)
 
 
-def feature_rows(frozen: Frozen, X: Any, dtype: Any = None) -> Any:
+def feature_rows(frozen: Frozen, X: Given, dtype: DTypeLike | None = None) -> Any:
     """The lazy Dask array of the features of all rows, in the dtype given or in that of X.
 
     Each worker makes the draw from its seed.

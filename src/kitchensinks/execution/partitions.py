@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from dask import delayed
 from dask.optimization import cull
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 from sklearn.utils import check_array
 
-from kitchensinks.execution.cluster import ClusterError, Told, compute
-from kitchensinks.numerics.arrays import Matrix
+from kitchensinks.execution.cluster import ClusterError, Task, Told, compute
+from kitchensinks.numerics.arrays import Matrix, SampleWeight
 from kitchensinks.tables import advice, check_size
 from kitchensinks.tables.view import Given
 
@@ -113,7 +113,7 @@ class Partitions:
 
     @classmethod
     def of(
-        cls, X: Given, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        cls, X: Given, y: ArrayLike | None = None, sample_weight: SampleWeight = None
     ) -> "Partitions":
         X = whole_rows(X)
         schema = Schema.of(X)
@@ -132,7 +132,7 @@ class Partitions:
         columns = self.schema.names or [str(self.schema.n_inputs)]
         return {"partitions": str(len(self.parts)), "columns": ", ".join(columns)}
 
-    def compute(self, *nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
+    def compute(self, *nodes: Task, told: Told | None = None) -> tuple[Any, ...]:
         """The values of tasks over these partitions; an error names the partition that fails."""
         try:
             return compute(*nodes, told=told)
@@ -154,7 +154,9 @@ class Partitions:
         return error
 
 
-def checked_rows(rows: Any, dtype: Any = None, limited: bool = True, missing: bool = False) -> Any:
+def checked_rows(
+    rows: Any, dtype: DTypeLike | None = None, limited: bool = True, missing: bool = False
+) -> Any:
     """Finite numbers, dense or CSR, in the dtype given, or in their own float32 or float64.
 
     limited: float64 rows must be so small that their squares are finite; missing: NaN may be there.
@@ -228,7 +230,7 @@ def _length(rows: Matrix) -> int:
     return int(rows.shape[0])
 
 
-def _tasks(collection: Any) -> list[Any]:
+def _tasks(collection: Any) -> list[Task]:
     # As they are: optimised, a frame may join partitions that must stay beside those of another.
     tasks = collection.to_delayed(optimize_graph=False)
     return list(np.ravel(np.asarray(tasks, dtype=object)))
@@ -246,7 +248,7 @@ def _failure(part: Part) -> Exception | None:
     return None
 
 
-def _files(task: Any) -> list[str]:
+def _files(task: Task) -> list[str]:
     """Names of files among the arguments of the tasks that make a partition."""
     graph, _ = cull(dict(task.__dask_graph__()), [task.key])
     given = [[getattr(node, "args", ()), getattr(node, "kwargs", {})] for node in graph.values()]

@@ -8,12 +8,11 @@ import operator
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from dask import delayed
 
-from kitchensinks.execution.cluster import scattered, tree
+from kitchensinks.execution.cluster import Task, scattered, tree
 from kitchensinks.execution.job import Bundle, Job
 from kitchensinks.execution.recipe import Recipe, Sums
 from kitchensinks.fitting.settings import Settings
@@ -57,7 +56,7 @@ def _leave_one_out(job: Job, settings: Settings, found: Sums) -> Fit:
     candidates = RidgeCandidates.of(found.moments, settings, job.frozen.dtype)
     total = np.zeros((len(candidates.alphas), len(candidates.path.equations.target)))
 
-    def wave(bundles: list[Bundle]) -> Any:
+    def wave(bundles: list[Bundle]) -> Task:
         return _errors(job, bundles, scattered(_light(candidates, job.frozen.dtype)))
 
     walk = job.checkpoint.over(
@@ -71,7 +70,7 @@ def _leave_one_out(job: Job, settings: Settings, found: Sums) -> Fit:
     return candidates.best(total, settings)
 
 
-def _errors(job: Job, bundles: list[Bundle], light: object) -> Any:
+def _errors(job: Job, bundles: list[Bundle], light: object) -> Task:
     call = delayed(Recipe.errors)
     return tree([call(job.sent, part, light) for part in bundles], operator.add)
 

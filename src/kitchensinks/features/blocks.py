@@ -6,16 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix, Part
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 
 BlockFunction = Callable[[slice, Any], Any]
-# A slice of the rows, and their values: rows, features or results computed from them.
-Block = tuple[slice, Any]
 
 # Rows of a block: enough for products to run at full speed, few enough that sums of float32
 # products within a block stay accurate.
@@ -125,7 +122,7 @@ class FeatureBlocks:
         """Features of other rows; `out` is memory that dense ones may be written to."""
         return self.frozen.features(rows, out)
 
-    def pick(self, places: NDArray[np.integer[Any]]) -> Any:
+    def pick(self, places: Part) -> Matrix:
         """Features of the rows at these indices."""
         return self.of(self.rows[places])
 

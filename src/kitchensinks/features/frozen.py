@@ -16,7 +16,7 @@ from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.draw import Arrays
 from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import Scaler, Spread
-from kitchensinks.numerics.arrays import AnyArray, Bools, DType, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Block, Bools, DType, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices
 from kitchensinks.tables.keys import RowSample, sample_size
@@ -167,6 +167,11 @@ class Frozen:
         return self.draw.n_columns
 
     @property
+    def n_given(self) -> int:
+        """Columns of the rows as they come: the scaler may leave some of them out."""
+        return self.n_inputs if self.scaler is None else len(self.scaler.mean)
+
+    @property
     def scale(self) -> float:
         """1/√(number of features averaged)."""
         return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)
@@ -178,11 +183,11 @@ class Frozen:
         bound = self.basis.bound_in(self.n_inputs) if drawn is None else drawn.bound
         return float(bound) if math.isfinite(bound) else 1.0
 
-    def scaled(self, rows: Matrix) -> Any:
+    def scaled(self, rows: Matrix) -> Matrix:
         """Scaled rows, the input of the draw."""
         return rows if self.scaler is None else self.scaler.apply(rows, self.dtype)
 
-    def walk(self, rows: Matrix, entries: int = WALKED_ENTRIES) -> Iterator[tuple[slice, Any]]:
+    def walk(self, rows: Matrix, entries: int = WALKED_ENTRIES) -> Iterator[Block]:
         """Scaled features of the rows in parts (columns, features) of about `entries` entries."""
         shown, done = self.scaled(rows), 0
         most = max(256, entries // max(1, rows.shape[0] * self.basis.features_per_draw))
@@ -194,7 +199,7 @@ class Frozen:
                 yield slice(done, done + features.shape[1]), features
                 done += features.shape[1]
 
-    def features(self, rows: Matrix, out: AnyArray | None = None) -> Any:
+    def features(self, rows: Matrix, out: AnyArray | None = None) -> Matrix:
         """Scaled features of the rows, (n, columns), CSR for a sparse basis.
 
         out (n, columns): memory that dense ones may be written to.
@@ -216,6 +221,8 @@ class Frozen:
 
     def difference(self, other: "Frozen") -> str | None:
         """What differs, if sums over the features of both cannot be added; else None."""
+        if self.n_given != other.n_given:
+            return "number of columns"
         if not same_value(self.scaler, other.scaler):
             return "scaler"
         if (self.seed, self.n_components) != (other.seed, other.n_components):

@@ -33,7 +33,7 @@ from kitchensinks.fitting.calibration import Calibration, Residuals
 from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.settings import Settings, Solver, check_dtype
 from kitchensinks.law import Law, Learned, Record, Trial
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.problem.constraints import L2Ball, SupBall
 from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.targets import Classes, Numbers
@@ -83,7 +83,7 @@ class Saved(NamedTuple):
 
     estimator: KitchenSink
     notes: Any
-    header: dict[str, Any]
+    header: Facts
 
 
 def save(estimator: KitchenSink, path: str | os.PathLike[str], notes: object = None) -> None:
@@ -106,7 +106,7 @@ def save(estimator: KitchenSink, path: str | os.PathLike[str], notes: object = N
         raise TypeError(f"{kind} cannot be saved: need one of {', '.join(_ESTIMATORS)}.")
     state = estimator._state().small()
     writer = _Writer()
-    header: dict[str, Any] = {
+    header: Facts = {
         "version": kitchensinks.__version__,
         "kind": kind,
         "parameters": _parameters(estimator, state.law.features.seed, writer),
@@ -154,7 +154,7 @@ def open_model(path: str | os.PathLike[str]) -> Saved:
     return Saved(estimator, header.get("notes"), header)
 
 
-def _rebuild(header: dict[str, Any], arrays: Arrays) -> KitchenSink:
+def _rebuild(header: Facts, arrays: Arrays) -> KitchenSink:
     unknown = header.keys() - _HEADER
     if unknown:
         raise ValueError(f"the header has an unknown field {sorted(unknown)[0]!r}")
@@ -185,7 +185,7 @@ def _bytes_of(arrays: Arrays) -> int:
     return sum(array.nbytes for array in arrays.values())
 
 
-def _parameters(estimator: KitchenSink, seed: int, writer: "_Writer") -> dict[str, Any]:
+def _parameters(estimator: KitchenSink, seed: int, writer: "_Writer") -> Facts:
     values = estimator.get_params(deep=False)
     if not isinstance(values["random_state"], int | np.integer | None):
         values["random_state"] = seed
@@ -208,7 +208,7 @@ class _Writer:
     """
 
     arrays: Arrays = field(default_factory=dict)
-    draws: list[tuple[Frozen, dict[str, Any]]] = field(default_factory=list)
+    draws: list[tuple[Frozen, Facts]] = field(default_factory=list)
 
     def encode(self, value: object, place: str) -> Any:
         if isinstance(value, np.ndarray):
@@ -264,7 +264,7 @@ def _decode(value: object, arrays: Arrays) -> Any:
     return _made(value["type"], held, _bytes_of(arrays))
 
 
-def _made(name: str, held: dict[str, Any], size: int) -> Any:
+def _made(name: str, held: Facts, size: int) -> Any:
     """A value of the type that a file names, if its fields are of the types declared."""
     kind = _TYPES.get(name)
     if kind is None:

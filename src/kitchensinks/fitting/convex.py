@@ -24,6 +24,7 @@ from kitchensinks.fitting.space import (
     spectrum_facts,
     warn_noise,
 )
+from kitchensinks.problem.design import RowVector
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.solvers import (
@@ -161,8 +162,8 @@ def _gram_problem(
 def problem_of(
     moments: Moments,
     design: Design,
-    targets: object,
-    shares: object,
+    targets: RowVector,
+    shares: RowVector,
     settings: Settings,
     alpha: float,
 ) -> tuple[Problem, FactoredGram, float]:

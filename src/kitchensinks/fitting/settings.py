@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases.base import check_count, check_positive
-from kitchensinks.numerics.arrays import AnyArray, DType
+from kitchensinks.numerics.arrays import AnyArray, Block, DType
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch
@@ -59,10 +59,10 @@ class Checkpoint(Protocol):
     def over(
         self,
         phase: str,
-        source: Callable[..., Iterator[tuple[slice, Any]]],
+        source: Callable[..., Iterator[Block]],
         state: Callable[[], Arrays],
         restore: Callable[[Arrays], None],
-    ) -> Iterator[tuple[slice, Any]]:
+    ) -> Iterator[Block]:
         """The blocks of a pass, from where it stopped; the state is saved now and then."""
 
     def store(self, name: str, arrays: Arrays) -> None:
@@ -216,7 +216,7 @@ def steps_of(solver: Solver) -> dict[str, Any]:
     }
 
 
-def check_dtype(dtype: DTypeLike) -> Any:
+def check_dtype(dtype: DTypeLike) -> type[np.float32] | type[np.float64]:
     """float32 or float64."""
     for kind in (np.float32, np.float64):
         if dtype is kind or dtype == kind.__name__ or dtype == np.dtype(kind):

@@ -8,12 +8,13 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from kitchensinks.features.blocks import BLOCK_ROWS, Block, BlockFunction, FeatureBlocks
+from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlocks
 from kitchensinks.fitting.plan import SAMPLE_ROWS
 from kitchensinks.fitting.settings import Arrays, Settings
-from kitchensinks.numerics.arrays import DType, Matrix, Part
+from kitchensinks.numerics.arrays import Block, DType, Matrix, Part
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments, NormalEquations
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
     from kitchensinks.fitting.condense import Groups
     from kitchensinks.fitting.stochastic import Stochastic
 
-Walk = Callable[..., Iterator[tuple[slice, Any]]]
+Walk = Callable[..., Iterator[Block]]
 # Places of rows that were held out, and their scores (rows, outputs).
 HeldOutScores = tuple[np.ndarray, Array]
 # Scores that rows of features get from the fit without each row itself:
 # (features, targets, what leaves with a row) -> (n, outputs).
-LeftOut = Callable[[Any, Array, Leaving | None], Array]
+LeftOut = Callable[[Matrix, Array, Leaving | None], Array]
 
 # Share of the rows held out to choose a ridge strength.
 HELD_OUT = 0.2
@@ -100,7 +101,7 @@ class Space:
 
     walk: Walk
     fresh: Walk
-    pick: Callable[[Any], Any]
+    pick: Callable[[Part], Matrix]
     n_rows: int
     n_columns: int
     dtype: DType
@@ -131,7 +132,7 @@ def space_of(
     if span:
         return _span_space(blocks, weights, settings)
 
-    def pick(places: Any) -> Any:
+    def pick(places: Part) -> Matrix:
         return densify(blocks.pick(places))
 
     n_rows, n_columns, dtype = blocks.n_rows, blocks.n_columns, blocks.frozen.dtype
@@ -148,7 +149,7 @@ def space_of(
 def _filled(source: Walk) -> Walk:
     """A walk over the dense form of sparse blocks."""
 
-    def walk(*start: int, work: BlockFunction | None = None) -> Iterator[tuple[slice, Any]]:
+    def walk(*start: int, work: BlockFunction | None = None) -> Iterator[Block]:
         def fill_in(rows: slice, block: Matrix) -> Any:
             return block.toarray() if work is None else work(rows, block.toarray())
 
@@ -181,9 +182,7 @@ def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings
 def array_space(features: Array, shift: Array, size: int, span: Span | None = None) -> Space:
     """Features that are in memory, in blocks of `size` rows."""
 
-    def walk(
-        work: BlockFunction | None = None, copied: bool = False
-    ) -> Iterator[tuple[slice, Any]]:
+    def walk(work: BlockFunction | None = None, copied: bool = False) -> Iterator[Block]:
         for part in block_slices(len(features), size):
             block = features[part].copy() if copied else features[part]
             yield part, block if work is None else work(part, block)
@@ -193,7 +192,7 @@ def array_space(features: Array, shift: Array, size: int, span: Span | None = No
     return Space(walk, fresh, pick, n_rows, n_columns, features.dtype, shift, span)
 
 
-def gathered(blocks: FeatureBlocks) -> Any:
+def gathered(blocks: FeatureBlocks) -> Matrix:
     """All features in one matrix."""
     if blocks.sparse:
         return sparse.vstack([block for _, block in blocks.fresh()], format="csr")
@@ -280,7 +279,7 @@ class TrainingSet:
         return space.walk(work=work) if keep else space.fresh(work=work)
 
     @cached_property
-    def sampled(self) -> Any:
+    def sampled(self) -> NDArray[np.bool_]:
         """Which rows belong to the sample whose Gram preconditions passes, (n,)."""
         order = Words(self.settings.seed, 0, Stream.PRECONDITIONER).permutation(self.space.n_rows)
         if self.weights is not None:

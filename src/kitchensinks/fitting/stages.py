@@ -10,7 +10,6 @@ The features are those of ``Union([dense, bins])``, so that the model is one lik
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from kitchensinks.fitting.space import HELD_OUT, Fit, TrainingSet, space_of
 from kitchensinks.fitting.sparse import CALIBRATED, WarmStarts, sparse_design
 from kitchensinks.fitting.squared import fit_squared
 from kitchensinks.problem.losses import Array
+from kitchensinks.problem.problem import Solution
 from kitchensinks.problem.targets import Batch
 
 # ρ, chosen on held-out rows of census, house prices and computer activity.
@@ -70,7 +70,7 @@ def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     space = space_of(first.blocks, batch.weights, settings, span)
     design = sparse_design(last.blocks)
 
-    def solve(own: Array | None, settings: Settings) -> tuple[Fit, Any, Array]:
+    def solve(own: Array | None, settings: Settings) -> tuple[Fit, Solution, Array]:
         """Both stages on rows of these weights, and the scores of all rows."""
         settings.progress("first stage")
         training = TrainingSet(space, targets, own, settings)

@@ -59,6 +59,24 @@ class Candidate:
         return Frozen(scaler, basis, task.seed, scaler.width, draws, np.dtype(np.float32))
 
 
+def with_copies(task: LearningRows, candidate: Candidate) -> float:
+    """The error expected where rows to come are as often copies of the fitted ones as these are of
+    each other."""
+    data, places, fits = task.data, task.few.fitted, candidate.fits
+    assert task.copied is not None, "there are copies"
+    own = np.flatnonzero(task.copied[task.places[places]])
+    if not len(own):
+        return candidate.error
+    if isinstance(fits, GridFits):
+        seen = fits.of_fitted(own).error(candidate.score.ridge)
+    else:
+        assert fits is not None, "it was tried"
+        seen = replace(data, held=places[own]).error(fits.scores(data.rows[places[own]]))
+    weights = np.ones(len(data.targets)) if data.weights is None else data.weights
+    share = float(weights[places[own]].sum() / weights[places].sum())
+    return (1.0 - share) * candidate.error + share * seen
+
+
 def first_look(job: tuple[LearningRows, tuple[Found, bool, Basis | None]]) -> Candidate:
     """A law as a candidate, sparse or not, of the basis given or not: one factor, few rows."""
     task, (found, sparse, given) = job

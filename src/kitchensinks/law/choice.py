@@ -21,7 +21,7 @@ import numpy as np
 from kitchensinks.features.bases import Basis
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import nominal_seconds
-from kitchensinks.law.copies import counting, in_words, many, one_of_each
+from kitchensinks.law.copies import counting, in_words, many, one_of_each, which
 from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.ending import Bins, chosen, of_few, with_basis
 from kitchensinks.law.few import best_of_few
@@ -52,6 +52,7 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
         found = few if isinstance(few, str) else of_few(few, batch)
         return found if isinstance(found, str) else (counting(found[0], copies), found[1])
     task, basis = LearningRows.of(batch, request, learned), learned.basis
+    task.copied = which(batch, copies)
     if not task.varies:
         return "Too few targets differ from the others to fit some of them and hold others out"
     mean = task.mean_error()

@@ -168,8 +168,9 @@ FIRST_BINS_RIDGE = 0.1
 HOPELESS_FIRST = 1.3
 # Steps of the search over factors, of bins and of dense features.
 SPARSE_STEP, DENSE_STEP = 2.0, 1.6
-# Most factors that are tried.
-SPARSE_TRIES, DENSE_TRIES = 4, 6
+# Most factors that are tried (krkopt: with four for bins, 24 % were wrong on one split of four, and
+# 15 % with six).
+SPARSE_TRIES, DENSE_TRIES = 6, 6
 # Ridges of dense features, strong to weak.
 DENSE_RIDGES = (1.0, 0.1, 0.01, 0.001)
 # The ratio of neighbouring ridges.

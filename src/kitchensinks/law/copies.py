@@ -53,6 +53,19 @@ def many(copies: Copies | None) -> bool:
     return copies is not None and copies.share >= constants.MANY_COPIES
 
 
+def which(batch: Batch, copies: Copies | None) -> NDArray[np.bool_] | None:
+    """Which rows of a batch that `one_of_each` has left have copies; None where few have, or where
+    all have as many, so that they were made."""
+    if copies is None or not many(copies):
+        return None
+    count = np.bincount(copies.group)
+    if not np.ptp(count):
+        return None
+    found = np.zeros(len(batch.targets), dtype=bool)
+    found[batch.counted_places] = count > 1
+    return found
+
+
 def counting(law: Law, copies: Copies | None) -> Law:
     """The law whose ridges λ = α·n count all rows, where they were chosen with one of each."""
     if copies is None:

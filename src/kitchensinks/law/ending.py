@@ -21,6 +21,7 @@ from kitchensinks.law.candidates import (
     in_time,
     ridge_for,
     try_stages,
+    with_copies,
     with_trees,
 )
 from kitchensinks.law.few import Kept
@@ -74,7 +75,10 @@ class Ending(NamedTuple):
 def chosen(task: LearningRows, basis: Basis | None, close: list[Candidate]) -> tuple[Law, Bins]:
     """The law of the best candidate, or of dense features and bins in two stages."""
     errors = [candidate.error for candidate in close]
-    kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
+    if task.copied is None:
+        kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
+    else:
+        kept = _with_copies(task, close)
     if (leaves := _with_trees(task, basis, close)) is not None:
         return _kept(task, leaves)
     # Two stages are compared by squared error: skip them where log loss decided.
@@ -85,6 +89,17 @@ def chosen(task: LearningRows, basis: Basis | None, close: list[Candidate]) -> t
         if both is not None:
             return _in_stages(task, both)
     return _kept(task, kept)
+
+
+def _with_copies(task: LearningRows, close: list[Candidate]) -> Candidate:
+    """Of candidates with about the least error, that which is best where copies come again.
+
+    The error is of rows without a copy among the fitted ones, because copies may be made. Where
+    they are not, some of the rows to come have one, which a law that follows single rows knows.
+    """
+    least = min(one.error for one in close)
+    even = [one for one in close if one.error <= constants.EVEN * least]
+    return even[first_best([with_copies(task, one) for one in even])]
 
 
 def _with_trees(

@@ -126,11 +126,10 @@ def _size(count: float) -> str:
 def _again(law: Law, batch: Batch, request: Request) -> tuple[Law, Bins]:
     """The same law for other rows: their bins are tabulated anew, and their range counts too."""
     features = law.features
-    wanted = features.n_inputs if features.scaler is None else len(features.scaler.mean)
-    if batch.rows.shape[1] != wanted:
+    if batch.rows.shape[1] != features.n_given:
         raise ValueError(
-            f"The rows have {batch.rows.shape[1]} columns, and the law is for {wanted}: give rows "
-            "with the same columns."
+            f"The rows have {batch.rows.shape[1]} columns, and the law is for {features.n_given}: "
+            "give rows with the same columns."
         )
     asked = request.n_components
     if asked is not None and asked != features.n_components:

@@ -106,7 +106,7 @@ def _column(rows: Matrix, place: int, rising: bool = False) -> NDArray[np.float6
     return out
 
 
-def _place(what: str, column: str | int, width: int, names: Any) -> int:
+def _place(what: str, column: str | int, width: int, names: Sequence[str] | None) -> int:
     """The place of a column of an array, or of a frame of numbers."""
     if isinstance(column, str):
         known = [] if names is None else list(names)
@@ -182,7 +182,7 @@ class HeldOutRows(NamedTuple):
 
 
 def split_rows(
-    counted: Places, size: int, seed: int, learned: Learned, order: Order, labels: Any
+    counted: Places, size: int, seed: int, learned: Learned, order: Order, labels: AnyArray
 ) -> HeldOutRows:
     """A pool of at most `size` of the counted rows, a part of which is held out.
 

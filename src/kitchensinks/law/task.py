@@ -18,7 +18,7 @@ from kitchensinks.law.learned import Effort, Learned
 from kitchensinks.law.splits import HeldOutRows, split_rows
 from kitchensinks.law.trials import TrialRows
 from kitchensinks.law.values import Request, Trial
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Matrix
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
@@ -54,6 +54,7 @@ class LearningRows:
     descended : the targets that scales are learned for.
     data, few : the pool for the trials, and fewer rows of it.
     trend : what the targets of the trials are less, or None.
+    copied : which of all rows have copies, where many do, or None.
     """
 
     given: Batch
@@ -62,8 +63,9 @@ class LearningRows:
     trials: list[Trial] = field(default_factory=list)
     hold: NDArray[np.intp] | None = None
     trend: Trend | None = None
+    copied: NDArray[np.bool_] | None = None
 
-    source: Any = field(init=False)
+    source: Matrix = field(init=False)
     targets: Array = field(init=False)
     weights: Array | None = field(init=False)
     seed: int = field(init=False)

@@ -3,7 +3,7 @@
 import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -343,6 +343,13 @@ class GridFits:
             near = best
         errors = {round(math.log(r / best, step)): tried[r][0] for r in tried}
         return tried[best][0], best * step ** lowest(errors), tried[best][1]
+
+    def of_fitted(self, which: NDArray[np.intp]) -> "GridFits":
+        """The same, with some of the fitted rows in place of those held out."""
+        part = copy.copy(self)
+        part.data = replace(self.data, held=self.data.fitted[which])
+        part.held = np.ascontiguousarray(self.bins.columns[:, which])
+        return part
 
     def error(self, ridge: float) -> float:
         """Held-out error with one ridge."""

@@ -10,77 +10,52 @@ from kitchensinks.numerics.threads import compiled, looped, row_tiles
 # Below this many entries NumPy finishes before threads would have started.
 SMALL = 2**14
 
-# sin 2πv = v·P(v²) on |v| ≤ ¼: Chebyshev interpolants of sin(2π√w)/√w, to 2e-7 and 3e-16.
-_SIX = tuple(
-    np.float32(c)
-    for c in (
-        6.283185307072264,
-        -41.341702116744,
-        81.60522617402966,
-        -76.70427987604262,
-        42.00977930315391,
-        -14.39396629545594,
-    )
+# sin 2πv = v·P(v²) on |v| ≤ ¼: Chebyshev interpolants of sin(2π√w)/√w, to 2e-7 and 3e-16; the
+# coefficients from the highest power down.
+_SIX = (
+    -14.39396629545594,
+    42.00977930315391,
+    -76.70427987604262,
+    81.60522617402966,
+    -41.341702116744,
+    6.283185307072264,
 )
 _TEN = (
-    6.283185307179586,
-    -41.34170224039976,
-    81.60524927607505,
-    -76.70585975306072,
-    42.0586939448287,
-    -15.094642572701974,
-    3.819952434866809,
-    -0.7181189218910658,
-    0.10418309087064648,
     -0.011683082881307492,
+    0.10418309087064648,
+    -0.7181189218910658,
+    3.819952434866809,
+    -15.094642572701974,
+    42.0586939448287,
+    -76.70585975306072,
+    81.60524927607505,
+    -41.34170224039976,
+    6.283185307179586,
 )
+_SERIES = {np.dtype(np.float32): tuple(map(np.float32, _SIX)), np.dtype(np.float64): _TEN}
 
 
 @compiled(inline="always")
-def _cosine_of_turns32(turns: Any) -> Any:
+def _cosine_of_turns(turns: Any, quarter: Any, series: Any) -> Any:
     """cos 2πt = sin 2π(¼ − |t − round t|)."""
-    v = np.float32(0.25) - abs(turns - np.rint(turns))
+    v = quarter - abs(turns - np.rint(turns))
     w = v * v
-    total = _SIX[5]
-    total = total * w + _SIX[4]
-    total = total * w + _SIX[3]
-    total = total * w + _SIX[2]
-    total = total * w + _SIX[1]
-    total = total * w + _SIX[0]
-    return total * v
-
-
-@compiled(inline="always")
-def _cosine_of_turns64(turns: Any) -> Any:
-    v = 0.25 - abs(turns - np.rint(turns))
-    w = v * v
-    total = _TEN[9]
-    total = total * w + _TEN[8]
-    total = total * w + _TEN[7]
-    total = total * w + _TEN[6]
-    total = total * w + _TEN[5]
-    total = total * w + _TEN[4]
-    total = total * w + _TEN[3]
-    total = total * w + _TEN[2]
-    total = total * w + _TEN[1]
-    total = total * w + _TEN[0]
+    total = series[0]
+    for coefficient in series[1:]:
+        total = total * w + coefficient
     return total * v
 
 
 @looped(lambda angle, *_: len(angle), fastmath={"contract"})
-def _cosine32(angle: AnyArray, phase: AnyArray, amplitude: float, begin: int, end: int) -> None:
-    turn = np.float32(0.15915494309189535)
+def _cosine(
+    angle: AnyArray, phase: AnyArray, amplitude: Any, series: Any, begin: int, end: int
+) -> None:
+    kind = angle.dtype.type
+    turn, quarter = kind(0.15915494309189535), kind(0.25)
     for i in range(begin, end):
         for k in range(angle.shape[1]):
-            angle[i, k] = amplitude * _cosine_of_turns32((angle[i, k] + phase[k]) * turn)
-
-
-@looped(lambda angle, *_: len(angle), fastmath={"contract"})
-def _cosine64(angle: AnyArray, phase: AnyArray, amplitude: float, begin: int, end: int) -> None:
-    turn = 0.15915494309189535
-    for i in range(begin, end):
-        for k in range(angle.shape[1]):
-            angle[i, k] = amplitude * _cosine_of_turns64((angle[i, k] + phase[k]) * turn)
+            turns = (angle[i, k] + phase[k]) * turn
+            angle[i, k] = amplitude * _cosine_of_turns(turns, quarter, series)
 
 
 def cosine(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
@@ -90,10 +65,9 @@ def cosine(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
     """
     if angle.size < SMALL:
         cosine_plain(angle, phase, amplitude)
-    elif angle.dtype == np.float32:
-        _cosine32(angle, phase.astype(np.float32, copy=False), np.float32(amplitude))
-    else:
-        _cosine64(angle, phase, float(amplitude))
+        return
+    dtype = angle.dtype
+    _cosine(angle, phase.astype(dtype, copy=False), dtype.type(amplitude), _SERIES[dtype])
 
 
 def cosine_plain(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:

@@ -16,12 +16,18 @@ _HOTTEST = 1e6
 _STEPS = 30
 
 
+@compiled(inline="always")
+def _largest(scores: AnyArray) -> Any:
+    top = scores[0]
+    for c in range(1, len(scores)):
+        top = max(top, scores[c])
+    return top
+
+
 @looped(lambda scores, *_: len(scores))
 def _softmax(scores: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
-        top = scores[i, 0]
-        for c in range(1, scores.shape[1]):
-            top = max(top, scores[i, c])
+        top = _largest(scores[i])
         total = 0.0
         for c in range(scores.shape[1]):
             out[i, c] = math.exp(scores[i, c] - top)
@@ -51,9 +57,7 @@ def softmax_plain(scores: Floats) -> Floats:
 @looped(lambda scores, *_: len(scores))
 def _log_sum_exp(scores: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
-        top = scores[i, 0]
-        for c in range(1, scores.shape[1]):
-            top = max(top, scores[i, c])
+        top = _largest(scores[i])
         total = 0.0
         for c in range(scores.shape[1]):
             total += math.exp(scores[i, c] - top)
@@ -120,9 +124,7 @@ def _tempered(
     slope, bend = 0.0, 0.0
     n_rows, n_classes = scores.shape
     for i in range(n_rows):
-        top = scores[i, 0]
-        for c in range(1, n_classes):
-            top = max(top, scores[i, c])
+        top = _largest(scores[i])
         total, first, second = 0.0, 0.0, 0.0
         for c in range(n_classes):
             below = scores[i, c] - top

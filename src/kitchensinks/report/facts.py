@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 import kitchensinks
 from kitchensinks.law.values import Trial, short_name
-from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.arrays import Facts, Floats
 from kitchensinks.report.effects import (
     Curve,
     Importance,
@@ -73,7 +73,7 @@ class Row:
     truth: Any
     prediction: Any
     certainty: float
-    values: dict[str, Any]
+    values: Facts
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,9 @@ class Report:
     outside_rows: int
     outside: dict[str, int]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Facts:
         """The facts as lists, dictionaries, text and numbers; None for numbers without a value."""
-        found: dict[str, Any] = _plain(asdict(self))
+        found: Facts = _plain(asdict(self))
         return found
 
     def to_json(self) -> str:

@@ -1,4 +1,4 @@
-"""Convex solvers for the outer weights, each returning a certificate of how near it came."""
+"""Convex solvers for the outer weights; each returns a certificate of optimality."""
 
 from kitchensinks.problem.design import Design
 from kitchensinks.problem.problem import Problem, Solution

@@ -1,6 +1,7 @@
 """A fitted model: its predictions, rows outside of the fitted range, and its linear pieces."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from kitchensinks.features.bases.draw import Scorer
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.features.trend import Trend
-from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables import block_slices, densify
 from kitchensinks.tables.columns import Columns
@@ -76,7 +77,7 @@ class Watch:
         most, count = int(self.far.max(initial=0)), len(self.rows)
         return most > 0 and most >= min(max(_FEW, _TOLD * count), count)
 
-    def found(self, columns: Columns | None, names: Any) -> Outside:
+    def found(self, columns: Columns | None, names: Sequence[Any] | None) -> Outside:
         """By the columns that the rows came with: the names of a frame, or places."""
         if columns is not None:
             counts = [int(self.counts[own].max(initial=0)) for own in columns.groups]
@@ -137,7 +138,7 @@ class Model:
         out = np.empty((rows.shape[0], len(self.intercept)))
         scorer = self._scorer if frozen.held else None
 
-        def score(block: tuple[slice, Any]) -> None:
+        def score(block: Block) -> None:
             part, own = block
             if watch is not None:
                 watch.look(part, own)

@@ -223,7 +223,7 @@ class State:
             return np.asarray(self.targets.labels[self.targets.winners(scores)])
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def numbers(self, rows: Matrix) -> Any:
+    def numbers(self, rows: Matrix) -> Matrix:
         """Checked rows of arrays as the law takes them, in which NaN is a missing value.
 
         By the recipe where there were missing values in the fit; else as the middle of the column.

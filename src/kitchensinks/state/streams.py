@@ -209,10 +209,10 @@ def add_rows(
     moments.close()
 
 
-def merged(state: State, other: State) -> State:
-    """Both states' rows together; both must have been frozen alike."""
-    mine, theirs = state.moments, other.moments
-    if mine is None or theirs is None:
+def merged(state: State | None, other: State | None) -> State:
+    """Both states' rows together; both must have been frozen alike. None: there was no fit."""
+    mine, theirs = (None if one is None else one.moments for one in (state, other))
+    if state is None or other is None or mine is None or theirs is None:
         raise ValueError(
             "merge adds sums of squared-loss fits: call freeze or partial_fit on both first, "
             "with loss='squared'."

@@ -20,3 +20,8 @@ class _Arrow:
 
 
 pa: Any = _Arrow()
+# pyarrow has no annotations. These names say what a value is; a table may be a record batch.
+ArrowArray = Any
+ArrowSchema = Any
+ArrowTable = Any
+ArrowType = Any

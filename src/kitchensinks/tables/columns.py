@@ -18,7 +18,7 @@ import numpy as np
 
 from kitchensinks.numerics.arrays import DType
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.declared import declared
 from kitchensinks.tables.encoders import (
     ENCODERS,
@@ -163,7 +163,7 @@ class Columns:
         for encoder in self.encoders:
             encoder.check(table.schema.field(encoder.name).type, table.label)
 
-    def apply(self, batch: Any) -> np.ndarray:
+    def apply(self, batch: ArrowTable) -> np.ndarray:
         """A record batch, with its columns in any order, as numbers (n, width)."""
         out = np.empty((batch.num_rows, self.width), dtype=self.dtype)
         done = 0
@@ -263,7 +263,7 @@ class Columns:
         return cls(tuple(encoders), dtype, given)
 
 
-def array_table(rows: np.ndarray, names: Iterable[str] | None = None) -> Any:
+def array_table(rows: np.ndarray, names: Iterable[str] | None = None) -> ArrowTable:
     """Columns of an array as an Arrow table, by their names x0, x1, … (None: all columns).
 
     In float64, so that a category is the same word in every dtype; NaN is a missing value.
@@ -278,7 +278,7 @@ def names_of_places(count: int) -> list[str]:
     return [f"x{k}" for k in range(count)]
 
 
-def _with_commas(sample: Any, kinds: dict[str, str]) -> set[str]:
+def _with_commas(sample: ArrowTable, kinds: dict[str, str]) -> set[str]:
     """Text columns that hold numbers with decimal commas; they are reported by a warning."""
     texts = [name for name, kind in kinds.items() if kind in ("text", "category")]
     found = {name for name in texts if has_commas(sample.column(name))}
@@ -291,7 +291,7 @@ def _with_commas(sample: Any, kinds: dict[str, str]) -> set[str]:
     return found
 
 
-def _without_identifiers(sample: Any, kinds: dict[str, str], other: set[str]) -> list[str]:
+def _without_identifiers(sample: ArrowTable, kinds: dict[str, str], other: set[str]) -> list[str]:
     """All columns but identifiers, which a warning reports; all if nothing else is left."""
     texts = [name for name, kind in kinds.items() if kind in ("text", "category")]
     whole = [name for name in kinds if family(sample.schema.field(name).type) == "integer"]
@@ -316,7 +316,7 @@ def _place(name: str) -> int:
     return int(name[1:]) if name[:1] == "x" and name[1:].isdecimal() else sys.maxsize
 
 
-def _sample(table: Table, names: list[str], seed: int) -> Any:
+def _sample(table: Table, names: list[str], seed: int) -> ArrowTable:
     """A sample of the whole table, in runs of consecutive rows, as one Arrow table."""
     n_rows = table.n_rows
     if n_rows <= _MOST_ROWS:
@@ -326,7 +326,7 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
     room = max(1, n_rows // _RUNS - size)
     shifts = Words(seed, 0, Stream.COLUMN_SAMPLE).raw(_RUNS) % np.uint64(room)
     starts = np.arange(_RUNS) * (n_rows // _RUNS) + shifts.astype(np.int64)
-    parts: list[Any] = []
+    parts: list[ArrowTable] = []
     # A seekable table is read from the start of each run, others from the first row.
     for runs in starts[:, None] if table.seekable else [starts]:
         done = int(runs[0]) if table.seekable else 0
@@ -341,7 +341,7 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
     return pa.Table.from_batches(parts)
 
 
-def _plain_kind(table: Table, name: str, sample: Any) -> str:
+def _plain_kind(table: Table, name: str, sample: ArrowTable) -> str:
     """The kind of a column by its type or its words; "unsure" for text that skrub must judge."""
     kind = table.schema.field(name).type
     own = family(kind)
@@ -393,7 +393,7 @@ def _dtype_of(encoders: list[Encoder], table: Table) -> DType:
     return np.dtype(np.float32 if all(map(is_narrow, encoders)) else np.float64)
 
 
-def _decided(kinds: dict[str, str], sample: Any) -> tuple[dict[str, str], dict[str, str]]:
+def _decided(kinds: dict[str, str], sample: ArrowTable) -> tuple[dict[str, str], dict[str, str]]:
     """Kinds of all columns, unsure ones decided by skrub, and the formats of dates in text."""
     unsure = [name for name, kind in kinds.items() if kind == "unsure"]
     if not unsure:
@@ -426,7 +426,7 @@ def _decided(kinds: dict[str, str], sample: Any) -> tuple[dict[str, str], dict[s
 
 
 def _learn_each(
-    kinds: dict[str, str], sample: Any, formats: dict[str, str], seed: int
+    kinds: dict[str, str], sample: ArrowTable, formats: dict[str, str], seed: int
 ) -> list[Encoder]:
     """The encoders of the columns that have any value."""
     encoders: list[Encoder] = []

@@ -5,9 +5,8 @@ import heapq
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowTable, ArrowType, pa
 from kitchensinks.tables.kinds import family, in_words, is_number
 from kitchensinks.tables.lines import TextTable, blank
 from kitchensinks.tables.table import check_schema
@@ -100,7 +99,7 @@ class DelimitedTable(TextTable):
                 # Quoted line breaks may cut a row in two: then this sample cannot be parsed.
                 yield part[part.find(b"\n") + 1 : part.rfind(b"\n") + 1]
 
-    def _infer(self, data: bytes) -> list[Any]:
+    def _infer(self, data: bytes) -> list[ArrowType]:
         """Types of some rows as pyarrow infers them; null for rows that it cannot read."""
         if data.strip():
             try:
@@ -114,7 +113,7 @@ class DelimitedTable(TextTable):
                 return [pa.string() if pa.types.is_binary(kind) else kind for kind in types]
         return [pa.null()] * len(self.names)
 
-    def _widen(self, types: list[Any]) -> None:
+    def _widen(self, types: list[ArrowType]) -> None:
         joined = [_widest(*pair) for pair in zip(self.schema.types, types, strict=True)]
         self.schema = pa.schema(list(zip(self.names, joined, strict=True)))
 
@@ -125,7 +124,9 @@ class DelimitedTable(TextTable):
 
     # Rows.
 
-    def _convert(self, data: bytes, names: list[str], types: object, skip: bool = False) -> Any:
+    def _convert(
+        self, data: bytes, names: list[str], types: object, skip: bool = False
+    ) -> ArrowTable:
         """An Arrow table; rows with too many or too few values are left out, or an error."""
         return pa.csv.read_csv(
             pa.BufferReader(data),
@@ -142,7 +143,7 @@ class DelimitedTable(TextTable):
             ),
         )
 
-    def _parse(self, data: bytes, names: list[str]) -> Any:
+    def _parse(self, data: bytes, names: list[str]) -> ArrowTable:
         if blank(data):
             return self.schema.empty_table().select(names)
         # A column without values so far may hold any text.
@@ -161,7 +162,7 @@ class DelimitedTable(TextTable):
                 self._retype(name, pa.string())
         return table
 
-    def _parse_wider(self, data: bytes, names: list[str]) -> Any:
+    def _parse_wider(self, data: bytes, names: list[str]) -> ArrowTable:
         """Parse again, with integer columns as floats where the data hold decimal numbers."""
         try:
             table = self._convert(data, self.names, None)
@@ -217,7 +218,7 @@ class DelimitedTable(TextTable):
         return "it cannot be read"
 
 
-def _widest(mine: object, theirs: object) -> Any:
+def _widest(mine: ArrowType, theirs: ArrowType) -> ArrowType:
     """A type for the values of both."""
     types = pa.types
     if mine == theirs:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowArray, ArrowType, pa
 from kitchensinks.tables.kinds import NUMBERS, family, in_words, is_number
 
 # Words that stand for a missing value.
@@ -64,7 +64,7 @@ class Encoder:
     def _names(self) -> list[str]:
         raise NotImplementedError
 
-    def check(self, kind: Any, label: str) -> None:
+    def check(self, kind: ArrowType, label: str) -> None:
         """Raise an error where a column of this Arrow type cannot be encoded."""
         kind = kind.value_type if family(kind) == "category" else kind
         if not (family(kind) == "null" or self._takes(kind)):
@@ -93,7 +93,7 @@ class Encoder:
         if self.flagged:
             out[:, -1] = missing
 
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: ArrowArray, out: np.ndarray) -> np.ndarray:
         """Outputs without the indicator, missing values filled in; returns where those are."""
         raise NotImplementedError
 
@@ -157,7 +157,7 @@ class Coded(Encoder):
         """The table (m + 1, width) without a flag."""
         raise NotImplementedError
 
-    def _takes(self, kind: Any) -> bool:
+    def _takes(self, kind: ArrowType) -> bool:
         """Numbers too: a file whose values happen to be numbers has a numeric column."""
         own = family(kind)
         if own == "boolean":
@@ -171,7 +171,7 @@ class Coded(Encoder):
         return f"text such as {known[-1]!r}" if known else "text"
 
     @cached_property
-    def _known(self) -> Any:
+    def _known(self) -> ArrowArray:
         return pa.array(self.levels, pa.large_string())
 
     def _write(self, values: object, out: np.ndarray) -> np.ndarray:
@@ -272,7 +272,7 @@ class Date(Encoder):
         return missing
 
 
-def _moments(values: Any, format_: str) -> Any:
+def _moments(values: ArrowArray, format_: str) -> ArrowArray:
     """An Arrow array of dates, or of text in this format (empty: any), to the second."""
     own = family(values.type)
     if own == "null":
@@ -286,7 +286,7 @@ def _moments(values: Any, format_: str) -> Any:
     return values.cast(pa.timestamp("s"), safe=False)
 
 
-def _part(moments: Any, part: str) -> np.ndarray:
+def _part(moments: ArrowArray, part: str) -> np.ndarray:
     """One part of dates without missing values."""
     if part == "days":
         return np.asarray(moments.cast(pa.int64()).to_numpy() / 86400)
@@ -345,14 +345,14 @@ ENCODERS: dict[str, Any] = {
 }
 
 
-def _plain(values: Any) -> Any:
+def _plain(values: ArrowArray) -> ArrowArray:
     """An Arrow array without dictionaries."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     return values.dictionary_decode() if family(values.type) == "category" else values
 
 
-def _numbers(values: Any) -> np.ndarray:
+def _numbers(values: ArrowArray) -> np.ndarray:
     """Floats, with NaN for missing values and for text that is not a number."""
     kind = values.type
     own = family(kind)
@@ -374,7 +374,7 @@ def _numbers(values: Any) -> np.ndarray:
     return numbers if numbers.dtype.kind == "f" else numbers.astype(np.float64)
 
 
-def words_of(values: Any) -> Any:
+def words_of(values: ArrowArray) -> ArrowArray:
     """Any Arrow array as trimmed text, null where a word stands for a missing value.
 
     A number is the same word whatever its type: 3.0 is "3", and so is the whole number.
@@ -387,7 +387,7 @@ def words_of(values: Any) -> Any:
     return pa.compute.if_else(empty, pa.scalar(None, pa.large_string()), words)
 
 
-def _words_of_floats(values: Any) -> Any:
+def _words_of_floats(values: ArrowArray) -> ArrowArray:
     """An Arrow array of float64 as text, integers without a decimal point."""
     compute, largest = pa.compute, 2.0**53
     whole = compute.and_(
@@ -397,11 +397,11 @@ def _words_of_floats(values: Any) -> Any:
     return compute.if_else(whole, numbers, values.cast(pa.large_string()))
 
 
-def _absent(words: Any) -> np.ndarray:
+def _absent(words: ArrowArray) -> np.ndarray:
     return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
 
 
-def _ngrams(words: Any) -> sparse.csr_array:
+def _ngrams(words: ArrowArray) -> sparse.csr_array:
     """Counts (n, bins) of the hashed n-grams of three and four bytes of each text."""
     lower = pa.compute.utf8_lower(pa.compute.fill_null(words, ""))
     space = pa.scalar(" ", pa.large_string())

@@ -1,9 +1,8 @@
 """Families of Arrow types, and what to call them in messages."""
 
 import functools
-from typing import Any
 
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, ArrowType, pa
 
 # Families of types, by the functions of `pyarrow.types` that recognise them.
 _FAMILIES = {
@@ -24,7 +23,7 @@ NUMBERS = (*PLAIN, "decimal", "time")
 
 
 @functools.lru_cache(maxsize=1024)
-def family(kind: Any) -> str:
+def family(kind: ArrowType) -> str:
     """The family of an Arrow type: one of the names above, or "other".
 
     >>> import pyarrow
@@ -38,7 +37,7 @@ def family(kind: Any) -> str:
     return "other"
 
 
-def in_words(kind: Any) -> str:
+def in_words(kind: ArrowType) -> str:
     """An Arrow type in words, for an error message.
 
     >>> import pyarrow
@@ -53,7 +52,7 @@ def in_words(kind: Any) -> str:
     return f"numbers ({kind})" if own in NUMBERS else str(kind)
 
 
-def without_views(schema: Any) -> Any:
+def without_views(schema: ArrowSchema) -> ArrowSchema:
     """The schema with plain text in place of string views, which few Arrow functions support."""
     for place, field in enumerate(schema):
         if pa.types.is_string_view(field.type):
@@ -61,7 +60,7 @@ def without_views(schema: Any) -> Any:
     return schema
 
 
-def plain_text(data: Any, label: str) -> Any:
+def plain_text(data: ArrowTable, label: str) -> ArrowTable:
     """An Arrow table or record batch with string views converted to plain text."""
     schema = without_views(data.schema)
     if schema.equals(data.schema):

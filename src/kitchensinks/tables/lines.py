@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.tables.arrow import ArrowTable
 from kitchensinks.tables.disk import Stamp
 from kitchensinks.tables.table import BadRows, Table, batch_rows, file_fingerprint
 
@@ -57,7 +58,7 @@ class TextTable(Table):
     def _chunk_bytes(self) -> int:
         return CHUNK_BYTES
 
-    def _parse(self, data: bytes, names: list[str]) -> Any:
+    def _parse(self, data: bytes, names: list[str]) -> ArrowTable:
         """An Arrow table of the columns named, or None where some row is bad."""
         raise NotImplementedError
 
@@ -190,7 +191,7 @@ class TextTable(Table):
         _ = self._index
         return self._bad
 
-    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         index, n_rows = self._index
         if start >= n_rows:
             return

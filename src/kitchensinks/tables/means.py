@@ -10,13 +10,14 @@ row are in the same fold, and their weights are added.
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kitchensinks.numerics.arrays import Floats, Ints
 from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.tables.arrow import ArrowArray
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Encoder, Means, Number, Text, words_of
 from kitchensinks.tables.keys import Keys, find_copies, mixed, row_keys
@@ -66,7 +67,7 @@ class Tally:
     def empty(cls, n_sums: int) -> "Tally":
         return cls(np.zeros((FOLDS, 0, n_sums)), max(64, _MOST_SUMS // n_sums))
 
-    def add(self, words: Any, fold: Ints, terms: Floats) -> None:
+    def add(self, words: ArrowArray, fold: Ints, terms: Floats) -> None:
         """Rows with their words (an Arrow array), folds (n,) and terms (n, 1 + 2·outputs)."""
         coded = words.fill_null("").dictionary_encode()
         words = coded.dictionary.to_pylist()
@@ -206,7 +207,7 @@ def table_keys(table: Table, columns: Columns, seed: int) -> Keys:
     return mixed(keys)
 
 
-def _of_column(encoder: Encoder, values: Any) -> Keys:
+def _of_column(encoder: Encoder, values: ArrowArray) -> Keys:
     if isinstance(encoder, Number):
         return row_keys(encoder.numbers(values)[:, None], 0)
     coded = words_of(values).fill_null("").dictionary_encode()

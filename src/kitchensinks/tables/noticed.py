@@ -1,11 +1,10 @@
 """Suspicious columns: identifiers of rows, decimal commas, numbers with stray words."""
 
 import re
-from typing import Any
 
 import numpy as np
 
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowArray, pa
 from kitchensinks.tables.encoders import words_of
 from kitchensinks.tables.kinds import family
 
@@ -25,7 +24,7 @@ _MOST = 0.9
 _COMMA = r"^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+$"
 
 
-def is_identifier(values: Any) -> bool:
+def is_identifier(values: ArrowArray) -> bool:
     """Whether integers or words identify the rows: every row has a different value.
 
     values: an Arrow array. Decimal numbers are never identifiers.
@@ -59,7 +58,7 @@ def counts_rows(numbers: np.ndarray) -> bool:
     return pairs >= _EXPECTED * width and len(np.unique(numbers)) == len(numbers)
 
 
-def has_commas(values: object) -> bool:
+def has_commas(values: ArrowArray) -> bool:
     """Whether words are numbers with decimal commas.
 
     >>> has_commas(pa.array(["3,14", "1.250,5", None])), has_commas(pa.array(["3,14", "a,b"]))

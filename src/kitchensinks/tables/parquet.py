@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.disk import Stamp
 from kitchensinks.tables.kinds import plain_text, without_views
 from kitchensinks.tables.table import Table, batch_rows, check_schema, file_fingerprint
@@ -55,7 +55,7 @@ class ParquetTable(Table):
     def n_rows(self) -> int:
         return int(self._ends[-1])
 
-    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         if start >= self.n_rows:
             return
         first = int(np.searchsorted(self._ends, start, side="right")) - 1
@@ -78,7 +78,7 @@ class ParquetTable(Table):
             self._stamp.check(self._path)
             raise ValueError(f"{self.label} is damaged ({_first(error)}).") from None
 
-    def _completed(self, batch: Any, names: list[str]) -> Any:
+    def _completed(self, batch: ArrowTable, names: list[str]) -> ArrowTable:
         """The batch with the columns that the folder names define, in the order requested."""
         batch = plain_text(batch, self.label)
         for key, value in self._constants.items():

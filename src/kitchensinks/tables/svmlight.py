@@ -4,9 +4,8 @@ import io
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.lines import TextTable
 
 # Most columns of a table: wider rows belong in a sparse matrix.
@@ -50,7 +49,7 @@ class SvmlightTable(TextTable):
             raise ValueError(f"{self.label} has no index:value pairs: need svmlight text.")
         return int(low), int(high)
 
-    def _parse(self, data: bytes, names: list[str]) -> Any:
+    def _parse(self, data: bytes, names: list[str]) -> ArrowTable:
         from sklearn.datasets import load_svmlight_file
 
         low, high = self._range

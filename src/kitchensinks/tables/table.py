@@ -22,7 +22,7 @@ from scipy.sparse import issparse
 
 from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, pa
 from kitchensinks.tables.kinds import plain_text
 
 # A record batch has at most this many rows.
@@ -66,7 +66,7 @@ class Table:
     """
 
     label: str
-    schema: Any
+    schema: ArrowSchema
     seekable = True
 
     def __repr__(self) -> str:
@@ -86,13 +86,13 @@ class Table:
     def bad_rows(self) -> BadRows:
         return BadRows()
 
-    def batches(self, columns: Sequence[str] | None = None, start: int = 0) -> Iterator[Any]:
+    def batches(self, columns: Sequence[str] | None = None, start: int = 0) -> Iterator[ArrowTable]:
         """Record batches of the given columns (None: all), from row `start` on, in order."""
         names = self.names if columns is None else list(columns)
         self.check_names(names)
         return (batch for batch in self._read(names, start) if batch.num_rows)
 
-    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         raise NotImplementedError
 
     def fingerprint(self) -> dict[str, str]:
@@ -216,7 +216,7 @@ def _open_file(path: Path, root: Path, skip_bad_rows: bool) -> Table:
     raise ValueError(f"{path} is of no known kind: need {_KINDS}.")
 
 
-def _to_arrow(source: Any) -> Any:
+def _to_arrow(source: Any) -> ArrowTable:
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, pa.RecordBatch):
@@ -275,7 +275,7 @@ class MemoryTable(Table):
 
     label = "The table"
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: ArrowTable) -> None:
         check_schema(self.label, table.column_names)
         if table.num_rows == 0:
             raise ValueError("The table has no rows.")
@@ -286,7 +286,7 @@ class MemoryTable(Table):
     def n_rows(self) -> int:
         return int(self._table.num_rows)
 
-    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         part = self._table.select(names).slice(start).replace_schema_metadata(None)
         yield from part.to_batches(max_chunksize=batch_rows(len(names)))
 
@@ -316,7 +316,7 @@ class ArrayTable(Table):
     def n_rows(self) -> int:
         return int(self._array.shape[0])
 
-    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         places = [self.names.index(name) for name in names]
         step = batch_rows(len(names))
         for first in range(start, self.n_rows, step):
@@ -336,7 +336,7 @@ class Stack(Table):
         self._unify_types()
 
     @property
-    def schema(self) -> Any:
+    def schema(self) -> ArrowSchema:
         return self._tables[0].schema
 
     def _unify_types(self) -> None:
@@ -378,7 +378,7 @@ class Stack(Table):
         lines = [line for part in parts for line in part.lines]
         return BadRows(sum(part.count for part in parts), lines[:10])
 
-    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         before = 0
         for table, end in zip(self._tables, self._ends, strict=True):
             if start < end:
@@ -407,7 +407,7 @@ def checksum(array: Any) -> str:
     return f"{found:08x}"
 
 
-def file_fingerprint(path: Path, schema: Any, content: str) -> dict[str, str]:
+def file_fingerprint(path: Path, schema: ArrowSchema, content: str) -> dict[str, str]:
     """Size, columns and checksum of a file: independent of its name and date."""
     size = str(path.stat().st_size)
     return {"size": size, "columns": digest(str(schema)), "content": content}

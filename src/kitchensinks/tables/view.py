@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from kitchensinks.numerics.arrays import Part
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.kinds import PLAIN, family
 from kitchensinks.tables.means import Folds
@@ -46,7 +46,7 @@ class Rows:
         self.shape = (table.n_rows, columns.width)
         self.dtype = columns.dtype
         self.unscaled = columns.unscaled
-        self._stream: Iterator[tuple[int, Any]] = iter(())
+        self._stream: Iterator[tuple[int, ArrowTable]] = iter(())
         self._first, self._block = 0, np.empty((0, self.shape[1]), self.dtype)
 
     def __len__(self) -> int:
@@ -100,7 +100,7 @@ class Rows:
         self._first, batch = found
         self._block = self._numbers(batch, self._first + np.arange(batch.num_rows))
 
-    def _from(self, start: int) -> Iterator[tuple[int, Any]]:
+    def _from(self, start: int) -> Iterator[tuple[int, ArrowTable]]:
         """Batches from a row on, each with the index of its first row."""
         for batch in self.table.batches(self.columns.inputs, start):
             yield start, batch
@@ -126,7 +126,7 @@ class Rows:
                     break
         return out
 
-    def _numbers(self, batch: object, places: np.ndarray) -> np.ndarray:
+    def _numbers(self, batch: ArrowTable, places: np.ndarray) -> np.ndarray:
         block = self._apply(batch, places)
         largest = max(block.max(initial=0.0), -block.min(initial=0.0))
         if not largest < LARGEST:
@@ -138,7 +138,7 @@ class Rows:
             )
         return block
 
-    def _apply(self, batch: Any, places: np.ndarray) -> np.ndarray:
+    def _apply(self, batch: ArrowTable, places: np.ndarray) -> np.ndarray:
         if self.folded is None or not self.folded.recipes:
             return self.columns.apply(batch)
         block = np.empty((batch.num_rows, self.shape[1]), dtype=self.dtype)

@@ -17,7 +17,7 @@ from kitchensinks.numerics.words import Words
 from kitchensinks.tables import block_slices
 
 _GRIDS = ("shift", "rate", "multiplier")
-# Cells of a row, of as many grids and some columns, that an exported model names together.
+# Cells of a row that an exported model hashes at a time.
 _NAMED_CELLS = 2**12
 
 

@@ -1,4 +1,4 @@
-"""A basis of the user's own."""
+"""User-defined bases."""
 
 import math
 from collections.abc import Callable
@@ -60,7 +60,7 @@ class Custom(Basis):
         self.largest = bound
         self.monte_carlo = monte_carlo
 
-    # The parameters carry the names that the methods have too.
+    # Parameters and methods have the same names: the attributes have others.
     _PARAMETERS = {
         "sample": "sampler",
         "features": "function",
@@ -149,7 +149,7 @@ class Custom(Basis):
         return self._estimate(rows, others)[1]
 
     def _estimate(self, rows: Floats, others: Floats) -> tuple[Floats, Floats]:
-        """Mean and standard error of φ(x)φ(z) over the draws of a seed of its own."""
+        """Mean and standard error of φ(x)φ(z) over the draws of a reserved seed."""
         seed, count = 2**64 - 1, self.monte_carlo
         mean, square = np.zeros((2, len(rows), len(others)))
         for start in range(0, count, 1024):
@@ -163,7 +163,7 @@ class Custom(Basis):
 
 
 def finite_numbers(what: str, values: object, dtype: DType) -> AnyArray:
-    """A copy of what a function of the user's returned, if it holds finite real numbers."""
+    """A copy of the result of a user's function, if it holds finite real numbers."""
     if np.asarray(values).dtype.kind not in "fiub":
         raise ValueError(f"{what} returned {describe(np.asarray(values))}: need real numbers.")
     numbers = np.array(values, dtype=dtype)

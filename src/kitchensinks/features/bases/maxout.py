@@ -23,7 +23,7 @@ from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
 from kitchensinks.numerics.words import Stream, Words
 
-# Trapezoid grid for integrals against the normal density; spectrally accurate.
+# Trapezoidal rule for integrals against the normal density; spectrally accurate.
 _GRID = np.linspace(-8.5, 8.5, 161)
 _STEP = float(_GRID[1] - _GRID[0])
 # Chebyshev nodes in the angle arcsin ρ, in which the kernel is analytic.
@@ -135,14 +135,14 @@ class Maxout(Projected):
             if "choice" in theta:
                 own = theta["choice"][:, j]
                 argument, directions = argument[:, own], directions[own]
-            # The first of equal ones; the largest value is one of these, bit by bit.
+            # The first of equal arguments; the maximum equals one of them exactly.
             chosen = (argument == largest) & ~taken
             taken |= chosen
             total = total + summed_directions(chosen, weights, directions)
         return np.asarray(total)
 
     def _planes(self, theta: Theta) -> list[Any]:
-        """The directions of each place of the pool."""
+        """The directions at each position of the pool."""
         if "planes" in theta:
             return list(theta["planes"].value)
         return [theta[f"plane{j}"] for j in range(self.pool)]
@@ -166,7 +166,7 @@ class Maxout(Projected):
 
 
 def _stream(place: int) -> tuple[Stream, int]:
-    """The stream of the shared planes of one place of the pool."""
+    """The random stream of the shared planes at one position of the pool."""
     near = Stream.MAXOUT_PLANES
     return (near, place) if place < near.size else (Stream.MORE_PLANES, place - near.size)
 
@@ -208,7 +208,7 @@ def same_argmax(cosine: ArrayLike, pool: int) -> Floats:
 
 
 def _within_one(cosine: ArrayLike) -> Floats:
-    """Cosines as float64, rounding beyond ±1 cut off."""
+    """Cosines as float64, clipped to [−1, 1]."""
     return np.asarray(np.clip(np.asarray(cosine, dtype=np.float64), -1.0, 1.0))
 
 

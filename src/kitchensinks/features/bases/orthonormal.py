@@ -42,7 +42,7 @@ class Orthonormal(Basis):
     1.5
     """
 
-    # The box is where the functions are orthonormal: scaled columns leave it or fill part of it.
+    # The functions are orthonormal on the box, which scaled columns would leave or not fill.
     rescales = False
 
     def __init__(

@@ -113,7 +113,7 @@ class Product(Compound):
         return places
 
     def _taken(self, rows: Matrix) -> list[Any]:
-        """The rows as each basis sees them."""
+        """The rows with the columns of each basis."""
         if self.places is None:
             return [rows] * len(self.bases)
         return [rows[:, own] for own in self._places(rows.shape[1])]
@@ -174,7 +174,7 @@ class Product(Compound):
 
 @dataclass(frozen=True, eq=False)
 class ProductParts:
-    """A product's draw: as many draws of each basis."""
+    """The draw of a product: equally many draws of each basis."""
 
     parts: list[Draw]
 
@@ -184,8 +184,8 @@ class ProductParts:
         return [np.diff(part.offsets) for part in self.parts]
 
     def pairs(self) -> list[tuple[Ints | None, Ints | None]]:
-        """For each part but the first: which column of the product so far, and which of its own,
-        every new column multiplies; None where draws have one column each."""
+        """For each part but the first: the columns of the product so far and of the part whose
+        products are the new columns; None where draws have one column each."""
         found: list[tuple[Ints | None, Ints | None]] = []
         before, *others = self.counts
         for own in others:
@@ -194,7 +194,7 @@ class ProductParts:
         return found
 
     def map(self, change: Callable[[Draw], Draw]) -> "ProductParts":
-        """Every part changed."""
+        """The same with a function applied to every part."""
         return ProductParts([change(part) for part in self.parts])
 
     def astype(self, dtype: DType) -> "ProductParts":
@@ -220,7 +220,7 @@ def _counts(basis: Basis, n_draws: int) -> Ints:
 
 
 def _all_pairs(left: Ints, right: Ints) -> tuple[Ints | None, Ints | None]:
-    """Places of every pair of columns of the same draw; left and right count them for each draw."""
+    """Indices of all pairs of columns of the same draw; left and right count columns by draw."""
     if (left == 1).all() and (right == 1).all():
         return None, None
     count = left * right

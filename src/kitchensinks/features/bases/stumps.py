@@ -20,9 +20,9 @@ from kitchensinks.numerics.signs import (
 )
 from kitchensinks.numerics.words import Words
 
-# For fewer rows than this, plain NumPy takes less time than starting threads.
+# Below this many rows plain NumPy is faster than starting threads.
 _FEW_ROWS = 4
-# Quantiles that stand for the distribution of a column.
+# Quantiles that represent the distribution of a column.
 LEVELS = 1024
 
 
@@ -97,7 +97,7 @@ class Stumps(Basis):
     0.9
     """
 
-    # Thresholds follow the values of the columns, whatever their scales, or the papers' fixed law.
+    # Thresholds are quantiles, which follow any scale, or have the fixed law of the papers.
     rescales = False
     fast_products = True
 
@@ -145,7 +145,7 @@ class Stumps(Basis):
 
     def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         levels = (np.arange(LEVELS) + 0.5) / LEVELS
-        # With weights NumPy sorts once; without them it takes ten times as long for many levels.
+        # With weights NumPy sorts once; without them many levels take ten times as long.
         own = np.ones(len(rows)) if weights is None else weights
         table = np.quantile(rows, levels, axis=0, weights=own, method="inverted_cdf")
         return {"threshold": np.ascontiguousarray(table.T)}
@@ -177,15 +177,15 @@ class Stumps(Basis):
         stump_signs(rows, theta["column"], theta["threshold"], features)
         return features
 
-    def groups(self, theta: Theta, blocks: Iterable[Any]) -> Ints:
-        """Stumps of one column are the same function where no value lies between them."""
+    def groups(self, theta: Theta, blocks: Iterable[Matrix]) -> Ints:
+        """Stumps of one column are equal functions where no value lies between their thresholds."""
         table = _Sorted.of(theta)
         counts = np.zeros(table.n_intervals, dtype=np.int64)
         for rows in blocks:
             table.add(rows, np.empty((len(rows), 0)), counts, np.empty((len(counts), 0)))
         new_column = np.diff(table.place, prepend=-1) != 0
         labels = np.cumsum(new_column | (counts[table.intervals - 1] > 0)) + 1
-        # All rows reach a stump, or none does: constants, whatever their columns.
+        # Stumps that all rows reach, or none: constants, whatever their column.
         reached = table.from_threshold(counts)
         labels[reached == counts.sum() // len(table.columns)] = 0
         labels[reached == 0] = 1

@@ -92,7 +92,7 @@ class Union(Compound):
         return np.asarray(shares / shares.sum())
 
     def owners(self, count: int) -> Ints:
-        """Which basis draw k belongs to: always the one furthest behind its share."""
+        """The basis of each draw: always the one furthest behind its share."""
         shares = self.normalised_shares()
         given = np.zeros(len(shares))
         owners = np.empty(count, dtype=np.int64)
@@ -127,14 +127,14 @@ class Union(Compound):
         parts = {j: part.basis.unpack(part, own[j]) for j, part in union.parts.items()}
         return replace(draw, theta={"parts": replace(union, parts=parts)})
 
-    def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
+    def tabulate(self, theta: Theta, blocks: Iterable[Matrix]) -> Theta:
         union: UnionParts = theta["parts"].map(lambda part: part.tabulate([]))
         for rows in blocks:
             union = union.map(partial(Draw.tabulate, blocks=[rows]))
         return {"parts": union}
 
     def numbered(self, theta: Theta, rows: AnyArray) -> Iterator[tuple[Any, AnyArray]]:
-        """Those of the parts, in the order of the draws: see ``Binned.numbered``."""
+        """``Binned.numbered`` of the parts, in the order of the draws."""
         union: UnionParts = theta["parts"]
         walks = {j: part.basis.numbered(part.theta, rows) for j, part in union.parts.items()}
         for j in union.owners.tolist():
@@ -164,7 +164,7 @@ class Union(Compound):
         pairs = zip(self.bases, counts, strict=True)
         return sum(basis.n_columns(int(count)) for basis, count in pairs)
 
-    def features(self, theta: Theta, rows: Matrix) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Matrix:
         union: UnionParts = theta["parts"]
         pieces = []
         for part in union.parts.values():
@@ -189,13 +189,13 @@ class Union(Compound):
         return graph.node("Gather", graph.node("Concat", *pieces, axis=1), union.order, axis=1)
 
     def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: AnyArray) -> str:
-        """The sum of the scores of the parts, each by its own way."""
+        """The sum of the scores of the parts, each by its own method."""
         union: UnionParts = draw.theta["parts"]
         parts = union.weighted(weights)
         return graph.node("Sum", *(part.onnx_scores(graph, rows, own) for part, own in parts))
 
     def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
-        """The sum of the scores of the parts, each by its own way."""
+        """The sum of the scores of the parts, each by its own method."""
         union: UnionParts = theta["parts"]
         scorers = [part.basis.scorer(part.theta, own) for part, own in union.weighted(weights)]
         return lambda rows: np.asarray(sum(score(rows) for score in scorers))
@@ -225,7 +225,7 @@ class Union(Compound):
 
 @dataclass(frozen=True, eq=False)
 class UnionParts:
-    """A union's draw: the part of each basis that has one, and which basis owns each draw."""
+    """The draw of a union: the parts by basis, and the basis that owns each draw."""
 
     parts: dict[int, Draw]
     owners: Ints
@@ -240,7 +240,7 @@ class UnionParts:
 
     @property
     def column_owners(self) -> Ints:
-        """Which basis owns each column. Columns of one part keep their order."""
+        """The basis that owns each column. Columns of one part keep their order."""
         return np.repeat(self.owners, self.columns)
 
     def weighted(self, weights: AnyArray) -> Iterator[tuple[Draw, AnyArray]]:
@@ -251,7 +251,7 @@ class UnionParts:
 
     @property
     def order(self) -> Ints:
-        """Where each column stands when the features of the parts stand one after another."""
+        """The position of each column when the features of the parts are concatenated."""
         return np.argsort(np.argsort(self.column_owners, kind="stable"))
 
     def side_by_side(self, bins: dict[int, AnyArray]) -> AnyArray:
@@ -268,7 +268,7 @@ class UnionParts:
         return out
 
     def map(self, change: Callable[[Draw], Draw]) -> "UnionParts":
-        """Every part changed."""
+        """The same with a function applied to every part."""
         return replace(self, parts={j: change(part) for j, part in self.parts.items()})
 
     def astype(self, dtype: DType) -> "UnionParts":
@@ -287,7 +287,7 @@ class UnionParts:
         owners = self.owners[indices]
         parts = {}
         for j in np.unique(owners).tolist():
-            # The place of a draw among those of its own part.
+            # The index of a draw among those of its own part.
             places = np.cumsum(self.owners == j) - 1
             parts[j] = self.parts[j].choose(places[indices[owners == j]])
         return UnionParts(parts, owners)
@@ -301,5 +301,5 @@ class UnionParts:
 
 
 def _share(part: Draw) -> float:
-    """What features of a part are multiplied with: a draw counts once, whatever its columns."""
+    """The factor of the features of a part: every draw counts once, whatever its columns."""
     return 1.0 / math.sqrt(part.basis.features_per_draw)

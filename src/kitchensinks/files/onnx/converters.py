@@ -166,7 +166,8 @@ def _given(estimator: Model) -> int:
     frozen, columns = estimator.model_.frozen, estimator.state_.columns
     if columns is not None and columns.n_given:
         return columns.n_given
-    return frozen.n_inputs if frozen.scaler is None else len(frozen.scaler.mean)
+    count: int = frozen.n_given
+    return count
 
 
 def _verify(estimator: Model, data: bytes) -> None:

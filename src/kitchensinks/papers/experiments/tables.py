@@ -66,7 +66,18 @@ def _what(facts: Facts) -> str:
     told = (
         " These are results of an earlier form of the study; the present one was not run in full."
     )
-    return f"{other}{facts['what']}.{told if old else ''}"
+    return f"{other}{facts['what']}.{told if old else ''}{_missing(facts)}"
+
+
+def _missing(facts: Facts) -> str:
+    """Which cells of the grid have no result yet: their entries, each with its values."""
+    cells = facts.get("missing")
+    if not cells:
+        return ""
+    entries = dict.fromkeys(key for cell in cells for key in cell)
+    values = {key: list(dict.fromkeys(cell.get(key) for cell in cells)) for key in entries}
+    listed = "; ".join(f"{key} {', '.join(map(str, own))}" for key, own in values.items())
+    return f" {len(cells)} cells of the present grid were not run: {listed}."
 
 
 def _overview(studies: list[Facts]) -> Iterator[str]:
