@@ -9,7 +9,6 @@ import typer
 
 from kitchensinks.cli.terminal import Terminal, run
 from kitchensinks.cli.verbs import VERBS
-from kitchensinks.numerics.arrays import Facts
 
 app = typer.Typer(
     name="sinks",
@@ -33,10 +32,10 @@ def _register(verb: type[Any]) -> None:
     def command(
         *, as_json: Json = False, quiet: Quiet = False, debug: Debug = False, **own: Any
     ) -> None:
-        def work(terminal: Terminal) -> Facts:
+        def work(terminal: Terminal) -> dict[str, Any]:
             # Imported here, so that help is quick.
             module = import_module(f"kitchensinks.cli.{verb.module}")
-            facts: Facts = getattr(module, name)(verb(**own), terminal)
+            facts: dict[str, Any] = getattr(module, name)(verb(**own), terminal)
             return facts
 
         run(work, as_json, quiet, debug)

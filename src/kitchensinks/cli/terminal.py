@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kitchensinks.cli.options import in_options
-from kitchensinks.numerics.arrays import Facts
 
 if TYPE_CHECKING:
     from kitchensinks.estimators.progress import Meter
@@ -81,7 +80,7 @@ class Terminal:
         console = Console() if sys.stdout.isatty() else Console(width=200)
         console.print(table)
 
-    def result(self, facts: Facts) -> None:
+    def result(self, facts: dict[str, Any]) -> None:
         """The facts of the verb, for machines; arrays and numbers of NumPy as JSON has them."""
         if self.as_json:
             print(
@@ -101,7 +100,9 @@ class Terminal:
             yield found
 
 
-def run(work: Callable[[Terminal], Facts | None], as_json: bool, quiet: bool, debug: bool) -> None:
+def run(
+    work: Callable[[Terminal], dict[str, Any] | None], as_json: bool, quiet: bool, debug: bool
+) -> None:
     """Do the work of a verb; an error becomes one line on the error stream and an exit code."""
     terminal = Terminal(as_json, quiet)
 

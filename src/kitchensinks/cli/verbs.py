@@ -10,8 +10,6 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from kitchensinks.numerics.arrays import Facts
-
 
 def _option(text: str, *names: str) -> Any:
     """An option with its help; its names, if they are not that of the field."""
@@ -79,7 +77,7 @@ class Training(Verb):
         return [self.target, *(self.drop or [])]
 
     @property
-    def recipe(self) -> Facts:
+    def recipe(self) -> dict[str, Any]:
         """What the recipe of the columns is learned with."""
         return {"exclude": self.excluded, "seed": self.seed, "categories": self.category or []}
 

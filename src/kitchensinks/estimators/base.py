@@ -29,6 +29,7 @@ from kitchensinks.numerics.arrays import AnyArray, SampleWeight, Seed
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.targets import Batch, robust_spread
+from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
 from kitchensinks.state.fits import batch_identity, fitted_state, resuming
 from kitchensinks.state.model import Outside, Watch, in_words
@@ -307,6 +308,36 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         if isinstance(X, Table) and isinstance(y, str):
             X, y, sample_weight = table_targets(X, y, sample_weight, self._state().columns)
         return float(local(X, y, sample_weight))
+
+    def report(self, X: Given, y: ArrayLike, compare: bool = True) -> Report:
+        """A report on the model, scored on rows with known targets, preferably not fitted ones.
+
+        The facts are a typed value, which notebooks show as a page: what was fitted and how the law
+        was found, scores with standard errors beside a linear model and boosted trees, calibration
+        or residuals, importances and partial dependence of the columns, the surest and least sure
+        rows, rows outside of the fitted range, and the certificate. ``save("report.html")`` writes
+        one file that needs nothing else, ``to_dict()`` gives the facts. X may be a frame, an array
+        or a table, with the name of its target column as y; of more than 20,000 rows a sample is
+        looked at. compare: whether the two other models are fitted, to three quarters of the rows.
+
+        Examples
+        --------
+        >>> import kitchensinks as ks
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=100, random_state=0)
+        >>> found = model.fit(X[::2], y[::2]).report(X[1::2], y[1::2], compare=False)
+        >>> found.score[0].name, found.importances[0].column
+        ('R²', 's5')
+        """
+        state = self._state()
+        if is_dask(X):
+            raise ValueError(
+                "report is not supported for Dask collections: give some computed rows."
+            )
+        if not state.has_rows or (state.targets.n_outputs != 1 and self._task == "regression"):
+            raise ValueError("report is about one target: fit and report the outputs one by one.")
+        return report(self, X, y, compare)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
