@@ -36,7 +36,7 @@ from kitchensinks.state.model import Outside, Watch, in_words
 from kitchensinks.state.remembered import is_kept, own_copy
 from kitchensinks.state.spec import check_loss
 from kitchensinks.state.streams import Waiting, frozen_state, going_on, merged, settle, with_rows
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Given
 

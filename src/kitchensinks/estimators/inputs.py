@@ -26,8 +26,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
 from kitchensinks.state.streams import Waiting
-from kitchensinks.tables import advice, check_size, describe
-from kitchensinks.tables.arrays import as_given, check_weights
+from kitchensinks.tables.arrays import advice, as_given, check_size, check_weights, describe
 from kitchensinks.tables.columns import Columns, array_table, names_of_places
 from kitchensinks.tables.named import FROM_DTYPE, check_categories, columns_named
 from kitchensinks.tables.noticed import counts_rows

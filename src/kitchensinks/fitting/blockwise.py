@@ -24,13 +24,12 @@ from kitchensinks.fitting.pieces import RowPieces
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, shares_of, solver_options
-from kitchensinks.problem.design import RowVector
+from kitchensinks.problem.design import Design, RowVector
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
-from kitchensinks.problem.problem import NEGLIGIBLE
+from kitchensinks.problem.problem import NEGLIGIBLE, Solution
 from kitchensinks.problem.targets import Batch
-from kitchensinks.solvers import Design, Solution
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # Most columns of a block.
 _WIDEST = 4096

@@ -24,18 +24,14 @@ from kitchensinks.fitting.space import (
     spectrum_facts,
     warn_noise,
 )
-from kitchensinks.problem.design import RowVector
+from kitchensinks.problem.design import Design, RowVector
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
-from kitchensinks.solvers import (
-    Design,
-    FactoredGram,
-    Problem,
-    Solution,
-    solve_coordinates,
-    solve_nonsmooth,
-    solve_smooth,
-)
+from kitchensinks.problem.problem import Problem, Solution
+from kitchensinks.solvers.coordinate import solve_coordinates
+from kitchensinks.solvers.nonsmooth import solve_nonsmooth
+from kitchensinks.solvers.quadratic import FactoredGram
+from kitchensinks.solvers.smooth import solve_smooth
 
 # Below this share of the trace, a ridge is too weak for the Gram of a subsample as metric.
 WEAK = 1e-6

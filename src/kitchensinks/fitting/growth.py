@@ -19,7 +19,7 @@ from kitchensinks.problem.moments import Moments, NormalEquations
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.path import RidgePath, alpha_grid
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.keys import hold_out
 
 # The first K that n_components="auto" tries.

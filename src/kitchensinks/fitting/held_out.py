@@ -14,9 +14,9 @@ from kitchensinks.fitting.space import (
     array_space,
 )
 from kitchensinks.numerics.choices import first_least, lower
+from kitchensinks.problem.design import Design
 from kitchensinks.problem.losses import Array, Kinked, Loss
 from kitchensinks.problem.problem import Solution
-from kitchensinks.solvers import Design
 from kitchensinks.solvers.intercept import kink_shift
 from kitchensinks.tables.keys import hold_out, lowest_keys
 

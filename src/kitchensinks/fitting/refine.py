@@ -21,7 +21,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import NEGLIGIBLE, Solution
 from kitchensinks.solvers.quadratic import direct_solution
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # The largest E in directions that matter, in units of `gram_noise` (measured: up to 60, for ReLU
 # features; 10 for bounded ones).

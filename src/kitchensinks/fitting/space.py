@@ -16,14 +16,14 @@ from kitchensinks.fitting.plan import SAMPLE_ROWS
 from kitchensinks.fitting.settings import Arrays, Settings
 from kitchensinks.numerics.arrays import Block, DType, Matrix, Part
 from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.problem.design import Design
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments, NormalEquations
 from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.problem.targets import Batch
-from kitchensinks.solvers import Design
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import Leaving
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 
 if TYPE_CHECKING:
     from kitchensinks.fitting.condense import Groups

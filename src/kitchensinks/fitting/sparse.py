@@ -15,16 +15,13 @@ from kitchensinks.problem.design import SparseFeatures
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.problem.targets import Batch
-from kitchensinks.solvers import (
-    binned_ridge,
-    solve_coordinates,
-    solve_nonsmooth,
-    solve_ridge,
-    solve_smooth,
-)
-from kitchensinks.solvers.coordinate import MOST_VISITS
+from kitchensinks.solvers.binned import binned_ridge
+from kitchensinks.solvers.conjugate import solve_ridge
+from kitchensinks.solvers.coordinate import MOST_VISITS, solve_coordinates
 from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
-from kitchensinks.tables import block_slices
+from kitchensinks.solvers.nonsmooth import solve_nonsmooth
+from kitchensinks.solvers.smooth import solve_smooth
+from kitchensinks.tables.arrays import block_slices
 
 # Ridge strengths tried: a row of features has length one.
 _ALPHAS = 10.0 ** np.arange(-1.0, -7.0, -0.5)

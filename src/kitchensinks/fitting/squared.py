@@ -25,7 +25,7 @@ from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.numerics.products import cholesky_lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
-from kitchensinks.solvers import Solution, solve_squared
+from kitchensinks.problem.problem import Solution
 from kitchensinks.solvers.cholesky import column_by_column, lower_copy, lower_factor
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import (
@@ -36,8 +36,8 @@ from kitchensinks.solvers.path import (
     least_freedom,
     scores_without,
 )
-from kitchensinks.solvers.quadratic import direct_solution
-from kitchensinks.tables import densify
+from kitchensinks.solvers.quadratic import direct_solution, solve_squared
+from kitchensinks.tables.arrays import densify
 
 # Rounding units by which a feature times its weight is off in a prediction.
 _SERVED_UNITS = 4.0

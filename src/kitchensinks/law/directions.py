@@ -24,7 +24,7 @@ from kitchensinks.law.trials import TrialRows, dense_fit, first_best
 from kitchensinks.numerics.arrays import Floats, Matrix
 from kitchensinks.numerics.choices import lower
 from kitchensinks.problem.losses import Array
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # Step of central differences.
 _STEP = 1e-3

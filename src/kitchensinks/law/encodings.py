@@ -20,6 +20,7 @@ from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import first_best
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.arrow import pa
@@ -77,12 +78,13 @@ def _sampled(places: NDArray[np.intp]) -> NDArray[np.intp]:
 def _best(ways: list[Rows], batch: Batch, request: Request) -> Rows:
     """The encoding with the lowest held-out error after a short run of learning scales; the
     first where it is as good."""
-    places, errors = _sampled(batch.counted_places), []
-    for way in ways:
+    places = _sampled(batch.counted_places)
+
+    def error(way: Rows) -> float:
         sample, _ = one_of_each(batch._replace(rows=way).part(places), request.seed)
-        errors.append(
-            short_run((LearningRows(sample, request, Learned()), ("laplacian", "squash")))[0]
-        )
+        return short_run((LearningRows(sample, request, Learned()), ("laplacian", "squash")))[0]
+
+    errors = list(in_order(error, ways))
     equal = errors[0] <= constants.EQUAL_ENCODINGS * min(errors)
     return ways[0 if equal else first_best(errors)]
 

@@ -15,7 +15,7 @@ from kitchensinks.law import constants
 from kitchensinks.law.learned import Learned
 from kitchensinks.numerics.arrays import AnyArray, Matrix
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Date, Number
 from kitchensinks.tables.table import Table

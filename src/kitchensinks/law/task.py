@@ -23,7 +23,7 @@ from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

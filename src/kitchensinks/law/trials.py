@@ -18,16 +18,18 @@ from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.numerics.bins import sum_of_bins
 from kitchensinks.numerics.choices import first_least, strongest_least
 from kitchensinks.numerics.simplex import log_losses
-from kitchensinks.numerics.threads import in_order
+from kitchensinks.numerics.threads import in_order, row_tiles
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.solvers.cholesky import ridge_solve
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # Rows whose features are made at a time.
 _BLOCK = 8192
+# So many features make products that are worth two threads: then there are two blocks or more.
+_SHARED = 1024
 
 
 class Score(NamedTuple):
@@ -170,7 +172,9 @@ class _DensePath:
                 features, data.targets[places], None if own is None else own[part]
             )
 
-        for block in in_order(sums, block_slices(len(data.fitted), _BLOCK)):
+        rows = len(data.fitted)
+        parts = row_tiles(rows, _BLOCK if len(shift) < _SHARED else _BLOCK // 2)
+        for block in in_order(sums, block_slices(rows, row_tiles(rows, parts))):
             moments.take(block)
         self.equations = moments.normal_equations(fit_intercept=True)
         mean = self.equations.mean.astype(frozen.dtype)

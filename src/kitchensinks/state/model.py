@@ -16,7 +16,7 @@ from kitchensinks.features.scaling import Scaler
 from kitchensinks.features.trend import Trend
 from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
 
 # Entries of the features of one block of rows.

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.path import Leaving
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.keys import RowSample, find_copies, row_keys
 from kitchensinks.tables.view import Rows
 

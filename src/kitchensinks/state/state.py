@@ -35,7 +35,7 @@ from kitchensinks.state.model import Model, Watch
 from kitchensinks.state.outer import Outer, warn_unconverged
 from kitchensinks.state.remembered import Kept, batch_of, leaving_of, sample_of
 from kitchensinks.state.spec import Spec, alpha_unit
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import RowSample, row_keys
 

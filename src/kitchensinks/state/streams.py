@@ -19,7 +19,7 @@ from kitchensinks.state.fits import fitted_state
 from kitchensinks.state.remembered import KEPT_ENTRIES, Kept, is_kept
 from kitchensinks.state.spec import Spec
 from kitchensinks.state.state import SUMMED, FewRows, State
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
 
 # A stream learns its law again when it has this many times the rows of the last time: all laws

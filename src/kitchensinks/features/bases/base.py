@@ -25,7 +25,7 @@ from kitchensinks.features.links import Linked
 from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
 from kitchensinks.numerics.elementwise import affine
 from kitchensinks.numerics.words import Words, check_seed
-from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
+from kitchensinks.tables.arrays import block_slices, numeric_rows, numeric_weights
 
 if TYPE_CHECKING:
     from kitchensinks.features.scaling import Scaler
