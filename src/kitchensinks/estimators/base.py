@@ -35,7 +35,14 @@ from kitchensinks.state.fits import batch_identity, fitted_state, resuming
 from kitchensinks.state.model import Outside, Watch, in_words
 from kitchensinks.state.remembered import is_kept, own_copy
 from kitchensinks.state.spec import check_loss
-from kitchensinks.state.streams import Waiting, frozen_state, going_on, merged, settle, with_rows
+from kitchensinks.state.streams import (
+    Waiting,
+    fit_waiting,
+    frozen_state,
+    going_on,
+    merged,
+    with_rows,
+)
 from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Given
@@ -248,7 +255,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         if isinstance(self._held, Waiting):
             spec = self._spec(self._held)
             with shown(spec, self._held.verbose) as spec, threads(spec.n_jobs):
-                self._held = settle(self._held, spec)
+                self._held = fit_waiting(self._held, spec)
         return self._held
 
     @state_.setter
