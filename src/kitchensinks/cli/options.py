@@ -34,7 +34,17 @@ _ADVICE = {
     r"Use a larger alpha, alpha='auto' or dtype='float64'": "Use a larger --alpha, or --alpha auto",
     r"Drop them to silence this warning;": "Leave them out with --drop to silence this note;",
     r", give sample_weight instead, which": ", one row of each with a weight, from Python,",
+    r"solver=ks\.Solver\(memory_budget='?([^')]+)'?\)": r"--memory \1",
     r"\bmemory_budget\b(?!=)": "--memory",
+    r"a (dense )?basis such as ks\.Fourier\(\)": "--basis fourier",
+    r"Leave constraint=None for": "Leave out --constraint for",
+    r" and constraint=None:": " and no --constraint:",
+    r"alpha a positive value, or a constraint such as SupBall or L2Ball": (
+        "--alpha a positive value, or a --constraint such as sup:10"
+    ),
+    r"\bradius=": "--constraint with the radius ",
+    r" Where the first batch of partial_fit lacks some,.*? as classes=\.": "",
+    r", a RandomState or None": "",
     r"skip_bad_rows=True, ": "",
     r"\bcategorical_features has\b": "--category names",
 }

@@ -77,7 +77,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     model_ : scaler, draw and weights; ``model_.scores(rows)`` predicts without checks.
     classes_ : the labels, sorted.
     solver_, objective_, gap_, converged_, n_iter_ : the solver that ran and its evidence:
-        the objective is at most the gap above the least there is (infinite for stochastic fits).
+        the objective is at most the gap above its optimum (infinite for stochastic fits).
     alpha_, alphas_, alpha_errors_ : ridge strength, and the path it was chosen from.
     alpha_sup_norm_ : max |α_k| on features divided by their bound (kitchen sinks, Figure 2).
     condition_number_, effective_dimension_, gram_noise_ : of the Gram with its ridge; NaN where

@@ -44,10 +44,10 @@ _SERVED_UNITS = 4.0
 
 
 def fit_squared(training: TrainingSet, moments: Moments) -> Fit:
-    """Solve, and look once more at the rows for leave-one-out where that is asked for.
+    """Solve, with a second pass over the rows for leave-one-out where alpha is chosen.
 
-    The features are made anew for the second look: that costs a tenth of it, and keeping them
-    would cost all the memory that the sums save.
+    The second pass makes the features again: that is a tenth of its cost, and keeping them would
+    cost the memory that the sums save.
     """
     validation = Validation(
         lambda candidates: _leave_one_out(training, candidates), training.space.span
@@ -70,7 +70,7 @@ def fit_squared(training: TrainingSet, moments: Moments) -> Fit:
 
 
 def _without_rounding(training: TrainingSet, fit: Fit) -> Fit:
-    """The fit after steps by the residuals of its rows, where rounding of its sums may matter."""
+    """The fit, refined by residuals of its rows where rounding of the sums may matter."""
     settings, dtype = training.settings, training.space.dtype
     if fit.factored is None or fit.alpha <= 0.0:
         return fit
