@@ -1,4 +1,4 @@
-"""Options as they are typed, and what they stand for."""
+"""Parsing and checking of options."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kitchensinks.problem.constraints import Constraint
 
-# Parameters of the library, and the options that stand for them.
+# Parameters of the library, and the corresponding options.
 _OPTIONS = {
     "n_components": "--components",
     "memory_budget": "--memory",
@@ -26,7 +26,7 @@ _OPTIONS = {
     "basis": "--basis",
 }
 _PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)})=")
-# Advice to callers of the library, and what takes its place in the command.
+# Advice for callers of the library, and its replacement in the command.
 _ADVICE = {
     r" Pass \w+=.*? to silence this warning\.": "",
     r", or pass \w+=.*? to silence this warning": "",
@@ -48,7 +48,7 @@ _ADVICE = {
     r"skip_bad_rows=True, ": "",
     r"\bcategorical_features has\b": "--category names",
 }
-# The least memory that a fit may be given, in bytes: blocks of rows and their features.
+# Smallest memory budget of a fit, in bytes: blocks of rows and their features.
 LEAST_MEMORY = 16e6
 
 
@@ -81,7 +81,7 @@ def number_or_auto(name: str, text: str, kind: type[int] | type[float]) -> float
 
 
 def memory(text: str | None) -> str | None:
-    """The text of --memory; an error for sizes that no fit can keep to.
+    """The text of --memory; an error for sizes that are too small for any fit.
 
     >>> memory("2GB")
     '2GB'
@@ -167,7 +167,7 @@ def keeps_inputs(
 
 
 def writable(path: Path, endings: tuple[str, ...] = ()) -> Path:
-    """The path, or an error where no file can be written there: checked before the long work."""
+    """The path, or an error if no file can be written there; checked before any long work."""
     if str(path) == "-":
         raise ValueError("--out - is for sinks fit and sinks predict: need the name of a file.")
     if endings and not path.name.lower().endswith(endings):

@@ -35,14 +35,14 @@ from kitchensinks.state.model import Outside, Watch, in_words
 from kitchensinks.state.remembered import is_kept, own_copy
 from kitchensinks.state.spec import check_loss
 from kitchensinks.state.streams import Waiting, frozen_state, going_on, merged, settle, with_rows
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Given
 
 
 @dataclass(eq=False, repr=False)
 class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
-    """What classifier and regressor share; all that a fit leaves is `state_`."""
+    """Base of classifier and regressor; everything that a fit leaves is in `state_`."""
 
     basis: Any = None
     n_components: int | str | None = None
@@ -59,7 +59,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     _task: ClassVar[str]
 
     def _meant(self, name: str) -> Any:
-        """None stands for Learned(), and a name for a solver or a loss."""
+        """The value of a parameter: None means Learned(), and a name a solver or a loss."""
         value = getattr(self, name)
         if name == "basis" and value is None:
             return Learned()
@@ -118,7 +118,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         return self
 
     def _spec(self, known: State | Waiting | None = None) -> Spec:
-        """The parameters, checked, as a value; with what rows that are known have settled."""
+        """The checked parameters as a value; known: earlier rows, whose encoding is kept."""
         names = getattr(self, "feature_names_in_", None)
         spec = Spec.of(self._task, names, **self.get_params(deep=False))
         if known is None:
@@ -133,7 +133,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         classes: ArrayLike | None = None,
         stream: bool = False,
     ) -> tuple[Spec, Batch]:
-        """Checked rows with encoded targets; what an earlier fit has left is forgotten."""
+        """Check the rows, encode their targets, and discard the state of an earlier fit."""
         spec = self._spec()
         rows, y, weights, columns, known = training_inputs(self, spec, X, y, sample_weight, stream)
         self._forget()
@@ -163,7 +163,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         classes: ArrayLike | None,
         verbose: Verbose,
     ) -> tuple[State, Spec, Batch]:
-        """What batches and workers must share, from the rows of one batch."""
+        """The state that batches and workers share, learned from one batch; nothing is summed."""
         if self.n_components == "auto":
             raise ValueError("n_components='auto' looks at all rows: give a number to stream.")
         if Solver.of(self.solver).name == "conjugate":
@@ -175,12 +175,12 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
 
     @property
     def _begun(self) -> bool:
-        """Whether there was a fit, or a batch."""
+        """Whether there has been a fit or a batch."""
         return bool(self.__dict__.keys() & {"state_", "_waiting"})
 
     @property
     def _known(self) -> State | Waiting:
-        """What has settled how rows and targets are read."""
+        """What fixes how rows and targets are encoded: the waiting rows, or the state."""
         return self.__dict__.get("_waiting") or self.state_
 
     def _partial_fit(
@@ -216,14 +216,14 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         return self
 
     def _wait(self, waiting: Waiting, verbose: Verbose) -> Self:
-        """Fit the rows when the model is asked for something, or where they are too many."""
+        """Keep the rows until the model is used; fit at once where they are too many to keep."""
         self._waiting = replace(waiting, verbose=verbose)
         if not is_kept(waiting.batch):
             self._state()
         return self
 
     def merge(self, other: object) -> Self:
-        """Add what another estimator has summed; both must be frozen alike. Returns self."""
+        """Add the sums of another estimator, which must have been frozen alike. Returns self."""
         if type(other) is not type(self):
             raise TypeError(
                 f"merge needs another {type(self).__name__}, not {type(other).__name__}."
@@ -232,7 +232,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         return self
 
     def drop_sums(self) -> None:
-        """Keep the model alone: without the sums there is less to hold, and no more to add to."""
+        """Discard the sums: the model takes less memory, and no rows can be added to it."""
         self.state_ = self._state().small()
 
     # -- predicting ----------------------------------------------------------------------
@@ -243,7 +243,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
 
     @property
     def state_(self) -> State:
-        """All that a fit leaves, as one value; rows that wait are fitted first."""
+        """Everything that a fit leaves, as one value; waiting rows are fitted first."""
         waiting: Waiting | None = self.__dict__.get("_waiting")
         if waiting is not None:
             spec = self._spec(waiting)
@@ -263,7 +263,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         return "_waiting" in self.__dict__ or (self._begun and self.state_.has_rows)
 
     def _answer(self, method: str, X: Given) -> AnyArray:
-        """What a method gives for rows: an array, or a lazy one for Dask collections."""
+        """The result of a prediction method: an array, or a lazy one for Dask collections."""
         state = self._state()
         if is_dask(X):
             from kitchensinks.execution.lazily import answer_collection
@@ -273,7 +273,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             return lazy
         rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
-        # One row has no work for more threads, and counting the cores takes as long as its answer.
+        # One row cannot use more threads, and counting the cores takes as long as predicting it.
         with threads(1 if rows.shape[0] == 1 else self.n_jobs):
             answer = state.answer_rows(method, rows, watch)
         self._warn_outside(watch)
@@ -294,7 +294,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         return watch.found(state.columns, getattr(self, "feature_names_in_", None))
 
     def _warn_outside(self, watch: Watch) -> None:
-        """Tell once of many rows outside of the range."""
+        """Warn once if many rows are outside of the fitted range."""
         if not watch.many or getattr(self, "_told_outside", False):
             return
         found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))

@@ -95,11 +95,11 @@ class Readings(TakesSparse):
             return variance_along(state.model, spread, own)
 
     def report(self, X: Given, y: ArrayLike, compare: bool = True) -> Report:
-        """What is known of this model and rows with known targets, best those it has not seen.
+        """A report on the model, scored on rows with known targets, preferably not fitted ones.
 
-        Facts as a typed value, which is a page in notebooks: what was fitted and how the law was
-        found, scores with standard errors beside a linear model and boosted trees, calibration or
-        residuals, importances and partial dependence of the columns, the surest and least sure
+        The facts are a typed value, which notebooks show as a page: what was fitted and how the law
+        was found, scores with standard errors beside a linear model and boosted trees, calibration
+        or residuals, importances and partial dependence of the columns, the surest and least sure
         rows, rows outside of the fitted range, and the certificate. ``save("report.html")`` writes
         one file that needs nothing else, ``to_dict()`` gives the facts. X may be a frame, an array
         or a table, with the name of its target column as y; of more than 20,000 rows a sample is

@@ -86,20 +86,15 @@ def _inner(basis: Basis) -> list[Basis]:
 
 def _planes(basis: Basis) -> int:
     """Most directions of one draw: several for units that pool them."""
-    return max(int(getattr(one, "pool", 1)) for one in _inner(basis))
+    return max(one.directions_per_draw for one in _inner(basis))
 
 
 def _block_entries(basis: Basis, n_inputs: int) -> int:
     """The number of random numbers in one block of draws."""
-    total = 0
-    for one in _inner(basis):
-        count = min(one.block_size(n_inputs), _TOGETHER) * int(getattr(one, "pool", 1))
-        shared = int(getattr(one, "projections", None) or 0)
-        functions = len(getattr(one, "eigenvalues", ()))
-        # Functions of single columns up to the highest degree, then their products.
-        degrees = next(k for k in range(functions + 1) if math.comb(n_inputs + k, k) >= functions)
-        total += (count * (1 + degrees) + shared + functions) * n_inputs + count * functions
-    return total
+    return sum(
+        one.block_entries(n_inputs, min(one.block_size(n_inputs), _TOGETHER))
+        for one in _inner(basis)
+    )
 
 
 # -- features ------------------------------------------------------------------------------

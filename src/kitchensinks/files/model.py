@@ -316,7 +316,7 @@ def draw_digest(recipe: Frozen) -> str:
     return digest(text.encode())
 
 
-def _storable(array: np.ndarray) -> np.ndarray:
+def _storable(array: AnyArray) -> AnyArray:
     """Labels of object dtype as text, numbers or booleans: no pickle in the file."""
     array = np.asarray(array)
     if array.dtype != object:

@@ -18,7 +18,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Solution
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.stochastic import Objective, StochasticState, stochastic_step
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.view import Rows
 
 # Rows of one step where none are given.

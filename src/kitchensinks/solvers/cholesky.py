@@ -6,7 +6,7 @@ from scipy.linalg import cho_solve
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.products import cholesky_lower
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # Growth of the jitter from one attempt to the next.
 _GROWTH = 10.0

@@ -12,7 +12,7 @@ from kitchensinks.problem.constraints import Constraint, SupBall
 from kitchensinks.problem.loss import Array, Loss
 from kitchensinks.state.model import Model
 from kitchensinks.state.spec import scaled_constraint
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # Entries of features of one block of rows.
 _BLOCK_ENTRIES = 2**21

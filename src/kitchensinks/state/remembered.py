@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.path import Leaving
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.keys import RowSample, find_copies, row_keys
 from kitchensinks.tables.view import Rows
 
@@ -21,14 +21,13 @@ KEPT_ENTRIES = 2**24
 
 
 class Limits(NamedTuple):
-    """The most rows of a sample, and the most entries of them."""
+    """The largest number of rows and of entries in a sample."""
 
     rows: int
     entries: int
 
 
-# Rows that are remembered to calibrate probabilities and intervals, and to choose the ridge of a
-# stream.
+# The sample that calibrates probabilities and intervals, and chooses the ridge of a stream.
 REMEMBERED = Limits(2000, 2**21)
 
 
@@ -53,10 +52,10 @@ def batch_of(sample: RowSample) -> Batch:
 
 
 def leaving_of(sample: RowSample) -> Leaving:
-    """What leaves with each remembered row, as `Leaving.of` all rows says.
+    """What is left out with each row of the sample, as `Leaving.of` defines it for all rows.
 
-    An entry of the sample has the weight of all its copies. Where content repeats by itself, each
-    row leaves alone.
+    A row of the sample has the weight of all its copies. Where rows are equal by chance, each is
+    left out alone.
     """
     _, targets, _ = batch_of(sample)
     keys = row_keys(sample.rows, sample.seed)
@@ -67,9 +66,9 @@ def leaving_of(sample: RowSample) -> Leaving:
 
 
 class Kept(NamedTuple):
-    """Rows of a fit, with encoded targets, as they came.
+    """All rows of a fit, with encoded targets.
 
-    looked: so many of the first rows of a stream have learned the law; None where it is settled.
+    looked: the law was learned from this many of the first rows of a stream; None if it is final.
     """
 
     batch: Batch
@@ -88,7 +87,7 @@ def is_kept(batch: Batch) -> bool:
 
 
 def own_copy(batch: Batch) -> Batch:
-    """The rows in memory of our own, where they are kept; else as they are."""
+    """A copy of the rows if they are few enough to be kept, else the rows themselves."""
     if not is_kept(batch):
         return batch
     rows = batch.rows[:] if isinstance(batch.rows, Rows) else batch.rows.copy()

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight
 
-from kitchensinks.numerics.arrays import Matrix
+from kitchensinks.numerics.arrays import AnyArray, Matrix
 
 # All weights may be zero here. Versions of scikit-learn before 1.9 do not check for that.
 _NAME = "allow_all_zero_weights"
@@ -40,7 +40,7 @@ _TABLES = (
 _FOR_TABLES = ("contains NaN", "could not convert")
 
 
-def numeric_rows(rows: Matrix, name: str = "rows") -> np.ndarray:
+def numeric_rows(rows: Matrix, name: str = "rows") -> AnyArray:
     """Any table of numbers as a finite two-dimensional float64 array, or a clear error."""
     if sparse.issparse(rows):
         rows = densify(rows)
@@ -137,7 +137,7 @@ def check_size(rows: Any, dtype: Any, missing: bool = True) -> Any:
     )
 
 
-def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:
+def numeric_weights(weights: Any, n_rows: int) -> AnyArray:
     """One finite weight ≥ 0 for each row, not all of them 0, as float64; or a clear error."""
     checked = np.asarray(weights, dtype=np.float64)
     if checked.shape != (n_rows,):
@@ -152,7 +152,7 @@ def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:
     return checked
 
 
-def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
+def check_weights(given: Any, rows: Any, positive: bool = False) -> AnyArray:
     """One weight ≥ 0 for each row, or an error; `positive`: at least one must not be 0."""
     weights = _check_sample_weight(given, rows, dtype=np.float64, **_ZEROS_ALLOWED)
     if (weights < 0).any():
@@ -171,7 +171,7 @@ def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
     return np.asarray(weights)
 
 
-def densify(rows: Matrix) -> np.ndarray:
+def densify(rows: Matrix) -> AnyArray:
     """A block of rows as a plain array (sparse rows are filled in)."""
     return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
 

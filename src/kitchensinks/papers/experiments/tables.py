@@ -8,6 +8,7 @@ from typing import Any
 
 from kitchensinks.papers.experiments import CATALOGUE
 from kitchensinks.papers.experiments.claims import FAILS, HOLDS, UNDECIDED
+from kitchensinks.papers.experiments.history import BEFORE
 
 Facts = dict[str, Any]
 
@@ -94,12 +95,17 @@ def _overview(studies: list[Facts]) -> Iterator[str]:
     yield from (f"{told} {others} more are ours or by construction.", "")
     if missing := sorted(set(CATALOGUE) - set(found)):
         yield from (f"Not run in full here, and so not on this page: {', '.join(missing)}.", "")
-    yield from ("| study | hold | do not | undecided | not counted |", "|---|---|---|---|---|")
+    heads = ["study", "hold", "do not", "undecided", "not counted"]
+    heads += ["by the rule before: held, in part, not", "what changed"]
+    yield from (f"| {' | '.join(heads)} |", "|---" * len(heads) + "|")
     for facts in studies:
         own = found[facts["name"]]
-        cells = [own.count(kind) for kind in (HOLDS, FAILS, UNDECIDED)]
-        cells.append(len(facts["claims"]) - len(own))
-        yield f"| {facts['name']} | {' | '.join(str(count or '') for count in cells)} |"
+        counts = [own.count(kind) for kind in (HOLDS, FAILS, UNDECIDED)]
+        counts.append(len(facts["claims"]) - len(own))
+        before = BEFORE.get(facts["name"])
+        told = [str(before), before.changed] if before else ["not run", ""]
+        cells = [facts["name"], *(str(count or "") for count in counts), *told]
+        yield f"| {' | '.join(cells)} |"
     yield ""
 
 
