@@ -121,3 +121,13 @@ def test_trees_that_are_none(change, message):
         ks.Trees(**stump | change).draw(0, 1, 1)
     with pytest.raises(ValueError, match="n_inputs"):
         ks.Trees(**stump).draw(0, 0, 1)
+
+
+def test_a_tree_that_is_drawn_again_has_the_same_leaves():
+    children = [[1, 1, 2]] * 2, [[2, 1, 2]] * 2
+    trees = ks.Trees([[0, -1, -1], [1, -1, -1]], [[0.5, 0.0, 0.0], [0.1, 0.0, 0.0]], *children)
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    draw = trees.draw(0, 2, 5)
+    apart = [trees.bin_names(draw.part(k, k + 1).theta, rows)[0] for k in range(5)]
+    np.testing.assert_array_equal(trees.bin_names(draw.theta, rows), apart)
+    assert len(np.unique(apart, axis=0)) == 2

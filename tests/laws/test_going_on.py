@@ -9,8 +9,9 @@ import pytest
 from scipy import sparse
 
 import kitchensinks as ks
-from kitchensinks.state import kept
-from kitchensinks.state.kept import Kept, Waiting, learned_from
+from kitchensinks.state import remembered
+from kitchensinks.state.remembered import Kept
+from kitchensinks.state.streams import Waiting, learned_from
 
 KINDS = [ks.KitchenSinkRegressor, ks.KitchenSinkClassifier]
 BASES = [None, ks.Fourier(), ks.Binning()]
@@ -178,7 +179,7 @@ def test_a_value_that_is_missing_for_the_first_time_is_the_mean():
 
 
 def test_more_rows_than_are_kept_are_summed(monkeypatch):
-    monkeypatch.setattr(kept, "KEPT_ENTRIES", 3 * 800)
+    monkeypatch.setattr(remembered, "KEPT_ENTRIES", 3 * 800)
     stream = in_batches(make(), cuts(600, 2))
     assert isinstance(stream._waiting, Waiting)
     stream = in_batches(stream, cuts(1000, 2, first=600))

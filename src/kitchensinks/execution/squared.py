@@ -8,12 +8,11 @@ import operator
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from dask import delayed
 
-from kitchensinks.execution.cluster import scattered, tree
+from kitchensinks.execution.cluster import Task, scattered, tree
 from kitchensinks.execution.job import Bundle, Job
 from kitchensinks.execution.recipe import Recipe, Sums
 from kitchensinks.fitting.settings import Settings
@@ -23,7 +22,7 @@ from kitchensinks.law.copies import many
 from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.losses import Array
 from kitchensinks.state.remembered import REMEMBERED, Limits, copies_in, left_out_errors
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.keys import RowSample
 
 
@@ -78,7 +77,7 @@ def _leave_one_out(job: Job, settings: Settings, found: Sums) -> Fit:
     candidates = RidgeCandidates.of(found.moments, settings, job.frozen.dtype)
     total = np.zeros((len(candidates.alphas), len(candidates.path.equations.target)))
 
-    def wave(bundles: list[Bundle]) -> Any:
+    def wave(bundles: list[Bundle]) -> Task:
         return _errors(job, bundles, scattered(_light(candidates, job.frozen.dtype)))
 
     walk = job.checkpoint.over(
@@ -92,7 +91,7 @@ def _leave_one_out(job: Job, settings: Settings, found: Sums) -> Fit:
     return candidates.best(total, settings)
 
 
-def _errors(job: Job, bundles: list[Bundle], light: Any) -> Any:
+def _errors(job: Job, bundles: list[Bundle], light: object) -> Task:
     call = delayed(Recipe.errors)
     return tree([call(job.sent, part, light) for part in bundles], operator.add)
 
