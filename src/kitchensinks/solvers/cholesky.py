@@ -69,6 +69,21 @@ def lower_factor(matrix: AnyArray) -> AnyArray:
     array([[2., 0.],
            [0., 3.]])
     """
+    return _jittered(matrix)[0]
+
+
+def definite(matrix: AnyArray) -> AnyArray:
+    """The matrix with the jitter of `lower_factor`, twice: as it is where that is zero."""
+    jitter = _jittered(matrix)[1]
+    if jitter == 0.0:
+        return matrix
+    shifted = matrix.copy()
+    shifted[np.diag_indices_from(shifted)] += 2.0 * jitter
+    return shifted
+
+
+def _jittered(matrix: AnyArray) -> tuple[AnyArray, float]:
+    """The factor, and the jitter that it took."""
     diagonal = np.diag_indices_from(matrix)
     jitter = 0.0
     while True:
@@ -76,7 +91,7 @@ def lower_factor(matrix: AnyArray) -> AnyArray:
         shifted[diagonal] += jitter
         if cholesky_lower(shifted):
             _clear_upper(shifted)
-            return shifted
+            return shifted, jitter
         if not np.isfinite(matrix).all():
             raise np.linalg.LinAlgError("A matrix with numbers that are not finite has no factor.")
         information = np.finfo(matrix.dtype)
