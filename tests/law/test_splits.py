@@ -156,6 +156,19 @@ def test_columns_are_named_or_counted():
     assert held_by(model) == ["held out: the last 180 rows in the order of time"]
 
 
+@pytest.mark.parametrize("given", ["table", "array"])
+def test_rows_without_a_group_or_time_are_of_no_other_group_and_not_the_latest(given):
+    """They were of the group of the first row, and the latest of all."""
+    X = pd.DataFrame({"who": [1.0, None, 2.0, None, 1.0], "when": [3.0, 1.0, None, 5.0, 4.0]})
+    rows = _rows(X) if given == "table" else X.to_numpy()
+    groups = order_of(ks.Learned(groups=0), rows).groups
+    assert [list(groups).index(one) for one in groups] == [0, 1, 2, 1, 0]
+    times = order_of(ks.Learned(time=1), rows).times
+    np.testing.assert_array_equal(np.argsort(times), [2, 1, 0, 4, 3])
+    with pytest.raises(ValueError, match="time=0 is missing in every row"):
+        order_of(ks.Learned(time=0), X.to_numpy()[1:2])
+
+
 def _rows(X):
     table = ks.open_table(X)
     return ks.Rows(table, ks.Columns.learn(table))
