@@ -1,5 +1,7 @@
 """Which rows are held out while a law is learned: by splitter, group and time."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, TimeSeriesSplit
 
 import kitchensinks as ks
+from kitchensinks.law.rounds import _note_runs
 from kitchensinks.law.splits import NO_ORDER, Order, folds_of, held_rows, order_of, split_rows
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.values import Request
@@ -220,6 +223,11 @@ def test_a_group_is_not_learned_by_heart():
         )
         assert bool(np.intersect1d(owner[held], owner[fitted]).size) == (groups is None)
     assert errors[0] > 2 * errors[None]
+
+
+def test_a_record_of_other_splits_takes_no_time_that_is_not_left():
+    late = SimpleNamespace(request=Request(0, order=Order(dated=True)), late=lambda share: True)
+    assert _note_runs(late, [], []) is None
 
 
 def test_few_rows_in_the_order_of_a_date_hold_the_last_out():
