@@ -346,7 +346,9 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             raise ValueError(
                 "report is not supported for Dask collections: give some computed rows."
             )
-        if not state.has_rows or (state.targets.n_outputs != 1 and self._task == "regression"):
+        if not state.has_rows:
+            raise ValueError("report needs a fit, and no rows have come yet: call partial_fit.")
+        if state.targets.n_outputs != 1 and self._task == "regression":
             raise ValueError("report is about one target: fit and report the outputs one by one.")
         return report(self, X, y, compare)
 
