@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
+from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -132,9 +133,10 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     def _spec(self, known: State | Waiting | None = None) -> Spec:
         """The checked parameters as a value; known: earlier rows, whose encoding is kept."""
         names, given = getattr(self, "feature_names_in_", None), self.get_params(deep=False)
-        if isinstance(known, State):
+        law, source = None if known is None else known.law, self.random_state
+        if law is not None and (source is None or isinstance(source, RandomState)):
             # A generator gives one seed to a fit, and none to what follows.
-            given["random_state"] = known.law.features.seed
+            given["random_state"] = law.features.seed
         spec = Spec.of(self._task, names, **given)
         if known is None:
             return spec
