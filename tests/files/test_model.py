@@ -31,6 +31,16 @@ def test_a_loaded_model_predicts_as_the_saved_one(basis, tmp_path):
     assert again.get_params(deep=False).keys() == model.get_params(deep=False).keys()
 
 
+def test_intervals_of_rows_with_copies_survive(tmp_path):
+    rows = np.random.default_rng(0).integers(0, 6, size=(400, 2)).astype(float)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 30, random_state=0).fit(rows, rows.sum(axis=1))
+    expected = model.predict_interval(rows[:5])
+    ks.save(model, tmp_path / "model.sinks")
+    np.testing.assert_array_equal(
+        ks.load(tmp_path / "model.sinks").predict_interval(rows[:5]), expected
+    )
+
+
 @pytest.mark.parametrize("loss", ["squared", "hinge", "logistic"])
 def test_labels_losses_constraints_and_column_names_survive(loss, tmp_path):
     pandas = pytest.importorskip("pandas")
