@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import attempts, equal_error, growth, learned_law, out_of_core, tables
+from benchmarks import attempts, equal_error, growth, learned_law, out_of_core, tables, threads
 from benchmarks.law_contestants import FIXED, OURS, PEER
 
 HERE = Path(__file__).parent
@@ -147,6 +147,7 @@ def page(text: str) -> str:
             "prediction": prediction_table(speed),
             "growth": growth_table(speed),
             "equal error": equal_error.table(load("equal_error")),
+            "threads": threads.table(load("threads")),
             "sizes": growth.table(load("growth")),
             "command": out_of_core.command_table(load("out_of_core").get("command", {})),
         },
