@@ -10,10 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from kitchensinks.fitting.squared import RidgeCandidates
+from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.path import Leaving
 from kitchensinks.tables.arrays import block_slices
-from kitchensinks.tables.keys import RowSample, find_copies, row_keys
+from kitchensinks.tables.keys import Copies, RowSample, find_copies, row_keys
 from kitchensinks.tables.view import Rows
 
 # The most entries of rows that are kept: 128 MB in float64.
@@ -51,18 +54,33 @@ def batch_of(sample: RowSample) -> Batch:
     return Batch(sample.rows, sample.notes, sample.weights)
 
 
+def copies_in(sample: RowSample) -> Copies | None:
+    """The copies among the remembered rows, or None; an entry has the weight of all its copies."""
+    keys = row_keys(sample.rows, sample.seed)
+    places = np.repeat(np.arange(len(keys)), sample.counts)
+    return find_copies(keys[places], sample.notes[places])
+
+
 def leaving_of(sample: RowSample) -> Leaving:
     """What is left out with each row of the sample, as `Leaving.of` defines it for all rows.
 
     A row of the sample has the weight of all its copies. Where rows are equal by chance, each is
     left out alone.
     """
-    _, targets, _ = batch_of(sample)
-    keys = row_keys(sample.rows, sample.seed)
-    places = np.repeat(np.arange(len(keys)), sample.counts)
-    if find_copies(keys[places], targets[places]) is None:
-        return Leaving(sample.weights / sample.counts, targets)
-    return Leaving.together(keys, targets, sample.weights)
+    if copies_in(sample) is None:
+        return Leaving(sample.weights / sample.counts, sample.notes)
+    return Leaving.together(row_keys(sample.rows, sample.seed), sample.notes, sample.weights)
+
+
+def left_out_errors(sample: RowSample, features: AnyArray, candidates: RidgeCandidates) -> Array:
+    """Leave-one-out errors of a ridge path on the rows remembered, (alphas, outputs).
+
+    features (m, K): of the rows.
+    """
+    squares = candidates.path.left_out_squares(
+        features, sample.notes, sample.weights, leaving_of(sample), candidates.alphas
+    )
+    return np.asarray(squares / sample.weights.sum())
 
 
 class Kept(NamedTuple):

@@ -33,7 +33,7 @@ from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
 from kitchensinks.solvers.path import Leaving
 from kitchensinks.state.model import Model, Watch
 from kitchensinks.state.outer import Outer, warn_unconverged
-from kitchensinks.state.remembered import Kept, batch_of, leaving_of, sample_of
+from kitchensinks.state.remembered import Kept, batch_of, leaving_of, left_out_errors, sample_of
 from kitchensinks.state.spec import Spec, alpha_unit
 from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
@@ -160,14 +160,8 @@ class State:
     def _errors_on_sample(self, candidates: RidgeCandidates) -> Array:
         """Leave-one-out errors of a ridge path, as a fit has them, on the rows remembered."""
         assert self.sample is not None, "rows were remembered"
-        rows, targets, weights = batch_of(self.sample)
-        features = densify(self.law.features.features(rows))
-        leaving = leaving_of(self.sample)
-        squares = candidates.path.left_out_squares(
-            features, targets, weights, leaving, candidates.alphas
-        )
-        assert weights is not None, "a sample has weights"
-        return np.asarray(squares / weights.sum())
+        features = densify(self.law.features.features(self.sample.rows))
+        return left_out_errors(self.sample, features, candidates)
 
     @cached_property
     def model(self) -> Model:
