@@ -219,7 +219,22 @@ def skip_foreign(app, what, name, obj, skip, options):
     return True if foreign or re.fullmatch(r"set_\w+_request", name) else None
 
 
+def visit_download(self, node):
+    """With the title of the link, which Sphinx leaves out: the comparison names tests by it."""
+    type(self).visit_download_reference(self, node)
+    if "reftitle" in node:
+        title = f"<a title={self.attval(node['reftitle'])!r} "
+        self.body[-1] = self.body[-1].replace("<a ", title, 1)
+
+
+def leave_download(self, node):
+    type(self).depart_download_reference(self, node)
+
+
 def setup(app):
+    from sphinx.addnodes import download_reference
+
+    app.add_node(download_reference, override=True, html=(visit_download, leave_download))
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("autodoc-process-signature", signature_of_class)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
@@ -29,12 +29,20 @@ from kitchensinks.numerics.arrays import AnyArray, SampleWeight, Seed
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.targets import Batch, robust_spread
+from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
 from kitchensinks.state.fits import batch_identity, fitted_state, resuming
 from kitchensinks.state.model import Outside, Watch, in_words
 from kitchensinks.state.remembered import is_kept, own_copy
 from kitchensinks.state.spec import check_loss
-from kitchensinks.state.streams import Waiting, frozen_state, going_on, merged, settle, with_rows
+from kitchensinks.state.streams import (
+    Waiting,
+    fit_waiting,
+    frozen_state,
+    going_on,
+    merged,
+    with_rows,
+)
 from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Given
@@ -57,6 +65,10 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     random_state: Seed = None
 
     _task: ClassVar[str]
+    # The state of the last fit, or rows that wait to be fitted.
+    _held: State | Waiting | None = field(init=False, default=None)
+    # Whether there has been a warning about rows outside of the fitted range.
+    _told_outside: bool = field(init=False, default=False)
 
     def _meant(self, name: str) -> Any:
         """The value of a parameter: None means Learned(), and a name a solver or a loss."""
@@ -150,8 +162,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
 
     def _forget(self) -> None:
         """A failed fit leaves no state."""
-        for name in ("state_", "_waiting", "_told_outside"):
-            self.__dict__.pop(name, None)
+        self._held, self._told_outside = None, False
 
     # -- batches -------------------------------------------------------------------------
 
@@ -176,12 +187,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     @property
     def _begun(self) -> bool:
         """Whether there has been a fit or a batch."""
-        return bool(self.__dict__.keys() & {"state_", "_waiting"})
-
-    @property
-    def _known(self) -> State | Waiting:
-        """What fixes how rows and targets are encoded: the waiting rows, or the state."""
-        return self.__dict__.get("_waiting") or self.state_
+        return self._held is not None
 
     def _partial_fit(
         self,
@@ -191,11 +197,11 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         classes: ArrayLike | None,
         verbose: Verbose,
     ) -> Self:
-        if not self._begun and isinstance(self._spec().basis, Learned):
+        if self._held is None and isinstance(self._spec().basis, Learned):
             spec, batch = self._first_rows(X, y, sample_weight, classes, stream=True)
             waiting = Waiting(spec.columns, spec.encoding, spec.loss, own_copy(batch))
             return self._wait(waiting, verbose)
-        if not self._begun:
+        if self._held is None:
             state, spec, batch = self._frozen(X, y, sample_weight, classes, verbose)
             if spec.depends_on_rows:
                 warnings.warn(
@@ -205,9 +211,9 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
                     stacklevel=3,
                 )
         else:
-            spec = self._spec(self._known)
-            batch = more_rows(self, spec, self._known, X, y, sample_weight)
-            more = going_on(self._known, batch)
+            spec = self._spec(self._held)
+            batch = more_rows(self, spec, self._held, X, y, sample_weight)
+            more = going_on(self._held, batch)
             if more is not None:
                 return self._wait(more, verbose)
             state = self.state_
@@ -217,7 +223,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
 
     def _wait(self, waiting: Waiting, verbose: Verbose) -> Self:
         """Keep the rows until the model is used; fit at once where they are too many to keep."""
-        self._waiting = replace(waiting, verbose=verbose)
+        self._held = replace(waiting, verbose=verbose)
         if not is_kept(waiting.batch):
             self._state()
         return self
@@ -244,23 +250,20 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     @property
     def state_(self) -> State:
         """Everything that a fit leaves, as one value; waiting rows are fitted first."""
-        waiting: Waiting | None = self.__dict__.get("_waiting")
-        if waiting is not None:
-            spec = self._spec(waiting)
-            with shown(spec, waiting.verbose) as spec, threads(spec.n_jobs):
-                self.state_ = settle(waiting, spec)
-        if not self._begun:
+        if self._held is None:
             raise NotFittedError(f"{type(self).__name__} has no state_ before a fit: call fit.")
-        left: State = self.__dict__["state_"]
-        return left
+        if isinstance(self._held, Waiting):
+            spec = self._spec(self._held)
+            with shown(spec, self._held.verbose) as spec, threads(spec.n_jobs):
+                self._held = fit_waiting(self._held, spec)
+        return self._held
 
     @state_.setter
     def state_(self, state: State) -> None:
-        self.__dict__["state_"] = state
-        self.__dict__.pop("_waiting", None)
+        self._held = state
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_waiting" in self.__dict__ or (self._begun and self.state_.has_rows)
+        return isinstance(self._held, Waiting) or (self._begun and self.state_.has_rows)
 
     def _answer(self, method: str, X: Given) -> AnyArray:
         """The result of a prediction method: an array, or a lazy one for Dask collections."""
@@ -295,7 +298,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
 
     def _warn_outside(self, watch: Watch) -> None:
         """Warn once if many rows are outside of the fitted range."""
-        if not watch.many or getattr(self, "_told_outside", False):
+        if not watch.many or self._told_outside:
             return
         found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))
         self._told_outside = True
@@ -312,6 +315,36 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         if isinstance(X, Table) and isinstance(y, str):
             X, y, sample_weight = table_targets(X, y, sample_weight, self._state().columns)
         return float(local(X, y, sample_weight))
+
+    def report(self, X: Given, y: ArrayLike, compare: bool = True) -> Report:
+        """A report on the model, scored on rows with known targets, preferably not fitted ones.
+
+        The facts are a typed value, which notebooks show as a page: what was fitted and how the law
+        was found, scores with standard errors beside a linear model and boosted trees, calibration
+        or residuals, importances and partial dependence of the columns, the surest and least sure
+        rows, rows outside of the fitted range, and the certificate. ``save("report.html")`` writes
+        one file that needs nothing else, ``to_dict()`` gives the facts. X may be a frame, an array
+        or a table, with the name of its target column as y; of more than 20,000 rows a sample is
+        looked at. compare: whether the two other models are fitted, to three quarters of the rows.
+
+        Examples
+        --------
+        >>> import kitchensinks as ks
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=100, random_state=0)
+        >>> found = model.fit(X[::2], y[::2]).report(X[1::2], y[1::2], compare=False)
+        >>> found.score[0].name, found.importances[0].column
+        ('R²', 's5')
+        """
+        state = self._state()
+        if is_dask(X):
+            raise ValueError(
+                "report is not supported for Dask collections: give some computed rows."
+            )
+        if not state.has_rows or (state.targets.n_outputs != 1 and self._task == "regression"):
+            raise ValueError("report is about one target: fit and report the outputs one by one.")
+        return report(self, X, y, compare)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -134,15 +134,14 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         batch may lack some. ``class_weight="balanced"`` goes by the rows of `freeze`, or of the
         first batch with a warning.
         """
-        known = self._begun
-        if self.class_weight == "balanced" and not known:
+        if self.class_weight == "balanced" and self._held is None:
             warnings.warn(
                 "class_weight='balanced' goes by the share of each class in the first batch of "
                 "partial_fit. Call freeze(X, y) with representative rows first, or give a dict.",
                 stacklevel=2,
             )
-        if classes is not None and known:
-            labels = _classes_of(self._known).labels
+        if classes is not None and self._held is not None:
+            labels = _classes_of(self._held).labels
             if not np.array_equal(np.unique(classes), labels):
                 raise ValueError(
                     f"classes={np.unique(classes).tolist()}, but the first rows had "

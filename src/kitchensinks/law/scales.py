@@ -20,12 +20,11 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve
 
 from kitchensinks.law import constants
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.pairs import clear_lower, pair_distances, weighted_distances
-from kitchensinks.numerics.products import cholesky_lower
+from kitchensinks.numerics.products import cholesky_lower, solve_lower
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables.arrays import block_slices
 
@@ -165,9 +164,9 @@ def gradient(
     put_kernel(rows, scales, columns, kept)
     factor = _factor(kept[:, :fitted], ridge, square)
     cross = kept[:, fitted:]
-    dual = cho_solve(factor, targets[:fitted], check_finite=False)
+    dual = solve_lower(factor, targets[:fitted])
     left = targets[fitted:] - cross.T @ dual
-    turned = cho_solve(factor, cross @ left, check_finite=False)
+    turned = solve_lower(factor, cross @ left)
     # w_ik = v_i·α_k + α_i·v_k for two fitted rows, and −α_i·r_k for a fitted and a predicted one.
     others = np.vstack([np.hstack([dual, turned]), np.hstack([np.zeros_like(left), -left])])
     own, weights = np.hstack([turned, dual]), kept
@@ -215,8 +214,8 @@ def put_kernel(rows: Narrow, scales: Floats, columns: BatchColumns | None, out: 
     _by_rows(fill, len(out))
 
 
-def _factor(kept: Narrow, ridge: float, out: Narrow) -> tuple[Narrow, bool]:
-    """The Cholesky factor of K + λI for `cho_solve`, in `out`; K is read above its diagonal.
+def _factor(kept: Narrow, ridge: float, out: Narrow) -> Narrow:
+    """The Cholesky factor of K + λI for `solve_lower`, in `out`; K is read above its diagonal.
 
     In float32: λ ≥ 0.001 keeps it well conditioned.
     """
@@ -225,7 +224,7 @@ def _factor(kept: Narrow, ridge: float, out: Narrow) -> tuple[Narrow, bool]:
     out[np.diag_indices_from(out)] = np.float32(1.0 + ridge)
     if not cholesky_lower(out):
         raise np.linalg.LinAlgError("the kernel matrix of a batch is not positive definite")
-    return out, True
+    return out
 
 
 @dataclass(frozen=True)

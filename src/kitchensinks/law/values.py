@@ -180,7 +180,7 @@ class Law:
         return batch if self.trend is None else batch.less(self.trend.in_units(unit).values)
 
     def alphas(self, n_rows: int) -> tuple[float | None, float | None]:
-        """α of the fit and of its second stage for so many rows of positive weight, or None.
+        """α of the fit and of its second stage for `n_rows` rows of positive weight, or None.
 
         >>> from kitchensinks.features.bases import Fourier
         >>> frozen = Frozen(None, Fourier(gamma=0.5), 7, 3, 100, np.dtype(np.float32))

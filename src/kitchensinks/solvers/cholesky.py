@@ -1,10 +1,9 @@
 """Cholesky factors of matrices that are positive definite up to rounding."""
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from kitchensinks.numerics.arrays import AnyArray
-from kitchensinks.numerics.products import cholesky_lower
+from kitchensinks.numerics.products import cholesky_lower, solve_lower
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.tables.arrays import block_slices
 
@@ -46,7 +45,7 @@ def ridge_solve(matrix: AnyArray, ridge: float, right: AnyArray) -> AnyArray:
         shifted = column_by_column(matrix)
         shifted[diagonal] += ridge
         factor = lower_factor(shifted)
-    return np.asarray(cho_solve((factor, True), right, check_finite=False))
+    return solve_lower(factor, right.reshape(len(right), -1)).reshape(right.shape)
 
 
 def _clear_upper(matrix: AnyArray) -> None:

@@ -202,21 +202,20 @@ class Spec:
         counted: the number of rows of positive weight, if the ridge of the law is to be used (its
         ridges are λ = α·n).
         """
-        unit, alpha = self.encoding.unit, self.alpha
-        second: float | None = None
-        near: float | None = None
-        settled = 0.0
+        alpha, near, second, settled = self.alpha, None, None, 0.0
+        first, last = (None, None) if counted is None else law.alphas(counted)
         if alpha != "auto":
             alpha = float(alpha) * alpha_unit(self.encoding, self.loss)
         elif self.constraint is not None:
             alpha = 0.0
-        elif counted is not None and not math.isnan(law.ridge):
-            near, settled = law.ridge / counted, SETTLED
+        elif first is not None:
+            settled = SETTLED
             if self.loss.squared:
-                alpha, near = near, None
-                second = None if math.isnan(law.second) else law.second / counted
+                alpha, second = first, last
+            else:
+                near = first
         return Settings(
-            loss=self.loss.in_units(unit),
+            loss=self.loss.in_units(self.encoding.unit),
             alpha=alpha,
             constraint=scaled_constraint(self.constraint, law.features, self.encoding.score_unit),
             fit_intercept=self.fit_intercept,

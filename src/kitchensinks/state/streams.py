@@ -60,7 +60,7 @@ class Waiting:
     verbose: Verbose = False
 
     @property
-    def settled(self) -> bool:
+    def has_law(self) -> bool:
         """Whether the law need not be learned again."""
         if self.law is None or self.looked is None:
             return self.law is not None
@@ -136,7 +136,7 @@ def going_on(state: State | Waiting, batch: Batch) -> Waiting | None:
     return Waiting(state.columns, state.targets, state.loss, rows, state.law, looked)
 
 
-def settle(waiting: Waiting, spec: Spec) -> State:
+def fit_waiting(waiting: Waiting, spec: Spec) -> State:
     """Fit all waiting rows, after learning their law where that is due.
 
     Rows that are too many to be kept are summed instead, under a frozen law of dense features.
@@ -146,7 +146,7 @@ def settle(waiting: Waiting, spec: Spec) -> State:
         law, _ = find_law(spec.basis, batch, spec.request(stream=True))
         return with_rows(frozen_state(spec, law, batch), spec, batch)
     count = len(batch.targets)
-    if not waiting.settled:
+    if not waiting.has_law:
         looked = learned_from(count)
         law, bins = find_law(spec.basis, batch.part(slice(0, looked)), spec.request())
     assert law is not None, "it was learned, or is that of a fit"
