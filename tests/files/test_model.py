@@ -212,10 +212,11 @@ def test_nothing_is_unpacked(saved):
         ks.load(saved)
 
 
-def test_every_cut_of_a_file_is_refused(saved):
+@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_cut_of_a_file_is_refused(saved, step):
     whole = saved.read_bytes()
     # Somewhere in every entry, and anywhere in the records at the end, which say where they are.
-    for length in (*range(0, len(whole), 17), *range(len(whole) - 100, len(whole))):
+    for length in (*range(0, len(whole), step), *range(len(whole) - 100, len(whole))):
         saved.write_bytes(whole[:length])
         with pytest.raises(archive.ModelFileError, match="not a complete model file"):
             ks.load(saved)
@@ -290,3 +291,10 @@ def test_what_cannot_be_saved(tmp_path):
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"none\.sinks does not exist: need a model file"):
         ks.load(tmp_path / "none.sinks")
+
+
+def test_a_folder_is_no_name_of_a_file(tmp_path):
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 5, random_state=0).fit(np.eye(3), [1.0, 2.0, 3.0])
+    with pytest.raises(IsADirectoryError, match="is a folder: need the name of a file"):
+        ks.save(model, tmp_path)
+    assert not list(tmp_path.parent.glob(f".{tmp_path.name}*"))
