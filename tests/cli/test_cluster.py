@@ -1,11 +1,14 @@
 """`sinks fit` on Dask: the model of a fit without it, and errors that say what to do."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import kitchensinks as ks
+from kitchensinks.cli.cluster import ClusterSource
 from tests.cli.conftest import rows_of, write
 
 pytest.importorskip("distributed")
@@ -40,6 +43,21 @@ def test_a_folder_of_parquet_on_two_workers(sinks, folder, tmp_path):
     here = ks.KitchenSinkClassifier(model.law_, random_state=0).fit(rows, ks.targets(table, "kind"))
     scores = here.decision_function(rows)
     np.testing.assert_allclose(model.decision_function(table), scores, atol=0.02 * scores.std())
+
+
+@pytest.mark.parametrize(
+    ("name", "separator"),
+    [("a.csv", ","), ("a.csv", ";"), ("a.tsv", "\t"), ("a.tsv.gz", "\t"), ("a.CSV.gz", ";")],
+)
+def test_separators_and_endings_are_those_of_tables(name, separator, tmp_path):
+    frame = pd.DataFrame({"a": [1.5, 2.5, 3.5], "kind": ["x", "y", "x"]})
+    frame.to_csv(tmp_path / name, sep=separator, index=False)
+    given = {"data": str(tmp_path / name), "excluded": (), "seed": 0, "task": "auto"}
+    source = ClusterSource.read(SimpleNamespace(target="kind", **given), "")
+    assert list(source.table.columns) == ["a", "kind"]
+    assert source.n_rows == 3
+    with pytest.raises(ValueError, match="There is no column 'kin'"):
+        ClusterSource.read(SimpleNamespace(target="kin", **given), "")
 
 
 def test_a_scheduler_that_does_not_answer(sinks, folder, tmp_path, monkeypatch):

@@ -148,6 +148,18 @@ def test_errors_are_answers(address):
     assert get(address, "/fit?set=table&first=b&second=c")[0] == 400
 
 
+def test_only_closed_connections_are_passed_over(capfd):
+    with server(None) as found:
+        for error in (BrokenPipeError("gone"), ConnectionResetError("gone"), KeyError("fault")):
+            try:
+                raise error
+            except (OSError, KeyError):
+                found.handle_error(None, ("127.0.0.1", 1))
+    said = capfd.readouterr().err
+    assert "KeyError: 'fault'" in said
+    assert "gone" not in said
+
+
 def test_a_table_needs_a_target_and_two_columns_of_numbers(sinks, workshop, tmp_path):
     code, _, said = sinks("explore", workshop / "train.csv")
     assert code == 2

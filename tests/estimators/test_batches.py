@@ -192,6 +192,19 @@ def test_other_regressions_learn_from_batches_and_go_on_from_a_fit(loss):
     assert model.score(ROWS, VALUES) > fitted - 0.1
 
 
+def test_a_generator_gives_one_seed_to_a_fit_and_none_to_what_follows():
+    generator, once = np.random.RandomState(0), np.random.RandomState(0)
+    once.randint(2**32, dtype=np.uint64)
+    model = build(ks.KitchenSinkRegressor, n_components=10, random_state=generator)
+    with pytest.warns(UserWarning, match="freezes"):
+        model.partial_fit(ROWS, VALUES)
+    model.partial_fit(ROWS, VALUES).predict(ROWS)
+    da = pytest.importorskip("dask.array")
+    model.score(da.from_array(ROWS), da.from_array(VALUES))
+    np.testing.assert_array_equal(generator.get_state()[1], once.get_state()[1])
+    assert generator.get_state()[2] == once.get_state()[2]
+
+
 def test_the_first_batch_warns_that_it_freezes():
     with pytest.warns(UserWarning, match=r"first batch.*freezes.*freeze\(X, y\)"):
         ks.KitchenSinkRegressor(ks.Fourier(), n_components=5).partial_fit(ROWS, VALUES)

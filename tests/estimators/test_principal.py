@@ -15,9 +15,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_fit_score_takes_y, parametrize_with_checks
 
 import kitchensinks as ks
+from kitchensinks.estimators import principal
 from kitchensinks.estimators.hashing import different_letters, different_letters_plain, pack
 from kitchensinks.features.bases.maxout import maxout_kernel, same_argmax
 from kitchensinks.features.frozen import Frozen
+from kitchensinks.state.streams import add_rows
 
 
 @parametrize_with_checks(
@@ -388,6 +390,29 @@ def test_partial_fit_goes_on_from_a_fit_of_fewer_rows_than_features():
     np.testing.assert_allclose(
         np.abs(going_on.transform(rows)), np.abs(whole.transform(rows)), atol=1e-5
     )
+
+
+def test_a_batch_that_fails_adds_none_of_its_rows(monkeypatch):
+    rows = rows_of(60)
+    pca = ks.KitchenSinkPCA(ks.Fourier(gamma=1.0), 2, 20, random_state=0).fit(rows)
+    expected = pca.explained_variance_.copy()
+
+    def interrupted(*given):
+        add_rows(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(principal, "add_rows", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pca.partial_fit(3.0 * rows)
+    pca.merge(copy.deepcopy(pca).freeze(rows))
+    np.testing.assert_allclose(pca.explained_variance_, expected)
+
+
+def test_rows_that_nothing_goes_on_from_are_not_kept():
+    rows = rows_of(60)
+    pca = ks.KitchenSinkPCA(ks.Fourier(gamma=1.0), 2, 20, random_state=0)
+    few = len(pickle.dumps(clone(pca).freeze(rows)))
+    assert len(pickle.dumps(pca.fit(rows[:10]).freeze(rows))) <= few
 
 
 def test_the_default_transformer_passes_the_check_of_y():

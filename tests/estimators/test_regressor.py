@@ -63,6 +63,14 @@ def test_bayesian_ridge_of_scikit_learn():
     np.testing.assert_allclose(got_deviation, deviation, rtol=1e-3)
 
 
+def test_without_a_ridge_nothing_is_known_outside_of_the_span_of_the_rows():
+    """The deviation was least there, because that part of a row was left out."""
+    model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=60, alpha=0.0, random_state=0)
+    _, deviation = model.fit(ROWS[:20], VALUES[:20]).predict(ROWS[:40], return_std=True)
+    assert np.isfinite(deviation[:20]).all()
+    assert np.isinf(deviation[20:]).all()
+
+
 def test_the_deviation_covers_as_it_should():
     rng = np.random.default_rng(0)
     X = rng.uniform(-2.0, 2.0, size=(2000, 1))

@@ -190,6 +190,21 @@ def test_blocks_must_agree():
         ks.StreamingRidgeClassifierCV().fit([(X, named), (X, (y > 100).astype(int))])
 
 
+@pytest.mark.parametrize("second", [[1, 0], [0], [0, 1, 1]], ids=["shuffled", "short", "long"])
+def test_a_second_walk_over_other_rows_is_an_error(second):
+    X, y = load_diabetes(return_X_y=True)
+    parts = slice(0, 200), slice(200, 442)
+    walks = iter([[0, 1], second])
+
+    class Loader:
+        def __iter__(self):
+            # The walk begins with the first block: `iter` alone asks whether there can be two.
+            yield from ((X[parts[k]], y[parts[k]]) for k in next(walks))
+
+    with pytest.raises(ValueError, match="gave other rows than the first"):
+        ks.StreamingRidgeCV(ALPHAS).fit(Loader())
+
+
 def test_weights_of_blocks_and_classes():
     X, y = load_breast_cancer(return_X_y=True)
     plain = ks.StreamingRidgeClassifierCV().fit(X[:300], y[:300])

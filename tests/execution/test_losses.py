@@ -6,8 +6,10 @@ from dask import delayed
 from scipy import sparse
 
 import kitchensinks as ks
+from kitchensinks.execution import fits
 from kitchensinks.execution.order import order_statistic
 from kitchensinks.execution.partitions import Partitions
+from kitchensinks.state.remembered import Limits
 from tests.execution.conftest import assert_same_fit, classifier, regressor, spread_out
 
 SMOOTH = ["logistic", "squared_hinge", "exponential"]
@@ -134,6 +136,22 @@ def test_the_law_is_learned_from_a_sample(rows, values):
     again = regressor(basis=model.law_, n_components=None, dtype=None).fit(X, y)
     assert again.basis_ == model.basis_
     np.testing.assert_allclose(again.model_.weights, model.model_.weights)
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["law of another fit", "learned"])
+def test_no_row_is_clipped_to_the_range_of_a_sample(given, monkeypatch):
+    """The range was that of at most 2000 rows, or of those that the law was learned from."""
+    monkeypatch.setattr(fits, "_LEARNED", Limits(300, 2**24))
+    rows = np.random.default_rng(0).normal(size=(4000, 2))
+    values = rows.sum(axis=1)
+    basis = ks.Learned(steps=2, members=1)
+    if given:
+        basis = regressor(basis=basis, n_components=20).fit(rows[:100], values[:100]).law_
+    X, y = spread_out(rows, values, chunks=(3000, 1000))
+    model = regressor(basis=basis, n_components=None if given else 20).fit(X, y)
+    scaler = model.law_.features.scaler
+    np.testing.assert_array_equal(scaler.low, rows.min(axis=0))
+    np.testing.assert_array_equal(scaler.high, rows.max(axis=0))
 
 
 def test_a_law_that_cannot_be_learned_is_the_plain_one(rows, values):

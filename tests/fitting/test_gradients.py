@@ -141,5 +141,10 @@ def test_what_cannot_be_fitted_says_why(tmp_path):
         fit(ks.KitchenSinkRegressor(ks.Fourier(), 20, loss="huber"))
     with pytest.raises(ValueError, match="need a number"):
         fit(ks.KitchenSinkRegressor(ks.Fourier(), "auto"))
+    with pytest.raises(ValueError, match="solver='blocks' does not fit gradients"):
+        fit(ks.KitchenSinkRegressor(ks.Fourier(), 20, alpha=1e-3, solver="blocks"))
+    small = ks.Solver(memory_budget="1MB")
+    with pytest.raises(ValueError, match="A fit to gradients forms the Gram matrix of 500"):
+        fit(ks.KitchenSinkRegressor(ks.Fourier(), 500, solver=small))
     with pytest.raises(ValueError, match="checkpoint"):
         fit(ks.KitchenSinkRegressor(ks.Fourier(), 20), checkpoint=ks.Checkpoint(tmp_path))

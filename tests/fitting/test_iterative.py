@@ -10,6 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 import kitchensinks as ks
+from kitchensinks.fitting import plan
+from kitchensinks.fitting.sparse import WarmStarts
 from tests.catalogue import build
 from tests.jobs import python
 
@@ -118,8 +120,6 @@ def test_a_ridge_below_the_rounding_of_the_gram_is_fitted_all_the_same():
 
 
 def test_auto_takes_conjugate_gradients_where_the_rule_says(monkeypatch):
-    from kitchensinks.fitting import plan
-
     monkeypatch.setattr(plan, "CONJUGATE_COLUMNS", 20)
     monkeypatch.setattr(plan, "PASS_PRODUCTS", 0.0)
     monkeypatch.setattr(plan, "OUTPUT_PRODUCTS", 0.01)
@@ -137,8 +137,6 @@ def test_auto_takes_conjugate_gradients_where_the_rule_says(monkeypatch):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_auto_makes_the_gram_after_all_where_passes_converge_slowly(weighted, monkeypatch):
-    from kitchensinks.fitting import plan
-
     rng = np.random.default_rng(0)
     X = rng.standard_cauchy(size=(3000, 5))
     y = np.sin(X[:, 0]) + 0.01 * rng.normal(size=3000)
@@ -161,8 +159,6 @@ def test_auto_makes_the_gram_after_all_where_passes_converge_slowly(weighted, mo
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_metric_of_a_sample_leads_to_the_same_optimum(loss, weighted, monkeypatch):
-    from kitchensinks.fitting import plan
-
     X, y = make_classification(1500, 6, n_informative=5, n_redundant=0, n_classes=3, random_state=0)
     weights = np.random.default_rng(1).integers(0, 3, len(y)) if weighted else None
     model = ks.KitchenSinkClassifier(
@@ -176,8 +172,11 @@ def test_the_metric_of_a_sample_leads_to_the_same_optimum(loss, weighted, monkey
     np.testing.assert_allclose(found.model_.scores(X), exact, atol=5e-3)
     assert 1.0 < found.effective_dimension_ < 40.0
     assert len(pickle.dumps(found)) < 3 * len(pickle.dumps(found.model_))  # no Gram in it
+    found_by = found.plan_.solver
     weak = model.set_params(alpha=1e-9, solver__tol=1e-3).fit(X, y, weights)
     assert np.isfinite(weak.condition_number_)
+    assert (found_by, weak.plan_.solver) == ("sampled", "gram")
+    assert "'sampled' that was planned" in weak.plan_.reason
 
 
 @pytest.mark.parametrize(
@@ -210,12 +209,27 @@ def binned(loss, **options):
 
 
 def dense_counterpart(monkeypatch, model, X, y):
-    from kitchensinks.fitting import plan
-
     monkeypatch.setattr(plan, "DENSE_COLUMNS", 10**9)
     from sklearn.base import clone
 
     return clone(model).set_params(solver__tol=3e-4).fit(X, y)
+
+
+def test_no_fold_starts_from_a_fit_to_its_held_out_rows(monkeypatch):
+    """The dual variables of the fold before, which had fitted these rows, were left."""
+    starts, scores = [], WarmStarts.held_out_scores
+
+    def noted(path, *given):
+        starts.append((path.last is None, path.dual is None))
+        return scores(path, *given)
+
+    monkeypatch.setattr(WarmStarts, "held_out_scores", noted)
+    monkeypatch.setattr(plan, "DENSE_COLUMNS", 10)
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = build(ks.KitchenSinkRegressor, ks.Binning(gamma=0.2), 6, "quantile", alpha=1e-2)
+    model.fit(X, X[:, 0])
+    assert model.plan_.solver == "sparse"
+    assert starts == [(True, True)] * 2
 
 
 @pytest.mark.parametrize("constraint", [None, ks.SupBall(20.0), ks.L2Ball(0.8)], ids=str)

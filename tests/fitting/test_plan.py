@@ -115,6 +115,12 @@ def test_sizes_in_the_reason_are_those_of_the_shape():
     assert few == "n = 400 < K = 500: the rows span fewer directions"
     large = make_plan(replace(MANY, memory=1e6), settings()).reason
     assert f"{gram_bytes(500) / 1e9:.3g} GB" in large
+    # In the span, it is not the Gram of the features that is too large.
+    spans = replace(MANY, n_rows=400, memory=1e6)
+    needed = gram_bytes(400) + 3.0 * spans.feature_bytes
+    assert (
+        f"takes {needed / 1e9:.3g} GB of the budget of 0.001" in make_plan(spans, settings()).reason
+    )
 
 
 def test_a_model_prints_its_plan():

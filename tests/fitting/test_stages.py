@@ -32,12 +32,13 @@ def settings():
 
 
 def ridge(features, targets, shares, alpha):
-    """Scores of the ridge fit, by its normal equations."""
+    """Scores of the ridge fit, by its normal equations, and its objective."""
     mean, level = shares @ features, shares @ targets
     centred = features - mean
     gram = centred.T @ (shares[:, None] * centred) + alpha * np.eye(features.shape[1])
     weights = np.linalg.solve(gram, centred.T @ (shares[:, None] * (targets - level)))
-    return centred @ weights + level
+    scores = centred @ weights + level
+    return scores, np.sum(shares @ (targets - scores) ** 2) + alpha * np.sum(weights**2)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -58,8 +59,11 @@ def test_the_second_stage_is_fitted_to_what_the_first_leaves(form, weighted):
     parts = list(frozen.draw.theta["parts"].parts.values())
     assert [part.n_components for part in parts] == [30, 12]
     smooth, bins = (part.scaled_features(rows) for part in parts)
-    one = FIRST_SHARE * ridge(smooth, targets, shares, ALPHA)
-    two = ridge(bins.toarray(), targets - one, shares, SECOND)
+    one, first_objective = ridge(smooth, targets, shares, ALPHA)
+    one = FIRST_SHARE * one
+    two, second_objective = ridge(bins.toarray(), targets - one, shares, SECOND)
+    both = first_objective + second_objective
+    assert fit.solution.objective == pytest.approx(both, rel=1e-6)
     scores = Model(frozen, fit.weights, fit.intercept).scores(rows)
     np.testing.assert_allclose(scores, one + two, atol=1e-5)
 

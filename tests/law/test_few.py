@@ -7,14 +7,21 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_friedman1
 from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.model_selection import PredefinedSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
 from kitchensinks.features.frozen import Frozen, spread_of
-from kitchensinks.features.scaling import warp
+from kitchensinks.features.scaling import identity, warp
 from kitchensinks.law import Law, few
+from kitchensinks.law.candidates import affordable
+from kitchensinks.law.ending import with_basis
+from kitchensinks.law.maps import Found
+from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import TrialRows
+from kitchensinks.law.values import Request
+from kitchensinks.problem.targets import Batch
 
 RNG = np.random.default_rng(0)
 X, Y = make_friedman1(600, noise=1.0, random_state=0)
@@ -48,6 +55,26 @@ def test_every_row_is_held_out_as_often_as_any_other(n_rows):
     assert (counts == counts[0]).all()
     assert max(map(len, folds)) - min(map(len, folds)) <= 1 + n_rows // 60
     assert len(folds) == (10 if n_rows < 100 else 5 if n_rows < 400 else 3)
+
+
+def test_every_form_of_a_given_bandwidth_has_the_features_that_are_affordable():
+    """A number of features was taken for a number of draws."""
+    task = LearningRows.of(Batch(X, Y[:, None]), Request(seed=0), ks.Learned())
+    found = Found("gaussian", "as is", identity(10), np.ones((1, 10)), np.zeros(1))
+    for form in ("phase", "paired"):
+        law, _ = with_basis(task, ks.Fourier(gamma=0.5, form=form), found)
+        assert law.features.n_columns == affordable(task, sparse=False).components
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_of_one_class_are_not_fitted(n_classes):
+    """The columns of three classes differ within each row, and that counted as targets that do."""
+    labels = np.where(np.arange(40) < 32, 0, np.arange(40) % (n_classes - 1) + 1)
+    codes = 2.0 * np.eye(n_classes)[labels][:, -n_classes if n_classes > 2 else 1 :] - 1.0
+    learned = ks.Learned(split=PredefinedSplit(np.where(labels > 0, 0, -1)))
+    found = few.best_of_few(learned, Batch(X[:40], codes), Request(seed=0, classes=True))
+    assert isinstance(found, str)
+    assert "Too few targets differ" in found
 
 
 @pytest.mark.parametrize("n_rows", [40, 100, 350, 450])

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.preprocessing import TargetEncoder
 
@@ -245,6 +246,16 @@ def test_categories_in_an_order_may_become_their_places(tmp_path):
     target = np.sin((np.arange(N_ROWS) % 300) / 40.0)
     rows = encode(frame_rows(pd.DataFrame({"day": many})), target, None, "regression")
     assert rows.columns.outputs == ["day place"]
+
+
+def test_an_order_has_the_categories_of_every_batch():
+    kind = pa.dictionary(pa.int8(), pa.string(), ordered=True)
+    parts = [
+        pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), words, ordered=True)
+        for words in (["low", "middle"], ["low", "high"])
+    ]
+    table = ks.open_table(pa.table({"size": pa.chunked_array(parts, kind)}))
+    assert _orders(table, ["size"]) == {"size": ["low", "middle", "high"]}
 
 
 def test_declared_categories_are_categories_though_they_are_numbers():

@@ -1,5 +1,7 @@
 """Which rows are held out while a law is learned: by splitter, group and time."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, TimeSeriesSplit
 
 import kitchensinks as ks
+from kitchensinks.law.rounds import _note_runs
 from kitchensinks.law.splits import NO_ORDER, Order, folds_of, held_rows, order_of, split_rows
 from kitchensinks.law.task import LearningRows
 from kitchensinks.law.values import Request
@@ -156,6 +159,19 @@ def test_columns_are_named_or_counted():
     assert held_by(model) == ["held out: the last 180 rows in the order of time"]
 
 
+@pytest.mark.parametrize("given", ["table", "array"])
+def test_rows_without_a_group_or_time_are_of_no_other_group_and_not_the_latest(given):
+    """They were of the group of the first row, and the latest of all."""
+    X = pd.DataFrame({"who": [1.0, None, 2.0, None, 1.0], "when": [3.0, 1.0, None, 5.0, 4.0]})
+    rows = _rows(X) if given == "table" else X.to_numpy()
+    groups = order_of(ks.Learned(groups=0), rows).groups
+    assert [list(groups).index(one) for one in groups] == [0, 1, 2, 1, 0]
+    times = order_of(ks.Learned(time=1), rows).times
+    np.testing.assert_array_equal(np.argsort(times), [2, 1, 0, 4, 3])
+    with pytest.raises(ValueError, match="time=0 is missing in every row"):
+        order_of(ks.Learned(time=0), X.to_numpy()[1:2])
+
+
 def _rows(X):
     table = ks.open_table(X)
     return ks.Rows(table, ks.Columns.learn(table))
@@ -207,6 +223,11 @@ def test_a_group_is_not_learned_by_heart():
         )
         assert bool(np.intersect1d(owner[held], owner[fitted]).size) == (groups is None)
     assert errors[0] > 2 * errors[None]
+
+
+def test_a_record_of_other_splits_takes_no_time_that_is_not_left():
+    late = SimpleNamespace(request=Request(0, order=Order(dated=True)), late=lambda share: True)
+    assert _note_runs(late, [], []) is None
 
 
 def test_few_rows_in_the_order_of_a_date_hold_the_last_out():

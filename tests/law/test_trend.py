@@ -15,6 +15,9 @@ from kitchensinks.features.trend import Trend
 from kitchensinks.files.archive import ModelFileError
 from kitchensinks.law import constants, trend
 from kitchensinks.law.maps import Found
+from kitchensinks.law.task import LearningRows
+from kitchensinks.law.values import Request
+from kitchensinks.problem.targets import Batch
 
 QUICK = ks.Learned(steps=6, batch=64, seconds=0.05, members=2)
 
@@ -213,6 +216,26 @@ def test_the_slopes_are_those_of_universal_kriging():
     error, slopes = min(errors, key=lambda pair: pair[0])
     assert line_.within == pytest.approx(error, rel=1e-3)
     np.testing.assert_allclose(line_.slopes, slopes, rtol=1e-6)
+
+
+@pytest.mark.parametrize("column", ["zeros", "copy"])
+def test_a_slope_that_the_inner_rows_do_not_determine_is_not_tried(column):
+    """Most values are zero, so that a column without its ends is constant; or it is another."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(600, 2))
+    if column == "zeros":
+        rows[:, 1] *= rng.uniform(size=600) < 0.2
+    else:
+        rows[:, 1] = rows[:, 0]
+    learned = ks.Learned(members=1)
+    task = LearningRows.of(Batch(rows, rng.normal(size=(600, 1))), Request(seed=0), learned)
+    found = Found("gaussian", "as is", identity(2), np.ones((1, 2)), np.zeros(1))
+    places = np.arange(len(task.pool))
+    split = trend._ends(task.pool[:, 1], places)
+    before = len(task.trials)
+    tried = [1] if column == "zeros" else [0, 1]
+    assert not trend._helps(task, found, task.pool, split, tried)
+    assert len(task.trials) == before
 
 
 def test_a_trend_of_blocks_is_that_of_all_rows():

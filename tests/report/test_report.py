@@ -281,6 +281,8 @@ def test_errors_say_what_is_needed():
     model = fourier().fit(X, np.column_stack([Y, Y]))
     with pytest.raises(ValueError, match="one target"):
         model.report(X, Y)
+    with pytest.raises(ValueError, match="no rows have come yet"):
+        fourier().freeze(X, Y).report(X, Y)
     model = fourier().fit(X, Y)
     with pytest.raises(ValueError, match="one target for each row"):
         model.report(X, Y[:5])

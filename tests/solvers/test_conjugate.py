@@ -53,6 +53,16 @@ def test_outputs_stop_each_for_itself():
         np.testing.assert_allclose(together.weights[:, column], alone.weights, atol=1e-12)
 
 
+def test_a_rise_by_rounding_stops_nothing_that_was_not_asked_to_settle():
+    """It stopped the loop as settled, without convergence and without a warning."""
+    equations = system()
+    sums = equations.begin()
+    for settled in (0.0, 0.05):
+        found = Stop(1e-10, settled).look(equations, sums, SQUARES * (1.0 - 1e-15))
+        assert found.done.all() == (settled > 0.0)
+        assert not found.converged.any()
+
+
 def test_a_preconditioner_close_to_the_inverse_needs_few_iterations():
     alpha, sample = 1e-8, FEATURES[:150]
     close = factored_preconditioner(sample.T @ sample / 150, alpha)

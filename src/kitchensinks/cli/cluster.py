@@ -17,6 +17,7 @@ from kitchensinks.execution.cluster import connected
 from kitchensinks.execution.fits import fit_collections, score_collections
 from kitchensinks.numerics.arrays import Facts, Floats
 from kitchensinks.tables.columns import Columns
+from kitchensinks.tables.delimited import delimiter_of
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.table import nearest, open_table
 
@@ -44,14 +45,9 @@ class ClusterSource(Source):
     @classmethod
     def read(cls, options: Fit, address: str) -> "ClusterSource":
         """Parquet or CSV, from any location that fsspec supports."""
-        from dask import dataframe
-
-        lines = options.data.lower().rstrip("*").endswith((".csv", ".csv.gz", ".tsv"))
-        read = dataframe.read_csv if lines else dataframe.read_parquet
-        given = {"blocksize": None} if lines and options.data.endswith(".gz") else {}
-        table = read(options.data, **given)
+        table = _opened(options.data)
         names = [str(name) for name in table.columns]
-        for name in options.excluded:
+        for name in (options.target, *options.excluded):
             if name not in names:
                 raise ValueError(f"There is no column {name!r}{nearest(name, names, 'there are')}")
         table = table[table[options.target].notnull()]
@@ -111,6 +107,23 @@ class ClusterSource(Source):
         """Weights that are one for the rows held out, or for the others."""
         seed, share = self.options.seed, self.options.validation
         return self.X.map_partitions(_side, seed, share, held_out, meta=(None, "f8"))
+
+
+def _opened(data: str) -> Any:
+    """The Dask DataFrame of files, with the separator that the same files have without Dask."""
+    from dask import dataframe
+    from fsspec import open_files
+
+    name = data.lower().rstrip("*")
+    if not name.removesuffix(".gz").endswith((".csv", ".tsv")):
+        return dataframe.read_parquet(data)
+    files = open_files(data, "rb", compression="infer")
+    if not files:
+        raise ValueError(f"There are no files {data}.")
+    with files[0] as file:
+        header = file.readline().decode(errors="replace")
+    whole = {"blocksize": None} if name.endswith(".gz") else {}
+    return dataframe.read_csv(data, sep=delimiter_of(name, header), **whole)
 
 
 # -- what runs on the workers ------------------------------------------------------------

@@ -8,6 +8,7 @@ No answer depends on a file other than the table that was named at the start.
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -216,7 +217,9 @@ def server(explorer: Explorer, port: int = 0) -> ThreadingHTTPServer:
         daemon_threads = True
 
         def handle_error(self, request: object, client_address: object) -> None:
-            """A page that is closed while it waits is no error."""
+            """A page that is closed while it waits is no error; all else is told as usual."""
+            if not isinstance(sys.exception(), ConnectionError):
+                super().handle_error(request, client_address)
 
     return Server(("127.0.0.1", port), Handler)
 

@@ -34,7 +34,7 @@ from kitchensinks.state import Spec, State
 from kitchensinks.state.fits import batch_identity, fitted_state, resuming
 from kitchensinks.state.model import Outside, Watch, in_words
 from kitchensinks.state.remembered import is_kept, own_copy
-from kitchensinks.state.spec import check_loss
+from kitchensinks.state.spec import check_basis, check_loss
 from kitchensinks.state.streams import (
     Waiting,
     fit_waiting,
@@ -131,8 +131,11 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
 
     def _spec(self, known: State | Waiting | None = None) -> Spec:
         """The checked parameters as a value; known: earlier rows, whose encoding is kept."""
-        names = getattr(self, "feature_names_in_", None)
-        spec = Spec.of(self._task, names, **self.get_params(deep=False))
+        names, given = getattr(self, "feature_names_in_", None), self.get_params(deep=False)
+        if isinstance(known, State):
+            # A generator gives one seed to a fit, and none to what follows.
+            given["random_state"] = known.law.features.seed
+        spec = Spec.of(self._task, names, **given)
         if known is None:
             return spec
         return replace(spec, loss=known.loss, targets=known.targets, columns=known.columns)
@@ -197,7 +200,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         classes: ArrayLike | None,
         verbose: Verbose,
     ) -> Self:
-        if self._held is None and isinstance(self._spec().basis, Learned):
+        if self._held is None and isinstance(check_basis(self.basis), Learned):
             spec, batch = self._first_rows(X, y, sample_weight, classes, stream=True)
             waiting = Waiting(spec.columns, spec.encoding, spec.loss, own_copy(batch))
             return self._wait(waiting, verbose)
@@ -312,7 +315,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             from kitchensinks.execution.fits import score_collections
 
             check_columns(self, X, reset=False)
-            return score_collections(self._spec(), self._state().small(), X, y, sample_weight)
+            state = self._state().small()
+            return score_collections(self._spec(state), state, X, y, sample_weight)
         if isinstance(X, Table) and isinstance(y, str):
             X, y, sample_weight = table_targets(X, y, sample_weight, self._state().columns)
         return float(local(X, y, sample_weight))
@@ -343,7 +347,9 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             raise ValueError(
                 "report is not supported for Dask collections: give some computed rows."
             )
-        if not state.has_rows or (state.targets.n_outputs != 1 and self._task == "regression"):
+        if not state.has_rows:
+            raise ValueError("report needs a fit, and no rows have come yet: call partial_fit.")
+        if state.targets.n_outputs != 1 and self._task == "regression":
             raise ValueError("report is about one target: fit and report the outputs one by one.")
         return report(self, X, y, compare)
 

@@ -152,7 +152,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
     _shift: Floats = field(init=False)
     _moments: Moments | None = field(init=False)
     # Rows of a fit with fewer rows than features, and their weights.
-    _few: tuple[Any, Floats | None] = field(init=False)
+    _few: tuple[Any, Floats | None] | None = field(init=False)
     _principal: Principal | None = field(init=False)
 
     def _meant(self, name: str) -> Any:
@@ -239,11 +239,11 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 )
             self._freeze(X, weights)
             self._start()
-        elif self._moments is None:
+        elif self._few is not None:
             # A fit of fewer rows than features has summed nothing.
             self._start()
             self._add(*self._few)
-            del self._few
+            self._few = None
         self._add(X, weights)
         return self
 
@@ -320,7 +320,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _set_features(self, frozen: Frozen, sample: AnyArray) -> None:
         """What is frozen; `sample`: rows that say where the mean of the features is."""
         self.scaler_, self.basis_, self.seed_ = frozen.scaler, frozen.basis, frozen.seed
-        self._features, self.draw_ = frozen, frozen.draw
+        self._features, self.draw_, self._few = frozen, frozen.draw, None
         if self.n_components > self.draw_.n_columns:
             raise ValueError(
                 f"n_components={self.n_components} of {self.draw_.n_columns} columns: there are no "
@@ -336,9 +336,12 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._moments, self._principal = Moments.zeros(self._shift, 0), None
 
     def _add(self, X: Given, weights: Floats | None) -> None:
-        assert self._moments is not None
-        add_rows(self._moments, self._blocks(X), Batch(X, np.zeros((X.shape[0], 0)), weights))
-        self._principal = None
+        """Add the rows, all or none of them: a batch that fails is summed apart."""
+        known = self._moments
+        assert known is not None
+        own = Moments.zeros(known.shift, 0)
+        add_rows(own, self._blocks(X), Batch(X, np.zeros((X.shape[0], 0)), weights))
+        self._moments, self._principal = own if known.count == 0 else known.merge(own), None
 
     def _walk(self, rows: Matrix) -> Walk:
         """Features of all rows, a few columns at a time: an eighth of the budget in float64."""

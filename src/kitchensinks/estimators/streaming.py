@@ -2,12 +2,14 @@
 
 The outer solver by itself: parameters and sum convention of scikit-learn's `RidgeCV` and
 `RidgeClassifierCV` (minimise Σw(y − x·β − b)² + alpha·‖β‖²), but the rows come in blocks and the
-largest thing held is columns × columns (rows × rows where rows are fewer).
+largest thing held is columns × columns (rows × rows where rows are fewer), beside the targets and a
+key of each row where alpha is chosen by leave-one-out.
 """
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -39,6 +41,24 @@ _BLOCK_ENTRIES = 2**23
 def _keyed(block: Batch) -> Batch:
     """Keys, targets and weights of the rows of a block, to find copies of rows by."""
     return block._replace(rows=row_keys(block.rows, 0))
+
+
+def _the_same(blocks: Source, keyed: list[Batch]) -> Iterator[Batch]:
+    """The blocks once more; an error where their rows are not those of the first walk, in order."""
+    keys, done, same = np.concatenate([block.rows for block in keyed]), 0, True
+    for block in blocks():
+        own = row_keys(block.rows, 0)
+        same = np.array_equal(own, keys[done : done + len(own)])
+        if not same:
+            break
+        done += len(own)
+        yield block
+    if not same or done < len(keys):
+        raise ValueError(
+            f"The second walk over the blocks gave other rows than the first, from row {done} of "
+            f"{len(keys)} on: leave-one-out needs the same rows in the same order. Give blocks "
+            "that are not shuffled, or an iterator that is walked once."
+        )
 
 
 class StreamingRidge(TakesSparse):
@@ -83,6 +103,7 @@ class StreamingRidge(TakesSparse):
                 again = blocks if replayable and len(alphas) > 1 else None
                 passing, keyed = itertools.chain(held, stream), list[Batch]()
                 path, total = self._summed(passing, None if again is None else keyed)
+                again = None if again is None else partial(_the_same, blocks, keyed)
                 errors = self._errors(path, alphas / total, again, keyed)
                 self._choose(path, errors, alphas, total)
                 return self
@@ -147,9 +168,9 @@ class StreamingRidge(TakesSparse):
             best = np.array([strongest_least(column, alphas) for column in errors.T])
         else:
             best = np.full(errors.shape[1], strongest_least(errors.mean(axis=1), alphas))
-        weights = np.column_stack(
-            [path.weights(float(alphas[b]) / total)[:, j] for j, b in enumerate(best)]
-        )
+        weights = np.empty((len(path.equations.mean), len(best)))
+        for one in np.unique(best):
+            weights[:, best == one] = path.weights(float(alphas[one]) / total)[:, best == one]
         intercept = path.equations.intercept(weights)
         if span is not None:
             weights = span.lift(weights)

@@ -122,7 +122,11 @@ def _law(spec: Spec, job: Job) -> Law:
                 warnings.warn(in_words(copies), stacklevel=4)
         law, _ = find_law(basis, batch, spec.request(stream=True))
         if again or not law.note:
-            return law
+            # The law knows the range of a sample, and all rows are summed.
+            spread = job.seen.rows_summary.spread
+            if spread is None:
+                return law
+            return replace(law, features=law.features.covering(spread.low, spread.high))
         # It could not be learned: the plain law is that of all rows.
         basis, note = _plain_basis(spec), law.note
     request, schema = spec.request(), job.partitions.schema

@@ -49,8 +49,13 @@ _SETTLED = 1e-2
 _NEGLIGIBLE = 1e-10
 
 
-def fit_convex(training: TrainingSet, calibrate: bool, moments: Moments | None = None) -> Fit:
-    """Choose the ridge on held-out rows where that is asked for, then fit all rows."""
+def fit_convex(
+    training: TrainingSet, calibrate: bool, moments: Moments | None = None
+) -> tuple[str, Fit]:
+    """Choose the ridge on held-out rows where that is asked for, then fit all rows.
+
+    With the name of the solver: "gram" where that of the plan is too slow, or the sums are known.
+    """
     evidence: dict[str, Any] = {}
     settings = training.settings
     settles = settings.settled > 0.0 and not settings.loss.smooth
@@ -73,6 +78,7 @@ def fit_convex(training: TrainingSet, calibrate: bool, moments: Moments | None =
         found, facts = _by_sample(training, alpha)
         evidence |= facts
     if found is None:
+        solver = "gram"
         moments = training.sums(keep=True) if moments is None else moments
         problem, factored, noise = _gram_problem(training, moments, alpha)
         found = _solve(problem, factored, training.settings)
@@ -84,7 +90,7 @@ def fit_convex(training: TrainingSet, calibrate: bool, moments: Moments | None =
     if "alphas" in evidence:
         rows = training.space.design(), training.targets, training.shares
         found = with_level(found, evidence["held_out"], *rows, training.settings.loss)
-    return Fit(alpha, training.space.lift(found), **evidence)
+    return solver, Fit(alpha, training.space.lift(found), **evidence)
 
 
 def _solver(training: TrainingSet) -> str:

@@ -166,7 +166,7 @@ def _planned(shape: Shape, settings: Settings) -> Plan:
         return _of_stream(shape, settings)
     span = takes_span(shape, settings)
     if settings.solver == "direct" and not span:
-        _check_gram(shape)
+        check_gram(shape)
     if settings.second is not None:
         reason = "the law was learned in two stages, features and bins"
         return Plan("stages", "features", "here", reason)
@@ -181,7 +181,11 @@ def _in_span(shape: Shape, settings: Settings) -> Plan:
         if settings.solver == solver:
             return Plan(solver, "features", "here", _too_large(shape, settings))
     if settings.solver == "auto" and not shape.sparse and needed > shape.memory:
-        return Plan("stochastic", "features", "here", _too_large(shape, settings))
+        reason = (
+            f"the span of {shape.n_rows:,} rows of {shape.n_columns:,} features takes "
+            f"{needed / 1e9:.3g} GB of the budget of {shape.memory / 1e9:.3g} GB"
+        )
+        return Plan("stochastic", "features", "here", reason)
     if settings.loss.squared:
         return Plan("direct", "span", "here", _gram_reason(*sizes, True, settings))
     return replace(convex_plan(*sizes, True, True, settings), space="span")
@@ -242,16 +246,18 @@ def _check_block(shape: Shape, plan: Plan) -> None:
         )
 
 
-def _check_gram(shape: Shape) -> None:
-    """An error where a Gram that was asked for is more than the memory budget."""
+def check_gram(shape: Shape, gradients: bool = False) -> None:
+    """An error where a Gram that was asked for, or joined by gradients, is more than the budget."""
     needed = gram_bytes(shape.n_columns)
     if needed > shape.memory:
         less = "ks.Learned(ks.Fourier()) for a learned law of dense" if shape.sparse else "fewer"
+        who, other = "solver='direct'", "solver='auto', "
+        if gradients:
+            who, other = "A fit to gradients", ""
         raise ValueError(
-            f"solver='direct' forms the Gram matrix of {shape.n_columns:,} features, which takes "
+            f"{who} forms the Gram matrix of {shape.n_columns:,} features, which takes "
             f"{needed / 1e9:.3g} GB with its copies, and the memory budget is "
-            f"{shape.memory / 1e9:.3g} GB: use solver='auto', {less} features, or a larger "
-            "memory_budget."
+            f"{shape.memory / 1e9:.3g} GB: use {other}{less} features, or a larger memory_budget."
         )
 
 
@@ -363,6 +369,14 @@ def _conjugate_reason(shape: Shape, settings: Settings) -> str:
         f"the Gram of {SAMPLE_ROWS * shape.n_columns:,} rows and {EXPECTED_PASSES} passes over "
         f"n = {shape.n_rows:,} should take {shape.by_passes:.2f} of the time of the whole Gram"
     )
+
+
+def by_gram(plan: Plan, known: bool) -> Plan:
+    """The plan of a loss that is not squared whose Gram was made after all; known: by its sums."""
+    reason = f"the ridge is too weak for the solver {plan.solver!r} that was planned"
+    if known:
+        reason = "the sums of the rows are known"
+    return replace(plan, solver="gram", reason=reason)
 
 
 def after_all(plan: Plan, shape: Shape, made: int) -> Plan:

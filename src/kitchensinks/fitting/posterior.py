@@ -12,6 +12,9 @@ from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.dual import Span
 from kitchensinks.tables.arrays import densify
 
+# A row is outside of the span of others where more than this share of its squared length is.
+_ROUNDING = 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
@@ -62,13 +65,20 @@ class Posterior:
             inside, length = self.span.place(features)
             outside = np.maximum(length - np.einsum("ij,ij->i", inside, inside), 0.0)
             leverage = (inside**2) @ (1.0 / (self.span.values + self.alpha))
-            leverage = leverage + (outside / self.alpha if self.alpha > 0 else 0.0)
+            if self.alpha > 0.0:
+                leverage = leverage + outside / self.alpha
+            else:
+                # Without a ridge, nothing is known of directions that no row has.
+                leverage = np.where(outside > _ROUNDING * length, np.inf, leverage)
         else:
             centred = (densify(features).astype(np.float64) - self.mean).T
             half = solve_triangular(self.factor, centred, lower=True, check_finite=False)
             leverage = np.einsum("ij,ij->j", half, half)
         variance = 1.0 + (leverage + self.fit_intercept) / self.copies
-        return np.sqrt(variance[:, None] * self.noise)
+        # A fit through all rows has no noise, and says as little about other directions.
+        with np.errstate(invalid="ignore"):
+            known = np.sqrt(variance[:, None] * self.noise)
+        return np.where(np.isinf(variance)[:, None], np.inf, known)
 
 
 def _noise(error: Array, copies: float, freedom: float) -> Array:

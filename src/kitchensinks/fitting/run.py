@@ -9,7 +9,7 @@ from kitchensinks.fitting.condense import condense, expand
 from kitchensinks.fitting.conjugate import Slow, fit_conjugate
 from kitchensinks.fitting.convex import fit_convex
 from kitchensinks.fitting.held_out import held_out_scores
-from kitchensinks.fitting.plan import Plan, Shape, after_all, make_plan
+from kitchensinks.fitting.plan import Plan, Shape, after_all, by_gram, make_plan
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, TrainingSet
 from kitchensinks.fitting.sparse import fit_sparse
@@ -52,7 +52,8 @@ def fit_features(
         training = TrainingSet.of(*given, span=plan.space == "span")
         known = moments if training.space.span is None else None
         if plan.solver != "direct":
-            fit = fit_convex(training, calibrate > 0, known)
+            solver, fit = fit_convex(training, calibrate > 0, known)
+            plan = plan if solver == plan.solver else by_gram(plan, known is not None)
         else:
             fit = fit_squared(training, training.sums() if known is None else known)
             if calibrate and fit.left_out is None:

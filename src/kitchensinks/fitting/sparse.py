@@ -89,8 +89,8 @@ def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     for fold in range(1, folds):
         further = Split.of(settings, weights, share=share, fold=fold)
         if further is not None:
-            # The last weights have seen these rows, so start again from zero.
-            path.last = None
+            # The last solution has seen these rows, so start again from zero.
+            path.last = path.dual = None
             places = further.places[further.held]
             scores = path.held_out_scores(further, rough, alpha)
             held_out = np.append(held_out[0], places), np.concatenate([held_out[1], scores])

@@ -98,6 +98,8 @@ def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     solution = two._replace(
         weights=together,
         intercept=FIRST_SHARE * one.intercept + two.intercept,
+        # Each stage has a problem of its own: both numbers are sums over the two.
+        objective=one.solution.objective + two.objective,
         gap=one.solution.gap + two.gap,
         converged=one.solution.converged and two.converged,
         settled=one.solution.converged and two.settled,

@@ -141,9 +141,13 @@ def _orders(table: Table, names: list[str]) -> dict[str, list[str]]:
     ordered = [n for n, t in types.items() if pa.types.is_dictionary(t) and t.ordered]
     if not ordered:
         return {}
-    first = next(table.batches(ordered))
-    words = {name: words_of(first.column(name).dictionary) for name in ordered}
-    return {name: found.fill_null("").to_pylist() for name, found in words.items()}
+    # Each batch may have a dictionary of its own: categories that earlier ones lack come last.
+    words: dict[str, dict[str, None]] = {name: {} for name in ordered}
+    for batch in table.batches(ordered):
+        for name in ordered:
+            own = words_of(batch.column(name).dictionary).fill_null("")
+            words[name] |= dict.fromkeys(own.to_pylist())
+    return {name: list(found) for name, found in words.items()}
 
 
 def _placed(columns: Columns, orders: dict[str, list[str]]) -> Columns:

@@ -210,9 +210,11 @@ def with_basis(task: LearningRows, basis: Basis, found: Found) -> tuple[Law, Bin
     scales = found.mean_scales
     scaler = found.warp.times(scales / math.sqrt(np.mean(scales**2)))
     resolved = basis.resolve(scaler.apply(task.sample[:2000], np.float64))
-    count = affordable(task, basis.sparse).components
+    draws = affordable(task, basis.sparse).components
+    if task.asked is None:
+        draws = max(1, draws // resolved.features_per_draw)
     reason = "the basis was given, with a bandwidth of its own"
-    return Ending(found, scaler, resolved, count, 1.0, math.nan, reason).law(task)
+    return Ending(found, scaler, resolved, draws, 1.0, math.nan, reason).law(task)
 
 
 def of_few(kept: Kept, batch: Batch) -> tuple[Law, Bins]:

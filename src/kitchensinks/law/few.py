@@ -85,7 +85,8 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
     size = len(task.places)
     folds = folds_of(learned, request.order, task.labels, _n_folds(size), request.seed)
     folds, places = folds or _folds(size, request.seed), np.arange(size)
-    if not all(np.ptp(np.delete(task.targets[task.places], fold, axis=0)) > 0 for fold in folds):
+    targets = task.targets[task.places]
+    if not all(np.ptp(np.delete(targets, fold, axis=0), axis=0).any() for fold in folds):
         return "Too few targets differ from the others to fit some of them and hold others out"
     if not (task.spread.low < task.spread.high).any():
         return "The rows are all the same, so that nothing can be learned from them"

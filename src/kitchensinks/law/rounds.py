@@ -94,11 +94,12 @@ def _note_runs(
     Only if the last rows are held out because of a date column that nobody named. looks: the
     candidates of the jobs, scored on the last rows.
     """
-    if not task.request.order.dated:
+    if not task.request.order.dated or task.late(constants.LATE_FACTORS):
         return
     request = replace(task.request, order=NO_ORDER, progress=silent)
     by_runs = LearningRows.of(task.given, request, task.learned).without(task.trend)
-    theirs = by_runs.together(first_look, jobs)
+    tried = by_runs.early(constants.LATE_FACTORS, first_look, jobs)
+    theirs = [look for look in tried if look is not None]
     for words, found in (("runs of rows", theirs), ("the last rows", looks)):
         first = found[first_best([one.score.error for one in found])]
         text = f"first by {words}: {in_words(first, first.score)}"

@@ -6,6 +6,7 @@ are chosen in the same way.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,8 +57,7 @@ def order_of(learned: object, rows: Matrix, names: Sequence[str] | None = None) 
         return NO_ORDER
     groups = times = None
     if learned.groups is not None:
-        own = _labels(rows, learned.groups, names)
-        groups = np.unique(own, return_inverse=True)[1].astype(np.int64)
+        groups = _groups(rows, learned.groups, names)
     if learned.time is not None:
         times = _times(rows, learned.time, names)
     if groups is not None or times is not None or learned.split is not None:
@@ -66,15 +66,24 @@ def order_of(learned: object, rows: Matrix, names: Sequence[str] | None = None) 
     return NO_ORDER if times is None else Order(None, times, dated=True)
 
 
-def _labels(rows: Matrix, column: str | int, names: Sequence[str] | None) -> AnyArray:
-    if not isinstance(rows, Rows):
-        return _column(rows, _place("groups", column, rows.shape[1], names))
-    return known_targets(rows.table, _name("groups", column, rows.table))[0]
+def _groups(rows: Matrix, column: str | int, names: Sequence[str] | None) -> NDArray[np.int64]:
+    """The number of each row's group; rows without one are a group together."""
+    own: AnyArray
+    if isinstance(rows, Rows):
+        own, known = known_targets(rows.table, _name("groups", column, rows.table))
+        missing = np.zeros(len(own), dtype=bool) if known is None else known == 0.0
+    else:
+        own = _column(rows, _place("groups", column, rows.shape[1], names))
+        missing = np.isnan(own)
+    groups = np.unique(own, return_inverse=True)[1].astype(np.int64)
+    return np.where(missing, -1, groups)
 
 
 def _times(rows: Matrix, column: str | int, names: Sequence[str] | None) -> NDArray[np.float64]:
+    """The time of each row, −inf where it is missing: only known times are held out as latest."""
     if not isinstance(rows, Rows):
-        return _column(rows, _place("time", column, rows.shape[1], names))
+        found = _column(rows, _place("time", column, rows.shape[1], names))
+        return _known_times(column, found, np.isnan(found))
     table = rows.table
     name = _name("time", column, table)
     recipe = Columns.learn(table, [one for one in table.schema.names if one != name])
@@ -82,7 +91,16 @@ def _times(rows: Matrix, column: str | int, names: Sequence[str] | None) -> NDAr
         raise ValueError(
             f"time={column!r} holds {recipe.encoders[0].kind}: need a column of dates or numbers."
         )
-    return _column(Rows(table, recipe), 0)
+    flagged = Rows(table, Columns((replace(recipe.encoders[0], flagged=True),), recipe.dtype))
+    return _known_times(column, _column(flagged, 0), _column(flagged, -1) == 1.0)
+
+
+def _known_times(
+    column: str | int, times: NDArray[np.float64], missing: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    if missing.all():
+        raise ValueError(f"time={column!r} is missing in every row: need the times of some.")
+    return np.where(missing, -np.inf, times)
 
 
 def _dates(rows: Rows) -> NDArray[np.float64] | None:

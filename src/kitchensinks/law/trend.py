@@ -161,6 +161,9 @@ def _helps(
     columns = np.array(tried)
     mean, deviation = _units(raw, columns)
     lines, beyond = ((one.raw[:, columns] - mean) / deviation for one in (part, outer))
+    if np.linalg.matrix_rank(_design(lines)) <= len(tried):
+        # Where most values are zero, a column without its ends is constant.
+        return False
     both = [lines[:, :-1], lines]
     without, line = _fits(found, part, both, outer, [beyond[:, :-1], beyond])
     losses = [
@@ -178,6 +181,11 @@ def _helps(
     better = errors[1] < constants.TREND_BETTER * errors[0]
     most = constants.TREND_LATER if task.later else constants.TREND_WITHIN
     return bool(clear and better and line.within <= most * without.within)
+
+
+def _design(lines: Floats) -> Floats:
+    """T: ones beside the lines."""
+    return np.column_stack([np.ones(len(lines)), lines])
 
 
 def _part(task: LearningRows, warp: Warp, found: Found, places: Places) -> Part:
@@ -203,7 +211,7 @@ def _fits(
     for ridge in sorted(constants.TREND_RIDGES, reverse=True):
         inverse = _inverse(kernel + np.diag(ridge * part.noise))
         for k, own in enumerate(lines):
-            design = np.column_stack([np.ones(len(own)), own])
+            design = _design(own)
             turned = inverse @ design
             solved = np.linalg.solve(design.T @ turned, turned.T)
             weights = solved @ part.targets
@@ -216,8 +224,7 @@ def _fits(
                 continue
             scores = np.empty((0, 0))
             if across is not None:
-                ones = np.column_stack([np.ones(len(beyond[k])), beyond[k]])
-                scores = ones @ weights + across @ dual
+                scores = _design(beyond[k]) @ weights + across @ dual
             found_lines[k] = Line(within, scores, weights[1:])
     return [one for one in found_lines if one is not None]
 

@@ -273,8 +273,8 @@ def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:
 class GridFits:
     """Fits on the bins of `count` grids; the rows are hashed once for all of them.
 
-    Every fit starts from zero as the final one does, because stopping early regularises: a fit
-    that starts from the weights of another ridge would stop after its first step.
+    Every fit starts from zero, because stopping early regularises: a fit that starts from the
+    weights of another ridge would stop after its first step.
     """
 
     def __init__(self, data: TrialRows, scaler: Warp, basis: Basis, count: int, seed: int) -> None:

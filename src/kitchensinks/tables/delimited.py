@@ -21,6 +21,15 @@ _LOOK_BYTES = 2**20
 _LOOKS = 8
 
 
+def delimiter_of(name: str, header: str) -> str:
+    """What stands between values, by the file's name and the line of column names.
+
+    >>> delimiter_of("a.csv", "x;y"), delimiter_of("a.tsv.gz", "x, or y")
+    (';', '\\t')
+    """
+    return "\t" if ".tsv" in name.lower() else max(",;\t", key=header.count)
+
+
 class DelimitedTable(TextTable):
     """Types are inferred from bounded samples of several parts of the file, and then fixed.
 
@@ -51,10 +60,7 @@ class DelimitedTable(TextTable):
                 f"{self.label}, line 1: byte {error.start + 1} is not UTF-8 text. Save the file "
                 "as UTF-8."
             ) from None
-        if ".tsv" in self._path.name.lower():
-            self._delimiter = "\t"
-        else:
-            self._delimiter = max(",;\t", key=text.count)
+        self._delimiter = delimiter_of(self._path.name, text)
         self._separator = self._delimiter.encode()
         if "\r" in text or not text.strip():
             raise ValueError(
