@@ -9,11 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks.store import FOLDER, read, use_data_beside, write
 from kitchensinks.papers.experiments.machine import commit
 from kitchensinks.papers.experiments.machine import machine as described
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "fits.json"
+RESULTS = FOLDER / "fits.json"
 
 
 def machine() -> dict[str, Any]:
@@ -50,13 +51,11 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--table", action="store_true", help="only print the table of the results")
     options = parser.parse_args()
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"work": {}}
+    results = read(RESULTS) or {"work": {}}
     if not options.table:
+        use_data_beside()
         if "KITCHENSINKS_DATA" not in os.environ:
-            beside = HERE.parents[1] / "shared" / "data"
-            if not beside.is_dir():
-                sys.exit("Set KITCHENSINKS_DATA to the folder of the data sets, then run again.")
-            os.environ["KITCHENSINKS_DATA"] = str(beside)
+            sys.exit("Set KITCHENSINKS_DATA to the folder of the data sets, then run again.")
         for name, work in WORK.items():
             if options.only and options.only not in name:
                 continue
@@ -68,8 +67,7 @@ def main() -> None:
                 found = measure(name, contestant, repeats) | {"commit": commit()}
                 results["work"][name][contestant] = found
             results["machine"] = machine()
-            RESULTS.parent.mkdir(exist_ok=True)
-            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+            write(RESULTS, results)
     report.main()
     print(report.fits_table(results["work"]))
 

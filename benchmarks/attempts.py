@@ -9,16 +9,15 @@ Sets, splits and errors are those of `benchmarks.learned_law`; one thread, in on
 import argparse
 import time
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import kitchensinks as ks
-from benchmarks.learned_law import complete, split
+from benchmarks.learned_law import split
+from benchmarks.store import FOLDER, complete
 
-ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "benchmarks" / "results" / "attempts.json"
+RESULTS = FOLDER / "attempts.json"
 SEEDS = 3
 
 # The basis of every attempt; None is the default.

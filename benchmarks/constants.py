@@ -11,17 +11,16 @@ it is; nan where a fit with the changed constant cannot be. Needs the pool (KITC
 """
 
 import argparse
-import json
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.pool import geometric, listed, run
+from benchmarks.store import FOLDER, read, write
 from kitchensinks.law import constants
 
-RESULTS = Path(__file__).parent / "results" / "constants.json"
+RESULTS = FOLDER / "constants.json"
 # Small tables of the development half: some of each task.
 TABLES = ("airfoil", "sick")
 SEEDS = 1
@@ -81,7 +80,7 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     assert set(TABLES) <= set(listed())
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results = read(RESULTS)
     if not given.report:
         if "as it is" not in results:
             measured()
@@ -100,7 +99,7 @@ def main() -> None:
                         results[f"{name}|{k}"] = {}
                     finally:
                         setattr(constants, name, own)
-                    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+                    write(RESULTS, results)
     print(report(results))
 
 

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.__main__ import machine
+from benchmarks.store import FOLDER, read, write
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "equal_error.json"
+RESULTS = FOLDER / "equal_error.json"
 PEER = "RBFSampler + RidgeClassifier float32"
 WORKS = {
     "adult, ridge": 3,
@@ -84,12 +85,12 @@ def main() -> None:
     parser.add_argument("--only", help="run the works whose name contains this; keep the others")
     parser.add_argument("--before", help="the folder src of an older version")
     options = parser.parse_args()
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results = read(RESULTS)
     for work, rounds in WORKS.items():
         if options.only is None or options.only in work:
             results[work] = compare(work, rounds, options.before)
             results["machine"] = machine()
-            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+            write(RESULTS, results)
     print(table(results))
 
 

@@ -21,8 +21,9 @@ import numpy as np
 
 from benchmarks import pool
 from benchmarks.__main__ import machine
+from benchmarks.store import FOLDER, write
 
-RESULTS = Path(__file__).parent / "results" / "exported.json"
+RESULTS = FOLDER / "exported.json"
 FITTED, SERVED, BATCH = 20_000, 4_000, 500
 # Differences that are more than the rounding of float32 sums.
 NOTED = 1e-5
@@ -110,7 +111,7 @@ def main() -> None:
             )
             print(f"{name:20} {facts['basis']:8} {facts['columns']:8}  {told}", flush=True)
     if not asked:
-        RESULTS.write_text(json.dumps({"machine": machine(), "tables": found}, indent=1) + "\n")
+        write(RESULTS, {"machine": machine(), "tables": found})
 
 
 if __name__ == "__main__":

@@ -5,11 +5,7 @@ networks against their bounds. Writes results/geometry.json, in about two minute
 is read from the folder KITCHENSINKS_DATA.
 """
 
-import argparse
-import json
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +15,10 @@ from sklearn.decomposition import KernelPCA
 from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
-from benchmarks.__main__ import HERE, machine
+from benchmarks.store import FOLDER, run_works
 from kitchensinks.papers.depth import ReLUSum
 
-RESULTS = HERE / "results" / "geometry.json"
+RESULTS = FOLDER / "geometry.json"
 Rows = list[dict[str, Any]]
 
 
@@ -154,23 +150,5 @@ def table(rows: Rows) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="run the works whose name contains this")
-    parser.add_argument("--table", action="store_true", help="only print the saved results")
-    options = parser.parse_args()
-    beside = Path(__file__).parents[2] / "shared" / "data"
-    if "KITCHENSINKS_DATA" not in os.environ and beside.is_dir():
-        os.environ["KITCHENSINKS_DATA"] = str(beside)
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"work": {}}
-    for name, work in WORK.items():
-        if options.only in name and not options.table:
-            results["work"][name] = work()
-            results["machine"] = machine()
-            RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-        if name in results["work"]:
-            print(f"\n{name}\n\n{table(results['work'][name])}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_works(__doc__, RESULTS, WORK, table)

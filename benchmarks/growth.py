@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 import kitchensinks as ks
-from benchmarks.learned_law import complete
+from benchmarks.store import FOLDER, complete
 
-RESULTS = Path(__file__).parent / "results" / "growth.json"
+RESULTS = FOLDER / "growth.json"
 # (rows, columns) along each axis.
 ROWS = [(n, 30) for n in (1000, 10_000, 100_000, 1_000_000)]
 COLUMNS = [(10_000, d) for d in (2, 10, 30, 100, 300, 1000)]

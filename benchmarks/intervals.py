@@ -11,17 +11,17 @@ the pool (KITCHENSINKS_DATA).
 """
 
 import argparse
-import json
+import itertools
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.pool import load
+from benchmarks.store import FOLDER, read, write
 
-RESULTS = Path(__file__).parent / "results" / "intervals.json"
+RESULTS = FOLDER / "intervals.json"
 TABLES = (
     "bank32nh",
     "kin8nm",
@@ -99,19 +99,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--only", default="", help="models whose name contains this")
     options = parser.parse_args()
-    known = RESULTS.exists() and not options.again
-    results = json.loads(RESULTS.read_text()) if known else {}
-    for name in () if options.report else TABLES:
-        for which in models(0):
-            if options.only not in which:
-                continue
+    results = {} if options.again else read(RESULTS)
+    warnings.simplefilter("ignore")
+    for name, which in () if options.report else itertools.product(TABLES, models(0)):
+        if options.only in which:
             seeds = results.setdefault(f"{name}, {which}", {})
             for seed in range(options.seeds):
                 if str(seed) not in seeds:
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")
-                        seeds[str(seed)] = run(name, which, seed)
-                    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+                    seeds[str(seed)] = run(name, which, seed)
+                    write(RESULTS, results)
     print(report(results))
 
 

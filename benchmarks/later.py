@@ -13,10 +13,10 @@ need KITCHENSINKS_DATA.
 """
 
 import argparse
-import json
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,9 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.pool import load
+from benchmarks.store import FOLDER, complete
 
-RESULTS = Path(__file__).parent / "results" / "later.json"
+RESULTS = FOLDER / "later.json"
 OURS, TOLD, PEERS = "kitchensinks", "kitchensinks, time=", ("HistGradientBoosting", "Ridge")
 SHARE = 0.75
 
@@ -289,16 +290,11 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="print the table alone")
     parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()
-    results = json.loads(given.results.read_text()) if given.results.exists() else {}
     warnings.simplefilter("ignore")
     cells = [(n, c, s) for s in range(given.seeds) for n in given.tables for c in given.contestants]
-    for cell in [] if given.report else cells:
-        key = "|".join(map(str, cell))
-        known = cell[1] != TOLD or cell[0] in TIMES
-        if known and (key not in results or given.again):
-            results[key] = run(*cell)
-            print(key, {what: round(value, 2) for what, value in results[key].items()}, flush=True)
-            given.results.write_text(json.dumps(results, indent=1) + "\n")
+    cells = [cell for cell in cells if cell[1] != TOLD or cell[0] in TIMES]
+    jobs = [("|".join(map(str, cell)), partial(run, *cell)) for cell in cells]
+    results = complete(given.results, [] if given.report else jobs, given.again)
     print(report(results, given.seeds))
 
 

@@ -10,7 +10,6 @@ rules than that of ``ks.StackedSinksRegressor``, with two layers:
 """
 
 import argparse
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,9 +22,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 
 import kitchensinks as ks
-from benchmarks.__main__ import HERE, machine
+from benchmarks.__main__ import machine
+from benchmarks.store import FOLDER, read, write
 
-RESULTS = HERE / "results" / "layers.json"
+RESULTS = FOLDER / "layers.json"
 Data = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -143,13 +143,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--table", action="store_true", help="only print the saved results")
     if parser.parse_args().table:
-        rows = json.loads(RESULTS.read_text())["rows"]
+        rows = read(RESULTS)["rows"]
     else:
         rows = []
         for row in run():
             print(row, flush=True)
             rows.append(row)
-        RESULTS.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
+        write(RESULTS, {"machine": machine(), "rows": rows})
     print(table(rows))
 
 

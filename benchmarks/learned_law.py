@@ -19,17 +19,15 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from benchmarks.law_contestants import CONTESTANTS, LARGE, OURS, PEER, TUNED, UNSEEDED, ours, tune
+from benchmarks.store import FOLDER, read, write
 
-ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "benchmarks" / "results" / "learned_law.json"
+RESULTS = FOLDER / "learned_law.json"
 # name -> (data set, by seed, components of ours or None); the cheapest first.
 SETS: dict[str, tuple[str, bool, int | None]] = {
     "cpu_act": ("cpu_act", True, None),
@@ -154,39 +152,14 @@ def measure(cell: list[Any], limit: float) -> dict[str, Any]:
     return dict(json.loads(result.stdout.splitlines()[-1]))
 
 
-def read() -> dict[str, Any]:
-    return dict(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
-
-
-def write(key: str, value: dict[str, Any]) -> None:
-    """Add one result to what the file holds by now: pieces of the work may run side by side."""
-    results = {**read(), key: value}
-    part = RESULTS.with_suffix(".part")
-    part.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
-    part.replace(RESULTS)
-
-
-def complete(
-    path: Path, work: Iterable[tuple[str, Callable[[], dict[str, float]]]]
-) -> dict[str, dict[str, float]]:
-    """Run what a file has no result of, here and on one thread, and write each result at once."""
-    results = dict(json.loads(path.read_text())) if path.exists() else {}
-    for key, job in work:
-        if key not in results:
-            with threadpool_limits(1):
-                results[key] = job()
-            path.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
-            print(key, results[key], flush=True)
-    return results
-
-
 def settings_for(name: str, limit: float) -> dict[str, Any] | None:
     """What the search has chosen for a set; it is made once, on the training rows of seed 0."""
     key = f"{name}|{TUNED}|search"
-    if key not in read():
-        write(key, measure([name, TUNED, 0, None], limit))
-    found = read()[key].get("settings")
-    return None if found is None else dict(found)
+    if key not in read(RESULTS):
+        found = measure([name, TUNED, 0, None], limit)
+        write(RESULTS, {**read(RESULTS), key: found})
+    settings = read(RESULTS)[key].get("settings")
+    return None if settings is None else dict(settings)
 
 
 def summaries(results: dict[str, Any]) -> dict[str, dict[str, list[dict[str, Any]]]]:
@@ -260,14 +233,14 @@ def main() -> None:
     for name, contestant, seed in () if options.table else cells(options.seeds):
         key = f"{name}|{contestant}|{seed}"
         chosen = name.startswith(tuple(options.sets)) and contestant in options.contestants
-        if chosen and (options.again or key not in read()):
+        if chosen and (options.again or key not in read(RESULTS)):
             tuned = settings_for(name, options.limit) if contestant == TUNED else None
             if contestant == TUNED and tuned is None:
                 continue
             value = measure([name, contestant, seed, tuned], options.limit)
-            write(key, value)
+            write(RESULTS, {**read(RESULTS), key: value})
             print(key, value, f"load {os.getloadavg()[0]:.1f}", flush=True)
-    print(table(read()))
+    print(table(read(RESULTS)))
 
 
 if __name__ == "__main__":

@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.__main__ import machine
+from benchmarks.store import FOLDER, read, write
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "out_of_core.json"
+RESULTS = FOLDER / "out_of_core.json"
 N_COLUMNS, GROUP_ROWS, FILE_ROWS = 30, 100_000, 500_000
 
 
@@ -194,10 +195,10 @@ def main() -> None:
         fit_trees(*options.trees)
         return
     if options.command:
-        found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        found = read(RESULTS)
         runs = [compare(n_rows, options.folder) for n_rows in options.rows]
         found["command"] = {"machine": machine(), "columns": N_COLUMNS, "runs": runs}
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+        write(RESULTS, found)
         print(command_table(found["command"]))
         return
     if options.one is not None:
@@ -225,11 +226,13 @@ def main() -> None:
         rates = [run[clock] / run["rows"] for run in runs]
         ratios[clock] = rates[-1] / rates[0]
         print(f"{clock} a row, last against first: {ratios[clock]:.2f}")
-    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    found |= {"machine": machine(), "components": options.components, "columns": N_COLUMNS}
+    found = read(RESULTS) | {
+        "machine": machine(),
+        "components": options.components,
+        "columns": N_COLUMNS,
+    }
     found |= {"row_group": GROUP_ROWS, "runs": runs, "ratio_a_row": ratios}
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    write(RESULTS, found)
 
 
 if __name__ == "__main__":

@@ -12,17 +12,17 @@ a tenth less than all: the quantile of a row is one of these values, and the int
 """
 
 import argparse
-import json
 import time
 import warnings
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks.pool import half, listed, load
+from benchmarks.store import FOLDER, complete
 
-RESULTS = Path(__file__).parent / "results" / "quantiles.json"
+RESULTS = FOLDER / "quantiles.json"
 SHARES = (0.05, 0.95)
 
 
@@ -80,15 +80,10 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="run what is there already anew")
     parser.add_argument("--report", action="store_true", help="print the table alone")
     given = parser.parse_args()
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     warnings.simplefilter("ignore")
     cells = [(name, seed) for seed in range(given.seeds) for name in given.tables or names()]
-    for name, seed in [] if given.report else cells:
-        key = f"{name}, {seed}"
-        if key not in results or given.again:
-            results[key] = run(name, seed)
-            print(key, results[key], flush=True)
-            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    jobs = [(f"{name}, {seed}", partial(run, name, seed)) for name, seed in cells]
+    results = complete(RESULTS, [] if given.report else jobs, given.again)
     print(report(results))
 
 

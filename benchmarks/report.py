@@ -3,25 +3,32 @@
 python -m benchmarks.report
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks import attempts, equal_error, growth, learned_law, out_of_core, tables, threads
+from benchmarks import (
+    attempts,
+    equal_error,
+    growth,
+    learned_law,
+    out_of_core,
+    pool,
+    tables,
+    threads,
+)
 from benchmarks.law_contestants import FIXED, OURS, PEER
+from benchmarks.store import FOLDER, read
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results"
 README, PAGE = HERE.parent / "README.md", HERE.parent / "docs" / "benchmarks.md"
 LAW = HERE.parent / "docs" / "law.md"
 PICTURES = HERE.parent / "docs" / "pictures"
 
 
 def load(name: str) -> dict[str, Any]:
-    path = RESULTS / f"{name}.json"
-    return json.loads(path.read_text()) if path.exists() else {}
+    return read(FOLDER / f"{name}.json")
 
 
 def fits_table(work: dict[str, Any]) -> str:
@@ -122,6 +129,7 @@ def readme(text: str) -> str:
         {
             "law": law_table(load("learned_law")),
             "tables": tables.summary(load("tables")),
+            "pool": pool.summary(load("pool")),
         },
     )
 
@@ -133,6 +141,7 @@ def law(text: str) -> str:
             "results": learned_law.table(load("learned_law")),
             "tables": tables.table(load("tables")),
             "attempts": attempts.table(load("attempts")),
+            "pool": pool.table(load("pool")),
         },
     )
 

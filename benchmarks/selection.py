@@ -4,19 +4,13 @@ Writes results/selection.json and prints the tables of docs/selection.md. Accura
 labels without noise, so that 1 is the Bayes classifier. Times are processor seconds.
 """
 
-import argparse
-import json
-import os
-import platform
 import resource
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sklearn
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifierCV
@@ -24,8 +18,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
 import kitchensinks as ks
+from benchmarks.store import FOLDER, run_works
 
-RESULTS = Path(__file__).parent / "results" / "selection.json"
+RESULTS = FOLDER / "selection.json"
 METHODS: dict[str, Callable[[Any], Any]] = {
     "uniform": lambda basis: basis,
     "reweighted": ks.Reweighted,
@@ -184,29 +179,5 @@ def table(rows: Any) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="run the works whose name contains this")
-    parser.add_argument("--table", action="store_true", help="only print the saved results")
-    options = parser.parse_args()
-    beside = Path(__file__).parents[2] / "shared" / "data"
-    if "KITCHENSINKS_DATA" not in os.environ and beside.is_dir():
-        os.environ["KITCHENSINKS_DATA"] = str(beside)
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"work": {}}
-    for name, work in WORK.items():
-        if options.only in name and not options.table:
-            results["work"][name] = work()
-            results["machine"] = {
-                "processor": platform.processor() or platform.machine(),
-                "cores": os.cpu_count(),
-                "python": platform.python_version(),
-                "versions": {each.__name__: each.__version__ for each in (ks, np, sklearn)},
-            }
-            RESULTS.parent.mkdir(exist_ok=True)
-            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-        if name in results["work"]:
-            print(f"\n{name}\n\n{table(results['work'][name])}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_works(__doc__, RESULTS, WORK, table)

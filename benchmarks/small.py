@@ -9,11 +9,9 @@ ridge regression of scikit-learn on standardised columns, its strength by leave-
 """
 
 import argparse
-import json
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +22,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kitchensinks as ks
+from benchmarks.store import FOLDER, read, write
 
-RESULTS = Path(__file__).parent / "results" / "small.json"
+RESULTS = FOLDER / "small.json"
 ROWS = (30, 50, 100, 200, 300, 350, 400, 450, 800)
 TESTED = 3000
 
@@ -119,7 +118,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--quiet", action="store_true", help="do not write the results")
     args = parser.parse_args()
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results = read(RESULTS)
     print("set, rows: plain | linear | nothing chosen (gap to the better one; seconds) kept")
     for name in args.sets:
         rows, targets = {**SETS, **WIDE}[name]()
@@ -148,7 +147,7 @@ def main() -> None:
             )
             results[f"{name}|{count}"] = {"means": means, "gaps": gaps, "kept": kept}
             if not args.quiet:
-                RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+                write(RESULTS, results)
 
 
 if __name__ == "__main__":

@@ -23,10 +23,10 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from benchmarks.law_contestants import OURS, PEER, lightgbm, ours
-from benchmarks.learned_law import Split, complete
+from benchmarks.learned_law import Split
+from benchmarks.store import FOLDER, complete
 
-ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "benchmarks" / "results" / "tables.json"
+RESULTS = FOLDER / "tables.json"
 SEEDS = 5
 
 

@@ -13,7 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-RESULTS = Path(__file__).parent / "results" / "versions.json"
+from benchmarks.store import FOLDER, read, write
+
+RESULTS = FOLDER / "versions.json"
 JOBS = (
     "cpu_act, nothing chosen",
     "house_16H, nothing chosen",
@@ -94,7 +96,7 @@ def main() -> None:
     given = parser.parse_args()
     print("| job | error before, % | processor s before | error after, % | processor s after |")
     print("|---|---|---|---|---|")
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results = read(RESULTS)
     for job in (job for job in JOBS if given.only in job):
         runs: dict[str, list[dict[str, float]]] = {"before": [], "after": []}
         for seed in range(given.seeds):
@@ -102,7 +104,7 @@ def main() -> None:
                 runs[version].append(measure(tree.resolve(), job, seed))
         results[job] = runs
         print(row(job, runs), flush=True)
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        write(RESULTS, results)
 
 
 if __name__ == "__main__":

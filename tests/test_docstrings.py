@@ -50,6 +50,23 @@ def test_every_default_is_named_and_has_a_reason(name, conf):
         assert len(text.split()) >= 6, (parameter, text)
 
 
+def test_attributes_are_a_list_of_their_own_after_the_parameters(conf):
+    """For napoleon, parameters go on over a single blank line."""
+    for name in CALLS:
+        lines = conf.write_out(inspect.getdoc(getattr(ks, name)).split("\n"))
+        if ".. rubric:: Attributes" in lines and "Parameters" in lines:
+            place = lines.index(".. rubric:: Attributes")
+            assert lines[place - 2 : place] == ["", ""], name
+
+
+def test_the_signature_of_a_class_has_its_parameters(conf):
+    for name in CALLS:
+        call = getattr(ks, name)
+        if inspect.isclass(call):
+            shown, _ = conf.signature_of_class(None, "class", name, call, None, "(*given)", None)
+            assert all(f"{one}=" in shown for one in with_defaults(call)), name
+
+
 def documented():
     """Public classes and functions, those of modules too, with their public members."""
     for name in ks.__all__:

@@ -1,15 +1,13 @@
 """Nobody is called: imports, fits, files, reports and the command open no connection."""
 
-import os
 import re
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import kitchensinks as ks
+from tests.jobs import python
 
 SOURCE = Path(ks.__file__).parent
 
@@ -60,15 +58,7 @@ print("seen:", seen)
 
 @pytest.mark.slow
 def test_nothing_connects_unless_it_is_asked_to():
-    done = subprocess.run(
-        [sys.executable, "-c", CODE],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.splitlines()[-1] == "seen: []"
+    assert python("-c", CODE).splitlines()[-1] == "seen: []"
 
 
 # What could connect, and the modules that use it: the page of `sinks explore`, clusters whose

@@ -3,7 +3,6 @@ light the front door is."""
 
 import ast
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from radon.complexity import cc_visit
 from radon.visitors import Function
 
 import kitchensinks as ks
+from tests.jobs import python
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(ks.__file__).parent
@@ -101,19 +101,14 @@ def test_no_function_is_complex():
     assert not found, f"complexity over {MOST_COMPLEX}: {found}. Give each idea a function."
 
 
-def run(code):
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    ).stdout.split()
-
-
 def test_the_front_door_is_light():
     """`import kitchensinks` loads no library, and takes far less than a second."""
-    seconds, *loaded = run(
+    seconds, *loaded = python(
+        "-c",
         "import sys, time; start = time.perf_counter(); import kitchensinks\n"
         "print(time.perf_counter() - start)\n"
-        "print(*{'numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'dask'} & set(sys.modules))"
-    )
+        "print(*{'numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'dask'} & set(sys.modules))",
+    ).split()
     assert float(seconds) < 1
     assert loaded == []
 

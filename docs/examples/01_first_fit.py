@@ -28,14 +28,19 @@ for name, one in {"kitchensinks": model, "boosted trees": trees}.items():
     print(f"{name:14} accuracy {one.score(X_test, y_test):.3f}, log loss {loss:.3f}")
 
 # %%
-# What was tried to find the law, and the curve that every classifier of scikit-learn can draw.
+# The receiver operating characteristic, which scikit-learn draws for any classifier:
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-ks.plot.TrialsDisplay.from_estimator(model, ax=left)
-left.set_title("trials of the law")
+figure, ax = plt.subplots(figsize=(5.5, 3.85), layout="constrained")
 for name, one in {"kitchensinks": model, "boosted trees": trees}.items():
-    RocCurveDisplay.from_estimator(one, X_test, y_test, name=name, ax=right)
-right.set(title="on new rows", xlim=(-0.02, 0.3), ylim=(0.7, 1.01))
+    RocCurveDisplay.from_estimator(one, X_test, y_test, name=name, ax=ax)
+ax.set(title="on new rows", xlim=(-0.02, 0.3), ylim=(0.7, 1.01))
+
+# %%
+# What was tried to find the law. Each point is a fit to some training rows, scored on others:
+
+figure, ax = plt.subplots(figsize=(5.5, 3.85), layout="constrained")
+ks.plot.TrialsDisplay.from_estimator(model, ax=ax)
+ax.set_title("trials of the law")
 
 # %%
 # The law in words, and the solver that found the weights.

@@ -30,7 +30,7 @@ hires.loc[::10, "degrees"] = np.nan  # the thermometer fails now and then
 print(hires.head())
 
 # %%
-# Categories and dates become numbers by a recipe that the model keeps; these are the numbers.
+# Categories and dates become columns of numbers, by a recipe that the model keeps:
 
 train, test = hires[:1500], hires[1500:]
 model = ks.KitchenSinkRegressor(random_state=0).fit(train, bikes[:1500])
@@ -38,9 +38,9 @@ print(f"R² on new rows: {model.score(test, bikes[1500:]):.3f}")
 print(model.columns_.outputs)
 
 # %%
-# How the prediction depends on three of the columns, by scikit-learn.
+# How the prediction depends on three of the columns, drawn by scikit-learn:
 
-figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 3, figsize=(6.5, 4.5), layout="constrained", sharey=True)
 PartialDependenceDisplay.from_estimator(
     model,
     test[:300].dropna().astype({"hour": float}),
@@ -50,7 +50,7 @@ PartialDependenceDisplay.from_estimator(
 )
 
 # %%
-# A missing temperature and a kind of weather that was never seen are no errors.
+# A missing temperature is no error, nor is a kind of weather that the fit never saw:
 
 strange = test[:3].assign(degrees=np.nan, weather="hail")
 print(model.predict(strange).round())

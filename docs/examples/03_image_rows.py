@@ -23,7 +23,7 @@ print(f"accuracy {model.score(X_test, y_test):.3f} on {len(X_test)} new digits")
 # The digits that the model is least sure of, with its first and second guess.
 
 unsure = np.argsort(chances.max(axis=1))[:10]
-figure, axes = plt.subplots(2, 5, figsize=(7.5, 3.6), layout="constrained")
+figure, axes = plt.subplots(2, 5, figsize=(6.5, 3.6), layout="constrained")
 for ax, row in zip(axes.ravel(), unsure, strict=True):
     second, first = np.argsort(chances[row])[-2:]
     ax.imshow(X_test[row].reshape(8, 8), cmap="gray_r")

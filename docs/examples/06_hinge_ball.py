@@ -14,7 +14,7 @@ import kitchensinks as ks
 X, y = ks.datasets.make_sine(600, random_state=0)
 X_test, y_test = ks.datasets.make_sine(2000, random_state=1)
 
-figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 3, figsize=(7.5, 3.8), layout="constrained", sharey=True)
 models = []
 for ax, radius in zip(axes, (1.0, 5.0, 25.0), strict=True):
     model = ks.KitchenSinkClassifier(
@@ -25,7 +25,7 @@ for ax, radius in zip(axes, (1.0, 5.0, 25.0), strict=True):
         model, X, eps=0, response_method="predict", alpha=0.3, ax=ax
     )
     ax.scatter(*X.T, c=y, s=5)
-    ax.set_title(f"C = {radius:g}: {100 * (1 - model.score(X_test, y_test)):.1f} % wrong")
+    ax.set_title(f"C = {radius:g}\n{100 * (1 - model.score(X_test, y_test)):.1f} % wrong")
 
 # %%
 # The certificate: no weights in the ball have an objective that is lower by more than the gap.

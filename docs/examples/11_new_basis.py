@@ -38,16 +38,16 @@ X = np.sort(rng.uniform(-3, 3, (300, 1)), axis=0)
 truth = np.exp(-0.5 * ((X[:, 0] - 1) / 0.08) ** 2)
 y = truth + rng.normal(0, 0.1, 300)
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+figure, (above, below) = plt.subplots(2, 1, figsize=(6, 4.8), layout="constrained", sharex=True)
 draw = ks.RandomFeatures(wavelets, n_components=8, random_state=0).fit(X)
-left.plot(X, draw.transform(X))
-left.set_title("eight random functions")
-right.plot(X, y, ".", color="0.7", ms=4)
+above.plot(X, draw.transform(X))
+above.set_title("eight random functions")
+below.plot(X, y, ".", color="0.7", ms=4)
 for name, basis in {"wavelets": wavelets, "Fourier": ks.Fourier()}.items():
     model = ks.KitchenSinkRegressor(basis, n_components=1000, random_state=0).fit(X, y)
     error = np.sqrt(np.mean((model.predict(X) - truth) ** 2))
-    right.plot(X, model.predict(X), label=f"{name}: RMSE {error:.3f}")
-right.legend()
+    below.plot(X, model.predict(X), label=f"{name}: RMSE {error:.3f}")
+below.legend()
 
 # %%
 # How far is the mean product of features from the kernel that it tends to? A standard error:

@@ -39,8 +39,7 @@ _HOMES = {
     "kitchensinks.inspect": ("distance_profile",),
     "kitchensinks.inspect.explain": ("explain",),
     "kitchensinks.papers.depth": ("ReLUNetwork", "StackedSinksClassifier", "StackedSinksRegressor"),
-    "kitchensinks.estimators.streaming": ("StreamingRidgeCV",),
-    "kitchensinks.estimators.streaming_classes": ("StreamingRidgeClassifierCV",),
+    "kitchensinks.estimators.streaming": ("StreamingRidgeCV", "StreamingRidgeClassifierCV"),
 }
 _MODULES = {
     "bases": "kitchensinks.features.bases",

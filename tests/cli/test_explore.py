@@ -173,7 +173,7 @@ def test_the_command_serves_until_it_is_stopped(workshop):
         line = process.stderr.readline()
         port = int(line.split("127.0.0.1:")[1].split("/")[0])
         choices = json.loads(get(("127.0.0.1", port), "/choices")[2])
-        assert choices["columns"] == ["id", "size", "weight", "price"]
+        assert choices["columns"] == ["size", "weight", "price", "id"]
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     finally:

@@ -3,13 +3,13 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from functools import partial
 
 import pytest
 
 from tests.cli.conftest import COMMAND, environment, rows_of, run_in_terminal, run_plain, write
+from tests.jobs import python
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 
@@ -109,13 +109,7 @@ def test_help_loads_nothing_heavy_and_every_verb_shows_an_example():
         "try: app(sys.argv[1:])\nexcept SystemExit: pass\n"
         "print({'numpy', 'scipy', 'sklearn', 'numba', 'pandas', 'pyarrow'} & set(sys.modules))"
     )
-    said = subprocess.run(
-        [sys.executable, "-c", code, "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=environment(),
-    ).stdout
+    said = python("-c", code, "--help", COLUMNS="100")
     assert said.rstrip().endswith("set()")
     for verb in [*WORDS, "demo"]:
         assert verb in said

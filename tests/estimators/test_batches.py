@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, make_regression
 from sklearn.exceptions import NotFittedError
 
@@ -51,7 +52,7 @@ def spread_over(model, parts, X, y, weights):
     return total
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(partitions(), st.sampled_from(BASES), st.sampled_from([1e-3, "auto"]), st.booleans())
 def test_any_partition_gives_the_weights_of_one_fit(parts, basis, alpha, intercept):
     weights = np.random.default_rng(0).integers(0, 3, 150).astype(float)
@@ -73,7 +74,7 @@ def test_any_partition_gives_the_weights_of_one_fit(parts, basis, alpha, interce
     np.testing.assert_allclose(prediction, whole.predict(ROWS), rtol=1e-7, atol=1e-7)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(partitions())
 def test_float32_predictions_to_a_thousandth_of_the_spread(parts):
     options = {"n_components": 60, "alpha": 1e-5, "dtype": "float32", "random_state": 0}
@@ -83,7 +84,7 @@ def test_float32_predictions_to_a_thousandth_of_the_spread(parts):
     assert np.abs(total.predict(ROWS) - whole.predict(ROWS)).max() < 1e-3 * VALUES.std()
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(partitions(569))
 def test_probabilities_do_not_depend_on_the_partition(parts):
     X, y = CANCER
@@ -263,11 +264,25 @@ def test_merge_refuses_what_has_no_sums():
         model.predict(X)
 
 
-def test_balanced_classes_need_a_freeze():
+@pytest.mark.filterwarnings("ignore:The first batch of partial_fit freezes")
+def test_balanced_classes_go_by_the_first_batch_and_say_so():
     X, y = CANCER
-    model = ks.KitchenSinkClassifier(ks.Fourier(), class_weight="balanced", n_components=10)
-    with pytest.raises(ValueError, match=r"class_weight='balanced'.*freeze\(X, y\)"):
-        model.partial_fit(X, y)
+    first, rest = slice(0, 100), slice(100, None)
+    model = ks.KitchenSinkClassifier(
+        ks.Fourier(), class_weight="balanced", n_components=10, random_state=0
+    )
+    frozen = clone(model).freeze(X[first], y[first])
+    with pytest.warns(UserWarning, match=r"class_weight='balanced'.*freeze\(X, y\)"):
+        model.partial_fit(X[first], y[first])
+    model.partial_fit(X[rest], y[rest])
+    frozen.partial_fit(X[first], y[first]).partial_fit(X[rest], y[rest])
+    np.testing.assert_array_equal(model.decision_function(X), frozen.decision_function(X))
+    lacking = clone(model)
+    with (
+        pytest.warns(UserWarning, match="class_weight='balanced'"),
+        pytest.raises(ValueError, match=r"classes \[2\] have none here: give rows of every class"),
+    ):
+        lacking.partial_fit(X, y, classes=[0, 1, 2])
 
 
 def test_new_columns_classes_and_outputs_are_refused():

@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import cross_val_predict
 
 import kitchensinks as ks
-from kitchensinks.state.resume import identity_of
+from kitchensinks.state.fits import identity_of
 
 
 def made(n_rows=900, seed=0):

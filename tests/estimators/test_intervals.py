@@ -11,7 +11,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
 import kitchensinks as ks
-from kitchensinks.fitting.residuals import Residuals
+from kitchensinks.fitting.calibration import Residuals
 
 ROWS, VALUES = load_diabetes(return_X_y=True)
 COVERAGE = 0.8

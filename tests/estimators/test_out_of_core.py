@@ -239,3 +239,5 @@ def test_frames_are_taken_where_tables_are():
     np.testing.assert_array_equal(model.predict(frame[["label", "colour", "age"]]), answers)
     with pytest.raises(ValueError, match="y='label' names a column, and X is a DataFrame"):
         model.fit(frame, "label")
+    with pytest.raises(ValueError, match="y='lable' is no column of X: did you mean 'label'"):
+        model.fit(frame, "lable")

@@ -5,8 +5,23 @@ import json
 import zipfile
 
 import numpy as np
+import pandas as pd
 
 from kitchensinks.files import archive
+
+
+def mixed_frame(n_rows):
+    """Numbers, of which some are missing, categories, dates, free text, and a target y."""
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "size": np.where(rng.random(n_rows) < 0.1, np.nan, rng.normal(size=n_rows)),
+            "city": rng.choice(["Oslo", "Rome", "Lima"], n_rows),
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n_rows), unit="D"),
+            "title": [f"{'tax return' if k % 2 else 'on cats'} no {k}" for k in range(n_rows)],
+            "y": rng.normal(size=n_rows),
+        }
+    )
 
 
 def contents(path):

@@ -19,14 +19,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 import kitchensinks as ks
 from kitchensinks.features.scaling import Spread, warp
 from kitchensinks.files.archive import ModelFileError
 from kitchensinks.files.checkpoint import CheckpointError
 from kitchensinks.numerics.warps import MIX
-from tests.files.crafted import array_bytes, contents, empty_bytes, store
+from tests.files.crafted import array_bytes, contents, empty_bytes, mixed_frame, store
 
 # Seconds that one case may take.
 LONGEST = 20
@@ -35,14 +34,7 @@ OTHER_ROWS = ("need finite numbers below", "has no column", "and was", "knows no
 # Bytes that the process may grow by.
 MOST_MEMORY = 2**30
 RNG = np.random.default_rng(0)
-FRAME = pd.DataFrame(
-    {
-        "size": np.where(RNG.random(90) < 0.1, np.nan, RNG.normal(size=90)),
-        "city": RNG.choice(["Oslo", "Rome", "Lima"], 90),
-        "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(90), unit="D"),
-        "title": [f"{'tax return' if k % 2 else 'on cats'} no {k}" for k in range(90)],
-    }
-)
+FRAME = mixed_frame(90).drop(columns="y")
 X = RNG.normal(size=(90, 3))
 Y = np.sin(X[:, 0]) + X[:, 1]
 NASTY = [0, 1, -1, 2, 7, 10**9, 10**15, 2**63, -(2**70), 0.5, -1.5, 1e308, 1e-300, float("nan")]

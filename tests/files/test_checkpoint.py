@@ -20,6 +20,7 @@ from kitchensinks.files import checkpoint as module
 from kitchensinks.files.checkpoint import Checkpoint, CheckpointError, Interrupted
 from tests.catalogue import build
 from tests.files.crafted import array_bytes, contents, store
+from tests.jobs import python
 
 JOB = Path(__file__).parent / "crash_job.py"
 X = np.random.default_rng(0).normal(size=(3000, 4))
@@ -68,20 +69,10 @@ def test_killed_at_random_moments_and_resumed_the_weights_are_the_same(crashes, 
     size = 10_000 if crashes == 20 else 3000
     frame = pd.DataFrame(random.normal(size=(size, 4)), columns=list("abcd"))
     frame.assign(y=np.sin(frame.a) + frame.b).to_parquet(tmp_path / "a.parquet")
-    done = subprocess.run(
-        [sys.executable, JOB, tmp_path, tmp_path / "a.parquet", str(crashes), json.dumps(options)],
-        capture_output=True,
-        text=True,
-        timeout=900,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(Path(ks.__file__).parents[1]),
-            # The layer that takes a fork after its first use.
-            "NUMBA_THREADING_LAYER": "workqueue",
-        },
-    )
-    assert done.returncode == 0, done.stderr
-    killed, finished, resumed = map(int, done.stdout.split())
+    words = JOB, tmp_path, tmp_path / "a.parquet", crashes, json.dumps(options)
+    # The threading layer of Numba that allows a fork after its first use.
+    said = python(*words, timeout=900, NUMBA_THREADING_LAYER="workqueue")
+    killed, finished, resumed = map(int, said.split())
     assert killed >= 1
     assert finished >= 1
     if killed < crashes or resumed < crashes // 4:

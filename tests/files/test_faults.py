@@ -20,6 +20,7 @@ from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.tables import lines
 from kitchensinks.tables.table import open_table
 from tests.catalogue import build
+from tests.jobs import python
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3000, 4))
@@ -218,12 +219,4 @@ def test_a_file_that_is_cut_off_during_a_fit_is_told(ending, tmp_path):
     else:
         frame = pd.DataFrame(rows, columns=list("abcd"))
         frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
-    done = subprocess.run(
-        [sys.executable, "-c", CUT, path, "3"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert done.returncode == 0, (done.returncode, done.stderr[-1000:])
-    assert f"{path} has changed since it was opened" in done.stdout
+    assert f"{path} has changed since it was opened" in python("-c", CUT, path, 3)

@@ -2,13 +2,11 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import kitchensinks as ks
+from tests.jobs import python
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="measures memory as POSIX does")
 JOB = Path(__file__).parent / "fuzz_job.py"
@@ -24,19 +22,9 @@ JOB = Path(__file__).parent / "fuzz_job.py"
     ],
 )
 def test_harmed_files_are_refused_or_harmless(seed, cases, checked, tmp_path):
-    paths = [str(Path(ks.__file__).parents[1]), str(Path(__file__).parents[2])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    if checked:
-        environment |= {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path / "numba")}
-    done = subprocess.run(
-        [sys.executable, JOB, tmp_path, str(seed), str(cases)],
-        capture_output=True,
-        text=True,
-        timeout=900,
-        env=environment,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    counts = json.loads(done.stdout)
+    checks = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path / "numba")}
+    said = python(JOB, tmp_path, seed, cases, timeout=900, **(checks if checked else {}))
+    counts = json.loads(said)
     # Harm is seldom harmless.
     for kind in ("bytes", "fields", "checkpoint"):
         refused = counts[f"{kind} refused"]

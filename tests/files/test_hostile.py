@@ -7,7 +7,6 @@ import zipfile
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes
 
@@ -20,6 +19,7 @@ from tests.files.crafted import (
     contents,
     empty_bytes,
     learned,
+    mixed_frame,
     replaced,
     rewrite,
     store,
@@ -288,19 +288,9 @@ RECIPES = {
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "size": np.where(rng.random(300) < 0.1, np.nan, rng.normal(size=300)),
-            "city": rng.choice(["Oslo", "Rome", "Lima"], 300),
-            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(300), unit="D"),
-            "title": [f"{'tax return' if k % 2 else 'on cats'} no {k}" for k in range(300)],
-            "y": rng.normal(size=300),
-        }
-    )
     path = tmp_path_factory.mktemp("mixed") / "mixed.sinks"
     model = ks.KitchenSinkRegressor(ks.Fourier(), 20, random_state=0)
-    ks.save(model.fit(ks.open_table(frame), "y"), path)
+    ks.save(model.fit(ks.open_table(mixed_frame(300)), "y"), path)
     return path
 
 

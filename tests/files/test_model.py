@@ -6,7 +6,6 @@ import zipfile
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
@@ -15,7 +14,7 @@ from kitchensinks.files import archive
 from kitchensinks.files.model import open_model
 from kitchensinks.tables.means import NO_FOLDS
 from tests.catalogue import ANY_WIDTH, name_of
-from tests.files.crafted import array_bytes, contents, rewrite, with_arrays
+from tests.files.crafted import array_bytes, contents, mixed_frame, rewrite, with_arrays
 
 SOME = [basis for basis in ANY_WIDTH if not isinstance(basis, ks.Custom)][::4]
 CANCER = load_breast_cancer(return_X_y=True)
@@ -59,16 +58,7 @@ def test_regressors_of_several_outputs(tmp_path):
 
 def test_the_recipe_of_a_mixed_table_survives(tmp_path):
     """Numbers, categories as indicators and as means, dates and free text; no code in the file."""
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "size": np.where(rng.random(300) < 0.1, np.nan, rng.normal(size=300)),
-            "city": rng.choice(["Oslo", "Rome", "Lima"], 300),
-            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(300), unit="D"),
-            "title": [f"{'tax return' if k % 2 else 'on cats'} no {k}" for k in range(300)],
-            "y": rng.normal(size=300),
-        }
-    )
+    frame = mixed_frame(300)
     table, path = ks.open_table(frame), tmp_path / "model.sinks"
     columns = ks.Columns.learn(table, exclude=["y"])
     rows = ks.Rows(table, columns, NO_FOLDS)
@@ -114,12 +104,6 @@ def saved(tmp_path):
     return tmp_path / "model.sinks"
 
 
-def test_a_truncated_file_is_refused(saved):
-    saved.write_bytes(saved.read_bytes()[:-100])
-    with pytest.raises(ValueError, match="not a complete model file"):
-        ks.load(saved)
-
-
 def test_a_tampered_array_is_refused(saved):
     header, entries = contents(saved)
     (place,) = [name for name in entries if name.endswith("-weights.npy")]
@@ -131,21 +115,18 @@ def test_a_tampered_array_is_refused(saved):
         ks.load(saved)
 
 
-def test_a_newer_format_is_refused(saved):
-    rewrite(saved, format=99)
-    with pytest.raises(ValueError, match="install a newer one"):
-        ks.load(saved)
-
-
-def test_other_draws_are_refused(saved):
-    rewrite(saved, seed=1)
-    with pytest.raises(ValueError, match="draws other features"):
-        ks.load(saved)
-
-
-def test_a_file_cannot_name_other_code(saved):
-    rewrite(saved, loss={"type": "__import__", "fields": {}})
-    with pytest.raises(ValueError, match="does not know"):
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"format": 99}, "install a newer one"),
+        ({"seed": 1}, "draws other features"),
+        ({"loss": {"type": "__import__", "fields": {}}}, "does not know"),
+    ],
+    ids=["newer format", "other draws", "other code"],
+)
+def test_files_of_another_version_or_origin_are_refused(saved, changes, words):
+    rewrite(saved, **changes)
+    with pytest.raises(ValueError, match=words):
         ks.load(saved)
 
 
@@ -223,7 +204,8 @@ def test_nothing_is_unpacked(saved):
 
 def test_every_cut_of_a_file_is_refused(saved):
     whole = saved.read_bytes()
-    for length in range(len(whole)):
+    # Somewhere in every entry, and anywhere in the records at the end, which say where they are.
+    for length in (*range(0, len(whole), 17), *range(len(whole) - 100, len(whole))):
         saved.write_bytes(whole[:length])
         with pytest.raises(archive.ModelFileError, match="not a complete model file"):
             ks.load(saved)

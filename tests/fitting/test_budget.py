@@ -1,9 +1,6 @@
 """Memory budgets of bins and Grams: kept, or refused with the smallest that works."""
 
-import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -17,6 +14,7 @@ from kitchensinks.law.task import LearningRows
 from kitchensinks.law.values import Request
 from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.targets import Batch
+from tests.jobs import python
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(3000, 6))
@@ -41,15 +39,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
 
 
 def test_bins_stay_within_the_budget_that_is_given():
-    answer = subprocess.run(
-        [sys.executable, "-c", PEAK],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert int(answer.stdout) < 100e6
+    assert int(python("-c", PEAK)) < 100e6
 
 
 def test_more_bins_than_the_budget_are_refused_with_the_smallest_that_works():

@@ -1,9 +1,6 @@
 """Fits without a Gram: conjugate gradients, many sparse columns, stochastic gradients."""
 
-import os
 import pickle
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -14,6 +11,7 @@ from sklearn.linear_model import Ridge
 
 import kitchensinks as ks
 from tests.catalogue import build
+from tests.jobs import python
 
 ROWS, VALUES = load_diabetes(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -364,15 +362,8 @@ print((after - before) * 1024, len(pickle.dumps(model)), score)
 
 def large(n_components, n_inputs, n_rows):
     """Bytes beyond the input, bytes of the pickle, and share of right classes, in a new process."""
-    numbers = subprocess.run(
-        [sys.executable, "-c", LARGE, str(n_components), str(n_inputs), str(n_rows)],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=600,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    ).stdout.split()
-    return int(numbers[0]), int(numbers[1]), float(numbers[2])
+    memory, size, score = python("-c", LARGE, n_components, n_inputs, n_rows, timeout=600).split()
+    return int(memory), int(size), float(score)
 
 
 def test_many_features_are_not_stored():

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.pipeline import make_pipeline
 
@@ -28,7 +29,8 @@ PRICE = FRAME["size"] + 2.0 * (FRAME["town"] == "Kiel") + FRAME["age"].fillna(0.
 
 
 def fourier(kind=ks.KitchenSinkRegressor, **given):
-    return kind(ks.Fourier(), **({"n_components": 60, "random_state": 0} | given))
+    given = {"basis": ks.Fourier(), "n_components": 60, "random_state": 0} | given
+    return kind(**given)
 
 
 def regressor():
@@ -260,16 +262,23 @@ def test_importances_of_frames_files_and_classes(tmp_path):
     assert np.argmax(three.feature_importances_) in (2, 3)
 
 
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+@pytest.mark.parametrize("gamma", ["median", 0.2])
 @pytest.mark.parametrize("solver", ["auto", "stochastic"])
-def test_importances_of_columns_that_come_as_they_are(solver, tmp_path):
-    """Their spread is that of the rows that are remembered: here all of them."""
+def test_importances_of_columns_that_come_as_they_are(solver, gamma, loss, tmp_path):
+    """Their spread is that of sampled rows, here all of them, and files hold it."""
     Z = (ROWS - ROWS.mean(axis=0)) / ROWS.std(axis=0)
-    plain = fourier(standardize=False, alpha=1e-3, solver=solver).fit(Z, VALUES)
-    scaled = fourier(alpha=1e-3, solver=solver).fit(Z, VALUES)
+    given = {"basis": ks.Fourier(gamma=gamma), "alpha": 1e-3, "solver": solver, "loss": loss}
+    plain = fourier(standardize=False, **given).fit(Z, VALUES)
+    scaled = fourier(**given).fit(Z, VALUES)
     np.testing.assert_allclose(plain.feature_importances_, scaled.feature_importances_, atol=0.02)
-    # A file holds no rows, and fits with other losses remember none.
     ks.save(plain, tmp_path / "model.sinks")
-    for one in (ks.load(tmp_path / "model.sinks"), plain.set_params(loss="huber").fit(Z, VALUES)):
-        assert not hasattr(one, "feature_importances_")
-        with pytest.raises(AttributeError, match=r"standardize=False, a model without its rows"):
-            _ = one.feature_importances_
+    again = ks.load(tmp_path / "model.sinks")
+    np.testing.assert_array_equal(again.feature_importances_, plain.feature_importances_)
+
+
+def test_importances_of_streams_and_sparse_rows_that_come_as_they_are():
+    stream = fourier(standardize=False).partial_fit(ROWS[:200], VALUES[:200])
+    whole = fourier(standardize=False).fit(sparse.csr_array(ROWS), VALUES)
+    for one in (stream, whole):
+        assert one.feature_importances_.sum() == pytest.approx(1.0)

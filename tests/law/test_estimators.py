@@ -37,48 +37,30 @@ def learned():
     return ks.KitchenSinkRegressor(QUICK, random_state=0).fit(X, Y)
 
 
-def test_no_choice_is_the_learned_law_and_beats_the_plain_one():
-    free = ks.KitchenSinkRegressor(random_state=0).fit(X, Y)
-    plain = ks.KitchenSinkRegressor(basis=ks.Fourier(), random_state=0).fit(X, Y)
-    assert plain.law_.record is None
-    assert 1 - free.score(X_NEW, Y_NEW) < 0.5 * (1 - plain.score(X_NEW, Y_NEW))
-
-
-def test_rows_that_are_only_predicted_have_no_part_in_the_law_or_the_fit():
-    """Test rows with wild targets, among the others but without weight, change nothing."""
-    rows, target = np.vstack([X, 50.0 * X_NEW]), np.append(Y, 1e3 * Y_NEW)
-    weights = np.repeat([1.0, 0.0], N_ROWS)
-    alone = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(X, Y, np.ones(N_ROWS))
-    beside = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(rows, target, weights)
-    # But for the order of sums, which moves a row or two to the next bin.
-    np.testing.assert_allclose(
-        beside.law_.record.scales, alone.law_.record.scales, rtol=1e-3, atol=1e-6
-    )
-    assert beside.alpha_ == pytest.approx(alone.alpha_)
-    assert np.abs(beside.predict(X_NEW) - alone.predict(X_NEW)).mean() < 1e-3
-
-
 @pytest.mark.parametrize(
     "options",
     [
         {"n_components": 20},
         {"constraint": ks.L2Ball(1.0)},
         {"standardize": False},
-        {"solver": "direct"},
-        {"loss": "huber"},
+        {"solver": "direct", "n_components": 60},
+        {"loss": {ks.KitchenSinkRegressor: "huber", ks.KitchenSinkClassifier: "logistic"}},
         {"alpha": 1e-3},
     ],
-    ids=str,
+    ids=lambda options: next(iter(options)),
 )
-def test_the_basis_alone_says_whether_a_law_is_learned(options):
+@pytest.mark.parametrize("kind", [ks.KitchenSinkRegressor, ks.KitchenSinkClassifier])
+def test_the_basis_alone_says_whether_a_law_is_learned(kind, options):
     """Other parameters hold for the law that is learned; none of them switches learning."""
+    options = {k: v[kind] if isinstance(v, dict) else v for k, v in options.items()}
+    targets = Y > 0 if kind is ks.KitchenSinkClassifier else Y
     for basis in (QUICK, quick(ks.Sigmoid())):
-        model = ks.KitchenSinkRegressor(basis, random_state=0, **options).fit(X, Y)
+        model = kind(basis, random_state=0, **options).fit(X, targets)
         assert model.law_.record is not None
         assert model.n_components_ == options.get("n_components", model.n_components_)
         if "standardize" in options:
             assert model.law_.record.map == "as is"
-    plain = ks.KitchenSinkRegressor(ks.Sigmoid(), random_state=0, **options).fit(X, Y)
+    plain = kind(ks.Sigmoid(), random_state=0, **options).fit(X, targets)
     assert plain.law_.record is None
 
 
@@ -101,11 +83,6 @@ def test_the_record_says_what_was_tried_and_kept(learned):
     importances = learned.feature_importances_
     assert importances.sum() == pytest.approx(1.0)
     assert importances[:2].min() > importances[2:].max()
-
-
-def test_the_same_seed_gives_the_same_model(learned):
-    again = ks.KitchenSinkRegressor(QUICK, random_state=0).fit(X, Y)
-    np.testing.assert_array_equal(again.predict(X_NEW), learned.predict(X_NEW))
 
 
 def test_a_prediction_depends_on_its_row_alone(learned):

@@ -315,12 +315,12 @@ def test_tables_that_do_not_fit_together():
     model = ks.KitchenSinkRegressor(**SMALL).fit(FRAME, TARGET)
     with pytest.raises(ValueError, match="no column 'age'"):
         model.predict(FRAME.drop(columns="age"))
-    with pytest.raises(ValueError, match="fit had a table"):
+    with pytest.raises(ValueError, match="fit had a data frame or a table"):
         model.predict(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="column 'size' holds text, and was numbers"):
         model.predict(FRAME.assign(size="large"))
     unnamed = FRAME[["size", "age"]].set_axis([0, 1], axis=1)
-    with pytest.raises(ValueError, match="fit had a table"):
+    with pytest.raises(ValueError, match="fit had a data frame or a table"):
         model.fit(unnamed, TARGET).predict(np.zeros((2, 2)))
     again = model.fit(FRAME[["size"]], TARGET)
     assert again.columns_ is None

@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 
 import kitchensinks as ks
+from tests.jobs import python
 from tests.laws.budget_job import BUDGET, SOLVERS, SOURCES
 
 JOB = Path(__file__).parent / "budget_job.py"
@@ -26,15 +25,7 @@ ALL += [f"{kind}:{name}" for kind in SOURCES for name in ("direct", "gram", "spa
     "cases", [QUICK, pytest.param(sorted(set(ALL)), marks=pytest.mark.slow)], ids=["few", "all"]
 )
 def test_the_budget_holds_where_the_address_space_is_limited(cases, tmp_path):
-    done = subprocess.run(
-        [sys.executable, JOB, tmp_path, *cases],
-        capture_output=True,
-        text=True,
-        timeout=1800,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "MALLOC_ARENA_MAX": "2"},
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    found = json.loads(done.stdout)
+    found = json.loads(python(JOB, tmp_path, *cases, timeout=1800, MALLOC_ARENA_MAX="2"))
     assert set(found) == set(cases)
     failed = {name: answer for name, answer in found.items() if isinstance(answer, str)}
     assert not failed, failed

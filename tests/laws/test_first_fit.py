@@ -1,12 +1,11 @@
 """What the first fit after an installation compiles."""
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
+
+from tests.jobs import python
 
 # Specialisations of the package's own functions that a default regressor, and then a default
 # classifier with its probabilities, compile: one of each, but two of `_warp_rows` (its output is
@@ -44,10 +43,8 @@ print(json.dumps([Compiled.names, hashlib.sha256(found).hexdigest()]))
 @pytest.fixture(scope="module")
 def processes(tmp_path_factory):
     """What two processes compiled, the first with an empty cache, and a hash of their answers."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("compiled"))}
-    command = [sys.executable, "-c", FITS]
-    outputs = [subprocess.check_output(command, env=environment, text=True) for _ in range(2)]
-    return [json.loads(output) for output in outputs]
+    folder = str(tmp_path_factory.mktemp("compiled"))
+    return [json.loads(python("-c", FITS, timeout=900, NUMBA_CACHE_DIR=folder)) for _ in range(2)]
 
 
 def test_a_default_fit_compiles_few_functions(processes):

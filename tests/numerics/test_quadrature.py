@@ -1,9 +1,9 @@
-"""Quadrature rules integrate what they should."""
+"""Gauss rules integrate what they should."""
 
 import numpy as np
 import pytest
 
-from kitchensinks.numerics.quadrature import gauss_rule, interpolate
+from kitchensinks.numerics.quadrature import gauss_rule
 
 
 def test_gauss_rule_of_a_flat_law_is_gauss_legendre():
@@ -18,10 +18,3 @@ def test_gauss_rule_of_one_point_is_the_mean():
     nodes, weights = gauss_rule(np.array([1.0, 2.0, 6.0]), np.array([1.0, 1.0, 2.0]), 1)
     assert nodes.tolist() == pytest.approx([3.75])
     assert weights.tolist() == pytest.approx([1.0])
-
-
-def test_interpolation_is_exact_to_rounding_for_a_smooth_function():
-    series = interpolate(lambda t: float(np.exp(np.sin(t))), 30, 2.0)
-    points = np.linspace(-2, 2, 101)
-    values = np.polynomial.chebyshev.chebval(points / 2.0, series)
-    np.testing.assert_allclose(values, np.exp(np.sin(points)), atol=1e-11)

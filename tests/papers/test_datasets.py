@@ -1,7 +1,6 @@
 """Synthetic sets follow their formulas; real sets have the documented sizes and splits."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 
 from kitchensinks.papers import datasets
+from tests.jobs import python
 
 TWO_CLASSES = [
     datasets.make_annulus,
@@ -208,8 +208,7 @@ def test_import_is_light():
         "import sys, kitchensinks.papers.datasets as d; d.names(); d.available();"
         "print([m for m in ('pandas', 'sklearn.datasets') if m in sys.modules])"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[]"
+    assert python("-c", code).strip() == "[]"
 
 
 def test_names_say_what_each_set_is():

@@ -8,6 +8,7 @@ from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.design import Design, SparseFeatures
 from kitchensinks.problem.losses import get_loss
 from kitchensinks.problem.problem import Problem
+from tests.problems import design_of
 
 SHAPES = [(1, 1, 1), (1, 3, 4), (7, 2, 3), (1500, 4, 6)]
 
@@ -27,19 +28,10 @@ def matrix_of(bins):
     return out
 
 
-def blocks_of(matrix, size=640):
-    def blocks(work=None):
-        for start in range(0, len(matrix), size):
-            rows = slice(start, min(start + size, len(matrix)))
-            yield rows, matrix[rows] if work is None else work(rows, matrix[rows])
-
-    return Design(blocks, *matrix.shape)
-
-
 def designs(bins):
     matrix = matrix_of(bins)
     return {
-        "blocks": blocks_of(matrix),
+        "blocks": design_of(matrix, 640),
         "csr": SparseFeatures(sparse.csr_array(matrix)),
         "bins": bins,
     }

@@ -176,6 +176,11 @@ def test_a_learned_law_shows_its_trials_and_a_frame_its_columns(tmp_path):
     assert sorted(town.values) == ["Bonn", "Kiel", "Ulm"]
     means = dict(zip(town.values, town.means["prediction"], strict=True))
     assert means["Kiel"] - means["Ulm"] == pytest.approx(2.0, abs=0.3)
+    # Dates are in their order.
+    (sold,) = [one for one in found.curves if one.column == "sold"]
+    assert sold.ordered
+    assert sold.values == sorted(sold.values)
+    assert all(len(value) == len("2024-01-01") for value in sold.values)
     json.loads(found.to_json())
     # From a file the same model gives the same facts.
     ks.save(model, tmp_path / "model.sinks")
@@ -279,6 +284,8 @@ def test_errors_say_what_is_needed():
     model = fourier().fit(X, Y)
     with pytest.raises(ValueError, match="one target for each row"):
         model.report(X, Y[:5])
+    with pytest.raises(ValueError, match="y='price' names a column, and X is no table"):
+        model.report(X, "price")
     with pytest.raises(ValueError, match="X has no rows"):
         model.report(X[:0], Y[:0])
     da = pytest.importorskip("dask.array")

@@ -23,9 +23,9 @@ def fitted(**options):
 def test_an_estimator_keeps_nothing_but_its_state():
     model = fitted()
     parameters = set(model.get_params(deep=False))
-    assert set(vars(model)) - parameters == {"state_", "n_features_in_"}
+    assert set(vars(model)) - parameters == {"_held", "_told_outside", "n_features_in_"}
     model.predict_proba(CANCER[0])
-    assert set(vars(model)) - parameters == {"state_", "n_features_in_"}
+    assert set(vars(model)) - parameters == {"_held", "_told_outside", "n_features_in_"}
 
 
 def test_a_state_cannot_be_changed():

@@ -1,12 +1,11 @@
 """Files are written whole or not at all, with the permissions of any other file."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
 from kitchensinks.tables.disk import atomic, remove_unfinished
+from tests.jobs import python
 
 
 def names(folder):
@@ -50,7 +49,7 @@ def test_permissions_are_those_of_any_new_file(tmp_path, mask):
         "with atomic(folder / 'ours') as file: file.write_text('')\n"
         "(folder / 'plain').write_text('')\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60)
+    python("-c", code, tmp_path)
     ours, plain = ((tmp_path / name).stat().st_mode for name in ("ours", "plain"))
     assert ours == plain
 

@@ -98,69 +98,34 @@ def chunks_of(size):
 
 
 def delimited(examples, number=None):
+    def check(names, rest, skip):
+        read(names + rest, ".csv", skip)
+
     with chunks_of(16):
-        tried(
-            examples,
-            number,
-            lambda names, rest, skip: read(names + rest, ".csv", skip),
-            beginning,
-            text,
-            st.booleans(),
-        )
+        tried(examples, number, check, beginning, text, st.booleans())
 
 
 def compressed(examples, number=None):
+    def check(names, rest, skip):
+        read(gzip.compress(names + rest), ".tsv.gz", skip)
+
     with chunks_of(16):
-        tried(
-            examples,
-            number,
-            lambda names, rest, skip: read(gzip.compress(names + rest), ".tsv.gz", skip),
-            beginning,
-            text,
-            st.booleans(),
-        )
+        tried(examples, number, check, beginning, text, st.booleans())
 
 
-PAIRS = [
-    b"1",
-    b"-1",
-    b"0",
-    b" ",
-    b" ",
-    b"\n",
-    b"\n",
-    b"1:2",
-    b"2:0.5",
-    b"0:1",
-    b"3:nan",
-    b"3:1e999",
-]
-PAIRS += [
-    b"qid:3",
-    b"#",
-    b":",
-    b"7:",
-    b"\r\n",
-    b"x",
-    b",",
-    b"300:1",
-    b"99999999:1",
-    b"9" * 30 + b":1",
-    b"\x00",
-]
+PAIRS = [b"1", b"-1", b"0", b" ", b" ", b"\n", b"\n", b"1:2", b"2:0.5", b"0:1", b"3:nan"]
+PAIRS += [b"3:1e999", b"qid:3", b"#", b":", b"7:", b"\r\n", b"x", b",", b"300:1", b"99999999:1"]
+PAIRS += [b"9" * 30 + b":1", b"\x00"]
 PAIRS += [b"\xff", b"2:1 1:1", b"1:1 1:1", b"9" * 5000 + b":1", b"qid:" + b"9" * 5000, b"1e999"]
 pairs = st.lists(st.sampled_from(PAIRS), max_size=25).map(b"".join)
 
 
 def svmlight(examples, number=None):
+    def check(data, skip):
+        read(b"1 1:1\n" + data, ".svm", skip)
+
     with chunks_of(64):
-        tried(
-            examples,
-            number,
-            lambda data, skip: read(b"1 1:1\n" + data, ".svm", skip),
-            pairs,
-            st.booleans(),
-        )
+        tried(examples, number, check, pairs, st.booleans())
 
 
 def with_other_bytes(examples, number=None):

@@ -1,12 +1,11 @@
 """The default memory budget: what the machine, a container and the process's limits leave."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
 from kitchensinks.tables.memory import free_memory, memory_budget
+from tests.jobs import python
 
 GB = 1e9
 
@@ -94,15 +93,7 @@ print(np.isfinite(model.fit(X, X[:, 0]).predict(X[:9])).all())
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux")
 def test_a_limit_of_the_address_space_is_kept():
-    answer = subprocess.run(
-        [sys.executable, "-c", LIMITED],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert answer.returncode == 0, answer.stderr
-    free, finite = answer.stdout.split()
+    free, finite = python("-c", LIMITED).split()
     assert float(free) == pytest.approx(250e6, rel=0.05)
     assert finite == "True"
 

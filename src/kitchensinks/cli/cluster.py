@@ -7,21 +7,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.cli.fit import Source, Step
-from kitchensinks.cli.scoring import Facts
 from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Fit
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.execution.cluster import connected
 from kitchensinks.execution.fits import fit_collections, score_collections
+from kitchensinks.numerics.arrays import Facts, Floats
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.table import nearest, open_table
 
-# Rows that the task and the recipe of the columns are learned from.
+# Rows of the sample that task and column recipe are learned from.
 _SAMPLE_ROWS = 32_000
 
 
@@ -36,7 +35,7 @@ def connected_source(options: Fit, where: str, terminal: Terminal) -> Iterator["
 
 @dataclass(frozen=True, eq=False)
 class ClusterSource(Source):
-    """Rows as Dask has them, without those that have no target; `few` is a sample in memory."""
+    """A Dask collection of the rows with a target; `few` is a sample in memory."""
 
     table: Any
     few: Any
@@ -44,7 +43,7 @@ class ClusterSource(Source):
 
     @classmethod
     def read(cls, options: Fit, address: str) -> "ClusterSource":
-        """Parquet or CSV, wherever fsspec reads them from."""
+        """Parquet or CSV, from any location that fsspec supports."""
         from dask import dataframe
 
         lines = options.data.lower().rstrip("*").endswith((".csv", ".csv.gz", ".tsv"))
@@ -72,7 +71,7 @@ class ClusterSource(Source):
 
     @cached_property
     def X(self) -> Any:
-        """The columns as numbers, by a recipe from the sample."""
+        """The columns as numbers, by a recipe learned from the sample."""
         inputs = self.columns.inputs
         empty = _numbers(self.few[:0][inputs], self.columns)
         return self.table[inputs].map_partitions(_numbers, self.columns, meta=empty)
@@ -132,6 +131,6 @@ def _side(frame: Any, seed: int, share: float, held_out: bool) -> Any:
     """One for the rows that are held out, or for the others: by their keys, wherever they are."""
     import pandas
 
-    rows: NDArray[np.float64] = frame.to_numpy(np.float64)
+    rows: Floats = frame.to_numpy(np.float64)
     held = row_keys(rows, seed) < np.uint64(share * 2.0**64)
     return pandas.Series((held == held_out).astype(np.float64), index=frame.index)

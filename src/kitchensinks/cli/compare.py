@@ -33,18 +33,18 @@ from kitchensinks.features.bases import Basis
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.law import Learned
 from kitchensinks.law.splits import held_rows, order_of
-from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.arrays import AnyArray, Bools, Facts, Floats
 from kitchensinks.report.peers import Compared, one_thread, tried
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import hold_out, row_keys
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
-# Exact kernel machines take at least quadratic time: they are left out beyond so many rows.
+# Most rows for exact kernel machines, which take at least quadratic time.
 _KERNEL_ROWS = 5000
 # Rounds of AdaBoost.
 _STUMPS = 200
-# Share of the fitted rows that the law is learned on, where --time or --groups says which.
+# Share of the fitted rows that are held out to learn the law, with --time or --groups.
 _LEARNED_SHARE = 0.2
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -56,7 +56,7 @@ class Entry(Compared):
     components: int | None = None
 
 
-def compare(options: Compare, terminal: Terminal) -> dict[str, Any]:
+def compare(options: Compare, terminal: Terminal) -> Facts:
     """Fit and score all models on a sample of the table; returns the facts."""
     if options.out is not None:
         writable(options.out, PICTURES)
@@ -73,9 +73,7 @@ def compare(options: Compare, terminal: Terminal) -> dict[str, Any]:
         return _compare(options, table, widths, terminal)
 
 
-def _compare(
-    options: Compare, table: Table, widths: list[int], terminal: Terminal
-) -> dict[str, Any]:
+def _compare(options: Compare, table: Table, widths: list[int], terminal: Terminal) -> Facts:
     targets, weights, task = read_target(table, options.target, options.task)
     rows = Rows(table, Columns.learn(table, **options.recipe))
     for text in oddities(table, weights):
@@ -117,16 +115,16 @@ def _compare(
 
 def _sides(
     options: Compare, rows: Rows, places: NDArray[np.intp], X: Floats
-) -> tuple[NDArray[np.bool_], Basis | Learned]:
+) -> tuple[Bools, Basis | Learned]:
     """Rows that are scored, by their content, time or group; the law to learn on the others."""
-    more: dict[str, Any] = {"time_limit": options.time_limit}
+    more: Facts = {"time_limit": options.time_limit}
     if options.time is None and options.groups is None:
         held = hold_out(row_keys(X, options.seed + 1), None, options.validation)
     else:
         named = Learned(time=options.time, groups=options.groups)
         order, all_rows = order_of(named, rows).part(places), np.ones(len(places), bool)
         held = held_rows(order, all_rows, options.validation, options.seed)
-        # Columns are numbers from here on, so that the law is told the rows and not the column.
+        # The column has been encoded: the law gets the held-out rows in place of its name.
         own = order.part(np.flatnonzero(~held))
         inner = held_rows(own, all_rows[~held], _LEARNED_SHARE, options.seed)
         more["split"] = PredefinedSplit(np.where(inner, 0, -1))
@@ -134,12 +132,12 @@ def _sides(
 
 
 def _contestants(
-    task: str, n_rows: int, widths: list[int], seed: int, learned: Any
+    task: str, n_rows: int, widths: list[int], seed: int, learned: object
 ) -> list[tuple[str, Any]]:
     """Models with their names."""
     number = task == "regression"
     own = KitchenSinkRegressor if number else KitchenSinkClassifier
-    more: dict[str, Any] = {"n_jobs": 1, "random_state": seed}
+    more: Facts = {"n_jobs": 1, "random_state": seed}
     found: list[tuple[str, Any]] = [(LEARNED, own(learned, **more))]
     for name, basis in BASES.items():
         for width in widths:
@@ -161,9 +159,7 @@ def _contestants(
     return [*found, ("AdaBoost stumps", stumps), ("gradient boosting", trees(random_state=seed))]
 
 
-def _try(
-    name: str, model: Any, X: Floats, y: AnyArray, held: NDArray[np.bool_], task: str
-) -> Entry:
+def _try(name: str, model: Any, X: Floats, y: AnyArray, held: Bools, task: str) -> Entry:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = tried(name, model, X, y, held, task == "classification")

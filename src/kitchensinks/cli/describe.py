@@ -2,18 +2,17 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kitchensinks.cli.options import keeps_inputs, writable
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Datasets, Export, Info
 from kitchensinks.files.archive import ModelFileError, read_header
 from kitchensinks.fitting.plan import Plan
+from kitchensinks.numerics.arrays import Facts
 
 if TYPE_CHECKING:
     from kitchensinks.papers.datasets import Dataset
-
-Facts = dict[str, Any]
 
 
 def info(options: Info, terminal: Terminal) -> Facts:
@@ -37,7 +36,7 @@ def info(options: Info, terminal: Terminal) -> Facts:
     return facts
 
 
-def _facts(path: Path, header: dict[str, Any]) -> Facts:
+def _facts(path: Path, header: Facts) -> Facts:
     notes, state = header.get("notes") or {}, header["state"]["fields"]
     law, plan = state["law"]["fields"], state["plan"]["fields"]
     features, evidence = (
@@ -72,7 +71,7 @@ def _facts(path: Path, header: dict[str, Any]) -> Facts:
     }
 
 
-def _learned(law: dict[str, Any]) -> Facts:
+def _learned(law: Facts) -> Facts:
     """The law, all trials of learning it, and why there are not more components."""
     if law["record"] is None:
         return {"law": "not learned", "trials": [], "reason": law["note"]}
@@ -90,7 +89,7 @@ def _learned(law: dict[str, Any]) -> Facts:
     }
 
 
-def _told(value: Any) -> str:
+def _told(value: object) -> str:
     """A fact as text."""
     if isinstance(value, dict):
         known = ((key, number) for key, number in value.items() if number is not None)
@@ -101,7 +100,7 @@ def _told(value: Any) -> str:
     return str(value)
 
 
-def _in_words(value: dict[str, Any]) -> str:
+def _in_words(value: Facts) -> str:
     """A basis or a loss as one would write it: Fourier(kernel=laplacian, gamma=0.2)."""
     fields = []
     for name, held in value["fields"].items():

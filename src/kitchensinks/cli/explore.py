@@ -25,6 +25,7 @@ from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Explore
 from kitchensinks.inspect.plane import Plane, view
+from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.papers import datasets
 from kitchensinks.report.rows import framed
 
@@ -63,8 +64,8 @@ def page() -> bytes:
 class OwnTable:
     """Columns of numbers of one's own table, by their names, and the target."""
 
-    columns: dict[str, np.ndarray]
-    targets: np.ndarray
+    columns: dict[str, AnyArray]
+    targets: AnyArray
     target: str
     classes: bool
 
@@ -80,7 +81,10 @@ class OwnTable:
             frame, targets = framed(table, options.target, names)
         task = task_of(targets, options.task, options.target)
         numbers = frame.select_dtypes("number")
-        columns = {str(name): numbers[name].to_numpy(np.float64) for name in numbers}
+        # Whole numbers that differ in every row may only name the rows: they are offered last.
+        last = {name: one.dtype.kind == "i" and one.is_unique for name, one in numbers.items()}
+        order = sorted(numbers, key=last.__getitem__)
+        columns = {str(name): numbers[name].to_numpy(np.float64) for name in order}
         if len(columns) < 2:
             raise ValueError(
                 f"{options.data} has {len(columns)} columns of numbers beside the target: the "
@@ -107,7 +111,7 @@ class Explorer:
     table: OwnTable | None = None
     lock: Lock = field(default_factory=Lock)
 
-    def choices(self) -> dict[str, Any]:
+    def choices(self) -> Facts:
         own = self.table
         return {
             "sets": [*([TABLE] if own else []), *SETS],
@@ -117,7 +121,7 @@ class Explorer:
             "most": _MOST,
         }
 
-    def fit(self, asked: Mapping[str, str]) -> dict[str, Any]:
+    def fit(self, asked: Mapping[str, str]) -> Facts:
         """A fit with the parameters of a query, all of which are checked."""
         name = asked.get("basis", "fourier")
         if name not in NAMES:
@@ -193,7 +197,7 @@ def server(explorer: Explorer, port: int = 0) -> ThreadingHTTPServer:
             else:
                 self._json(404, {"error": "There is no such page."})
 
-        def _json(self, status: int, facts: dict[str, Any]) -> None:
+        def _json(self, status: int, facts: Facts) -> None:
             self._send(status, "application/json", json.dumps(facts, allow_nan=False).encode())
 
         def _send(self, status: int, kind: str, body: bytes) -> None:
@@ -211,13 +215,13 @@ def server(explorer: Explorer, port: int = 0) -> ThreadingHTTPServer:
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
-        def handle_error(self, request: Any, client_address: Any) -> None:
+        def handle_error(self, request: object, client_address: object) -> None:
             """A page that is closed while it waits is no error."""
 
     return Server(("127.0.0.1", port), Handler)
 
 
-def explore(options: Explore, terminal: Terminal) -> dict[str, Any]:
+def explore(options: Explore, terminal: Terminal) -> Facts:
     """Serve the page until Ctrl-C."""
     explorer = Explorer(OwnTable.read(options))
     with server(explorer, options.port) as found:

@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.cli.bases import LEARNED, NAMES, basis_named, components_of
 from kitchensinks.cli.checkpoint import CheckpointFolder
@@ -21,7 +19,7 @@ from kitchensinks.cli.options import (
     writable,
 )
 from kitchensinks.cli.pipes import is_pipe, opened_table, whole_file
-from kitchensinks.cli.scoring import Facts, score_blocks
+from kitchensinks.cli.scoring import score_blocks
 from kitchensinks.cli.targets import read_target
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Fit, Training
@@ -35,11 +33,11 @@ from kitchensinks.fitting.settings import Solver
 from kitchensinks.law import Law, Learned, encode
 from kitchensinks.law.splits import held_rows, order_of
 from kitchensinks.law.values import short_name
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Bools, Facts, Floats, Part
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import LOSSES, Loss, Quantile
-from kitchensinks.state.resume import identity_of
-from kitchensinks.tables import block_slices
+from kitchensinks.state.fits import identity_of
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Means, Places
 from kitchensinks.tables.keys import hold_out, row_keys
@@ -118,7 +116,7 @@ def fit(options: Fit, terminal: Terminal) -> Facts:
         folder.release()
 
 
-def _parameters(options: Fit) -> dict[str, Any]:
+def _parameters(options: Fit) -> Facts:
     """The parameters of the estimator; an error where options can be refused with no row read."""
     if not is_pipe(options.out):
         writable(options.out)
@@ -187,7 +185,7 @@ def _loss(options: Fit) -> str | Loss:
 
 def _fit_source(
     options: Fit,
-    parameters: dict[str, Any],
+    parameters: Facts,
     source: Source,
     folder: CheckpointFolder,
     terminal: Terminal,
@@ -284,7 +282,7 @@ class WatchedRows(Rows):
         super().__init__(rows.table, rows.columns, rows.folded)
         self.seen = seen
 
-    def __getitem__(self, key: Any) -> AnyArray:
+    def __getitem__(self, key: Part) -> AnyArray:
         # A block is asked for when those before it are done.
         if isinstance(key, slice):
             self.seen(key.start or 0, len(self))
@@ -300,7 +298,7 @@ class FileSource(Source):
 
     table: Table
     targets: AnyArray
-    weights: NDArray[np.float64] | None
+    weights: Floats | None
     terminal: Terminal
 
     @classmethod
@@ -328,7 +326,7 @@ class FileSource(Source):
         return [first, *oddities(self.table, self.weights)]
 
     @cached_property
-    def held(self) -> NDArray[np.bool_]:
+    def held(self) -> Bools:
         """Which rows are held out, by their content, time or group; no class as a whole."""
         counted = np.ones(self.n_rows, bool) if self.weights is None else self.weights > 0
         share, seed = self.options.validation, self.options.seed
@@ -380,7 +378,7 @@ class FileSource(Source):
         return {**super().facts(), "bad_rows": self.table.bad_rows.count}
 
 
-def oddities(table: Table, weights: NDArray[np.float64] | None) -> list[str]:
+def oddities(table: Table, weights: Floats | None) -> list[str]:
     """Notes on rows that are left out; weights: 0 where the target is missing."""
     notes = []
     if weights is not None:
@@ -396,4 +394,4 @@ def _ways(columns: Columns) -> str:
     kinds = {type(encoder) for encoder in columns.encoders}
     ways = {Means: "mean targets", Places: "places in their order", Category: "indicators"}
     found = [words for kind, words in ways.items() if kind in kinds]
-    return f", categories {' and '.join(found)}" if found else ""
+    return f", categories as {' and '.join(found)}" if found else ""

@@ -1,7 +1,5 @@
 """`sinks plan`: how many features, which ridge, and which rate of the thesis."""
 
-from typing import Any
-
 import numpy as np
 
 from kitchensinks.cli.bases import BASES
@@ -10,13 +8,14 @@ from kitchensinks.cli.targets import read_target, sampled_places
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Plan
 from kitchensinks.features.scaling import Scaler, Spread
+from kitchensinks.numerics.arrays import Facts
 from kitchensinks.papers import planning
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
 
-def plan(options: Plan, terminal: Terminal) -> dict[str, Any]:
+def plan(options: Plan, terminal: Terminal) -> Facts:
     """Look at a sample of a table, and say what it suggests."""
     if options.basis not in BASES or BASES[options.basis]().sparse:
         dense = ", ".join(name for name, make in BASES.items() if not make().sparse)
@@ -27,7 +26,7 @@ def plan(options: Plan, terminal: Terminal) -> dict[str, Any]:
         return _plan(options, table, terminal)
 
 
-def _plan(options: Plan, table: Table, terminal: Terminal) -> dict[str, Any]:
+def _plan(options: Plan, table: Table, terminal: Terminal) -> Facts:
     targets, weights, task = read_target(table, options.target, options.task)
     excluded = [options.target, *(options.drop or [])]
     rows = Rows(table, Columns.learn(table, exclude=excluded, seed=options.seed, categories=[]))

@@ -1,7 +1,6 @@
 """`sinks report`: what is known of a model and of a table with known targets, as one page."""
 
 import warnings
-from typing import Any
 
 from kitchensinks.cli.fit import oddities
 from kitchensinks.cli.options import keeps_inputs, writable
@@ -10,12 +9,13 @@ from kitchensinks.cli.predict import table_model, target_name
 from kitchensinks.cli.targets import comparable
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Report
+from kitchensinks.numerics.arrays import Facts
 from kitchensinks.report.rows import framed
 
 ENDINGS = (".html", ".json")
 
 
-def report(options: Report, terminal: Terminal) -> dict[str, Any]:
+def report(options: Report, terminal: Terminal) -> Facts:
     """Write the page, or the facts; returns them in part."""
     out = writable(options.out, ENDINGS)
     keeps_inputs(out, options.data, options.model, options.force)

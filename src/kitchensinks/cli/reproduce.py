@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Reproduce
+from kitchensinks.numerics.arrays import Facts
 from kitchensinks.papers import datasets, experiments
 from kitchensinks.papers.experiments.harness import folder_of
 from kitchensinks.papers.experiments.study import Study
 
 
-def reproduce(options: Reproduce, terminal: Terminal) -> dict[str, Any]:
+def reproduce(options: Reproduce, terminal: Terminal) -> Facts:
     """List the studies, run one or all of them, or write the page on their results."""
     if options.page is not None:
         return _write_page(options.out, options.page, terminal)
@@ -23,7 +23,7 @@ def reproduce(options: Reproduce, terminal: Terminal) -> dict[str, Any]:
     return _run_all([experiments.study(name) for name in names], options, terminal)
 
 
-def _list_studies(terminal: Terminal) -> dict[str, Any]:
+def _list_studies(terminal: Terminal) -> Facts:
     """Every table and figure, with the time of a full run."""
     studies = [experiments.study(name) for name in experiments.names()]
     for study in studies:
@@ -63,7 +63,7 @@ def _tell_files(study: Study, terminal: Terminal) -> None:
         terminal.note(f"scikit-learn downloads {', '.join(missing)}, if it has a network.")
 
 
-def _run_all(studies: list[Study], options: Reproduce, terminal: Terminal) -> dict[str, Any]:
+def _run_all(studies: list[Study], options: Reproduce, terminal: Terminal) -> Facts:
     """Run the studies one after the other; a study whose data are missing is skipped."""
     minutes = sum(study.minutes for study in studies if not study.licensed or len(studies) == 1)
     expected = "some seconds each" if options.quick else f"about {minutes:.0f} min in all"
@@ -93,13 +93,13 @@ def _run_all(studies: list[Study], options: Reproduce, terminal: Terminal) -> di
     return {"quick": options.quick, "written": written}
 
 
-def _run(study: Study, quick: bool, out: Path, terminal: Terminal) -> dict[str, Any]:
+def _run(study: Study, quick: bool, out: Path, terminal: Terminal) -> Facts:
     from kitchensinks.papers.experiments import harness
 
     at = 0
     with terminal.progress(study.name) as meter:
 
-        def told(done: int, total: int, cell: dict[str, Any]) -> None:
+        def told(done: int, total: int, cell: Facts) -> None:
             nonlocal at
             at = done
             meter.phase(", ".join(f"{key} {value}" for key, value in cell.items()))
@@ -113,7 +113,7 @@ def _run(study: Study, quick: bool, out: Path, terminal: Terminal) -> dict[str, 
             ) from None
 
 
-def _write_page(out: Path, page: Path, terminal: Terminal) -> dict[str, Any]:
+def _write_page(out: Path, page: Path, terminal: Terminal) -> Facts:
     """Write the page on all results in the folder `out`, judged by the rule of today."""
     from kitchensinks.papers.experiments import harness, tables
 

@@ -2,18 +2,16 @@
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
 
 Array = AnyArray
-Facts = dict[str, Any]
 
-# The least probability in the log loss, so that a wrong certainty stays finite.
+# Smallest probability in the log loss, which keeps it finite.
 _LEAST_CHANCE = 1e-15
 
 

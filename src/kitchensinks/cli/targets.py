@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.problem.targets import Classes, Targets
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.keys import lowest_keys, row_keys
@@ -22,9 +22,7 @@ _LOOKED = 1000
 _MOST_CLASSES = 1000
 
 
-def read_target(
-    table: Table, name: str, task: str
-) -> tuple[AnyArray, NDArray[np.float64] | None, str]:
+def read_target(table: Table, name: str, task: str) -> tuple[AnyArray, Floats | None, str]:
     """Values, weights (0 where the target is missing; None where it never is), and the task."""
     table.check_names([name])
     values, weights = known_targets(table, name)
@@ -71,16 +69,15 @@ def _check_strays(words: AnyArray, name: str) -> None:
     strays = [] if few else stray_words(words)
     if strays:
         row = int(np.flatnonzero(words == strays[0])[0]) + 1
+        shown = ", ".join(map(repr, strays[:3])) + (", …" if len(strays) > 3 else "")
         raise ValueError(
-            f"The target {name!r} holds numbers and {len(strays)} other words, such as "
-            f"{strays[0]!r} in row {row} of those with a target. Leave these empty or replace them "
-            "for regression; --task classification takes every value as a class."
+            f"The target {name!r} holds numbers, and words: {shown} (first in row {row} of those "
+            "with a target). For regression leave these empty or replace them; --task "
+            "classification takes every value as a class."
         )
 
 
-def sampled_places(
-    rows: Rows, weights: NDArray[np.float64] | None, count: int, seed: int
-) -> NDArray[np.intp]:
+def sampled_places(rows: Rows, weights: Floats | None, count: int, seed: int) -> NDArray[np.intp]:
     """At most so many of the rows with a target, by their content."""
     chosen = lowest_keys(row_keys(rows, seed), weights, count)
     if weights is not None:

@@ -2,10 +2,10 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,45 +20,37 @@ from kitchensinks.estimators.inputs import (
 )
 from kitchensinks.estimators.parts import OfParts
 from kitchensinks.estimators.progress import shown
+from kitchensinks.estimators.readings import Readings
 from kitchensinks.execution import is_dask
-from kitchensinks.features.blocks import FeatureBlocks
-from kitchensinks.fitting.checkpoint import Checkpoint
-from kitchensinks.fitting.growth import Growth, prefix_errors
-from kitchensinks.fitting.settings import Solver, Verbose
+from kitchensinks.fitting.settings import Checkpoint, Solver, Verbose
 from kitchensinks.law import Learned, find_law
 from kitchensinks.law.splits import order_of
-from kitchensinks.numerics.arrays import AnyArray, Seed
+from kitchensinks.numerics.arrays import AnyArray, SampleWeight, Seed
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
-from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch, robust_spread
 from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
-from kitchensinks.state.importance import Groups, columns_of, variance_along
-from kitchensinks.state.kept import Waiting, is_kept, own_copy
-from kitchensinks.state.local import LocalModels, local_models
-from kitchensinks.state.made import fitted_state
-from kitchensinks.state.outside import Outside, Watch, in_words
-from kitchensinks.state.resume import batch_identity, resuming
+from kitchensinks.state.fits import batch_identity, fitted_state, resuming
+from kitchensinks.state.model import Outside, Watch, in_words
+from kitchensinks.state.remembered import is_kept, own_copy
 from kitchensinks.state.spec import check_loss
-from kitchensinks.state.streams import frozen_state, going_on, merged, settle, with_rows
-from kitchensinks.tables import block_slices
+from kitchensinks.state.streams import (
+    Waiting,
+    fit_waiting,
+    frozen_state,
+    going_on,
+    merged,
+    with_rows,
+)
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.table import Table
-
-
-def reported(read: Callable[[State], Any], doc: str) -> property:
-    """An attribute that is read from the state of a fitted estimator."""
-
-    def get(estimator: "KitchenSink") -> Any:
-        with threads(estimator.n_jobs):
-            return read(estimator._state())
-
-    return property(get, doc=doc)
+from kitchensinks.tables.view import Given
 
 
 @dataclass(eq=False, repr=False)
-class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
-    """What classifier and regressor share; all that a fit leaves is `state_`."""
+class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
+    """Base of classifier and regressor; everything that a fit leaves is in `state_`."""
 
     basis: Any = None
     n_components: int | str | None = None
@@ -73,9 +65,13 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
     random_state: Seed = None
 
     _task: ClassVar[str]
+    # The state of the last fit, or rows that wait to be fitted.
+    _held: State | Waiting | None = field(init=False, default=None)
+    # Whether there has been a warning about rows outside of the fitted range.
+    _told_outside: bool = field(init=False, default=False)
 
     def _meant(self, name: str) -> Any:
-        """None stands for Learned(), and a name for a solver or a loss."""
+        """The value of a parameter: None means Learned(), and a name a solver or a loss."""
         value = getattr(self, name)
         if name == "basis" and value is None:
             return Learned()
@@ -87,9 +83,9 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: Given,
+        y: ArrayLike,
+        sample_weight: SampleWeight = None,
         checkpoint: Checkpoint | None = None,
         verbose: Verbose = False,
     ) -> Self:
@@ -117,7 +113,12 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
         return self
 
     def _fit_dask(
-        self, X: Any, y: Any, sample_weight: Any, checkpoint: Checkpoint | None, verbose: Verbose
+        self,
+        X: Given,
+        y: ArrayLike,
+        sample_weight: SampleWeight,
+        checkpoint: Checkpoint | None,
+        verbose: Verbose,
     ) -> Self:
         from kitchensinks.execution.fits import fit_collections
 
@@ -129,7 +130,7 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
         return self
 
     def _spec(self, known: State | Waiting | None = None) -> Spec:
-        """The parameters, checked, as a value; with what rows that are known have settled."""
+        """The checked parameters as a value; known: earlier rows, whose encoding is kept."""
         names = getattr(self, "feature_names_in_", None)
         spec = Spec.of(self._task, names, **self.get_params(deep=False))
         if known is None:
@@ -137,9 +138,14 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
         return replace(spec, loss=known.loss, targets=known.targets, columns=known.columns)
 
     def _first_rows(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, stream: bool = False
+        self,
+        X: Given,
+        y: ArrayLike,
+        sample_weight: SampleWeight,
+        classes: ArrayLike | None = None,
+        stream: bool = False,
     ) -> tuple[Spec, Batch]:
-        """Checked rows with encoded targets; what an earlier fit has left is forgotten."""
+        """Check the rows, encode their targets, and discard the state of an earlier fit."""
         spec = self._spec()
         rows, y, weights, columns, known = training_inputs(self, spec, X, y, sample_weight, stream)
         self._forget()
@@ -156,15 +162,19 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
 
     def _forget(self) -> None:
         """A failed fit leaves no state."""
-        for name in ("state_", "_waiting", "_told_outside"):
-            self.__dict__.pop(name, None)
+        self._held, self._told_outside = None, False
 
     # -- batches -------------------------------------------------------------------------
 
     def _frozen(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any, verbose: Verbose
+        self,
+        X: Given,
+        y: ArrayLike,
+        sample_weight: SampleWeight,
+        classes: ArrayLike | None,
+        verbose: Verbose,
     ) -> tuple[State, Spec, Batch]:
-        """What batches and workers must share, from the rows of one batch."""
+        """The state that batches and workers share, learned from one batch; nothing is summed."""
         if self.n_components == "auto":
             raise ValueError("n_components='auto' looks at all rows: give a number to stream.")
         if Solver.of(self.solver).name == "conjugate":
@@ -176,22 +186,22 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
 
     @property
     def _begun(self) -> bool:
-        """Whether there was a fit, or a batch."""
-        return bool(self.__dict__.keys() & {"state_", "_waiting"})
-
-    @property
-    def _known(self) -> State | Waiting:
-        """What has settled how rows and targets are read."""
-        return self.__dict__.get("_waiting") or self.state_
+        """Whether there has been a fit or a batch."""
+        return self._held is not None
 
     def _partial_fit(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any, verbose: Verbose
+        self,
+        X: Given,
+        y: ArrayLike,
+        sample_weight: SampleWeight,
+        classes: ArrayLike | None,
+        verbose: Verbose,
     ) -> Self:
-        if not self._begun and isinstance(self._spec().basis, Learned):
+        if self._held is None and isinstance(self._spec().basis, Learned):
             spec, batch = self._first_rows(X, y, sample_weight, classes, stream=True)
             waiting = Waiting(spec.columns, spec.encoding, spec.loss, own_copy(batch))
             return self._wait(waiting, verbose)
-        if not self._begun:
+        if self._held is None:
             state, spec, batch = self._frozen(X, y, sample_weight, classes, verbose)
             if spec.depends_on_rows:
                 warnings.warn(
@@ -201,9 +211,9 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
                     stacklevel=3,
                 )
         else:
-            spec = self._spec(self._known)
-            batch = more_rows(self, spec, self._known, X, y, sample_weight)
-            more = going_on(self._known, batch)
+            spec = self._spec(self._held)
+            batch = more_rows(self, spec, self._held, X, y, sample_weight)
+            more = going_on(self._held, batch)
             if more is not None:
                 return self._wait(more, verbose)
             state = self.state_
@@ -212,34 +222,23 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
         return self
 
     def _wait(self, waiting: Waiting, verbose: Verbose) -> Self:
-        """Fit the rows when the model is asked for something, or where they are too many."""
-        self._waiting = replace(waiting, verbose=verbose)
+        """Keep the rows until the model is used; fit at once where they are too many to keep."""
+        self._held = replace(waiting, verbose=verbose)
         if not is_kept(waiting.batch):
             self._state()
         return self
 
-    def merge(self, other: Any) -> Self:
-        """Add what another estimator has summed; both must be frozen alike. Returns self."""
+    def merge(self, other: object) -> Self:
+        """Add the sums of another estimator, which must have been frozen alike. Returns self."""
         if type(other) is not type(self):
             raise TypeError(
                 f"merge needs another {type(self).__name__}, not {type(other).__name__}."
             )
-        for one in (self, other):
-            if not one._begun:
-                raise ValueError(
-                    "merge adds sums of squared-loss fits: call freeze or partial_fit on both "
-                    "first, with loss='squared'."
-                )
-        if self.n_features_in_ != other.n_features_in_:
-            raise ValueError(
-                "The estimators differ in their number of columns, so their sums cannot be added. "
-                "Freeze one estimator, copy it, and give the copies different rows."
-            )
-        self.state_ = merged(self.state_, other.state_)
+        self.state_ = merged(*(one.state_ if one._begun else None for one in (self, other)))
         return self
 
     def drop_sums(self) -> None:
-        """Keep the model alone: without the sums there is less to hold, and no more to add to."""
+        """Discard the sums: the model takes less memory, and no rows can be added to it."""
         self.state_ = self._state().small()
 
     # -- predicting ----------------------------------------------------------------------
@@ -250,27 +249,24 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
 
     @property
     def state_(self) -> State:
-        """All that a fit leaves, as one value; rows that wait are fitted first."""
-        waiting: Waiting | None = self.__dict__.get("_waiting")
-        if waiting is not None:
-            spec = self._spec(waiting)
-            with shown(spec, waiting.verbose) as spec, threads(spec.n_jobs):
-                self.state_ = settle(waiting, spec)
-        if not self._begun:
+        """Everything that a fit leaves, as one value; waiting rows are fitted first."""
+        if self._held is None:
             raise NotFittedError(f"{type(self).__name__} has no state_ before a fit: call fit.")
-        left: State = self.__dict__["state_"]
-        return left
+        if isinstance(self._held, Waiting):
+            spec = self._spec(self._held)
+            with shown(spec, self._held.verbose) as spec, threads(spec.n_jobs):
+                self._held = fit_waiting(self._held, spec)
+        return self._held
 
     @state_.setter
     def state_(self, state: State) -> None:
-        self.__dict__["state_"] = state
-        self.__dict__.pop("_waiting", None)
+        self._held = state
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_waiting" in self.__dict__ or (self._begun and self.state_.has_rows)
+        return isinstance(self._held, Waiting) or (self._begun and self.state_.has_rows)
 
-    def _answer(self, method: str, X: Any) -> AnyArray:
-        """What a method gives for rows: an array, or a lazy one for Dask collections."""
+    def _answer(self, method: str, X: Given) -> AnyArray:
+        """The result of a prediction method: an array, or a lazy one for Dask collections."""
         state = self._state()
         if is_dask(X):
             from kitchensinks.execution.lazily import answer_collection
@@ -280,13 +276,13 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
             return lazy
         rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
-        # One row has no work for more threads, and counting the cores takes as long as its answer.
+        # One row cannot use more threads, and counting the cores takes as long as predicting it.
         with threads(1 if rows.shape[0] == 1 else self.n_jobs):
             answer = state.answer_rows(method, rows, watch)
         self._warn_outside(watch)
         return answer
 
-    def outside(self, X: Any) -> Outside:
+    def outside(self, X: Given) -> Outside:
         """The rows of X that are outside of the range of the fitted rows, and in which columns.
 
         Values outside of the range count as its nearer edge in predictions, but for a line that
@@ -301,14 +297,16 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
         return watch.found(state.columns, getattr(self, "feature_names_in_", None))
 
     def _warn_outside(self, watch: Watch) -> None:
-        """Tell once of many rows outside of the range."""
-        if not watch.many or getattr(self, "_told_outside", False):
+        """Warn once if many rows are outside of the fitted range."""
+        if not watch.many or self._told_outside:
             return
         found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))
         self._told_outside = True
         warnings.warn(in_words(found, self._state().law.trend is not None), stacklevel=4)
 
-    def _score(self, local: Callable[..., float], X: Any, y: Any, sample_weight: Any) -> float:
+    def _score(
+        self, local: Callable[..., float], X: Given, y: ArrayLike, sample_weight: SampleWeight
+    ) -> float:
         if is_dask(X):
             from kitchensinks.execution.fits import score_collections
 
@@ -318,12 +316,12 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
             X, y, sample_weight = table_targets(X, y, sample_weight, self._state().columns)
         return float(local(X, y, sample_weight))
 
-    def report(self, X: Any, y: Any, compare: bool = True) -> Report:
-        """What is known of this model and rows with known targets, best those it has not seen.
+    def report(self, X: Given, y: ArrayLike, compare: bool = True) -> Report:
+        """A report on the model, scored on rows with known targets, preferably not fitted ones.
 
-        Facts as a typed value, which is a page in notebooks: what was fitted and how the law was
-        found, scores with standard errors beside a linear model and boosted trees, calibration or
-        residuals, importances and partial dependence of the columns, the surest and least sure
+        The facts are a typed value, which notebooks show as a page: what was fitted and how the law
+        was found, scores with standard errors beside a linear model and boosted trees, calibration
+        or residuals, importances and partial dependence of the columns, the surest and least sure
         rows, rows outside of the fitted range, and the certificate. ``save("report.html")`` writes
         one file that needs nothing else, ``to_dict()`` gives the facts. X may be a frame, an array
         or a table, with the name of its target column as y; of more than 20,000 rows a sample is
@@ -348,100 +346,7 @@ class KitchenSink(CallbackSupportMixin, OfParts, TakesSparse):
             raise ValueError("report is about one target: fit and report the outputs one by one.")
         return report(self, X, y, compare)
 
-    def local_coefficients(self, X: Any) -> LocalModels:
-        """The exact linear model around each row, for sums of ReLU, maxout and linear features.
-
-        Such a sum is piecewise linear (maxout paper, equation 4): on the piece that holds a row,
-        f(x) = coefficients·x + intercepts, with no approximation. See `kitchensinks.state.local`.
-        """
-        state = self._state()
-        with threads(self.n_jobs):
-            return local_models(state.model, known_rows(self, state, X))
-
-    def k_path(self, X: Any, y: Any) -> Growth:
-        """Error on the rows given for every prefix of the features, from one pass over them.
-
-        Squared loss; for a classifier one more pass gives the share of wrong classes. The ridge
-        on the raw coefficients is that of the fit, α·K, for every prefix (as an alpha of its own,
-        the prefix of k features has α·K/k), so that one factorisation serves all of them.
-        """
-        state = self._state()
-        if state.moments is None or self.constraint is not None:
-            raise ValueError(
-                "k_path needs the sums of a squared-loss fit without a constraint, on at least "
-                f"as many rows as features; this fit was by {self.solver_}."
-            )
-        spec = self._spec(state)
-        batch = more_rows(self, spec, state, X, y)
-        growth = prefix_errors(
-            FeatureBlocks(batch.rows, state.law.features, spec.memory),
-            state.law.left(batch, state.targets.unit).targets,
-            state.moments,
-            self.alpha_,
-            state.settings.fit_intercept,
-            state.targets.winners(batch.targets),
-        )
-        return growth.in_units(state.targets.unit)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-    # -- what a fit reports --------------------------------------------------------------
-
-    law_ = reported(lambda s: s.law, "The law: scaler, basis, seed, K, ridge, how it was found.")
-    plan_ = reported(lambda s: s.plan, "Which solver ran, in which space, and why.")
-    model_ = reported(lambda s: s.model, "Scaler, draw and weights; scores(rows) predicts.")
-    loss_ = reported(lambda s: s.loss, "The loss that was fitted.")
-    columns_ = reported(lambda s: s.columns, "The recipe of the columns, None for complete arrays.")
-    basis_ = reported(lambda s: s.law.features.basis, "The resolved basis.")
-    scaler_ = reported(lambda s: s.law.features.scaler, "The scaler of the columns, or None.")
-    seed_ = reported(lambda s: s.law.features.seed, "The seed that names the draw.")
-    n_components_ = reported(lambda s: s.law.features.n_components, "K, the number of draws.")
-    moments_ = reported(lambda s: s.moments, "The sums over the rows, or None.")
-    k_path_ = reported(lambda s: _growth_of(s), "Held-out error for every prefix of K.")
-    solver_ = reported(lambda s: s.fitted.evidence.solver, "The solver that ran.")
-    objective_ = reported(lambda s: s.fitted.evidence.objective, "The objective that it reached.")
-    gap_ = reported(lambda s: s.fitted.evidence.gap, "Bound on the distance to the optimum.")
-    converged_ = reported(lambda s: s.fitted.evidence.converged, "Whether the gap is below tol.")
-    n_iter_ = reported(lambda s: s.fitted.evidence.iterations, "Iterations of the solver.")
-    alpha_ = reported(lambda s: s.fitted.evidence.alpha, "The ridge strength.")
-    alphas_ = reported(lambda s: s.fitted.evidence.alphas, "The ridge path, or None.")
-    alpha_errors_ = reported(lambda s: s.fitted.evidence.alpha_errors, "Errors along the path.")
-    condition_number_ = reported(
-        lambda s: s.fitted.evidence.condition, "Condition number of the Gram with its ridge."
-    )
-    effective_dimension_ = reported(lambda s: s.freedom, "Σ s/(s + α) of the Gram.")
-    gram_noise_ = reported(lambda s: s.fitted.evidence.noise, "Rounding error of the Gram.")
-    alpha_sup_norm_ = reported(lambda s: s.sup_norm, "max |α_k| on features over their bound.")
-
-    @property
-    def feature_importances_(self) -> Array:
-        """How much the function changes along each column, in shares that sum to one.
-
-        Of a learned law: each column's share of the learned distance between rows. Of a given one:
-        each column's share of the variance of f where the other columns are kept
-        (`kitchensinks.state.importance`). Neither says how much a column would be missed, which
-        `sklearn.inspection.permutation_importance` measures.
-        """
-        state = self._state()
-        own = Groups.of(self, state.columns).counted(self)
-        record = state.law.record
-        if record is not None:
-            return np.array([record.importances[part].sum() for part in own])
-        spread = columns_of(state.law.features.scaler, state.sample)
-        if spread is None:
-            raise AttributeError(
-                f"This {type(self).__name__} has no feature_importances_: with standardize=False, "
-                "a model without its rows does not know the spread of its columns. "
-                "sklearn.inspection.permutation_importance works with any model."
-            )
-        with threads(self.n_jobs):
-            return variance_along(state.model, spread, own)
-
-
-def _growth_of(state: State) -> Growth:
-    if state.growth is None:
-        raise AttributeError("k_path_ is there after a fit with n_components='auto'.")
-    return state.growth.in_units(state.targets.unit)

@@ -2,10 +2,9 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from kitchensinks.features.bases.maxout import same_argmax
 from kitchensinks.numerics.arrays import AnyArray
@@ -65,7 +64,7 @@ class Shape:
         n_tables = math.ceil(math.log1p(-recall) / math.log1p(-(same**n_letters)))
         return cls(n_tables, n_letters, pool)
 
-    def chance(self, cosine: Any) -> NDArray[np.float64]:
+    def chance(self, cosine: ArrayLike) -> NDArray[np.float64]:
         """1 − (1 − κ_q(ρ)^L)^T, the probability that rows of cosine ρ share a bucket."""
         together = same_argmax(cosine, self.pool) ** self.n_letters
         with np.errstate(divide="ignore"):

@@ -1,7 +1,7 @@
 """Callbacks of scikit-learn, which has them since 1.9: a fit as a tree of tasks.
 
-The task `fit` has a task for each pass of the fit, such as the learning of its law, and that a
-hundred parts, which end one after another; a step without a count is a task of its own.
+The task `fit` has a subtask for each pass, such as learning the law. Each pass has a hundred
+subtasks, which end one after another. A step without a count is a subtask of its own.
 """
 
 from collections.abc import Iterator
@@ -9,10 +9,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
 from kitchensinks.estimators.progress import Meter, shown
 from kitchensinks.fitting.settings import Verbose
 from kitchensinks.law.constants import DONE
+from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.state import Spec
+from kitchensinks.tables.view import Given
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -22,7 +27,7 @@ except ImportError:  # scikit-learn before 1.9 has no set_callbacks
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Nothing."""
 
-    def with_callbacks(method: Any) -> Any:
+    def with_callbacks(method: object) -> Any:
         """The method as it is."""
         return method
 
@@ -32,14 +37,14 @@ _PARTS = 100
 
 
 @with_callbacks
-def _torn_down(estimator: Any) -> None:
-    """Callbacks are torn down after a method; around `fit` itself, warnings would name its file."""
+def _torn_down(estimator: BaseEstimator) -> None:
+    """Tear the callbacks down. Decorating `fit` itself would put another file into warnings."""
 
 
 class Tasks(Meter):
     """Progress as tasks within that of an estimator's fit."""
 
-    def __init__(self, estimator: Any, context: Any) -> None:
+    def __init__(self, estimator: BaseEstimator, context: object) -> None:
         super().__init__("fit")
         self.estimator, self.context = estimator, context
         self.passing: Any = None
@@ -73,15 +78,20 @@ class Tasks(Meter):
         return task.call_on_fit_task_begin(estimator=self.estimator)
 
     def _end(self, task: Any) -> None:
-        # A fit has no model before its end, so that a wish to stop cannot be met.
+        # A fit has no model before its end, so it cannot stop early where a callback asks for it.
         task.call_on_fit_task_end(estimator=self.estimator)
 
 
 @contextmanager
 def called(
-    estimator: Any, spec: Spec, verbose: Verbose, X: Any, y: Any, sample_weight: Any
+    estimator: BaseEstimator,
+    spec: Spec,
+    verbose: Verbose,
+    X: Given,
+    y: ArrayLike,
+    sample_weight: SampleWeight,
 ) -> Iterator[Spec]:
-    """The spec of a fit whose progress is shown, and heard by the callbacks of the estimator."""
+    """The spec of a fit that reports its progress, to the user and to scikit-learn's callbacks."""
     with shown(spec, verbose) as spec:
         if not getattr(estimator, "_skl_callbacks", None):
             yield spec
@@ -91,7 +101,9 @@ def called(
 
 
 @contextmanager
-def _heard(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> Iterator[Spec]:
+def _heard(
+    estimator: Any, spec: Spec, X: Given, y: ArrayLike, sample_weight: SampleWeight
+) -> Iterator[Spec]:
     metadata = None if sample_weight is None else {"sample_weight": sample_weight}
     rows = {"X": X, "y": y, "metadata": metadata}
     try:
@@ -105,7 +117,7 @@ def _heard(estimator: Any, spec: Spec, X: Any, y: Any, sample_weight: Any) -> It
 
         yield replace(spec, progress=told)
         tasks.close()
-        # The estimator itself is fitted: nothing has to be added to a copy of it.
+        # The estimator itself is fitted, so that a copy needs no further attributes.
         context.call_on_fit_task_end(estimator=estimator, reconstruction_attributes=dict, **rows)
     finally:
         _torn_down(estimator)

@@ -1,22 +1,26 @@
 """The classifier."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from kitchensinks.estimators.base import KitchenSink, reported
+from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.inputs import more_rows
+from kitchensinks.estimators.readings import reported
 from kitchensinks.features.bases.base import Basis, check_count
 from kitchensinks.fitting.settings import Verbose
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, SampleWeight
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
 from kitchensinks.state.certificate import RiskCertificate, risk_certificate
-from kitchensinks.state.kept import Waiting
+from kitchensinks.state.streams import Waiting
+from kitchensinks.tables.view import Given
 
 
 @dataclass(eq=False, repr=False)
@@ -73,7 +77,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     model_ : scaler, draw and weights; ``model_.scores(rows)`` predicts without checks.
     classes_ : the labels, sorted.
     solver_, objective_, gap_, converged_, n_iter_ : the solver that ran and its evidence:
-        the objective is at most the gap above the least there is (infinite for stochastic fits).
+        the objective is at most the gap above its optimum (infinite for stochastic fits).
     alpha_, alphas_, alpha_errors_ : ridge strength, and the path it was chosen from.
     alpha_sup_norm_ : max |α_k| on features divided by their bound (kitchen sinks, Figure 2).
     condition_number_, effective_dimension_, gram_noise_ : of the Gram with its ridge; NaN where
@@ -103,10 +107,10 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
 
     def freeze(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        classes: Any = None,
+        X: Given,
+        y: ArrayLike,
+        sample_weight: SampleWeight = None,
+        classes: ArrayLike | None = None,
         verbose: Verbose = False,
     ) -> Self:
         """Learn what batches and workers must share, and sum nothing.
@@ -118,25 +122,26 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
 
     def partial_fit(
         self,
-        X: Any,
-        y: Any,
+        X: Given,
+        y: ArrayLike,
         classes: Any = None,
-        sample_weight: Any = None,
+        sample_weight: SampleWeight = None,
         verbose: Verbose = False,
     ) -> Self:
         """Add a batch of rows, to those of earlier batches or of `fit`.
 
         As `KitchenSinkRegressor.partial_fit`. Give all classes at the first call where the first
-        batch may lack some.
+        batch may lack some. ``class_weight="balanced"`` goes by the rows of `freeze`, or of the
+        first batch with a warning.
         """
-        known = self._begun
-        if self.class_weight == "balanced" and not known:
-            raise ValueError(
-                "class_weight='balanced' needs to know the share of each class before the first "
-                "batch: call freeze(X, y) with representative rows, or give a dict."
+        if self.class_weight == "balanced" and self._held is None:
+            warnings.warn(
+                "class_weight='balanced' goes by the share of each class in the first batch of "
+                "partial_fit. Call freeze(X, y) with representative rows first, or give a dict.",
+                stacklevel=2,
             )
-        if classes is not None and known:
-            labels = _classes_of(self._known).labels
+        if classes is not None and self._held is not None:
+            labels = _classes_of(self._held).labels
             if not np.array_equal(np.unique(classes), labels):
                 raise ValueError(
                     f"classes={np.unique(classes).tolist()}, but the first rows had "
@@ -144,15 +149,15 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
                 )
         return self._partial_fit(X, y, sample_weight, classes, verbose)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Given) -> Array:
         """f(x): shape (n,) for two classes, (n, classes) for more."""
         return self._answer("decision_function", X)
 
-    def predict(self, X: Any) -> AnyArray:
+    def predict(self, X: Given) -> AnyArray:
         """The class of the largest score."""
         return self._answer("predict", X)
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Given) -> Array:
         """Calibrated probabilities, shape (n, classes).
 
         Logistic loss: its own link. Every other loss: an increasing function of the score
@@ -163,12 +168,12 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         """
         return self._answer("predict_proba", X)
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Given) -> Array:
         """Logarithm of `predict_proba`."""
         return self._answer("predict_log_proba", X)
 
     def risk_certificate(
-        self, X: Any, y: Any, delta: float = 0.05, draws: int = 400
+        self, X: Given, y: ArrayLike, delta: float = 0.05, draws: int = 400
     ) -> RiskCertificate:
         """A bound on the expected loss of a fit with ``constraint=``, from its own training rows.
 
@@ -213,7 +218,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         given = isinstance(self.basis, Basis) and self.basis.unresolved() is None
         return found._replace(fixed=found.fixed and given)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Given, y: ArrayLike, sample_weight: SampleWeight = None) -> float:
         """The share of rows whose class is right; of Dask collections, partition by partition."""
         return self._score(super().score, X, y, sample_weight)
 

@@ -5,7 +5,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,10 +14,11 @@ from kitchensinks.estimators.inputs import TakesSparse, float_rows
 from kitchensinks.features.bases import Draw, Maxout
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.bases.projections import project
-from kitchensinks.numerics.arrays import AnyArray, Floats, Seed
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, Seed
 from kitchensinks.numerics.threads import looped
 from kitchensinks.state import seed_of
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
+from kitchensinks.tables.view import Given
 
 Packed = NDArray[np.uint64]
 # Entries of the projections, or of the distances, of one block of rows.
@@ -91,7 +92,7 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     _kept_dtypes = ()
 
-    def fit(self, X: Any, y: Any = None) -> "MaxoutHash":
+    def fit(self, X: Any, y: ArrayLike | None = None) -> "MaxoutHash":
         """Draw the units, and keep the codes of the rows X (n, d); y is not used."""
         if self.n_units != "auto" or self.near is None:
             check_count("n_units", self.n_units)
@@ -124,7 +125,7 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             if isinstance(value, bool) or not isinstance(value, Real) or not low < float(value) < 1:
                 raise ValueError(f"{name}={value!r}: need a number above {low:g} and below 1.")
 
-    def _tables(self, X: Any) -> Shape | None:
+    def _tables(self, X: Given) -> Shape | None:
         if self.near is None:
             return None
         near, recall = float(self.near), float(self.recall)
@@ -132,7 +133,7 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             return Shape.for_rows(X.shape[0], self.pool, near, _typical_cosine(X), recall)
         return Shape.of(self.n_units, self.pool, near, recall)
 
-    def transform(self, X: Any) -> AnyArray:
+    def transform(self, X: Given) -> AnyArray:
         """C(x): letters 0, …, q − 1, shape (n, n_units), of uint8 (uint16 where q > 256)."""
         check_is_fitted(self)
         X = float_rows(self, X, reset=False)
@@ -141,7 +142,7 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             out[part] = self._letters(X[part])
         return out
 
-    def distances(self, X: Any, Y: Any = None) -> Floats:
+    def distances(self, X: Given, Y: Given | None = None) -> Floats:
         """Share of places where codes differ, (n, others): an estimate of 1 − κ_q(ρ).
 
         Y (others, d), or None for the rows of `fit`.
@@ -151,7 +152,9 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         far = self.codes_ if Y is None else self._coded(float_rows(self, Y, reset=False))[0]
         return different_letters(near, far) / self.n_units_
 
-    def kneighbors(self, X: Any = None, n_neighbors: int = 10, return_distance: bool = True) -> Any:
+    def kneighbors(
+        self, X: Given = None, n_neighbors: int = 10, return_distance: bool = True
+    ) -> Any:
         """The rows of `fit` with the nearest codes: (distances, places), each (n, n_neighbors).
 
         Nearest first; of rows equally near, the one with the lower place. With X=None the rows of
@@ -180,7 +183,7 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             counts[few], places[few] = self._scan(queries[few], n_neighbors, few if own else None)
         return (counts / self.n_units_, places) if return_distance else places
 
-    def compared(self, X: Any) -> NDArray[np.int64]:
+    def compared(self, X: Given) -> NDArray[np.int64]:
         """How many rows of `fit` are in the buckets of each row of X, (n,); all without `near`."""
         check_is_fitted(self)
         queries, keys = self._coded(float_rows(self, X, reset=False))
@@ -215,10 +218,10 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         np.put_along_axis(keys, self.buckets_.rows, self.buckets_.keys, axis=1)
         return keys
 
-    def _parts(self, X: Any) -> Any:
+    def _parts(self, X: Given) -> Any:
         return block_slices(X.shape[0], max(16, _BLOCK_ENTRIES // max(self.n_units_, X.shape[1])))
 
-    def _letters(self, rows: Any) -> AnyArray:
+    def _letters(self, rows: Matrix) -> AnyArray:
         """Which of the q directions of each unit is largest; the first of equal ones."""
         theta = self.draw_.theta
         rows = rows.astype(self.draw_.dtype, copy=False)
@@ -230,7 +233,7 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             np.maximum(best, value, out=best)
         return letters
 
-    def _coded(self, X: Any) -> tuple[Packed, Packed | None]:
+    def _coded(self, X: Given) -> tuple[Packed, Packed | None]:
         """Packed codes, and the keys of the tables where there are any."""
         codes, keys = [], []
         for part in self._parts(X):
@@ -241,7 +244,7 @@ class MaxoutHash(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return np.concatenate(codes), np.concatenate(keys, axis=1) if keys else None
 
 
-def _typical_cosine(X: Any) -> float:
+def _typical_cosine(X: Given) -> float:
     """The mean cosine of pairs of rows from the two halves of X."""
     half = X.shape[0] // 2
     count = min(half, 500)

@@ -1,4 +1,4 @@
-"""What comes in at the door of an estimator: arrays, frames and tables, checked."""
+"""Checks of what estimators are given: arrays, frames and tables."""
 
 import math
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
@@ -19,24 +20,23 @@ from kitchensinks.features.links import Linked
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.law.encodings import encode, free_text
 from kitchensinks.law.learned import Learned
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Matrix, SampleWeight
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
-from kitchensinks.state.kept import Waiting
-from kitchensinks.tables import advice, check_size, describe
-from kitchensinks.tables.arrays import as_given, check_weights
+from kitchensinks.state.streams import Waiting
+from kitchensinks.tables.arrays import advice, as_given, check_size, check_weights, describe
 from kitchensinks.tables.columns import Columns, array_table, names_of_places
 from kitchensinks.tables.named import FROM_DTYPE, check_categories, columns_named
 from kitchensinks.tables.noticed import counts_rows
 from kitchensinks.tables.single import one_row
-from kitchensinks.tables.table import Table, check_schema, open_table
-from kitchensinks.tables.view import Rows, known_targets
+from kitchensinks.tables.table import Table, check_schema, nearest, open_table
+from kitchensinks.tables.view import Given, Rows, known_targets
 
 FLOATS = [np.float64, np.float32]
-# Arrays of at most so many entries are checked without the general checks, which take longer than
-# the prediction of one row.
+# Arrays of at most this many entries skip the general checks, which take longer than predicting
+# one row.
 _FEW_ENTRIES = 2**12
 # Entries have finite squares, as `check_size` asks of float64 rows; float32 ones are finite.
 _LARGEST = {"d": math.sqrt(float(np.finfo(np.float64).max)), "f": np.inf}
@@ -56,8 +56,8 @@ class TakesSparse(Linked):
 
 
 def float_rows(
-    estimator: BaseEstimator, X: Any, reset: bool, dtype: Any = None, least: int = 1
-) -> Any:
+    estimator: BaseEstimator, X: Given, reset: bool, dtype: Any = None, least: int = 1
+) -> Matrix:
     """Checked rows, dense or CSR, float32 or float64; least: how many of them there must be."""
     X = as_given(X)
     floats = FLOATS if dtype is None else [check_dtype(dtype)]
@@ -83,7 +83,12 @@ class Inputs(NamedTuple):
 
 
 def training_inputs(
-    estimator: BaseEstimator, spec: Spec, X: Any, y: Any, sample_weight: Any, stream: bool = False
+    estimator: BaseEstimator,
+    spec: Spec,
+    X: Given,
+    y: ArrayLike,
+    sample_weight: SampleWeight,
+    stream: bool = False,
 ) -> Inputs:
     """The rows of a fit; the recipe of a table's columns is learned from them.
 
@@ -119,7 +124,9 @@ def training_inputs(
     return Inputs(rows, y, weights, columns, known)
 
 
-def _opened(given: Any, X: Any, y: Any, sample_weight: Any, frame: Any) -> tuple[Any, Any, Any]:
+def _opened(
+    given: object, X: Given, y: ArrayLike, sample_weight: SampleWeight, frame: object
+) -> tuple[Any, Any, Any]:
     """Tables and frames as rows by a recipe, with their targets and weights; arrays as they came.
 
     given: the columns that are categories; frame: X, where a recipe has to make numbers of it.
@@ -132,6 +139,9 @@ def _opened(given: Any, X: Any, y: Any, sample_weight: Any, frame: Any) -> tuple
             "their own: give the columns to ks.Columns.learn(table, categories=[...])."
         )
     elif isinstance(y, str):
+        names = [str(name) for name in getattr(X, "columns", ())]
+        if names and y not in names:
+            raise ValueError(f"y={y!r} is no column of X{nearest(y, names)}")
         raise ValueError(
             f"y={y!r} names a column, and X is a {type(X).__name__}: give the targets themselves, "
             f"fit(X.drop(columns={y!r}), X[{y!r}]), or a table, fit(ks.open_table(X), {y!r})."
@@ -160,14 +170,14 @@ def _encoded(spec: Spec, batch: Batch) -> Rows:
         return encode(*batch, spec.task, exportable=_exportable(spec))
 
 
-def _has_chosen(X: Any, given: Any) -> bool:
+def _has_chosen(X: Given, given: object) -> bool:
     """Whether columns of a frame are categories although their types do not say so."""
     if isinstance(X, Table | Rows) or not check_categories(given) or not hasattr(X, "columns"):
         return False
     return bool(columns_named(given, [str(name) for name in X.columns]))
 
 
-def _as_table(rows: Any, categories: list[str]) -> Rows:
+def _as_table(rows: Matrix, categories: list[str]) -> Rows:
     """An array as a table whose columns are named by their places."""
     if sparse.issparse(rows):
         raise ValueError(
@@ -183,7 +193,7 @@ def _exportable(spec: Spec) -> bool:
 
 
 def _without_missing(
-    rows: Any, y: AnyArray, weights: Array | None
+    rows: Matrix, y: AnyArray, weights: Array | None
 ) -> tuple[Any, AnyArray, Array | None, Columns | None]:
     """The rows of an array; where NaN is among them, as numbers by a recipe that is learned."""
     if sparse.issparse(rows) or not np.isnan(rows.min()):
@@ -197,9 +207,9 @@ def more_rows(
     estimator: BaseEstimator,
     spec: Spec,
     state: State | Waiting,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
+    X: Given,
+    y: ArrayLike,
+    sample_weight: SampleWeight = None,
 ) -> Batch:
     """Encoded rows for a fit that has been made: a later batch, or rows to measure it with."""
     if isinstance(X, Table):
@@ -211,7 +221,7 @@ def more_rows(
     return spec.encode(rows, y, weights)
 
 
-def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
+def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Matrix:
     """Rows such as the fit had: arrays with its columns, or tables by its recipe."""
     X = as_given(X)
     # An array with missing values has a recipe too, which no table goes through.
@@ -222,13 +232,13 @@ def known_rows(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
         return found
     if hasattr(estimator, "feature_names_in_") or estimator.n_features_in_ != state.columns.width:
         raise ValueError(
-            f"X is {describe(X)}, and fit had a table: give a table with the same columns"
-            f"{_as_frame(X)}."
+            f"X is {describe(X)}, and fit had a data frame or a table: give one with the same "
+            f"columns{_as_frame(X)}."
         )
     return state.numbers(_checked_array(estimator, X, reset=False, scaled=True))
 
 
-def _known_array(estimator: BaseEstimator, state: State | Waiting, X: Any) -> Any:
+def _known_array(estimator: BaseEstimator, state: State | Waiting, X: Given) -> Matrix:
     """Rows for a model that was fitted to an array."""
     if isinstance(X, Table):
         raise ValueError(
@@ -246,7 +256,7 @@ def _known_array(estimator: BaseEstimator, state: State | Waiting, X: Any) -> An
     return state.numbers(X)
 
 
-def _known_table(columns: Columns, X: Any) -> Any:
+def _known_table(columns: Columns, X: Given) -> Matrix:
     """Rows by the model's own recipe, whatever that of the rows is; None where X is no table."""
     if isinstance(X, Table | Rows):
         return Rows(X if isinstance(X, Table) else X.table, columns)
@@ -274,7 +284,7 @@ def _is_checked(estimator: BaseEstimator, X: AnyArray) -> bool:
     )
 
 
-def _as_frame(X: Any) -> str:
+def _as_frame(X: Given) -> str:
     """How dicts and a series become a table; empty for other rows."""
     # A sparse matrix of SciPy (DOK) is a mapping, too.
     if isinstance(X, Mapping) and not hasattr(X, "shape"):
@@ -285,7 +295,7 @@ def _as_frame(X: Any) -> str:
     return ", frame.iloc[[0]] for one row, frame[['a']] for one column" if series else ""
 
 
-def _checked_array(estimator: BaseEstimator, X: Any, reset: bool, scaled: bool) -> Any:
+def _checked_array(estimator: BaseEstimator, X: Given, reset: bool, scaled: bool) -> Matrix:
     if how := _as_frame(X):
         raise ValueError(f"X is {describe(X)}: need rows and columns{how}.")
     # A recipe for missing values takes dense rows.
@@ -299,7 +309,7 @@ def _checked_array(estimator: BaseEstimator, X: Any, reset: bool, scaled: bool) 
     return X
 
 
-def check_columns(estimator: BaseEstimator, X: Any, reset: bool) -> None:
+def check_columns(estimator: BaseEstimator, X: Given, reset: bool) -> None:
     """Number and names of the columns of a Dask collection, by scikit-learn's own checks."""
     from kitchensinks.execution.partitions import shown_columns
 
@@ -313,10 +323,10 @@ def check_columns(estimator: BaseEstimator, X: Any, reset: bool) -> None:
 
 def table_targets(
     table: Table,
-    y: Any,
-    sample_weight: Any,
+    y: ArrayLike,
+    sample_weight: SampleWeight,
     columns: Columns | None = None,
-    categories: Any = FROM_DTYPE,
+    categories: object = FROM_DTYPE,
 ) -> tuple[Rows, Any, Any]:
     """Rows, targets and weights of a table whose column y is the target.
 
@@ -336,7 +346,7 @@ def table_targets(
     return Rows(table, recipe), targets, sample_weight if weights is None else weights
 
 
-def is_mixed(rows: Any) -> bool:
+def is_mixed(rows: Matrix) -> bool:
     """Whether rows are a frame (pandas, polars) of which a recipe has to make numbers.
 
     That is one with text, categories, missing values or names of rows.
@@ -354,12 +364,12 @@ def is_mixed(rows: Any) -> bool:
     return 0 < len(named) < len(names) and find_spec("pyarrow") is not None
 
 
-def _names_rows(series: Any) -> bool:
+def _names_rows(series: object) -> bool:
     values = np.asarray(series)
     return values.dtype.kind in "iu" and len(values) > 0 and counts_rows(values)
 
 
-def _is_plain(series: Any) -> bool:
+def _is_plain(series: object) -> bool:
     """Whether a column of a frame holds numbers, none of them missing."""
     kind = str(getattr(series, "dtype", "")).lower()
     if "categor" in kind or "enum" in kind:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
@@ -21,16 +22,17 @@ from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen, RowSummary
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import check_dtype
-from kitchensinks.numerics.arrays import AnyArray, Floats, Seed
+from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix, SampleWeight, Seed
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Model, seed_of
 from kitchensinks.state.streams import add_rows
-from kitchensinks.tables import numeric_weights
+from kitchensinks.tables.arrays import numeric_weights
 from kitchensinks.tables.memory import memory_budget
+from kitchensinks.tables.view import Given
 
 # (columns, features) of all rows, part by part.
-Walk = Iterator[tuple[slice, Any]]
+Walk = Iterator[Block]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +159,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """None stands for Fourier()."""
         return check_basis(self.basis) if name == "basis" else getattr(self, name)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: Any = None) -> Self:
         """Find the components of the rows X (n, d); y is not used, weights count as copies.
 
         A Dask collection is summed where its partitions are.
@@ -185,7 +187,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._solved()
         return self
 
-    def _fit_dask(self, X: Any, sample_weight: Any) -> Self:
+    def _fit_dask(self, X: Given, sample_weight: SampleWeight) -> Self:
         """Scaler and law from one walk over the partitions, sums from another."""
         from kitchensinks.execution.job import rows_job
 
@@ -209,7 +211,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._solved()
         return self
 
-    def freeze(self, X: Any, sample_weight: Any = None) -> Self:
+    def freeze(self, X: Given, sample_weight: SampleWeight = None) -> Self:
         """Learn from rows what all batches share (scaler, law of the features), and sum nothing.
 
         Copies of a frozen transformer can be given different rows by `partial_fit` and put
@@ -219,7 +221,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._start()
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: ArrayLike | None = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows to the sums; exact once scaler and law are frozen.
 
         They are frozen by `freeze`, or by the first batch (with a warning where they depend on
@@ -259,7 +261,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._moments, self._principal = mine.merge(theirs), None
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Given) -> Matrix:
         """Components of each row, shape (n, n_components), in the dtype of the features."""
         found = self._solved()
         model = Model(self._features, found.directions, -found.mean @ found.directions)
@@ -308,7 +310,7 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
             self._principal = Principal.of_moments(self._moments, self.n_components)
         return self._principal
 
-    def _freeze(self, X: Any, weights: Floats | None) -> None:
+    def _freeze(self, X: Given, weights: Floats | None) -> None:
         basis, seed = self._dense_basis(), seed_of(self.random_state)
         summary = RowSummary.of(X, weights, seed, bool(self.standardize), asked=True)
         assert summary.sample is not None
@@ -333,17 +335,17 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._check_memory(self.draw_.n_columns)
         self._moments, self._principal = Moments.zeros(self._shift, 0), None
 
-    def _add(self, X: Any, weights: Floats | None) -> None:
+    def _add(self, X: Given, weights: Floats | None) -> None:
         assert self._moments is not None
         add_rows(self._moments, self._blocks(X), Batch(X, np.zeros((X.shape[0], 0)), weights))
         self._principal = None
 
-    def _walk(self, rows: Any) -> Walk:
+    def _walk(self, rows: Matrix) -> Walk:
         """Features of all rows, a few columns at a time: an eighth of the budget in float64."""
         most = int(memory_budget(self.memory_budget) / 64)
         return self._features.walk(rows, min(WALKED_ENTRIES, most))
 
-    def _blocks(self, X: Any) -> FeatureBlocks:
+    def _blocks(self, X: Given) -> FeatureBlocks:
         return FeatureBlocks(X, self._features, memory_budget(self.memory_budget))
 
     # -- checks --------------------------------------------------------------------------
@@ -378,7 +380,9 @@ class KitchenSinkPCA(TakesSparse, ClassNamePrefixFeaturesOutMixin, TransformerMi
         check_count("n_components", self.n_components)
         check_count("n_features", self.n_features)
 
-    def _validate(self, X: Any, sample_weight: Any, reset: bool) -> tuple[Any, Floats | None]:
+    def _validate(
+        self, X: Given, sample_weight: SampleWeight, reset: bool
+    ) -> tuple[Any, Floats | None]:
         self._check_counts()
         X = float_rows(self, X, reset, self.dtype)
         if not reset:

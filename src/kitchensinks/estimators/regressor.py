@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from kitchensinks.estimators.base import KitchenSink
@@ -12,16 +13,17 @@ from kitchensinks.estimators.inputs import known_rows
 from kitchensinks.estimators.progress import shown
 from kitchensinks.execution import is_dask
 from kitchensinks.features.bases import Basis
-from kitchensinks.fitting.checkpoint import Checkpoint
+from kitchensinks.fitting.calibration import check_coverage
 from kitchensinks.fitting.gradients import Gradients
-from kitchensinks.fitting.residuals import check_coverage
-from kitchensinks.fitting.settings import Verbose
+from kitchensinks.fitting.settings import Checkpoint, Verbose
 from kitchensinks.law import find_law
+from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Numbers
 from kitchensinks.state import Spec
-from kitchensinks.state.made import gradient_state
+from kitchensinks.state.fits import gradient_state
+from kitchensinks.tables.view import Given
 
 
 class Interval(NamedTuple):
@@ -72,12 +74,12 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: Given,
+        y: ArrayLike,
+        sample_weight: SampleWeight = None,
         checkpoint: Checkpoint | None = None,
         verbose: Verbose = False,
-        gradients: Any = None,
+        gradients: object = None,
     ) -> Self:
         """Fit to rows X (n, d) and targets y; weights count as copies of a row.
 
@@ -120,7 +122,9 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
             self.state_ = gradient_state(spec, law, batch, own)
         return self
 
-    def freeze(self, X: Any, y: Any, sample_weight: Any = None, verbose: Verbose = False) -> Self:
+    def freeze(
+        self, X: Given, y: ArrayLike, sample_weight: SampleWeight = None, verbose: Verbose = False
+    ) -> Self:
         """Learn what batches and workers must share, and sum nothing.
 
         That is the scaler, the law, the bins, and the classes with their weights or the unit of
@@ -131,7 +135,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         return self
 
     def partial_fit(
-        self, X: Any, y: Any, sample_weight: Any = None, verbose: Verbose = False
+        self, X: Given, y: ArrayLike, sample_weight: SampleWeight = None, verbose: Verbose = False
     ) -> Self:
         """Add a batch of rows, to those of earlier batches or of `fit`.
 
@@ -149,7 +153,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         """
         return self._partial_fit(X, y, sample_weight, None, verbose)
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Given, return_std: bool = False) -> Any:
         """f(x), shaped as the targets were; with `return_std` also the standard deviation.
 
         Deviances with a log link: exp(f(x)). The standard deviation is that of Bayesian ridge
@@ -168,7 +172,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
         with threads(self.n_jobs):
             return mean, state.targets.shaped(state.deviation(rows))
 
-    def predict_interval(self, X: Any, coverage: float | Sequence[float] = 0.9) -> Interval:
+    def predict_interval(self, X: Given, coverage: float | Sequence[float] = 0.9) -> Interval:
         """Intervals that hold the target of a new row with probability `coverage`.
 
         [f(x) + q⁻, f(x) + q⁺], with the (1 − c)/2 and (1 + c)/2 quantiles q of residuals of rows
@@ -227,7 +231,7 @@ class KitchenSinkRegressor(RegressorMixin, KitchenSink):
             lower, upper = lower[..., 0], upper[..., 0]
         return Interval(state.targets.shaped(lower), state.targets.shaped(upper))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Given, y: ArrayLike, sample_weight: SampleWeight = None) -> float:
         """R², the mean over outputs; of Dask collections, partition by partition."""
         return self._score(super().score, X, y, sample_weight)
 

@@ -6,26 +6,28 @@ largest thing held is columns × columns (rows × rows where rows are fewer).
 """
 
 import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kitchensinks.estimators.inputs import FLOATS, TakesSparse
 from kitchensinks.fitting.plan import SPAN_ROWS
+from kitchensinks.numerics.arrays import Matrix, SampleWeight
 from kitchensinks.numerics.choices import strongest_least
-from kitchensinks.problem.losses import Array
+from kitchensinks.problem.losses import LOSSES, Array
 from kitchensinks.problem.moments import Moments
-from kitchensinks.problem.targets import Batch
+from kitchensinks.problem.targets import Batch, ClassCounts, Classes
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import Leaving, RidgePath
-from kitchensinks.tables import block_slices, densify
-from kitchensinks.tables.arrays import check_weights
+from kitchensinks.tables.arrays import block_slices, check_weights, densify
 from kitchensinks.tables.keys import row_keys
+from kitchensinks.tables.view import Given
 
 # Starts a walk over checked blocks, whose targets are as they came.
 Source = Callable[[], Iterator[Batch]]
@@ -169,7 +171,7 @@ class StreamingRidge(TakesSparse):
             raise ValueError(f"alphas={self.alphas!r}: need positive finite numbers.")
         return alphas
 
-    def _source(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, bool]:
+    def _source(self, X: Given, y: ArrayLike, sample_weight: SampleWeight) -> tuple[Source, bool]:
         """A function that starts a walk over checked blocks, and whether it can do so twice."""
         if y is None and not hasattr(X, "shape"):
             if sample_weight is not None:
@@ -192,7 +194,7 @@ class StreamingRidge(TakesSparse):
         step = max(64, _BLOCK_ENTRIES // X.shape[1])
         return (lambda: map(whole.part, block_slices(X.shape[0], step))), True
 
-    def _check_block(self, block: Any) -> Batch:
+    def _check_block(self, block: object) -> Batch:
         if not isinstance(block, tuple | list) or len(block) not in (2, 3):
             raise ValueError(f"A block is of type {type(block).__name__}: need (X, y[, weights]).")
         rows = check_array(block[0], accept_sparse="csr", dtype=FLOATS, input_name="X")
@@ -202,7 +204,7 @@ class StreamingRidge(TakesSparse):
             )
         return self._block(rows, block[1], block[2] if len(block) == 3 else None)
 
-    def _block(self, rows: Any, y: Any, sample_weight: Any) -> Batch:
+    def _block(self, rows: Matrix, y: ArrayLike, sample_weight: SampleWeight) -> Batch:
         """Rows with checked targets, and weights with those of the classes."""
         check_consistent_length(rows, y)
         targets = self._check_targets(y)
@@ -218,7 +220,7 @@ class StreamingRidge(TakesSparse):
         """Forget the targets of an earlier fit."""
         raise NotImplementedError
 
-    def _check_targets(self, y: Any) -> np.ndarray:
+    def _check_targets(self, y: ArrayLike) -> np.ndarray:
         raise NotImplementedError
 
     def _learn(self, targets: np.ndarray) -> Array:
@@ -236,7 +238,7 @@ class StreamingRidge(TakesSparse):
     def _class_weights(self, targets: np.ndarray) -> Array | None:
         return None
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Given) -> Array:
         check_is_fitted(self, "coef_")
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
         return np.asarray(X @ self.coef_.T + self.intercept_)
@@ -289,14 +291,14 @@ class StreamingRidgeCV(RegressorMixin, StreamingRidge):
     fit_intercept: bool = True
     alpha_per_target: bool = False
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Given) -> Array:
         """x·β + b."""
         return self._scores(X)
 
     def _start(self) -> None:
         self._shape: tuple[int, ...] | None = None
 
-    def _check_targets(self, y: Any) -> np.ndarray:
+    def _check_targets(self, y: ArrayLike) -> np.ndarray:
         y = np.asarray(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
         if self._shape is not None and y.shape[1:] != self._shape:
             raise ValueError(
@@ -315,3 +317,111 @@ class StreamingRidgeCV(RegressorMixin, StreamingRidge):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+@dataclass(eq=False, repr=False)
+class StreamingRidgeClassifierCV(ClassifierMixin, StreamingRidge):
+    """Ridge classification (targets ±1, one column a class) with leave-one-out choice of alpha.
+
+    Takes the place of scikit-learn's `RidgeClassifierCV` behind ROCKET and other random features
+    where that runs out of memory.
+
+    Parameters
+    ----------
+    alphas : strengths to try, in the sum convention of scikit-learn's `RidgeClassifierCV`, whose
+        default (0.1, 1 and 10) this is.
+    fit_intercept : whether there is an intercept (True), as in `RidgeClassifierCV`.
+    class_weight : None (rows count as they come), "balanced" (arrays only, because it counts all
+        rows first), or a dict.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> round(StreamingRidgeClassifierCV(np.logspace(-3, 3, 7)).fit(X, y).score(X, y), 2)
+    0.95
+    """
+
+    alphas: Any = (0.1, 1.0, 10.0)
+    fit_intercept: bool = True
+    class_weight: Any = None
+
+    def decision_function(self, X: Given) -> Array:
+        """Score of the second of two classes, shape (n,), or of each class, (n, classes)."""
+        return self._scores(X)
+
+    def predict(self, X: Given) -> np.ndarray:
+        """The class of the largest score."""
+        scores = self._scores(X)
+        place = (scores > 0).astype(int) if self._single else scores.argmax(axis=1)
+        return np.asarray(self.classes_[place])
+
+    def fit(self, X: Given, y: ArrayLike | None = None, sample_weight: SampleWeight = None) -> Self:
+        """As `StreamingRidgeCV.fit`, with class labels for targets."""
+        given = self.class_weight
+        self._factors: dict[Any, float] = {}
+        if isinstance(given, str) and given == "balanced":
+            if y is None:
+                raise ValueError("class_weight='balanced' counts all rows first: pass arrays.")
+            weights = None if sample_weight is None else np.asarray(sample_weight)
+            counts = ClassCounts.of(Classes.check(y), weights)
+            known = Classes.learn(counts, LOSSES["squared"], given)
+            assert known.factors is not None
+            pairs = zip(known.labels.tolist(), known.factors.tolist(), strict=True)
+            self._factors = dict(pairs)
+        elif given is not None:
+            if not isinstance(given, Mapping):
+                raise ValueError(f"class_weight={given!r}: need 'balanced', a dict or None.")
+            if not all(np.isfinite(weight) and weight >= 0 for weight in given.values()):
+                raise ValueError(f"class_weight={given!r}: need finite weights of 0 or more.")
+            self._factors = dict(given)
+        return super().fit(X, y, sample_weight)
+
+    def _class_weights(self, targets: np.ndarray) -> Array | None:
+        if not self._factors:
+            return None
+        return np.array([float(self._factors.get(label, 1.0)) for label in targets.tolist()])
+
+    def _start(self) -> None:
+        # The column of each label, in the order in which they turn up.
+        self._seen: dict[Any, int] = {}
+        self._first: Any = None
+
+    def _check_targets(self, y: ArrayLike) -> np.ndarray:
+        targets = Classes.check(y)
+        self._first = targets[0] if self._first is None else self._first
+        if isinstance(targets[0], str) != isinstance(self._first, str):
+            raise ValueError(
+                f"A block has labels such as {targets[0]!r}, the first had {self._first!r}: need "
+                "labels of one kind, text or numbers."
+            )
+        return targets
+
+    def _learn(self, targets: np.ndarray) -> Array:
+        """One-hot columns in the order in which classes turn up."""
+        labels, places = np.unique(targets, return_inverse=True)
+        columns = [self._seen.setdefault(label, len(self._seen)) for label in labels.tolist()]
+        hot: Array = np.eye(len(self._seen))[np.array(columns)[places]]
+        return hot
+
+    def _final(self, moments: Moments) -> Moments:
+        """±1 columns, sorted by class, from one-hot ones: 2·Σ over the class − Σ over all."""
+        self.classes_ = np.unique(np.array(list(self._seen)))
+        self._single = len(self.classes_) <= 2
+        known = self.classes_.tolist()
+        unknown = [label for label in self._factors if label not in known]
+        if unknown:
+            raise ValueError(f"class_weight names {unknown}, which are not classes of y: {known}.")
+        if len(known) < 2:
+            raise ValueError(f"y has one class only, {known[0]!r}: need two or more.")
+        order = [self._seen[label] for label in known][1 if self._single else 0 :]
+        return replace(
+            moments,
+            cross=2.0 * moments.cross[:, order] - moments.first[:, None],
+            targets=2.0 * moments.targets[order] - moments.weight,
+            squares=np.full(len(order), moments.weight),
+        )
+
+    def _code(self, targets: np.ndarray) -> Array:
+        return Classes(self.classes_, None, one_hot=False).encode(targets)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import (
@@ -18,9 +19,9 @@ from kitchensinks.features.bases import Basis, Draw, Fourier
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import check_dtype
-from kitchensinks.numerics.arrays import Seed
-from kitchensinks.tables import block_slices
-from kitchensinks.tables.arrays import check_weights
+from kitchensinks.numerics.arrays import Matrix, Seed
+from kitchensinks.tables.arrays import block_slices, check_weights
+from kitchensinks.tables.view import Given
 
 # Entries of the features of one block of rows.
 _BLOCK_ENTRIES = 2**22
@@ -73,7 +74,9 @@ class RandomFeatures(TakesSparse, TransformerMixin, BaseEstimator):
         value = getattr(self, name)
         return Fourier() if name == "basis" and value is None else value
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RandomFeatures":
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: Any = None
+    ) -> "RandomFeatures":
         """Resolve the basis on a sample of the rows and freeze the draw; y is not used."""
         n_components = check_count("n_components", self.n_components)
         basis = check_basis(self.basis)
@@ -89,7 +92,7 @@ class RandomFeatures(TakesSparse, TransformerMixin, BaseEstimator):
         self._n_features_out = self.draw_.n_columns
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Given) -> Matrix:
         """Features of each row, shape (n, columns): dense, or CSR for a sparse basis.
 
         Of a Dask collection the result is a lazy Dask array, drawn from the seed on each worker.
@@ -110,7 +113,7 @@ class RandomFeatures(TakesSparse, TransformerMixin, BaseEstimator):
             out[part] = draw.scaled_features(X[part])
         return out
 
-    def _lazily(self, X: Any) -> Any:
+    def _lazily(self, X: Given) -> Any:
         from kitchensinks.execution.lazily import feature_rows
 
         if self.basis_.learns_draw:
@@ -123,7 +126,7 @@ class RandomFeatures(TakesSparse, TransformerMixin, BaseEstimator):
         frozen = Frozen(None, draw.basis, draw.seed, draw.n_inputs, draw.n_components, draw.dtype)
         return feature_rows(frozen, X, None if self.dtype is None else check_dtype(self.dtype))
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """A name for each column of the output; input_features are checked and not used."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features, generate_names=False)
@@ -131,7 +134,7 @@ class RandomFeatures(TakesSparse, TransformerMixin, BaseEstimator):
         return np.asarray(names, dtype=object)
 
 
-def check_basis(basis: Any) -> Basis:
+def check_basis(basis: object) -> Basis:
     """The basis given, which must not have to be learned; None is ``Fourier()``."""
     found = Fourier() if basis is None else state.check_basis(basis)
     if not isinstance(found, Basis):

@@ -1,11 +1,9 @@
-"""Where the work runs: in this process, or wherever Dask runs it. Dask is imported when needed."""
-
-from typing import Any
+"""Fits on Dask, which is imported only where it is needed."""
 
 __all__ = ["is_dask"]
 
 
-def is_dask(value: Any) -> bool:
+def is_dask(value: object) -> bool:
     """Whether this is a Dask array or DataFrame, found out without importing Dask.
 
     >>> is_dask([1.0, 2.0])

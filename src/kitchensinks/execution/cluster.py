@@ -34,6 +34,8 @@ CHANCES = 8
 # Seconds between two looks at the scheduler.
 _POLL = 0.5
 
+# A task of Dask, which has no types: lazy (`delayed`), started (`persist`) or sent.
+Task = Any
 # Called with the number of finished tasks and the number of all tasks.
 Told = Callable[[int, int], None]
 
@@ -46,7 +48,7 @@ class NoScheduler(ClusterError, ValueError):
     """No scheduler answers at the address that was given."""
 
 
-def tree(nodes: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
+def tree(nodes: Sequence[Task], merge: Callable[[Any, Any], Any]) -> Task:
     """One task for the merger of all: a tree whose nodes take FAN_IN parts each.
 
     >>> tree([delayed(n) for n in range(5)], lambda a, b: a + b).compute(scheduler="sync")
@@ -77,7 +79,7 @@ def slots() -> int:
     return int(CPU_COUNT) if client is None else max(1, sum(client.nthreads().values()))
 
 
-def persist(*nodes: Any) -> list[Any]:
+def persist(*nodes: Task) -> list[Task]:
     """The tasks, started: their values stay on the workers for as long as the tasks are held."""
     client = active_client()
     if client is None:
@@ -86,7 +88,7 @@ def persist(*nodes: Any) -> list[Any]:
     return list(client.persist(list(nodes)))
 
 
-def compute(*nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
+def compute(*nodes: Task, told: Told | None = None) -> tuple[Any, ...]:
     """The values of the tasks: on the active client, or on Dask's own scheduler in this process.
 
     Dask computes again what was lost with a worker. Where all workers are gone for longer than the
@@ -124,7 +126,7 @@ def compute(*nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
             client.cancel([future for future in futures if not future.done()], force=True)
 
 
-def scattered(value: Any) -> Any:
+def scattered(value: object) -> Task:
     """A large value, sent to all workers, as a task; it is lost where all of them are."""
     client = active_client()
     if client is None:
@@ -152,7 +154,7 @@ def _counted(told: Told | None) -> Iterator[None]:
         return
     from dask.callbacks import Callback
 
-    def after(key: Any, value: Any, graph: Any, state: Any, worker: Any) -> None:
+    def after(key: object, value: object, graph: object, state: Any, worker: object) -> None:
         done = len(state["finished"])
         told(done, done + sum(len(state[kind]) for kind in ("waiting", "ready", "running")))
 
@@ -160,7 +162,7 @@ def _counted(told: Told | None) -> Iterator[None]:
         yield
 
 
-def _watch(client: Any, futures: list[Any], told: Told | None) -> None:
+def _watch(client: Any, futures: list[Task], told: Told | None) -> None:
     """Wait for the futures, as long as there is anyone who could finish them."""
     from distributed import wait
 

@@ -7,7 +7,6 @@ where they do not; weights go out, and Z'·slopes come back.
 from collections.abc import Callable
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 from dask import delayed
@@ -19,10 +18,9 @@ from kitchensinks.execution.order import order_statistic
 from kitchensinks.execution.recipe import Keys, Recipe, Split, Sums
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.blockwise import Descent
-from kitchensinks.fitting.calibration import Calibration, calibrate
+from kitchensinks.fitting.calibration import Calibration, Residuals, calibrate
 from kitchensinks.fitting.convex import calibrated, candidates, problem_of, roughly
 from kitchensinks.fitting.held_out import least_error, too_few
-from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import (
     HELD_OUT,
@@ -33,8 +31,10 @@ from kitchensinks.fitting.space import (
     warn_noise,
 )
 from kitchensinks.problem.losses import Array
-from kitchensinks.solvers import FactoredGram, Problem, Solution, solve_smooth
+from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.solvers.intercept import moved_scores
+from kitchensinks.solvers.quadratic import FactoredGram
+from kitchensinks.solvers.smooth import solve_smooth
 from kitchensinks.solvers.smoothed import solve_smoothed
 from kitchensinks.state import Spec
 from kitchensinks.state.remembered import Limits, batch_of
@@ -88,7 +88,7 @@ class RowVectors:
         """The rows to fit, and a fifth of them, by their keys, that is held out."""
         nodes = self.design.each(_counted_keys, self.keys, self.weights).parts
 
-        def rank(total: Array) -> Any:
+        def rank(total: Array) -> Array:
             if total[0] < 2:
                 raise too_few(settings, self.job.seen.n_rows)
             return np.clip(np.round(HELD_OUT * total), 1, total - 1)

@@ -1,8 +1,8 @@
 """The feature matrix on a cluster: row vectors stay in parts where their rows are, and only
 vectors of K numbers go to and fro.
 
-Every part is a function of the rows and of weights, so that what is lost with a worker is made
-again from the partition, whatever happened before.
+Every part is a function of the rows and of weights, so that Dask can recompute what is lost with a
+worker from its partition.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from dask import delayed
 
-from kitchensinks.execution.cluster import persist, tree
+from kitchensinks.execution.cluster import Task, persist, tree
 from kitchensinks.execution.partitions import Partitions
 from kitchensinks.fitting.pieces import RowPieces
 from kitchensinks.numerics.arrays import AnyArray, DType
-from kitchensinks.problem.design import Design, Merge
+from kitchensinks.problem.design import Design, Merge, RowVector
 from kitchensinks.problem.losses import Array
 
 # A vector is sent in pieces of this many bytes, so that no task is large.
@@ -26,7 +26,7 @@ PIECE = 2**16
 class Vector:
     """A row vector in parts; `shape` is that of the whole."""
 
-    def __init__(self, parts: list[Any], shape: tuple[int, ...] = ()) -> None:
+    def __init__(self, parts: list[Task], shape: tuple[int, ...] = ()) -> None:
         self.parts, self.shape = parts, shape
 
 
@@ -35,7 +35,7 @@ class PartitionedDesign(Design):
 
     def __init__(
         self,
-        tasks: list[Any],
+        tasks: list[Task],
         partitions: Partitions,
         n_rows: int,
         n_columns: int,
@@ -44,17 +44,21 @@ class PartitionedDesign(Design):
         super().__init__(lambda: iter(()), n_rows, n_columns, dtype)
         self.tasks, self.partitions = Vector(tasks), partitions
 
-    def each(self, function: Callable[..., Any], *vectors: Any, **shared: Any) -> Any:
+    def each(self, function: Callable[..., Any], *vectors: RowVector, **shared: Any) -> Any:
         return Vector(persist(*_mapped(function, vectors, shared)))
 
     def reduce(
-        self, function: Callable[..., Any], *vectors: Any, merge: Merge = np.add, **shared: Any
+        self,
+        function: Callable[..., Any],
+        *vectors: RowVector,
+        merge: Merge = np.add,
+        **shared: Any,
     ) -> Any:
         (found,) = self.partitions.compute(tree(_mapped(function, vectors, shared), merge))
         return found
 
     def visit(
-        self, weights: Array, respond: Callable[..., Any], *vectors: Any, **shared: Any
+        self, weights: Array, respond: Callable[..., Any], *vectors: RowVector, **shared: Any
     ) -> Any:
         self.passes += 1
         given = {"weights": weights.astype(self.dtype), "respond": respond, "shared": shared}
@@ -69,11 +73,11 @@ class PartitionedDesign(Design):
         self.passes += 1
         return self.each(_scores, self.tasks, weights=weights.astype(self.dtype))
 
-    def adjoint(self, dual: Any) -> Array:
+    def adjoint(self, dual: RowVector) -> Array:
         self.passes += 1
         return np.asarray(self.reduce(_adjoint, self.tasks, dual))
 
-    def band(self, curvature: Any, centre: Array, dual: Any) -> tuple[Array, Array]:
+    def band(self, curvature: RowVector, centre: Array, dual: RowVector) -> tuple[Array, Array]:
         self.passes += 1
         rows = self.tasks, curvature, dual
         gram, image = self.reduce(_band, *rows, merge=_add_both, centre=centre)
@@ -82,14 +86,14 @@ class PartitionedDesign(Design):
 
 def _mapped(
     function: Callable[..., Any], vectors: tuple[Vector, ...], shared: dict[str, Any]
-) -> list[Any]:
+) -> list[Task]:
     """One task for each part; what they share is sent once."""
     sent = {name: _sent(value) for name, value in shared.items()}
     call = delayed(function, pure=False)
     return [call(*parts, **sent) for parts in zip(*(v.parts for v in vectors), strict=True)]
 
 
-def _sent(value: Any) -> Any:
+def _sent(value: object) -> Any:
     if not isinstance(value, np.ndarray) or value.nbytes <= PIECE:
         return value
     flat = value.ravel()
@@ -105,7 +109,7 @@ def _whole(pieces: list[AnyArray], shape: tuple[int, ...]) -> AnyArray:
 
 
 def _visit(
-    rows: RowPieces, *vectors: Any, weights: Array, respond: Any, shared: dict[str, Any]
+    rows: RowPieces, *vectors: RowVector, weights: Array, respond: Any, shared: dict[str, Any]
 ) -> Any:
     return rows.design.visit(weights, respond, *vectors, **shared)
 

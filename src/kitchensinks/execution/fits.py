@@ -4,11 +4,13 @@ A look (targets, scaler, sample) gives what a law, a plan and the encoding of th
 from; then walks sum, and only summaries leave a worker.
 """
 
+import warnings
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from dask import delayed
+from numpy.typing import ArrayLike
 
 from kitchensinks.execution.cluster import tree
 from kitchensinks.execution.convex import calibration_of, fit_blocks, fit_convex
@@ -19,17 +21,19 @@ from kitchensinks.execution.recipe import Recipe, Score
 from kitchensinks.execution.squared import fit_squared
 from kitchensinks.features.bases import Basis, Fourier
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.fitting.checkpoint import Checkpoint
 from kitchensinks.fitting.plan import Shape, make_plan
-from kitchensinks.fitting.settings import silent
+from kitchensinks.fitting.settings import Checkpoint, silent
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
 from kitchensinks.law import Law, Learned, find_law
+from kitchensinks.law.copies import in_words, many
 from kitchensinks.law.find import components, working_dtype
+from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
-from kitchensinks.state.remembered import REMEMBERED, Limits, batch_of
-from kitchensinks.state.resume import resuming
+from kitchensinks.state.fits import resuming
+from kitchensinks.state.remembered import REMEMBERED, Limits, batch_of, copies_in
 from kitchensinks.tables.keys import RowSample
+from kitchensinks.tables.view import Given
 
 # Sample that calibrates probabilities where the loss is not squared: the rows held out, and those
 # that the weights of the calibration are fitted to.
@@ -39,7 +43,11 @@ _LEARNED = Limits(45_000, 2**24)
 
 
 def fit_collections(
-    spec: Spec, X: Any, y: Any, sample_weight: Any = None, checkpoint: Checkpoint | None = None
+    spec: Spec,
+    X: Given,
+    y: ArrayLike,
+    sample_weight: SampleWeight = None,
+    checkpoint: Checkpoint | None = None,
 ) -> State:
     """Fit to Dask collections: the same weights as in memory, whatever the partitions."""
     _check_possible(spec)
@@ -52,7 +60,9 @@ def fit_collections(
         return _fit(spec, law, job.with_features(law.features, law.trend))
 
 
-def score_collections(spec: Spec, state: State, X: Any, y: Any, sample_weight: Any = None) -> float:
+def score_collections(
+    spec: Spec, state: State, X: Given, y: ArrayLike, sample_weight: SampleWeight = None
+) -> float:
     """Accuracy, or R², from sums over the partitions."""
     job = _job(spec, Partitions.of(X, y, sample_weight))
     job = replace(job, recipe=replace(job.recipe, missing=True))
@@ -104,8 +114,12 @@ def _law(spec: Spec, job: Job) -> Law:
     basis, note = spec.basis, ""
     if not isinstance(basis, Basis):
         again = not isinstance(basis, Learned)
-        nothing = np.zeros((len(job.sample.rows), 1))
-        batch = Batch(job.sample.rows, nothing) if again else batch_of(job.sampled(_LEARNED))
+        batch = Batch(job.sample.rows, np.zeros((len(job.sample.rows), 1)))
+        if not again:
+            sample = job.sampled(_LEARNED)
+            copies, batch = copies_in(sample), batch_of(sample)
+            if copies is not None and many(copies):
+                warnings.warn(in_words(copies), stacklevel=4)
         law, _ = find_law(basis, batch, spec.request(stream=True))
         if again or not law.note:
             return law

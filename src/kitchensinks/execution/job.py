@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 from dask import delayed
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from kitchensinks.execution.cluster import slots, tree
+from kitchensinks.execution.cluster import Task, slots, tree
 from kitchensinks.execution.partitions import Part, Partitions
 from kitchensinks.execution.recipe import NOTHING, Recipe, Seen, Split, Sums, both
 from kitchensinks.features.bases import Basis
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.trend import Trend
-from kitchensinks.fitting.checkpoint import Checkpoint
-from kitchensinks.fitting.settings import Progress, silent
-from kitchensinks.numerics.arrays import DType
+from kitchensinks.fitting.settings import Arrays, Checkpoint, Progress, silent
+from kitchensinks.numerics.arrays import Block, DType, SampleWeight
 from kitchensinks.problem.moments import Moments
 from kitchensinks.state.remembered import Limits
 from kitchensinks.tables.keys import RowSample
+from kitchensinks.tables.view import Given
 
 # Tasks for each thread of the cluster, at least, where there are as many partitions.
 _TASKS_A_SLOT = 4
@@ -45,7 +45,7 @@ class Job:
     seen: Seen = NOTHING
 
     @cached_property
-    def sent(self) -> Any:
+    def sent(self) -> Task:
         """The recipe as a task, which goes once to each worker."""
         return delayed(self.recipe)
 
@@ -53,12 +53,12 @@ class Job:
     def frozen(self) -> Frozen:
         return self.recipe.features
 
-    def each(self, method: Callable[..., Any], *given: Any) -> list[Any]:
+    def each(self, method: Callable[..., Any], *given: object) -> list[Task]:
         """A task for each partition."""
         call = delayed(method)
         return [call(self.sent, part, *given) for part in self.partitions.parts]
 
-    def compute(self, text: str, *nodes: Any) -> tuple[Any, ...]:
+    def compute(self, text: str, *nodes: Task) -> tuple[Any, ...]:
         """The values of tasks; the progress says which, and how many tasks are done."""
         self.progress(text)
         return self.partitions.compute(*nodes, told=partial(self.progress, text))
@@ -140,11 +140,11 @@ class Job:
             return Sums(*found)
         total: list[Sums] = []
 
-        def state() -> dict[str, Any]:
+        def state() -> Arrays:
             moments, sample = total[-1]
             return {**moments.state(), **_packed(sample), "rows": self._identity()}
 
-        def restore(arrays: dict[str, Any]) -> None:
+        def restore(arrays: Arrays) -> None:
             if not np.array_equal(arrays["rows"], self._identity()):
                 raise ValueError(
                     "The checkpoint is of another fit: its rows are not these. Use another "
@@ -159,9 +159,7 @@ class Job:
             total[:] = [total[-1].merge(sums) if total else sums]
         return total[-1]
 
-    def waves(
-        self, text: str, node: Callable[[list[Bundle]], Any], start: int
-    ) -> Iterator[tuple[slice, Any]]:
+    def waves(self, text: str, node: Callable[[list[Bundle]], Task], start: int) -> Iterator[Block]:
         """From partition `start` on: the partitions of a wave of tasks, and what they give."""
         if start:
             self.progress(f"going on from partition {start}")
@@ -177,13 +175,13 @@ class Job:
 
 
 def rows_job(
-    X: Any,
-    sample_weight: Any,
+    X: Given,
+    sample_weight: SampleWeight,
     basis: Basis,
     n_components: int,
     seed: int,
     standardize: bool,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     memory_budget: Any = None,
 ) -> Job:
     """Sums over the features of rows alone: scaler and law from one look, nothing summed yet."""
@@ -200,12 +198,12 @@ def rows_job(
 # -- samples in a checkpoint -------------------------------------------------------------
 
 
-def _packed(sample: RowSample | None) -> dict[str, Any]:
+def _packed(sample: RowSample | None) -> Arrays:
     found = {} if sample is None else vars(sample)
     return {f"sample_{name}": np.asarray(value) for name, value in found.items()}
 
 
-def _unpacked(arrays: dict[str, Any]) -> RowSample | None:
+def _unpacked(arrays: Arrays) -> RowSample | None:
     if "sample_keys" not in arrays:
         return None
     limit, seed = int(arrays["sample_limit"]), int(arrays["sample_seed"])

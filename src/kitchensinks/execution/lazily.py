@@ -7,33 +7,35 @@ from typing import Any
 
 import numpy as np
 from dask import delayed
+from numpy.typing import DTypeLike
 
 from kitchensinks.execution.partitions import Schema, checked_rows, in_partition, whole_rows
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Matrix
 from kitchensinks.state import Model, State
+from kitchensinks.tables.view import Given
 
 Answer = Callable[[Any], AnyArray]
 
 
-def answer_collection(state: State, method: str, X: Any) -> Any:
+def answer_collection(state: State, method: str, X: Given) -> Any:
     """The lazy Dask array of what a method of a fitted model gives for the rows of X."""
     shown = state.answer(method, np.zeros((1, state.targets.n_outputs)))
     return _lazily(X, partial(_answered, state, method), shown, missing=True)
 
 
-def _answered(state: State, method: str, rows: Any) -> AnyArray:
+def _answered(state: State, method: str, rows: Matrix) -> AnyArray:
     """What a method gives for the rows of a partition, in which NaN is a missing value."""
     return state.answer_rows(method, state.numbers(rows))
 
 
-def score_rows(model: Model, X: Any) -> Any:
+def score_rows(model: Model, X: Given) -> Any:
     """The lazy Dask array of the scores of all rows, (n, outputs), in the dtype of the features."""
     dtype = model.frozen.dtype
     return _lazily(X, model.scores, np.zeros((1, len(model.intercept)), dtype), dtype)
 
 
-def feature_rows(frozen: Frozen, X: Any, dtype: Any = None) -> Any:
+def feature_rows(frozen: Frozen, X: Given, dtype: DTypeLike | None = None) -> Any:
     """The lazy Dask array of the features of all rows, in the dtype given or in that of X.
 
     Each worker makes the draw from its seed.
@@ -44,7 +46,7 @@ def feature_rows(frozen: Frozen, X: Any, dtype: Any = None) -> Any:
 
 
 def _lazily(
-    X: Any, answer: Answer, shown: AnyArray, dtype: Any = None, missing: bool = False
+    X: object, answer: Answer, shown: AnyArray, dtype: object = None, missing: bool = False
 ) -> Any:
     """The Dask array of answer(rows) over all partitions of X; shown: such an answer of one row.
 

@@ -12,7 +12,7 @@ import numpy as np
 from dask import delayed
 from numpy.typing import NDArray
 
-from kitchensinks.execution.cluster import persist, tree
+from kitchensinks.execution.cluster import Task, persist, tree
 from kitchensinks.execution.partitions import Partitions
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import NORMAL_DEVIATION
@@ -24,7 +24,7 @@ Words = NDArray[np.uint64]
 
 
 def order_statistic(
-    partitions: Partitions, nodes: list[Any], rank: Callable[[Array], Any]
+    partitions: Partitions, nodes: list[Task], rank: Callable[[Array], Any]
 ) -> Words:
     """The least word of each column with a weight of `rank(total)` at or below it.
 
@@ -49,7 +49,7 @@ def order_statistic(
     return found
 
 
-def robust_spread(partitions: Partitions, nodes: list[Any]) -> float:
+def robust_spread(partitions: Partitions, nodes: list[Task]) -> float:
     """As `problem.targets.robust_spread`, of values in tasks: pairs of (n, columns) and weights."""
     nodes = persist(*nodes)
     centre = _median(partitions, nodes)
@@ -61,7 +61,7 @@ def robust_spread(partitions: Partitions, nodes: list[Any]) -> float:
     return spread if spread > 0.0 and np.isfinite(spread) else 1.0
 
 
-def _median(partitions: Partitions, nodes: list[Any]) -> Array:
+def _median(partitions: Partitions, nodes: list[Task]) -> Array:
     """Of each column, the mean of the two middle values."""
     middle = []
     for sign in (1.0, -1.0):

@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from dask import delayed
 from dask.optimization import cull
+from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 from sklearn.utils import check_array
 
-from kitchensinks.execution.cluster import ClusterError, Told, compute
-from kitchensinks.tables import advice, check_size
+from kitchensinks.execution.cluster import ClusterError, Task, Told, compute
+from kitchensinks.numerics.arrays import Matrix, SampleWeight
+from kitchensinks.tables.arrays import advice, check_size
+from kitchensinks.tables.view import Given
 
 
 class PartitionError(ValueError):
@@ -43,7 +46,7 @@ class Schema:
     dtype: str
 
     @classmethod
-    def of(cls, X: Any) -> "Schema":
+    def of(cls, X: Given) -> "Schema":
         if not hasattr(X, "columns"):
             dtype = "float32" if X.dtype == np.float32 else "float64"
             return cls(None, (str(X.dtype),), X.shape[1], dtype)
@@ -64,7 +67,7 @@ class Schema:
             "float32" if narrow else "float64",
         )
 
-    def array(self, rows: Any) -> Any:
+    def array(self, rows: Matrix) -> Any:
         """The rows of a partition as an array, dense or CSR, if they are as they should be."""
         if self.names is not None:
             names = tuple(map(str, getattr(rows, "columns", ())))
@@ -109,7 +112,9 @@ class Partitions:
     schema: Schema
 
     @classmethod
-    def of(cls, X: Any, y: Any = None, sample_weight: Any = None) -> "Partitions":
+    def of(
+        cls, X: Given, y: ArrayLike | None = None, sample_weight: SampleWeight = None
+    ) -> "Partitions":
         X = whole_rows(X)
         schema = Schema.of(X)
         columns = [_tasks(X)]
@@ -127,7 +132,7 @@ class Partitions:
         columns = self.schema.names or [str(self.schema.n_inputs)]
         return {"partitions": str(len(self.parts)), "columns": ", ".join(columns)}
 
-    def compute(self, *nodes: Any, told: Told | None = None) -> tuple[Any, ...]:
+    def compute(self, *nodes: Task, told: Told | None = None) -> tuple[Any, ...]:
         """The values of tasks over these partitions; an error names the partition that fails."""
         try:
             return compute(*nodes, told=told)
@@ -149,7 +154,9 @@ class Partitions:
         return error
 
 
-def checked_rows(rows: Any, dtype: Any = None, limited: bool = True, missing: bool = False) -> Any:
+def checked_rows(
+    rows: Any, dtype: DTypeLike | None = None, limited: bool = True, missing: bool = False
+) -> Any:
     """Finite numbers, dense or CSR, in the dtype given, or in their own float32 or float64.
 
     limited: float64 rows must be so small that their squares are finite; missing: NaN may be there.
@@ -165,14 +172,14 @@ def checked_rows(rows: Any, dtype: Any = None, limited: bool = True, missing: bo
     return check_size(rows, rows.dtype)
 
 
-def shown_columns(X: Any) -> Any:
+def shown_columns(X: Given) -> Any:
     """No rows of a collection, with all of its columns: enough to check their number and names."""
     if type(X).__name__ == "Series" or getattr(X, "ndim", 2) != 2:
         raise ValueError("X is a single column: need rows and columns, such as X[['a']] or (n, 1).")
     return X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))
 
 
-def whole_rows(X: Any) -> Any:
+def whole_rows(X: Given) -> Any:
     """The collection, with all columns of a row in one chunk."""
     shown_columns(X)
     if hasattr(X, "numblocks") and X.numblocks[1] > 1:
@@ -219,11 +226,11 @@ def _with_sizes(array: Any) -> Any:
     return array if known else array.copy().compute_chunk_sizes()
 
 
-def _length(rows: Any) -> int:
+def _length(rows: Matrix) -> int:
     return int(rows.shape[0])
 
 
-def _tasks(collection: Any) -> list[Any]:
+def _tasks(collection: Any) -> list[Task]:
     # As they are: optimised, a frame may join partitions that must stay beside those of another.
     tasks = collection.to_delayed(optimize_graph=False)
     return list(np.ravel(np.asarray(tasks, dtype=object)))
@@ -241,14 +248,14 @@ def _failure(part: Part) -> Exception | None:
     return None
 
 
-def _files(task: Any) -> list[str]:
+def _files(task: Task) -> list[str]:
     """Names of files among the arguments of the tasks that make a partition."""
     graph, _ = cull(dict(task.__dask_graph__()), [task.key])
     given = [[getattr(node, "args", ()), getattr(node, "kwargs", {})] for node in graph.values()]
     return sorted(set(_paths(given)))
 
 
-def _paths(value: Any) -> Iterator[str]:
+def _paths(value: object) -> Iterator[str]:
     if isinstance(value, str):
         if "/" in value or "\\" in value:
             yield value

@@ -1,4 +1,4 @@
-"""Features of rows in blocks of bounded size, made anew or kept between walks."""
+"""Features of rows in blocks of bounded size, recomputed or cached between passes."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -6,30 +6,29 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.frozen import Frozen
-from kitchensinks.numerics.arrays import AnyArray, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix, Part
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 BlockFunction = Callable[[slice, Any], Any]
-# A slice of the rows, and what is known of them: rows, features or what was made of these.
-Block = tuple[slice, Any]
 
-# Rows of a block: enough for the products to run at full speed, few enough that
-# float32 products summed within a block keep their digits.
+# Rows of a block: enough for products to run at full speed, few enough that sums of float32
+# products within a block stay accurate.
 BLOCK_ROWS = 4096
-# Sparse features with no more columns than this may be filled in.
+# Sparse features with at most this many columns may be converted to dense ones.
 FEW_COLUMNS = 2000
-# Bytes that a whole block takes at most: of many sparse columns, and of others, unless half of a
-# Gram with its copies is larger. Smaller ones take longer (measured: a tenth for half of them).
-_SPARSE_BYTES, _DENSE_BYTES = 2**27, 2**20
-# Three matrices of K × K in float64, which is half of a Gram with its copies.
+# Largest block with many sparse columns, in bytes.
+_SPARSE_BYTES = 2**27
+# Largest other block, in bytes, or half of a Gram with its copies if that is larger. Blocks of half
+# the size take a tenth longer (measured).
+_DENSE_BYTES = 2**20
+# Bytes for each entry of a K × K matrix: half of a Gram with its copies.
 _HALF_GRAM = 24
-# Rows of a block at least: a memory budget that cannot hold them is too small.
+# Fewest rows of a block: a memory budget that cannot hold them is too small.
 _SMALLEST_BLOCK = 64
-# Runs of neighbouring rows over which a rough mean of the features is taken.
+# Runs of consecutive rows that the pilot mean of the features is computed from.
 _PILOT_RUNS = 8
 # Rows of such a run.
 _PILOT_RUN = 32
@@ -39,10 +38,10 @@ _PILOT_RUN = 32
 class FeatureBlocks:
     """Features of rows, in memory or in a file, as blocks (slice of rows, features).
 
-    Every walk makes the features anew, unless all of them fit into half of `memory_budget` bytes:
-    then `walk` keeps them after the first time. A block that `fresh` yields may be overwritten by
-    the caller; one that `walk` yields may not. columns (draws, n): the bins of the rows, where the
-    basis has bins and they are known already.
+    Every pass computes the features again, unless all of them fit into half of `memory_budget`
+    bytes: then `walk` caches them. A caller may overwrite a block that `fresh` yields, but not one
+    that `walk` yields. columns (draws, n): the bins of the rows, where the basis is binned and they
+    are known already.
     """
 
     rows: Matrix
@@ -65,7 +64,7 @@ class FeatureBlocks:
 
     @property
     def total_bytes(self) -> float:
-        """Memory that all features take."""
+        """Memory of all features, in bytes."""
         entry = self.frozen.dtype.itemsize
         if self.sparse:
             return (entry + 4.0) * self.n_rows * self.frozen.n_components
@@ -73,14 +72,14 @@ class FeatureBlocks:
 
     @property
     def cached(self) -> bool:
-        """Whether all features can be kept between passes."""
+        """Whether all features can be cached between passes."""
         return self.total_bytes <= 0.5 * self.memory_budget
 
     @property
     def _row_bytes(self) -> int:
         entry = self.frozen.dtype.itemsize
-        # Sparse: names and places of bins, before they become a matrix. Dense, or filled in because
-        # columns are few: features and a copy.
+        # Sparse: names and columns of bins, before they become a matrix. Dense, or converted to
+        # dense because there are few columns: features and a copy.
         filled = not self.sparse or self.n_columns <= FEW_COLUMNS
         made = 48 * self.frozen.n_components if self.sparse else 0
         made += 2 * entry * self.n_columns if filled else 0
@@ -88,12 +87,12 @@ class FeatureBlocks:
 
     @property
     def least_bytes(self) -> float:
-        """Memory that the smallest block takes."""
+        """Memory of the smallest block, in bytes."""
         return float(min(_SMALLEST_BLOCK, self.n_rows) * self._row_bytes)
 
     @property
     def _whole(self) -> int:
-        """Rows of a block, by the sizes alone."""
+        """Rows of a block, from the shapes alone."""
         many = self.sparse and self.n_columns > FEW_COLUMNS
         largest = _SPARSE_BYTES if many else max(_DENSE_BYTES, _HALF_GRAM * self.n_columns**2)
         whole = BLOCK_ROWS
@@ -103,16 +102,16 @@ class FeatureBlocks:
 
     @property
     def steady_bytes(self) -> float:
-        """The least budget for which blocks end where the sizes alone say: two of them."""
+        """The smallest budget with blocks of the usual size: two such blocks."""
         return 2.0 * min(self._whole, self.n_rows) * self._row_bytes
 
     @property
     def block_rows(self) -> int:
-        """Rows of a block: decided by the sizes alone wherever the budget is two such blocks.
+        """Rows of a block: determined by the shapes alone if two such blocks fit into the budget.
 
-        Sums depend on where blocks end, by their rounding. Budgets that are large enough, and with
-        them whatever memory happens to be free, therefore give the same bits. A direct fit refuses
-        smaller ones; passes of other solvers take smaller blocks.
+        Block boundaries change sums by rounding. All budgets that are large enough, and with them
+        any amount of free memory, therefore give the same bits. A direct fit refuses smaller
+        budgets; other solvers use smaller blocks.
         """
         if self.steady_bytes <= self.memory_budget:
             return self._whole
@@ -123,13 +122,13 @@ class FeatureBlocks:
         """Features of other rows; `out` is memory that dense ones may be written to."""
         return self.frozen.features(rows, out)
 
-    def pick(self, places: NDArray[np.integer[Any]]) -> Any:
-        """Features of the rows at the places given."""
+    def pick(self, places: Part) -> Matrix:
+        """Features of the rows at these indices."""
         return self.of(self.rows[places])
 
-    def pilot(self) -> NDArray[np.float64]:
-        """The rough mean of the features: sums about it keep their digits."""
-        # Runs of neighbours: a file need not be read to its end for them.
+    def pilot(self) -> Floats:
+        """An approximate mean of the features: sums about it lose fewer digits."""
+        # Runs of consecutive rows, so that few parts of a file are read.
         starts = np.linspace(0, max(0, self.n_rows - _PILOT_RUN), _PILOT_RUNS).astype(np.int64)
         places = np.unique(starts[:, None] + np.arange(min(_PILOT_RUN, self.n_rows)))
         features = self.pick(places)
@@ -137,24 +136,23 @@ class FeatureBlocks:
         return np.asarray(mean, dtype=np.float64).ravel()
 
     def scaled(self) -> Iterator[Any]:
-        """Blocks of rows as the draw takes them."""
+        """Blocks of scaled rows, the input of the draw."""
         for part in block_slices(self.n_rows, self.block_rows):
             yield self.frozen.scaled(self.rows[part])
 
     @property
     def summable(self) -> bool:
-        """Whether the basis makes sums of products faster than from its features."""
+        """Whether the basis computes sums of products faster than from its features."""
         return self.frozen.basis.fast_products and self.frozen.held
 
     def fresh(self, start: int = 0, work: BlockFunction | None = None) -> Iterator[Block]:
-        """Blocks of newly made features, from the block that begins at row `start` on.
+        """Blocks of newly computed features, from the block that begins at row `start` on.
 
-        With `work`, what it makes of (slice of rows, features), in several threads. The memory of
-        a block is used again for a later one, so that `work` returns nothing that lies in it.
+        With `work`, the results of work(slice of rows, features), in several threads. The memory of
+        a block is reused, so that `work` must not return a view of it.
         """
         if work is None:
-            yield from ((part, self.of(rows)) for part, rows in self._read(start))
-            return
+            return ((part, self.of(rows)) for part, rows in self._read(start))
         spare: list[AnyArray] = []
 
         def make(block: Block) -> Block:
@@ -166,10 +164,10 @@ class FeatureBlocks:
             spare.append(out)
             return part, answer
 
-        yield from self._made(make, start)
+        return self._made(make, start)
 
     def _room(self, spare: list[AnyArray]) -> AnyArray:
-        """Memory for a block: fresh pages for each would cost a tenth of its products."""
+        """Reused memory for a block: new pages would add a tenth to the time of its products."""
         with suppress(IndexError):
             return spare.pop()
         rows = min(self.n_rows, self.block_rows)
@@ -181,24 +179,24 @@ class FeatureBlocks:
         return ((part, self.rows[part]) for part in parts)
 
     def _made(self, make: Callable[[Block], Block], start: int = 0) -> Iterator[Block]:
-        """What `make` makes of blocks of rows, in several threads."""
+        """`make` of every block of rows, in several threads."""
         if self.n_rows <= self.block_rows:
             return map(make, self._read(start))
-        _ = self.frozen.held and self.frozen.draw  # made once, before threads ask for it
+        _ = self.frozen.held and self.frozen.draw  # cached before threads access it
         return in_order(make, self._read(start), self._at_once)
 
     @property
     def _at_once(self) -> int:
-        """Blocks that may be worked on together, each with a product of K × K."""
+        """Blocks that may be in progress at once, each with a K × K product."""
         entry, columns = self.frozen.dtype.itemsize, self.n_columns
         rows = self.block_rows * (self.frozen.n_components if self.sparse else columns)
         each = entry * (2.0 * rows + (0.0 if self.sparse else float(columns) ** 2))
         return max(1, int(0.5 * self.memory_budget / max(1.0, each)))
 
     def walk(self, work: BlockFunction | None = None) -> Iterator[Block]:
-        """Blocks of features, kept in memory after the first walk where they fit.
+        """Blocks of features, cached in memory after the first pass if they fit.
 
-        With `work`, what it makes of (slice of rows, features), in several threads.
+        With `work`, the results of work(slice of rows, features), in several threads.
         """
         if self._kept is not None:
             kept_blocks = zip(block_slices(self.n_rows, self.block_rows), self._kept, strict=True)

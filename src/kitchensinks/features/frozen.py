@@ -1,4 +1,4 @@
-"""What turns rows into features: scaler, resolved basis, draw."""
+"""The feature map: scaler, resolved basis and draw."""
 
 import math
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn.base import clone
 
@@ -16,28 +16,29 @@ from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.draw import Arrays
 from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import Scaler, Spread
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Block, Bools, DType, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.keys import RowSample, sample_size
 
-# Entries of a block of rows in the first pass, which fits into cache.
+# Entries of a block of rows in the first pass: it fits into cache.
 _SPREAD_ENTRIES = 2**18
 # Summaries of blocks that are merged at a time: each merge copies the sample.
 _MERGED = 16
-# Entries of features that are made at a time, part by part of the draw.
+# Entries of features that are computed at a time, part by part of the draw.
 WALKED_ENTRIES = 2**25
-# A draw larger than this many bytes is made anew, part by part, each time it is used.
+# A draw larger than this many bytes is redrawn, part by part, each time it is used.
 HELD_DRAW = 2**28
 
 
 @dataclass(frozen=True, eq=False)
 class Frozen:
-    """What turns a row into features, fixed before any outer weight: scaler, resolved basis, seed.
+    """The feature map, fixed before any outer weight: scaler, resolved basis, seed.
 
-    Sums over different rows can be added where this is the same. The draw itself is made from the
-    seed when it is needed, held while it is small, and never saved. `learned` is the draw where
-    rows decide on part of it: the bins that they occupy, or which draws were taken.
+    Sums over different rows can be added if their feature maps are equal. The draw itself is made
+    from the seed when needed, kept in memory while it is small, and never saved. `learned` is the
+    draw where part of it depends on rows: the bins that they occupy, or which draws were selected.
+    `spread` has mean, deviation and range of columns that are not scaled, where rows were sampled.
     """
 
     scaler: Scaler | None
@@ -47,6 +48,7 @@ class Frozen:
     n_components: int
     dtype: DType
     learned: Draw | None = field(default=None, metadata={"stored": False})
+    spread: Scaler | None = None
 
     @classmethod
     def learn(
@@ -58,21 +60,23 @@ class Frozen:
         n_components: int,
         dtype: DTypeLike,
         standardize: bool,
-        unscaled: NDArray[np.bool_] | None = None,
+        unscaled: Bools | None = None,
+        sampled: bool = False,
     ) -> "Frozen":
-        """Scaler from all rows, basis resolved on a sample of them, and what the draw learns.
+        """Scaler from all rows, basis resolved on a sample of them, learned part of the draw.
 
-        `unscaled` (d,): columns that keep their own scale, as `Columns.unscaled` says.
+        `unscaled` (d,): columns that must not be standardised, as in `Columns.unscaled`. `sampled`:
+        rows are sampled for the spread of the columns too, where there is no scaler.
         """
         basis.check()
         n_inputs = rows.shape[1]
-        asked = basis.unresolved() is not None
+        asked = basis.unresolved() is not None or (sampled and not standardize)
         summary = RowSummary.of(rows, weights, seed, standardize, asked)
         frozen = cls.of_summary(summary, basis, seed, n_inputs, n_components, dtype, unscaled)
         return frozen.with_learned(rows, weights)
 
     def with_learned(self, rows: Matrix, weights: Floats | None = None) -> "Frozen":
-        """This, with what the draw learns from rows of positive weight."""
+        """The same with what the draw learns from rows of positive weight."""
         if not self.basis.learns_draw:
             return self
         learned = self.basis.learn_draw(self._seeded, rows, weights, self.scaler)
@@ -81,7 +85,7 @@ class Frozen:
     def with_bins(
         self, rows: Matrix, weights: Floats | None = None
     ) -> "tuple[Frozen, AnyArray | None]":
-        """As `with_learned`, with the bins of the rows themselves (draws, n), which a fit asks for.
+        """As `with_learned`, and the bins (draws, n) of the rows, which a fit needs next.
 
         None in their place where the basis has no bins, or the rows are not an array in memory:
         then they take a second pass.
@@ -104,14 +108,14 @@ class Frozen:
         return {} if self.learned is None else self.basis.pack(self.learned)
 
     def unpack(self, arrays: Arrays) -> "Frozen":
-        """This, with what `pack` has stored."""
+        """The same with what `pack` has stored."""
         if not self.basis.learns_draw:
             return self
         return replace(self, learned=self.basis.unpack(self._seeded, arrays))
 
     @property
     def _seeded(self) -> Draw:
-        """What the seed says of the draw."""
+        """The draw of the seed, without its learned part."""
         return self.basis.draw(self.seed, self.n_inputs, self.n_components, self.dtype)
 
     @classmethod
@@ -123,24 +127,28 @@ class Frozen:
         n_inputs: int,
         n_components: int,
         dtype: DTypeLike,
-        unscaled: NDArray[np.bool_] | None = None,
+        unscaled: Bools | None = None,
     ) -> "Frozen":
         """Scaler and resolved basis from the summary of the rows; nothing `learned`."""
         scaler = None if summary.spread is None else Scaler.over(summary.spread, unscaled)
+        sample = summary.sample
+        spread = None
+        if scaler is None and sample is not None and len(sample.rows):
+            spread = Scaler.over(spread_of(sample.rows, sample.weights))
         if basis.unresolved() is None:
             basis.check()
-            # A draw that is made anew from its seed must not follow changes of a basis given.
+            # A copy: changes of the given basis must not affect a draw that is made again later.
             basis = clone(basis)
         else:
-            sample = summary.sample
             assert sample is not None, "the law is learned from rows, and none were sampled"
             shown = sample.rows if scaler is None else scaler.apply(sample.rows, np.float64)
             basis = basis.resolve(shown, sample.shares)
-        return cls(scaler, basis, seed, n_inputs, n_components, np.dtype(dtype))
+        kind = np.dtype(dtype)
+        return cls(scaler, basis, seed, n_inputs, n_components, kind, spread=spread)
 
     @property
     def held(self) -> bool:
-        """Whether the whole draw is kept in memory: it is small, or rows decide on part of it."""
+        """Whether the whole draw is kept in memory: it is small, or part of it is learned."""
         size = self.dtype.itemsize * self.n_inputs * self.n_components
         return self.basis.learns_draw or self.learned is not None or size <= HELD_DRAW
 
@@ -154,7 +162,7 @@ class Frozen:
         return {name: value for name, value in vars(self).items() if name != "draw"}
 
     def piece(self, part: slice) -> Draw:
-        """Some of the draws: cut from all of them where they are held, or made from the seed."""
+        """Some of the draws: a slice of those in memory, or drawn from the seed."""
         if self.held:
             return self.draw.part(part.start, part.stop)
         return self.basis.draw(self.seed, self.n_inputs, part.stop, self.dtype, start=part.start)
@@ -166,23 +174,28 @@ class Frozen:
         return self.draw.n_columns
 
     @property
+    def n_given(self) -> int:
+        """Columns of the rows as they come: the scaler may leave some of them out."""
+        return self.n_inputs if self.scaler is None else len(self.scaler.mean)
+
+    @property
     def scale(self) -> float:
         """1/√(number of features averaged)."""
         return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)
 
     @property
     def bound(self) -> float:
-        """sup |φ|, or one where there is none."""
+        """sup |φ|, or 1 where it is infinite."""
         drawn = self.learned
         bound = self.basis.bound_in(self.n_inputs) if drawn is None else drawn.bound
         return float(bound) if math.isfinite(bound) else 1.0
 
-    def scaled(self, rows: Matrix) -> Any:
-        """Rows as the draw takes them."""
+    def scaled(self, rows: Matrix) -> Matrix:
+        """Scaled rows, the input of the draw."""
         return rows if self.scaler is None else self.scaler.apply(rows, self.dtype)
 
-    def walk(self, rows: Matrix, entries: int = WALKED_ENTRIES) -> Iterator[tuple[slice, Any]]:
-        """Scaled features of the rows part by part: (columns, features), so many entries each."""
+    def walk(self, rows: Matrix, entries: int = WALKED_ENTRIES) -> Iterator[Block]:
+        """Scaled features of the rows in parts (columns, features) of about `entries` entries."""
         shown, done = self.scaled(rows), 0
         most = max(256, entries // max(1, rows.shape[0] * self.basis.features_per_draw))
         size = max(256, HELD_DRAW // (8 * self.dtype.itemsize * (self.n_inputs + 2)))
@@ -193,7 +206,7 @@ class Frozen:
                 yield slice(done, done + features.shape[1]), features
                 done += features.shape[1]
 
-    def features(self, rows: Any, out: AnyArray | None = None) -> Any:
+    def features(self, rows: Matrix, out: AnyArray | None = None) -> Matrix:
         """Scaled features of the rows, (n, columns), CSR for a sparse basis.
 
         out (n, columns): memory that dense ones may be written to.
@@ -207,14 +220,16 @@ class Frozen:
         return out
 
     def covering(self, low: Floats, high: Floats) -> "Frozen":
-        """The same for rows of a larger range too."""
+        """The same with a range that also covers low to high."""
         if self.scaler is None:
             return self
         scaler = self.scaler.covering(low, high)
         return self if scaler is self.scaler else replace(self, scaler=scaler)
 
     def difference(self, other: "Frozen") -> str | None:
-        """What differs, so that sums over the features of both cannot be added; or None."""
+        """What differs, if sums over the features of both cannot be added; else None."""
+        if self.n_given != other.n_given:
+            return "number of columns"
         if not same_value(self.scaler, other.scaler):
             return "scaler"
         if (self.seed, self.n_components) != (other.seed, other.n_components):
@@ -230,7 +245,7 @@ class Frozen:
 
 
 class RowSummary(NamedTuple):
-    """Mean and spread of rows, and a sample of them that a law is learned from; parts merge."""
+    """Mean and spread of rows, and a sample that a law is resolved on; parts merge."""
 
     spread: Spread | None
     sample: RowSample | None
@@ -246,7 +261,7 @@ class RowSummary(NamedTuple):
         if not (standardize or asked):
             return found
         if asked and sparse.issparse(rows):
-            # The keys of sparse rows need no blocks of them filled in.
+            # The keys of sparse rows are computed without dense blocks.
             sample = RowSample.of(rows, weights, limit, seed)
             return cls(cls.of(rows, weights, seed, standardize, asked=False).spread, sample)
 

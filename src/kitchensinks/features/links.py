@@ -1,4 +1,4 @@
-"""What scikit-learn asks of objects with parameters: nested ones, and links to documentation."""
+"""Nested parameters and links to documentation, as scikit-learn expects them."""
 
 from dataclasses import Field, fields, is_dataclass
 from functools import cache
@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 
 @cache
 def documentation() -> str:
-    """The address of the site, as the project's metadata name it (`Documentation`); or ""."""
+    """The URL of the documentation from the project's metadata, or ""."""
     try:
         named = metadata.metadata("kitchensinks").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:
@@ -29,16 +29,16 @@ class Value:
 
 
 class Linked(BaseEstimator):
-    """An object with scikit-learn's parameters whose HTML links to its page of the reference.
+    """An object with scikit-learn's parameters, whose HTML repr links to its reference page.
 
-    Without an address there is no link, nor for classes of other packages that derive from ours.
+    There is no link without a URL, nor for subclasses in other packages.
     """
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, nested ones too, such as ``basis__gamma`` and ``loss__tau``.
 
-        A nested one puts a changed copy into the place of the value that has it: whatever else
-        holds that value, another estimator or a fitted model, keeps it as it was.
+        A nested parameter replaces its owner by a changed copy: other estimators and fitted models
+        that share the owner keep it as it was.
         """
         nested: dict[str, dict[str, Any]] = {}
         for name in [name for name in params if "__" in name]:
@@ -47,12 +47,12 @@ class Linked(BaseEstimator):
         super().set_params(**params)
         for name, inside in nested.items():
             if name not in self.get_params(deep=False):
-                super().set_params(**{name: None})  # the error of a name that is not known
+                super().set_params(**{name: None})  # raises the error for an unknown name
             setattr(self, name, changed(name, self._meant(name), inside))
         return self
 
     def _meant(self, name: str) -> Any:
-        """The value of a parameter; what it stands for, where a name or None does."""
+        """The value of a parameter, after names and None are replaced by what they mean."""
         return getattr(self, name)
 
     _doc_link_module = "kitchensinks"
@@ -66,7 +66,7 @@ class Linked(BaseEstimator):
         return {"name": type(self).__name__}
 
 
-def changed(name: str, value: Any, params: dict[str, Any]) -> Any:
+def changed(name: str, value: object, params: dict[str, Any]) -> Any:
     """A copy of the value of a parameter, with some parameters of its own set."""
     known = sorted(value.get_params(deep=False)) if hasattr(value, "get_params") else []
     for inner in params:

@@ -1,22 +1,22 @@
-"""Columns made comparable: zero mean and unit variance, or a bounded map, and a learned scale."""
+"""Scaling of columns: standardisation, bounded maps and learned scales."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Matrix
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH, warp_rows
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 
-# A column with a value further than this many deviations from its mean has heavy tails, and is
-# squashed: a straight map would leave rows out there to themselves. A normal value is as far with a
-# chance of 2·10⁻⁹, so that a normal column of any size that is met stays straight, whatever its
-# number of rows; the largest of 100 lognormal values is as far in half of all columns.
+# A column with a value further than this many deviations from its mean has heavy tails and is
+# squashed: a linear map would isolate such rows. A normal value is as far out with probability
+# 2·10⁻⁹, so that normal columns of any realistic length stay linear; the largest of 100 lognormal
+# values is as far out in half of all columns.
 _HEAVY = 6.0
-# Quantiles that a map by rank interpolates.
+# Quantiles that a rank map interpolates.
 _KNOTS = 257
 
 
@@ -69,9 +69,9 @@ class Spread(NamedTuple):
 class Scaler:
     """x ↦ (clip(x, low, high) − mean)/scale, column by column.
 
-    Values outside of the fitted range [low, high] count as its nearer edge: features say nothing
-    about places where there were no rows. The range is that of all rows so far; the features of
-    rows within it do not depend on it, so that it may grow while sums are added.
+    Values outside the fitted range [low, high] are clipped, because features cannot extrapolate.
+    The range is that of all rows so far. Features of rows inside it do not depend on it, so that it
+    may grow while sums are accumulated.
     """
 
     mean: Floats
@@ -80,13 +80,13 @@ class Scaler:
     high: Floats
 
     @classmethod
-    def over(cls, spread: Spread, unscaled: NDArray[np.bool_] | None = None) -> "Scaler":
-        """Zero mean and unit variance; constant columns and those `unscaled` are centred alone.
+    def over(cls, spread: Spread, unscaled: Bools | None = None) -> "Scaler":
+        """Zero mean and unit variance; constant and `unscaled` columns are only centred.
 
-        (A rare category, as 0 and 1, must not weigh more than a common one.)
+        (Indicators stay unscaled, so that a rare category does not weigh more than a common one.)
         """
         variance = spread.variance
-        # A column whose variation is rounding error is constant: what is left of it is small.
+        # A column that varies by rounding errors only is constant.
         rounding = 10 * np.finfo(float).eps * np.abs(spread.mean)
         kept = (variance <= rounding**2) | (variance <= np.finfo(float).tiny)
         scale = np.where(kept, np.maximum(1.0, rounding), np.sqrt(variance))
@@ -96,11 +96,11 @@ class Scaler:
 
     @property
     def middle(self) -> Floats:
-        """What stands for a missing value of a column that had none in the fit: its mean."""
+        """The replacement of a missing value in a column that had none in the fit: its mean."""
         return self.mean
 
-    def filled(self, rows: Matrix) -> Any:
-        """Rows (n, d), dense or CSR, without missing values: NaN is the middle of its column."""
+    def filled(self, rows: Matrix) -> Matrix:
+        """Rows (n, d), dense or CSR, with NaN replaced by the middle of its column."""
         values = rows.data if sparse.issparse(rows) else rows
         if not values.size or not np.isnan(values.min()):
             return rows
@@ -112,22 +112,22 @@ class Scaler:
         return rows
 
     def covering(self, low: Floats, high: Floats) -> Self:
-        """The same with a range that holds these values too; itself where it does already."""
+        """The same with a range that covers these values too; itself if it does already."""
         if (low >= self.low).all() and (high <= self.high).all():
             return self
         return replace(self, low=np.minimum(self.low, low), high=np.maximum(self.high, high))
 
-    def outside(self, rows: Matrix, margin: float = 0.0) -> NDArray[np.bool_]:
-        """Where values lie outside of the fitted range, (n, d); a missing value does not.
+    def outside(self, rows: Matrix, margin: float = 0.0) -> Bools:
+        """Where values lie outside the fitted range, (n, d); missing values do not.
 
-        margin: by more than this share of the range.
+        margin: tolerance, as a share of the range.
         """
         rows = densify(rows)
         step = margin * (self.high - self.low) if margin else 0.0
         return np.asarray((rows < self.low - step) | (rows > self.high + step))
 
     def clipped(self, rows: Matrix) -> AnyArray:
-        """Dense rows of floating-point numbers within the fitted range."""
+        """Dense rows of floating-point numbers, clipped to the fitted range."""
         rows = densify(rows)
         if rows.dtype.kind != "f":
             rows = rows.astype(np.float64)
@@ -136,10 +136,10 @@ class Scaler:
         return np.asarray(np.clip(rows, self.low.astype(rows.dtype), self.high.astype(rows.dtype)))
 
     def apply(self, rows: Matrix, dtype: DTypeLike) -> AnyArray:
-        """Standardised rows of the given dtype; the difference is taken in float64."""
+        """Standardised rows of the given dtype; the mean is subtracted in float64."""
         rows = self.clipped(rows)
         narrow = rows.dtype == np.float32 and np.dtype(dtype) == np.float32
-        # Exact enough in float32 while the mean is not much larger than the spread.
+        # float32 is accurate enough while the mean is not much larger than the spread.
         if narrow and (np.abs(self.mean) <= 100 * self.scale).all():
             out = rows - self.mean.astype(np.float32)
             out /= self.scale.astype(np.float32)
@@ -148,15 +148,15 @@ class Scaler:
         return np.asarray(scaled.astype(dtype, copy=False))
 
     def pulled_back(self, rows: Matrix, gradients: AnyArray) -> Floats | None:
-        """Gradients (n, outputs, width) by what `apply` gives, as gradients by its rows,
-        (n, outputs, d); None where the map is not linear. Zero where values are cut off."""
+        """Gradients with respect to the result of `apply`, (n, outputs, width), as gradients with
+        respect to the rows, (n, outputs, d); zero where values are clipped; None if not linear."""
         return np.asarray(self._straight(rows)[:, None, :] * gradients / self.scale)
 
-    def _straight(self, rows: Matrix) -> NDArray[np.bool_]:
-        """Where values change with those of the rows, (n, d)."""
+    def _straight(self, rows: Matrix) -> Bools:
+        """Where values are not clipped, (n, d)."""
         return ~Scaler.outside(self, rows)
 
-    def same(self, other: Any) -> bool:
+    def same(self, other: object) -> bool:
         """Whether another scaler maps rows within both ranges in the same way."""
         return type(self) is type(other) and all(
             np.array_equal(getattr(self, field.name), getattr(other, field.name))
@@ -169,10 +169,9 @@ class Scaler:
 class Warp(Scaler):
     """x ↦ factor·w((x − mean)/scale), column by column, with the scales of a learned law.
 
-    kind (d,) says which map w a column has (`kitchensinks.numerics.warps`); knots (d, q) are the
-    sorted quantiles that the maps by rank go through; factor (d,) is what the law has learned, and
-    rotation (d, r), where it is not empty, the directions that the scaled rows are turned to. A
-    column whose factor is zero is left out of what comes out.
+    kind (d,): the map w of each column (`kitchensinks.numerics.warps`); knots (d, q): the sorted
+    quantiles of rank maps; factor (d,): the learned scales; rotation (d, r), unless it is empty:
+    directions that the scaled rows are projected on. Columns with factor zero are dropped.
     """
 
     kind: NDArray[np.int8]
@@ -190,8 +189,8 @@ class Warp(Scaler):
         warp_rows(rows, self.mean, self.scale, self.kind, self.knots, self.factor, out)
         return out @ self.rotation.astype(dtype) if self.rotation.size else out
 
-    def outside(self, rows: Matrix, margin: float = 0.0) -> NDArray[np.bool_]:
-        """As `Scaler.outside`; columns that are left out have no range to leave."""
+    def outside(self, rows: Matrix, margin: float = 0.0) -> Bools:
+        """As `Scaler.outside`, without the columns that are dropped."""
         outside, taken = super().outside(rows, margin), self.taken
         if taken is not None:
             outside[:, np.delete(np.arange(outside.shape[1]), taken)] = False
@@ -208,12 +207,12 @@ class Warp(Scaler):
 
     @property
     def taken(self) -> NDArray[np.intp] | None:
-        """The columns that are not left out, or None where none is."""
+        """The columns that are not dropped, or None if all are kept."""
         zero = self.factor == 0.0
         return None if self.rotation.size or not zero.any() else np.flatnonzero(~zero)
 
     def of_columns(self, places: NDArray[np.intp]) -> "Warp":
-        """The same map for rows that have these columns alone."""
+        """The same map for rows with these columns only."""
         own = {
             field.name: getattr(self, field.name)[places]
             for field in fields(self)
@@ -223,22 +222,22 @@ class Warp(Scaler):
 
     @property
     def middle(self) -> Floats:
-        """The mean of a column; halfway of one of zeros and ones, which is not centred."""
+        """The mean of a column, or ½ for a column of zeros and ones, which is not centred."""
         plain = (self.kind == LINEAR) & (self.mean == 0.0) & (self.scale == 1.0)
         hot = plain & (self.low == 0.0) & (self.high == 1.0)
         return np.where(hot, 0.5, self.mean)
 
     @property
     def width(self) -> int:
-        """Columns that come out."""
+        """The number of output columns."""
         return self.rotation.shape[1] if self.rotation.size else int(np.count_nonzero(self.factor))
 
     def turned(self, rotation: Floats) -> "Warp":
-        """The same map, with rows turned to the directions (d, r) afterwards."""
+        """The same map followed by a projection on the directions (d, r)."""
         return replace(self, rotation=rotation)
 
     def within(self, low: Floats, high: Floats) -> "Warp":
-        """The same map of rows that are clipped to another range."""
+        """The same map with another range to clip to."""
         return replace(self, low=low, high=high)
 
     def times(self, factor: Floats | float) -> "Warp":
@@ -249,8 +248,8 @@ class Warp(Scaler):
 def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> Warp:
     """The map of one kind for all columns, from their spread and a sample of the rows.
 
-    Columns of zeros and ones stay as they are. `common`: one scale for all other columns, where
-    they are measured in the same unit (pixels, spectral bands).
+    Columns of zeros and ones are not changed. `common`: one scale for all other columns, if they
+    have the same unit (pixels, spectral bands).
 
     >>> rows = np.array([[0.0, 0.0], [10.0, 1.0], [20.0, 0.0]])
     >>> warp(Spread.of(rows), rows, LINEAR).apply(rows, np.float64).round(2).tolist()
@@ -281,15 +280,15 @@ def warp(spread: Spread, sample: Floats, kind: int, common: bool = False) -> War
     )
 
 
-def every(spread: Spread, unscaled: NDArray[np.bool_] | None) -> Warp:
-    """All columns standardised, those of zeros and ones too, as `Scaler.over` has them."""
+def every(spread: Spread, unscaled: Bools | None) -> Warp:
+    """All columns standardised as by `Scaler.over`, those of zeros and ones too."""
     plain = Scaler.over(spread, unscaled)
     own = identity(len(plain.mean))
     return replace(own, mean=plain.mean, scale=plain.scale, low=plain.low, high=plain.high)
 
 
 def identity(n_inputs: int) -> Warp:
-    """The map that leaves every column as it is.
+    """The identity map.
 
     >>> identity(2).apply(np.array([[3.0, -1.0]]), np.float64).tolist()
     [[3.0, -1.0]]
@@ -300,7 +299,7 @@ def identity(n_inputs: int) -> Warp:
     return Warp(np.zeros(n_inputs), ones, -edge, edge, kind, knots, ones, np.empty((0, 0)))
 
 
-def indicators(spread: Spread, sample: Floats) -> NDArray[np.bool_]:
-    """Which columns hold nothing but 0 and 1: x² has the mean of x, and the sample agrees."""
+def indicators(spread: Spread, sample: Floats) -> Bools:
+    """Which columns hold only 0 and 1: E x² = E x, and the sample confirms it."""
     hot = np.abs(spread.variance - spread.mean * (1.0 - spread.mean)) <= 1e-9
     return np.asarray(hot & ((sample == 0.0) | (sample == 1.0)).all(axis=0))

@@ -1,14 +1,13 @@
-"""A linear part that goes on outside of the range of the fitted rows."""
+"""A linear trend that extrapolates beyond the range of the fitted rows."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import Floats, Matrix
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.numerics.arrays import Floats, Ints, Matrix
+from kitchensinks.tables.arrays import block_slices, densify
 
-# Rows that are looked at together.
+# Rows of a block.
 _BLOCK = 2**14
 
 
@@ -16,17 +15,16 @@ _BLOCK = 2**14
 class Trend:
     """t(x) = Σ_j (clip(x_j, low_j, high_j) − mean_j)·slope_j over a few columns of the rows.
 
-    places (r,): the columns; mean, low, high (r,); slopes (r, outputs) in units of the targets. The
-    range reaches beyond that of the fitted rows by its own width on either side, so that a value
-    that is far off moves no prediction further than that edge does. names (r,): what the columns
-    are called, empty where they have no names.
+    places (r,): indices of the columns; mean, low, high (r,); slopes (r, outputs) in units of the
+    targets. The range extends that of the fitted rows by its own width on either side, which limits
+    the effect of outliers. names (r,): names of the columns, empty if they have none.
 
     >>> trend = Trend.over(np.array([0]), np.zeros(1), np.zeros(1), np.ones(1), np.array([[5.0]]))
     >>> trend.values(np.array([[0.5], [2.0], [1e6]])).ravel().tolist()
     [2.5, 10.0, 10.0]
     """
 
-    places: NDArray[np.int64]
+    places: Ints
     mean: Floats
     low: Floats
     high: Floats
@@ -36,18 +34,18 @@ class Trend:
     @classmethod
     def over(
         cls,
-        places: NDArray[np.int64],
+        places: Ints,
         mean: Floats,
         low: Floats,
         high: Floats,
         slopes: Floats,
         names: tuple[str, ...] = (),
     ) -> "Trend":
-        """The trend of rows whose columns at the places have the range from low to high."""
+        """The trend for fitted rows whose columns have the range from low to high."""
         return cls(places, mean, low - (high - low), high + (high - low), slopes, names)
 
     def in_words(self) -> str:
-        """The columns by their names, or by their places."""
+        """The columns by name or by index."""
         return ", ".join(map(repr, self.names or self.places.tolist()))
 
     def values(self, rows: Matrix) -> Floats:
@@ -60,7 +58,7 @@ class Trend:
         return out
 
     def gradients(self, rows: Matrix) -> Floats:
-        """∇t(x) by the columns at the places, (n, outputs, r)."""
+        """∇t(x) with respect to the r columns, (n, outputs, r)."""
         own = densify(rows)[:, self.places]
         return ((own >= self.low) & (own <= self.high))[:, None, :] * self.slopes.T
 

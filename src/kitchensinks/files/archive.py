@@ -1,9 +1,9 @@
-"""JSON and plain arrays in one file: stored as they are, with checksums, written atomically.
+"""JSON and plain arrays in one file: uncompressed, with checksums, written atomically.
 
-Safe to read from a stranger: there is no pickle, nothing is unpacked, and no entry lies within
-another one, so that the bytes read are no more than the file is long. An array takes those bytes
-twice while it is read; the header, which is limited to 64 MB, becomes Python objects that take a
-small multiple of its length. What the entries say is checked by whoever reads the archive.
+Safe to read from untrusted sources: there is no pickle and no compression, and entries do not
+overlap, so that no more bytes are read than the file is long. An array takes twice its bytes while
+it is read; the header, which is limited to 64 MB, becomes Python objects of a small multiple of its
+length. The content of the entries is checked by the reader of the archive.
 """
 
 import hashlib
@@ -14,23 +14,24 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 import kitchensinks
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.tables.disk import atomic
+from kitchensinks.tables.stored import read_npy_header
 
 FORMAT = 1
 _HEADER = "model.json"
-# A header longer than this is none of ours: it would name every value of a huge table.
+# Longest header: a longer one would list every value of a huge table.
 _LONGEST_HEADER = 2**26
 # The field of the header with the checksum of all its other fields.
 _OWN = "header_checksum"
 # Kinds of dtype that an array may have: numbers, booleans, text, bytes and dates.
 _KINDS = "biufUSmM"
-# The longest side of an array without entries: it is not limited by the bytes of the file.
+# Longest side of an empty array, which the length of the file does not limit.
 _LONGEST_EMPTY = 2**20
 # Bytes of the fixed part of the record before each entry of a zip file.
 _RECORD = 30
@@ -41,7 +42,7 @@ class ModelFileError(ValueError):
 
 
 def write_archive(
-    path: Path, header: dict[str, Any], arrays: dict[str, AnyArray], sync: bool = False
+    path: Path, header: Facts, arrays: dict[str, AnyArray], sync: bool = False
 ) -> None:
     """A header and arrays with their checksums at `path`, whole or not at all.
 
@@ -78,7 +79,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _header_digest(header: dict[str, Any]) -> str:
+def _header_digest(header: Facts) -> str:
     """The checksum of the fields of a header, but for the one that holds it."""
     # Read back, so that values are the same as those that a reader finds.
     plain = json.loads(json.dumps(header))
@@ -125,7 +126,7 @@ def _check_entries(archive: zipfile.ZipFile, path: Path) -> None:
             )
 
 
-def _header(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
+def _header(archive: zipfile.ZipFile, path: Path) -> Facts:
     text = _entry(archive, _HEADER, path, _LONGEST_HEADER)
     try:
         header = json.loads(text)
@@ -155,7 +156,7 @@ def _entry(archive: zipfile.ZipFile, name: str, path: Path, most: float = math.i
     return archive.read(entry)
 
 
-def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+def read_archive(path: Path) -> tuple[Facts, dict[str, AnyArray]]:
     """Header and arrays of a model file, with every checksum compared."""
     with _opened(path) as archive:
         header = _header(archive, path)
@@ -178,9 +179,7 @@ def _to_array(data: bytes, name: str, path: Path) -> AnyArray:
     """An array of the .npy format, whose shape must be that of its bytes: no more is allocated."""
     buffer = io.BytesIO(data)
     try:
-        first = np.lib.format.read_magic(buffer) == (1, 0)
-        read = "read_array_header_1_0" if first else "read_array_header_2_0"
-        shape, _, dtype = getattr(np.lib.format, read)(buffer)
+        shape, _, dtype = read_npy_header(buffer)
         plain = dtype.kind in _KINDS and dtype.isnative and dtype.itemsize > 0
         size = math.prod(shape) * dtype.itemsize
         if not plain or min(shape, default=0) < 0 or size != len(data) - buffer.tell():
@@ -193,7 +192,7 @@ def _to_array(data: bytes, name: str, path: Path) -> AnyArray:
         raise ModelFileError(f"{path} is damaged: {name} cannot be read ({error}).") from error
 
 
-def read_header(path: Path) -> dict[str, Any]:
+def read_header(path: Path) -> Facts:
     """The header alone, without the arrays."""
     with _opened(path) as archive:
         return _header(archive, path)

@@ -1,9 +1,9 @@
-"""Fits that can be resumed: sums and position on disk, so that a fit goes on where it stopped.
+"""Fits that can be resumed: sums and position are saved on disk.
 
 A pass over the rows adds to sums block by block, in order. Their state after a block, with the
-number of rows done, is all that the rest of the pass needs; saved and taken up again, it ends in
-the same bits as a pass without a stop, if the blocks and the threads are the same. Both are
-therefore part of the checkpoint.
+number of rows done, is all that the rest of the pass needs: a resumed pass ends in the same bits as
+one without a stop, if the blocks and the threads are the same. Both are therefore part of the
+checkpoint.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from typing import Any
 
 import kitchensinks
 from kitchensinks.files.archive import ModelFileError, read_archive, write_archive
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Block, Facts
 from kitchensinks.tables.disk import remove_unfinished
 
 # Locks of POSIX systems; None elsewhere.
@@ -28,11 +28,11 @@ _FACTS = "identity"
 
 
 class CheckpointError(ModelFileError):
-    """A checkpoint that cannot be taken up: damaged, of another fit, or in use."""
+    """A checkpoint that cannot be resumed: damaged, of another fit, or in use."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, after the state has been saved; the message says how to go on."""
+    """Ctrl-C, after the state has been saved; the message says how to resume."""
 
 
 class Checkpoint:
@@ -74,8 +74,7 @@ class Checkpoint:
     def begin(self, identity: dict[str, str], choices: dict[str, float]) -> dict[str, float]:
         """Compare with the fit that the folder belongs to, or make it the folder of this one.
 
-        `identity` must be the same; `choices` are taken over by a fit that goes on:
-        returns those in force.
+        `identity` must be equal. A resumed fit takes over the saved `choices`; returns the choices.
         """
         identity = {"version of kitchensinks": kitchensinks.__version__, **identity}
         path = self.folder / _FACTS
@@ -98,10 +97,10 @@ class Checkpoint:
         return choices
 
     def _take(self) -> None:
-        """Lock the folder until `_release`, or the end of the process; an error where it is locked.
+        """Lock the folder until `_release` or the end of the process; an error if it is locked.
 
-        The lock is on the folder itself and leaves no file behind. File systems and systems that
-        have no such locks go without.
+        The lock is on the folder itself and leaves no file behind. Systems and file systems without
+        such locks are used without one.
         """
         if self._lock is not None or fcntl is None:
             return
@@ -120,15 +119,15 @@ class Checkpoint:
         self._lock = handle
 
     def _release(self) -> None:
-        """Let other fits use the folder; a fit does so when it ends."""
+        """Unlock the folder, at the end of a fit."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def _facts(
-        self, header: dict[str, Any], choices: dict[str, float]
+        self, header: Facts, choices: dict[str, float]
     ) -> tuple[dict[str, str], dict[str, float]]:
-        """Identity and choices of a folder, if they are of the types that this one has."""
+        """Identity and choices of a folder, if they have the expected types."""
         theirs, found = header.get("identity"), header.get("choices")
         good = (
             isinstance(theirs, dict)
@@ -153,7 +152,7 @@ class Checkpoint:
             )
 
     def clear(self) -> None:
-        """Delete what has been saved: the fit is done and its model is safe."""
+        """Delete the saved state, once the model is safe."""
         if self.folder.is_dir():
             self._take()
             for path in [self.folder / _FACTS, *self.folder.glob("*.sums")]:
@@ -168,14 +167,14 @@ class Checkpoint:
     def over(
         self,
         phase: str,
-        blocks: Callable[[int], Iterator[tuple[slice, Any]]],
+        blocks: Callable[[int], Iterator[Block]],
         state: Callable[[], State],
         restore: Callable[[State], None],
-    ) -> Iterator[tuple[slice, Any]]:
-        """Blocks from where the phase has got to; the state is saved when a block is done with.
+    ) -> Iterator[Block]:
+        """Blocks from the saved position of the phase on; the state is saved after blocks.
 
-        `blocks(start)` yields pairs of a slice of the rows and anything, from a row on. What was
-        saved is given to `restore` before the first block.
+        `blocks(start)` yields pairs of a slice of the rows and anything, from a row on. A saved
+        state is passed to `restore` before the first block.
         """
         position = 0
         if (self.folder / f"{phase}.sums").exists():
@@ -205,19 +204,19 @@ class Checkpoint:
             self._save(phase, done, state())
 
     def store(self, name: str, arrays: State) -> None:
-        """Keep arrays under a name, if it is time to save again."""
+        """Save arrays under a name, if it is time to save again."""
         if time.monotonic() - self._saved_at >= self.every:
             self._save(name, 0, arrays)
 
     def stored(self, name: str) -> State | None:
-        """The arrays kept under a name, or None."""
+        """The arrays saved under a name, or None."""
         if not (self.folder / f"{name}.sums").exists():
             return None
         return self._read(f"{name}.sums")[1]
 
     @contextlib.contextmanager
     def patience(self) -> Iterator[None]:
-        """During a pass the first Ctrl-C waits until a block is done with; a second one does not.
+        """During a pass the first Ctrl-C waits for the end of the block; a second one does not.
 
         Between passes there is nothing to wait for.
         """
@@ -229,7 +228,7 @@ class Checkpoint:
             return
         before = signal.getsignal(signal.SIGINT)
 
-        def wait(number: int, frame: Any) -> None:
+        def wait(number: int, frame: object) -> None:
             if self._stopping or not self._summing:
                 raise KeyboardInterrupt
             self._stopping = True
@@ -248,7 +247,7 @@ class Checkpoint:
 
     # -- files ---------------------------------------------------------------------------
 
-    def _write(self, name: str, facts: dict[str, Any], arrays: State) -> None:
+    def _write(self, name: str, facts: Facts, arrays: State) -> None:
         path = self.folder / name
         try:
             write_archive(path, facts, arrays, sync=True)
@@ -260,7 +259,7 @@ class Checkpoint:
                 f"{kept}: make room and run the same again",
             ) from error
 
-    def _read(self, name: str) -> tuple[dict[str, Any], State]:
+    def _read(self, name: str) -> tuple[Facts, State]:
         path = self.folder / name
         try:
             return read_archive(path)
@@ -275,7 +274,7 @@ class Checkpoint:
 
 
 def _alike(arrays: State, state: Callable[[], State]) -> bool:
-    """Whether arrays have the names, shapes and kinds of those that a pass begins with."""
+    """Whether arrays have the names, shapes and kinds of the initial state of a pass."""
     try:
         begun = state()
     except IndexError:

@@ -1,13 +1,12 @@
-"""What a model file says, checked part against part before any of it is used.
+"""Consistency checks of the content of a model file, before any of it is used.
 
-Compiled loops do not check their indices, and a draw is as large as a few numbers in the file say.
-Therefore every array is compared with the others that it belongs to, and declared sizes with a
-budget, before a draw is made and before a loop is run.
+Compiled loops do not check indices, and a few numbers in the file determine the size of a draw.
+Therefore the arrays are checked against each other, and declared sizes against a budget, before a
+draw is made and before a loop runs.
 """
 
 import math
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
 
@@ -15,8 +14,7 @@ from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
-from kitchensinks.fitting.calibration import STEEPEST, Calibration
-from kitchensinks.fitting.residuals import Residuals
+from kitchensinks.fitting.calibration import STEEPEST, Calibration, Residuals
 from kitchensinks.law.values import Record
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.warps import LINEAR, MIX
@@ -27,15 +25,15 @@ from kitchensinks.tables.columns import Columns
 
 Arrays = dict[str, AnyArray]
 
-# Numbers that one block of draws may have, which loading makes to recognise the draw.
+# Most numbers in one block of draws, which loading makes to verify the draw.
 _BLOCK_ENTRIES = 2**25
-# Numbers of a draw that is held as a whole.
+# Most numbers of a draw that is kept in memory.
 _HELD_ENTRIES = 2**28
-# Numbers of the pool that a selection of draws is found in again, block by block.
+# Most numbers of the pool of a selection, which is redrawn block by block.
 _POOL_ENTRIES = 2**29
-# What each byte of the arrays in the file adds to these budgets.
+# Increase of these budgets for each byte of the arrays in the file.
 _ENTRIES_A_BYTE = 64
-# Directions that are made orthogonal together at most; structured ones take less memory.
+# Most directions that are made orthogonal together; structured ones take less memory.
 _TOGETHER = 1024
 # Types of the arrays that draws learn from rows, by name.
 _LEARNED: dict[str, type] = {
@@ -50,7 +48,7 @@ _LEARNED: dict[str, type] = {
 
 
 def check_size(frozen: Frozen, held: int, learned: Arrays) -> None:
-    """An error where making the draw would take far more than a file of so many bytes justifies.
+    """Raise an error if the draw would be far larger than the size of the file justifies.
 
     held: bytes of all arrays of the file. The budgets bound what a small file can cost; a model
     whose columns have a scaler stays below them whatever its width.
@@ -78,7 +76,7 @@ def _within(what: str, entries: int, budget: int) -> None:
 
 
 def _inner(basis: Basis) -> list[Basis]:
-    """The bases that a basis is made of; itself where it is made of none."""
+    """The bases that a basis consists of; itself if it is not a compound."""
     own: list[Basis] = []
     for value in basis.get_params(deep=False).values():
         parts = value if isinstance(value, list | tuple) else [value]
@@ -87,28 +85,23 @@ def _inner(basis: Basis) -> list[Basis]:
 
 
 def _planes(basis: Basis) -> int:
-    """Directions that one draw has at most: several for units that pool them."""
-    return max(int(getattr(one, "pool", 1)) for one in _inner(basis))
+    """Most directions of one draw: several for units that pool them."""
+    return max(one.directions_per_draw for one in _inner(basis))
 
 
 def _block_entries(basis: Basis, n_inputs: int) -> int:
-    """Numbers that are made for one block of draws."""
-    total = 0
-    for one in _inner(basis):
-        count = min(one.block_size(n_inputs), _TOGETHER) * int(getattr(one, "pool", 1))
-        shared = int(getattr(one, "projections", None) or 0)
-        functions = len(getattr(one, "eigenvalues", ()))
-        # Functions of single columns up to the highest degree, then their products.
-        degrees = next(k for k in range(functions + 1) if math.comb(n_inputs + k, k) >= functions)
-        total += (count * (1 + degrees) + shared + functions) * n_inputs + count * functions
-    return total
+    """The number of random numbers in one block of draws."""
+    return sum(
+        one.block_entries(n_inputs, min(one.block_size(n_inputs), _TOGETHER))
+        for one in _inner(basis)
+    )
 
 
 # -- features ------------------------------------------------------------------------------
 
 
 def check_scaler(scaler: Scaler | None, n_inputs: int) -> int:
-    """The number of columns that a scaler takes, if its arrays belong together.
+    """The number of columns that a scaler takes, if its arrays are consistent.
 
     Each array has one entry, or one row, for each column; a rotation may be empty. A map may leave
     columns out.
@@ -137,7 +130,7 @@ def check_scaler(scaler: Scaler | None, n_inputs: int) -> int:
 
 
 def _check_maps(scaler: Scaler) -> None:
-    """An error where values of a scaler make no map of columns."""
+    """Raise an error where the values of a scaler do not define maps."""
     if not (scaler.scale > 0).all():
         raise ValueError("scale has entries that are not positive")
     if isinstance(scaler, Warp):
@@ -148,13 +141,13 @@ def _check_maps(scaler: Scaler) -> None:
 
 
 def check_basis(basis: Basis, n_inputs: int) -> None:
-    """An error where arrays among the parameters are not for rows of so many columns."""
+    """Raise an error where arrays among the parameters are not for rows of so many columns."""
     for one in _inner(basis):
         one.check_in(n_inputs)
 
 
-def check_learned(learned: Any, n_components: int) -> None:
-    """An error unless arrays that a draw has learned from rows are what draws learn.
+def check_learned(learned: object, n_components: int) -> None:
+    """Raise an error unless arrays that a draw has learned from rows are what draws learn.
 
     names of bins in rising order grid by grid, with the offsets of the grids; places and factors
     of draws that were chosen. A union has them part by part, numbered.
@@ -176,7 +169,7 @@ def check_learned(learned: Any, n_components: int) -> None:
 
 
 def _check_bins(names: AnyArray, offsets: AnyArray) -> None:
-    """An error unless the offsets cut the names into grids whose names rise."""
+    """Raise an error unless the offsets cut the names into grids whose names rise."""
     rising = len(offsets) > 0 and (np.diff(offsets) >= 0).all()
     if not rising or offsets[0] != 0 or offsets[-1] != len(names):
         raise ValueError(f"offsets do not cut {len(names)} names of bins into grids")
@@ -186,7 +179,7 @@ def _check_bins(names: AnyArray, offsets: AnyArray) -> None:
 
 
 def check_draw(draw: Draw, n_components: int) -> None:
-    """An error unless a draw with what it has learned has columns for each of its draws."""
+    """Raise an error unless a draw with what it has learned has columns for each of its draws."""
     if len(draw.offsets) != n_components + 1 or draw.n_components != n_components:
         raise ValueError(f"columns of {len(draw.offsets) - 1} draws where {n_components} are")
 
@@ -195,7 +188,7 @@ def check_draw(draw: Draw, n_components: int) -> None:
 
 
 def _check_weights(frozen: Frozen, outer: Outer, outputs: int) -> None:
-    """An error unless there are finite weights for each column and output."""
+    """Raise an error unless there are finite weights for each column and output."""
     # Each draw has a column at least: the number of draws is checked before they are counted.
     if frozen.n_components > max(1, len(outer.weights)):
         raise ValueError(f"{len(outer.weights)} weights of {frozen.n_components} draws")
@@ -207,7 +200,7 @@ def _check_weights(frozen: Frozen, outer: Outer, outputs: int) -> None:
 
 
 def check_state(state: State, classes: bool, n_features_in: int) -> None:
-    """An error unless weights, targets, calibration and columns belong to each other."""
+    """Raise an error unless weights, targets, calibration and columns belong to each other."""
     frozen, outer, targets = state.law.features, state.outer, state.targets
     if outer is None:
         raise ValueError("there are no weights")
@@ -218,6 +211,8 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
     _check_weights(frozen, outer, outputs)
     _check_records(state.law.record, outer.evidence)
     given = check_scaler(frozen.scaler, frozen.n_inputs)
+    if check_scaler(frozen.spread, frozen.n_inputs) != frozen.n_inputs:
+        raise ValueError(f"a spread of other columns than the {frozen.n_inputs} inputs")
     if state.law.trend is not None:
         _check_trend(state.law.trend, given, outputs)
     _check_columns(state.columns, given, n_features_in)
@@ -225,7 +220,7 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
 
 
 def _check_records(record: Record | None, evidence: Evidence) -> None:
-    """An error where scales and importances, or ridges and their errors, are not as many."""
+    """Raise an error where scales and importances, or ridges and their errors, are not as many."""
     if record is not None:
         for name in ("scales", "importances"):
             _check_array(f"{name} of the law", getattr(record, name), record.scales.shape)
@@ -237,7 +232,7 @@ def _check_records(record: Record | None, evidence: Evidence) -> None:
 
 
 def _check_columns(columns: Columns | None, given: int, n_features_in: int) -> None:
-    """An error unless the recipe makes the numbers that the scaler takes, of as many columns."""
+    """Raise an error unless the recipe makes as many numbers as the scaler takes."""
     if columns is not None and columns.width != given:
         raise ValueError(f"columns of {columns.width} numbers where {given} are needed")
     if columns is not None and columns.n_given not in (0, n_features_in):
@@ -247,7 +242,7 @@ def _check_columns(columns: Columns | None, given: int, n_features_in: int) -> N
 
 
 def _check_trend(trend: Trend, n_inputs: int, outputs: int) -> None:
-    """An error unless a trend has slopes of some columns in a range."""
+    """Raise an error unless a trend has slopes of some columns in a range."""
     places, size = trend.places, len(trend.places)
     for name in ("mean", "low", "high"):
         _check_array(f"trend {name}", getattr(trend, name), (size,))
@@ -269,7 +264,7 @@ def _check_array(name: str, array: AnyArray, shape: tuple[int, ...]) -> None:
 
 
 def _check_targets(targets: Targets) -> None:
-    """An error unless classes are two or more different labels, or numbers have a unit."""
+    """Raise an error unless classes are two or more different labels, or numbers have a unit."""
     if not isinstance(targets, Classes):
         _check_array("centre", targets.centre, (len(targets.centre),))
         one = len(targets.centre) == 1 or not targets.one_output
@@ -286,7 +281,7 @@ def _check_targets(targets: Targets) -> None:
 
 
 def _check_answers(state: State, outputs: int) -> None:
-    """An error where scores do not become predictions and probabilities."""
+    """Raise an error where scores do not become predictions and probabilities."""
     scores = np.zeros((2, outputs))
     if len(state.answer("predict", scores)) != 2:
         raise ValueError("a prediction is not one for each row")
@@ -308,7 +303,7 @@ def _check_answers(state: State, outputs: int) -> None:
 
 
 def _check_residuals(found: Calibration | Residuals, outputs: int) -> None:
-    """An error unless there are residuals of each output, with positive weights."""
+    """Raise an error unless there are residuals of each output, with positive weights."""
     if not isinstance(found, Residuals):
         raise ValueError("the intervals are not made of residuals")
     _check_array("residuals", found.values, (len(found.values), outputs))

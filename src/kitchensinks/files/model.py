@@ -29,12 +29,11 @@ from kitchensinks.files.checks import (
     check_size,
     check_state,
 )
-from kitchensinks.fitting.calibration import Calibration
+from kitchensinks.fitting.calibration import Calibration, Residuals
 from kitchensinks.fitting.plan import Plan
-from kitchensinks.fitting.residuals import Residuals
 from kitchensinks.fitting.settings import Settings, Solver, check_dtype
 from kitchensinks.law import Law, Learned, Record, Trial
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.problem.constraints import L2Ball, SupBall
 from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.targets import Classes, Numbers
@@ -84,10 +83,10 @@ class Saved(NamedTuple):
 
     estimator: KitchenSink
     notes: Any
-    header: dict[str, Any]
+    header: Facts
 
 
-def save(estimator: KitchenSink, path: str | os.PathLike[str], notes: Any = None) -> None:
+def save(estimator: KitchenSink, path: str | os.PathLike[str], notes: object = None) -> None:
     """Write a fitted estimator to `path`, atomically: no half file is ever left there.
 
     `notes`: anything that JSON can hold, such as the target's name; `open_model` gives it back.
@@ -107,7 +106,7 @@ def save(estimator: KitchenSink, path: str | os.PathLike[str], notes: Any = None
         raise TypeError(f"{kind} cannot be saved: need one of {', '.join(_ESTIMATORS)}.")
     state = estimator._state().small()
     writer = _Writer()
-    header: dict[str, Any] = {
+    header: Facts = {
         "version": kitchensinks.__version__,
         "kind": kind,
         "parameters": _parameters(estimator, state.law.features.seed, writer),
@@ -155,7 +154,7 @@ def open_model(path: str | os.PathLike[str]) -> Saved:
     return Saved(estimator, header.get("notes"), header)
 
 
-def _rebuild(header: dict[str, Any], arrays: Arrays) -> KitchenSink:
+def _rebuild(header: Facts, arrays: Arrays) -> KitchenSink:
     unknown = header.keys() - _HEADER
     if unknown:
         raise ValueError(f"the header has an unknown field {sorted(unknown)[0]!r}")
@@ -186,7 +185,7 @@ def _bytes_of(arrays: Arrays) -> int:
     return sum(array.nbytes for array in arrays.values())
 
 
-def _parameters(estimator: KitchenSink, seed: int, writer: "_Writer") -> dict[str, Any]:
+def _parameters(estimator: KitchenSink, seed: int, writer: "_Writer") -> Facts:
     values = estimator.get_params(deep=False)
     if not isinstance(values["random_state"], int | np.integer | None):
         values["random_state"] = seed
@@ -209,9 +208,9 @@ class _Writer:
     """
 
     arrays: Arrays = field(default_factory=dict)
-    draws: list[tuple[Frozen, dict[str, Any]]] = field(default_factory=list)
+    draws: list[tuple[Frozen, Facts]] = field(default_factory=list)
 
-    def encode(self, value: Any, place: str) -> Any:
+    def encode(self, value: object, place: str) -> Any:
         if isinstance(value, np.ndarray):
             value = _storable(value)
         if isinstance(value, type | np.dtype):
@@ -246,14 +245,14 @@ class _Writer:
             held["digest"] = draw_digest(frozen)
 
 
-def _stored(kind: Any) -> set[str]:
+def _stored(kind: object) -> set[str]:
     """The fields that files hold; others, declared with stored=False, come back as defaults."""
     if is_dataclass(kind):
         return {one.name for one in fields(kind) if one.metadata.get("stored", True)}
     return set(getattr(kind, "_fields", ()))
 
 
-def _decode(value: Any, arrays: Arrays) -> Any:
+def _decode(value: object, arrays: Arrays) -> Any:
     if not isinstance(value, dict) or value.keys() & {"array", "list", "basis"}:
         return from_json(value, arrays)
     if "dict" in value:
@@ -265,7 +264,7 @@ def _decode(value: Any, arrays: Arrays) -> Any:
     return _made(value["type"], held, _bytes_of(arrays))
 
 
-def _made(name: str, held: dict[str, Any], size: int) -> Any:
+def _made(name: str, held: Facts, size: int) -> Any:
     """A value of the type that a file names, if its fields are of the types declared."""
     kind = _TYPES.get(name)
     if kind is None:
@@ -317,7 +316,7 @@ def draw_digest(recipe: Frozen) -> str:
     return digest(text.encode())
 
 
-def _storable(array: np.ndarray) -> np.ndarray:
+def _storable(array: AnyArray) -> AnyArray:
     """Labels of object dtype as text, numbers or booleans: no pickle in the file."""
     array = np.asarray(array)
     if array.dtype != object:

@@ -15,7 +15,7 @@ Gradients do not see the intercept: their sums join those of the values after th
 taken off, which `Moments` does by itself if they are added to its second moments alone.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from kitchensinks.fitting.squared import solve_moments
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # Entries of slopes that are held at a time.
 _BLOCK_ENTRIES = 2**22
@@ -44,7 +44,7 @@ class Gradients(NamedTuple):
     known: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, given: Any, n_rows: int, n_outputs: int, n_inputs: int) -> "Gradients":
+    def of(cls, given: object, n_rows: int, n_outputs: int, n_inputs: int) -> "Gradients":
         """Of an array (n, d) or (n, outputs, d), in which a row of NaN is not known."""
         values = np.asarray(given, dtype=np.float64)
         shape = values.shape

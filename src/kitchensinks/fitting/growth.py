@@ -1,16 +1,17 @@
-"""How many features are enough: held-out error for every prefix of the draw."""
+"""The choice of K: held-out error for every prefix of the draw."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from kitchensinks.features.bases import Basis
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.plan import GRAM_COPIES
-from kitchensinks.fitting.settings import Settings
+from kitchensinks.fitting.settings import Arrays, Settings
 from kitchensinks.fitting.space import HELD_OUT
+from kitchensinks.numerics.arrays import Matrix, Part
 from kitchensinks.numerics.choices import first_least, strongest_least
 from kitchensinks.numerics.pairs import mirror
 from kitchensinks.problem.losses import Array
@@ -18,14 +19,14 @@ from kitchensinks.problem.moments import Moments, NormalEquations
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.path import RidgePath, alpha_grid
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.keys import hold_out
 
 # The first K that n_components="auto" tries.
 FIRST_COMPONENTS = 256
 # The largest K that it tries.
 MOST_COMPONENTS = 8192
-# Doubling the features must lower the held-out error by this share to go on.
+# K is doubled again while that lowers the held-out error by at least this share.
 WORTH_DOUBLING = 0.01
 
 
@@ -33,9 +34,9 @@ WORTH_DOUBLING = 0.01
 class Growth:
     """Held-out error against K.
 
-    counts (m,) is every K from 1 to the largest looked at; squared_errors (m,): mean over outputs
+    counts (m,) is every K from 1 to the largest tried; squared_errors (m,): mean over outputs
     of Σw(y − u)²/Σw; class_errors (m,): share of rows in the wrong class, or None. tried: the K
-    at which n_components="auto" looked, n_components the one it chose, and why.
+    that n_components="auto" has tried; n_components, reason: the chosen K, and why.
     """
 
     counts: np.ndarray
@@ -99,7 +100,7 @@ class Prefixes:
         return np.maximum(errors, 0.0)
 
     def class_errors(
-        self, blocks: Iterable[tuple[Any, Any]], labels: np.ndarray, weights: Array
+        self, blocks: Iterable[tuple[Part, Matrix]], labels: np.ndarray, weights: Array
     ) -> Array:
         """Share of wrong classes for every number of columns, in one pass over other rows."""
         size, n_outputs = self.half.shape
@@ -213,7 +214,7 @@ def grow(
     return growth, _scaled(best[False].merge(best[True]), chosen, basis)
 
 
-def _raw_blocks(blocks: FeatureBlocks, held: np.ndarray) -> Iterable[tuple[Any, Any]]:
+def _raw_blocks(blocks: FeatureBlocks, held: np.ndarray) -> Iterable[tuple[Part, Matrix]]:
     """Raw features of the rows held out, with their places."""
     for rows, features in blocks.fresh():
         mine = np.flatnonzero(held[rows])
@@ -258,14 +259,14 @@ def _extend(
     return sums
 
 
-def _saved(sums: dict[bool, Moments]) -> tuple[Any, Any]:
+def _saved(sums: dict[bool, Moments]) -> tuple[Callable[[], Arrays], Callable[[Arrays], None]]:
     """How the sums of both parts are put into a checkpoint, and taken from it."""
 
-    def state() -> dict[str, Any]:
+    def state() -> Arrays:
         states = {part: moments.state() for part, moments in sums.items()}
         return {f"{int(part)} {name}": a for part, own in states.items() for name, a in own.items()}
 
-    def restore(saved: dict[str, Any]) -> None:
+    def restore(saved: Arrays) -> None:
         for part, moments in sums.items():
             own = {name[2:]: array for name, array in saved.items() if name[0] == str(int(part))}
             moments.restore(own)
@@ -288,7 +289,7 @@ def _held_out_error(parts: dict[bool, Moments], settings: Settings) -> tuple[flo
     return float(alphas[place]), errors[place]
 
 
-def _scaled(moments: Moments, count: int, basis: Any) -> Moments:
+def _scaled(moments: Moments, count: int, basis: Basis) -> Moments:
     """Sums of features divided by √K from sums of raw ones."""
     scale = 1.0 / np.sqrt(count * basis.features_per_draw)
     return replace(

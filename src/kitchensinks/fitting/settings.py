@@ -1,27 +1,29 @@
-"""What a fit is asked to minimise, how closely, and with which means."""
+"""Settings of a fit: what to minimise, how accurately, and with which solver."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator
 
 from kitchensinks.features.bases.base import check_count, check_positive
-from kitchensinks.fitting.checkpoint import Checkpoint
-from kitchensinks.numerics.arrays import DType
+from kitchensinks.numerics.arrays import AnyArray, Block, DType
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Loss
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.memory import memory_budget
 
+# What a checkpoint keeps under a name.
+Arrays = dict[str, AnyArray]
 # Called with a text that says what a fit is doing and, where rows, tasks or percents are counted,
 # with `done` of `total`.
 Progress = Callable[..., None]
-# Whether progress is shown, or the function that is told of it.
+# Whether progress is shown, or the function that it is reported to.
 Verbose = bool | Progress
 
 SOLVERS = ("auto", "direct", "conjugate", "blocks", "stochastic")
@@ -43,6 +45,36 @@ def silent(text: str, done: int | None = None, total: int | None = None) -> None
     """Progress that is not reported."""
 
 
+class Checkpoint(Protocol):
+    """What a fit asks of a checkpoint (`kitchensinks.files.checkpoint` is one): sums over the rows,
+    and the weights so far, that outlive the process.
+    """
+
+    def begin(self, identity: dict[str, str], choices: dict[str, float]) -> dict[str, float]:
+        """Start or take up a fit; returns the choices that were made when it began.
+
+        Until `patience` ends no other fit may begin.
+        """
+
+    def over(
+        self,
+        phase: str,
+        source: Callable[..., Iterator[Block]],
+        state: Callable[[], Arrays],
+        restore: Callable[[Arrays], None],
+    ) -> Iterator[Block]:
+        """The blocks of a pass, from where it stopped; the state is saved now and then."""
+
+    def store(self, name: str, arrays: Arrays) -> None:
+        """Keep arrays under a name."""
+
+    def stored(self, name: str) -> Arrays | None:
+        """The arrays of a name, or None."""
+
+    def patience(self) -> AbstractContextManager[None]:
+        """Hold back Ctrl-C until the next save."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What to minimise: Σw·loss/Σw + alpha·‖β‖², in the ball of the constraint, and how closely."""
@@ -57,9 +89,9 @@ class Settings:
     seed: int
     # Ridge fits on bins also stop where a step lowers the objective by less than this share.
     settled: float = 0.0
-    # A ridge that alpha="auto" is searched from, for losses that are not squared; None: no idea.
+    # Where the search of alpha="auto" begins for other losses than squared; None: nowhere known.
     near: float | None = None
-    # The ridge of a second stage on the bins of a union, fitted to what its dense basis leaves.
+    # The ridge of a second stage, fitted to the residuals of the first by the bins of a union.
     second: float | None = None
     # Of stochastic gradients; None: the solver's own.
     step: float | None = None
@@ -72,7 +104,7 @@ class Settings:
     checkpoint: Checkpoint | None = field(default=None, metadata=_OF_RUN)
 
     def bare(self) -> "Settings":
-        """These settings without what belongs to one run: they can be kept and sent."""
+        """The settings without fields of one run: they can be pickled."""
         return replace(self, keys=None, progress=silent, checkpoint=None)
 
     def of_run(self, batch: Batch, checkpoint: Checkpoint | None = None) -> "Settings":
@@ -116,9 +148,10 @@ class Solver(BaseEstimator):
     step : of "stochastic": s in β ← β − s·∇, plain gradient descent whose last weights count, as
         in the experiments of the thesis (section 3.7). None: averaged proximal steps, whose length
         follows from each batch.
-    batch_size : of "stochastic": rows of one step. None: 512.
-    epochs : of "stochastic": passes of a fit over the rows. None: 10, more for few rows, and at
-        most `max_iter`.
+    batch_size : of "stochastic": rows of one step. None: 512, enough for fast products and few
+        enough for many steps.
+    epochs : of "stochastic": passes of a fit over the rows. None: 10, because every pass makes the
+        features anew; more for few rows, which make few steps a pass; at most `max_iter`.
 
     Examples
     --------
@@ -183,7 +216,7 @@ def steps_of(solver: Solver) -> dict[str, Any]:
     }
 
 
-def check_dtype(dtype: Any) -> Any:
+def check_dtype(dtype: DTypeLike) -> type[np.float32] | type[np.float64]:
     """float32 or float64."""
     for kind in (np.float32, np.float64):
         if dtype is kind or dtype == kind.__name__ or dtype == np.dtype(kind):

@@ -1,41 +1,40 @@
-"""Where a fit looks for the weights, the sums that it makes of the rows, and what it returns."""
+"""The space in which a fit seeks the weights, its sums over the rows, and its result."""
 
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlocks
-from kitchensinks.fitting.checkpoint import Arrays
 from kitchensinks.fitting.plan import SAMPLE_ROWS
-from kitchensinks.fitting.settings import Settings
-from kitchensinks.numerics.arrays import DType, Matrix, Part
+from kitchensinks.fitting.settings import Arrays, Settings
+from kitchensinks.numerics.arrays import Block, DType, Matrix, Part
 from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.problem.design import Design
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments, NormalEquations
 from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.problem.targets import Batch
-from kitchensinks.solvers import Design
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import Leaving
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 
 if TYPE_CHECKING:
     from kitchensinks.fitting.condense import Groups
     from kitchensinks.fitting.stochastic import Stochastic
 
-Walk = Callable[..., Iterator[tuple[slice, Any]]]
+Walk = Callable[..., Iterator[Block]]
 # Places of rows that were held out, and their scores (rows, outputs).
 HeldOutScores = tuple[np.ndarray, Array]
 # Scores that rows of features get from the fit without each row itself:
 # (features, targets, what leaves with a row) -> (n, outputs).
-LeftOut = Callable[[Any, Array, Leaving | None], Array]
+LeftOut = Callable[[Matrix, Array, Leaving | None], Array]
 
 # Share of the rows held out to choose a ridge strength.
 HELD_OUT = 0.2
@@ -102,7 +101,7 @@ class Space:
 
     walk: Walk
     fresh: Walk
-    pick: Callable[[Any], Any]
+    pick: Callable[[Part], Matrix]
     n_rows: int
     n_columns: int
     dtype: DType
@@ -129,18 +128,18 @@ class Space:
 def space_of(
     blocks: FeatureBlocks, weights: Array | None, settings: Settings, span: bool = False
 ) -> Space:
-    """All features (filled in where they are sparse), or the span of the rows."""
+    """All features, as dense ones, or the span of the rows."""
     if span:
         return _span_space(blocks, weights, settings)
 
-    def pick(places: Any) -> Any:
+    def pick(places: Part) -> Matrix:
         return densify(blocks.pick(places))
 
     n_rows, n_columns, dtype = blocks.n_rows, blocks.n_columns, blocks.frozen.dtype
     walk, fresh, cached = blocks.walk, blocks.fresh, blocks.cached
     if blocks.sparse:
         walk, fresh = _filled(blocks.walk), _filled(blocks.fresh)
-        # Filled in, they are made anew for every walk unless all of them fit.
+        # Dense copies are made again in every walk unless all of them fit.
         cached = cached and dtype.itemsize * n_rows * n_columns <= 0.5 * blocks.memory_budget
     shift = blocks.pilot() if settings.fit_intercept else np.zeros(n_columns)
     sums = partial(_products, blocks) if blocks.summable else None
@@ -150,7 +149,7 @@ def space_of(
 def _filled(source: Walk) -> Walk:
     """A walk over the dense form of sparse blocks."""
 
-    def walk(*start: int, work: BlockFunction | None = None) -> Iterator[tuple[slice, Any]]:
+    def walk(*start: int, work: BlockFunction | None = None) -> Iterator[Block]:
         def fill_in(rows: slice, block: Matrix) -> Any:
             return block.toarray() if work is None else work(rows, block.toarray())
 
@@ -160,7 +159,7 @@ def _filled(source: Walk) -> Walk:
 
 
 def _products(blocks: FeatureBlocks, targets: Array) -> Moments | None:
-    """Sums over all rows, of equal weight, or None where they need the features after all."""
+    """Sums over all rows of equal weight, or None if they need the features."""
     moments = Moments.zeros(np.zeros(blocks.n_columns), targets.shape[1])
     done = 0
     for rows in blocks.scaled():
@@ -183,9 +182,7 @@ def _span_space(blocks: FeatureBlocks, weights: Array | None, settings: Settings
 def array_space(features: Array, shift: Array, size: int, span: Span | None = None) -> Space:
     """Features that are in memory, in blocks of `size` rows."""
 
-    def walk(
-        work: BlockFunction | None = None, copied: bool = False
-    ) -> Iterator[tuple[slice, Any]]:
+    def walk(work: BlockFunction | None = None, copied: bool = False) -> Iterator[Block]:
         for part in block_slices(len(features), size):
             block = features[part].copy() if copied else features[part]
             yield part, block if work is None else work(part, block)
@@ -195,7 +192,7 @@ def array_space(features: Array, shift: Array, size: int, span: Span | None = No
     return Space(walk, fresh, pick, n_rows, n_columns, features.dtype, shift, span)
 
 
-def gathered(blocks: FeatureBlocks) -> Any:
+def gathered(blocks: FeatureBlocks) -> Matrix:
     """All features in one matrix."""
     if blocks.sparse:
         return sparse.vstack([block for _, block in blocks.fresh()], format="csr")
@@ -244,9 +241,9 @@ class TrainingSet:
         return Problem(design, given.loss, *rows, alpha, ball, given.fit_intercept, mean, gram)
 
     def sums(self, keep: bool = False, phase: str = "sums") -> Moments:
-        """All the sums of one pass. `keep`: passes follow, so let the features be kept.
+        """All sums of one pass. keep: keep the features for further passes.
 
-        `phase`: the name of the pass in a checkpoint. Few rows in their span need none.
+        phase: the name of the pass in a checkpoint. Few rows in their span need none.
         """
         space, settings = self.space, self.settings
         if space.sums is not None and self.weights is None and settings.checkpoint is None:
@@ -260,10 +257,9 @@ class TrainingSet:
             own = features.astype(settings.summed or features.dtype, copy=keep)
             return moments.sums_of(own, *self.part(rows))
 
-        with closing(self.blocks(sums, phase, moments.state, moments.restore, keep)) as blocks:
-            for rows, block in blocks:
-                moments.take(block)
-                settings.progress("sums over the rows", rows.stop, space.n_rows)
+        for rows, block in self.blocks(sums, phase, moments.state, moments.restore, keep):
+            moments.take(block)
+            settings.progress("sums over the rows", rows.stop, space.n_rows)
         moments.close()
         return moments
 
@@ -274,11 +270,8 @@ class TrainingSet:
         state: Callable[[], Arrays],
         restore: Callable[[Arrays], None],
         keep: bool = False,
-    ) -> Any:
-        """What `work` makes of the blocks of a pass, which a checkpoint can stop and take up.
-
-        A generator of (rows, result): close it where the pass may end early.
-        """
+    ) -> Iterator[Block]:
+        """The results of `work` for the blocks of a pass, which a checkpoint can resume."""
         checkpoint, space = self.settings.checkpoint, self.space
         if checkpoint is not None and space.span is None:
             source = partial(space.fresh, work=work)
@@ -286,8 +279,8 @@ class TrainingSet:
         return space.walk(work=work) if keep else space.fresh(work=work)
 
     @cached_property
-    def sampled(self) -> Any:
-        """Which rows belong to the sample whose Gram preconditions passes, (n,)."""
+    def sampled(self) -> NDArray[np.bool_]:
+        """A mask (n,) of the sample whose Gram preconditions passes."""
         order = Words(self.settings.seed, 0, Stream.PRECONDITIONER).permutation(self.space.n_rows)
         if self.weights is not None:
             order = order[self.weights[order] > 0.0]
@@ -296,9 +289,9 @@ class TrainingSet:
         return chosen
 
     def add_others(self, moments: Moments) -> None:
-        """Add the sums of the rows that are not in the sample to those that are: all sums."""
+        """Add the rows outside of the sample to its sums, which are then those of all rows."""
 
-        def sums(rows: slice, features: Any) -> BlockSums:
+        def sums(rows: slice, features: Matrix) -> BlockSums:
             own = np.flatnonzero(~self.sampled[rows])
             return moments.sums_of(features[own], *self.part(rows.start + own))
 

@@ -3,14 +3,13 @@
     f = ρ·f₁ + f₂,    f₁ = argmin Σw·(y − f)²/Σw + α₁‖β‖² over the dense features,
                       f₂ = argmin Σw·(y − ρ·f₁ − f)²/Σw + α₂‖β‖² over the bins.
 
-Each stage is convex and certified by itself. With ρ < 1 a share of what the first stage explains is
-left to the second, so that the two are averaged.
-The features are those of ``Union([dense, bins])``, so that the model is one like any other.
+Each stage is convex and has its own certificate. With ρ < 1 the second stage also fits a share of
+what the first explains, so that the two are averaged. The features are those of
+``Union([dense, bins])``, so that the model has the usual form.
 """
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from kitchensinks.fitting.space import HELD_OUT, Fit, TrainingSet, space_of
 from kitchensinks.fitting.sparse import CALIBRATED, WarmStarts, sparse_design
 from kitchensinks.fitting.squared import fit_squared
 from kitchensinks.problem.losses import Array
+from kitchensinks.problem.problem import Solution
 from kitchensinks.problem.targets import Batch
 
 # ρ, chosen on held-out rows of census, house prices and computer activity.
@@ -32,8 +32,8 @@ FIRST_SHARE = 0.7
 
 @dataclass(frozen=True)
 class _Stage:
-    """One basis of the union: its features, the columns that they have in the union, and what a
-    weight of its own is multiplied with there."""
+    """One basis of the union: its features, their columns in the union, and the factor of its
+    weights there."""
 
     blocks: FeatureBlocks
     columns: np.ndarray
@@ -70,7 +70,7 @@ def fit_stages(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     space = space_of(first.blocks, batch.weights, settings, span)
     design = sparse_design(last.blocks)
 
-    def solve(own: Array | None, settings: Settings) -> tuple[Fit, Any, Array]:
+    def solve(own: Array | None, settings: Settings) -> tuple[Fit, Solution, Array]:
         """Both stages on rows of these weights, and the scores of all rows."""
         settings.progress("first stage")
         training = TrainingSet(space, targets, own, settings)

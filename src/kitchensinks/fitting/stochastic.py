@@ -18,7 +18,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Solution
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.stochastic import Objective, StochasticState, stochastic_step
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.view import Rows
 
 # Rows of one step where none are given.
@@ -36,8 +36,8 @@ _KEPT = 2**27
 
 
 def _shuffled(
-    rows: Matrix, places: np.ndarray, size: int, random: Any
-) -> Iterator[tuple[np.ndarray, Any]]:
+    rows: Matrix, places: np.ndarray, size: int, random: np.random.Generator
+) -> Iterator[tuple[np.ndarray, Matrix]]:
     """Batches of `size` of the rows at `places` in a random order: (places, rows).
 
     Rows of a file are shuffled within stretches, which come in a random order themselves:

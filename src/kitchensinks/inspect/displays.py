@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 
 from kitchensinks.features.bases import Basis, Draw
 from kitchensinks.features.bases.leverage import check_eigenvalues, effective_dimension, leverages
 from kitchensinks.features.spectrum import decay_rates, spectrum, suggested_components
-from kitchensinks.numerics.arrays import AnyArray, Floats, Seed
+from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, Seed
 from kitchensinks.state import seed_of
-from kitchensinks.tables import numeric_rows
+from kitchensinks.tables.arrays import numeric_rows
+from kitchensinks.tables.view import Given
 
 __all__ = [
     "ComponentsDisplay",
@@ -52,14 +54,14 @@ class _Display:
     ax_: Any = field(default=None, init=False, repr=False)
     figure_: Any = field(default=None, init=False, repr=False)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: object = None) -> Self:
         """Draw on the axes given, or on those of a new figure."""
         self.ax_ = new_axes() if ax is None else ax
         self.figure_ = self.ax_.figure
         self._draw(self.ax_)
         return self
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: object) -> None:
         raise NotImplementedError
 
 
@@ -77,13 +79,13 @@ class ComponentsDisplay(_Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        X_test: Any,
-        y_test: Any,
+        estimator: BaseEstimator,
+        X: Given,
+        y: ArrayLike,
+        X_test: object,
+        y_test: object,
         n_components: Sequence[int] = (64, 256, 1024),
-        ax: Any = None,
+        ax: object = None,
     ) -> Self:
         """Copies of an estimator with each K, fitted to X, y and scored on the other rows.
 
@@ -156,7 +158,7 @@ class TrialsDisplay(_Display):
     errors: Floats
 
     @classmethod
-    def from_estimator(cls, estimator: Any, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Any, ax: object = None) -> Self:
         """The trials that a fit with a learned law has made.
 
         >>> import kitchensinks as ks
@@ -194,10 +196,10 @@ class KernelErrorDisplay(_Display):
     def from_basis(
         cls,
         basis: Basis,
-        rows: Any,
+        rows: Matrix,
         n_components: Sequence[int] = (64, 256, 1024, 4096),
         random_state: Seed = 0,
-        ax: Any = None,
+        ax: object = None,
     ) -> Self:
         """|Φ(x)'Φ(z) − k(x, z)| over all pairs of rows, which falls as 1/√K.
 
@@ -239,7 +241,7 @@ class LeverageDisplay(_Display):
 
     @classmethod
     def from_draw(
-        cls, draw: Draw, rows: Any, mu: float, weights: Any = None, ax: Any = None
+        cls, draw: Draw, rows: Any, mu: float, weights: Any = None, ax: object = None
     ) -> Self:
         """Of the draws of a basis, on rows (n, d), at the ridge μ.
 
@@ -269,7 +271,7 @@ class SpectrumDisplay(_Display):
     n_inputs: int
 
     @classmethod
-    def from_basis(cls, basis: Basis, rows: Any, weights: Any = None, ax: Any = None) -> Self:
+    def from_basis(cls, basis: Basis, rows: Matrix, weights: Any = None, ax: object = None) -> Self:
         """Of the kernel of a basis on rows (n, d).
 
         >>> import kitchensinks as ks
@@ -310,7 +312,7 @@ class DimensionDisplay(_Display):
     eigenvalues: Floats
 
     @classmethod
-    def from_basis(cls, basis: Basis, rows: Any, weights: Any = None, ax: Any = None) -> Self:
+    def from_basis(cls, basis: Basis, rows: Matrix, weights: Any = None, ax: Any = None) -> Self:
         """Of the kernel of a basis on rows (n, d).
 
         >>> import kitchensinks as ks
@@ -337,7 +339,7 @@ class SuggestionDisplay(_Display):
 
     @classmethod
     def from_draw(
-        cls, draw: Draw, rows: Any, delta: float = 0.05, weights: Any = None, ax: Any = None
+        cls, draw: Draw, rows: Any, delta: float = 0.05, weights: Any = None, ax: object = None
     ) -> Self:
         """Of the draws of a basis, on rows (n, d), with probability 1 − delta.
 
@@ -371,7 +373,9 @@ class EmbeddingDisplay(_Display):
     y: AnyArray | None = None
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any = None, ax: Any = None) -> Self:
+    def from_estimator(
+        cls, estimator: Any, X: Given, y: ArrayLike | None = None, ax: Any = None
+    ) -> Self:
         """The first two coordinates that a fitted transformer, such as KitchenSinkPCA, gives rows.
 
         >>> import kitchensinks as ks

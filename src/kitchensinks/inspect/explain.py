@@ -7,27 +7,27 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.estimators.base import KitchenSink
 from kitchensinks.estimators.inputs import known_rows
 from kitchensinks.features.bases.base import check_count
-from kitchensinks.numerics.arrays import AnyArray, Floats, Seed
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Ints, Matrix, Seed
 from kitchensinks.numerics.threads import threads
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State, seed_of
 from kitchensinks.state.importance import Groups
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.keys import lowest_keys, row_keys
+from kitchensinks.tables.view import Given
 
-# With so many columns or fewer, all their subsets are evaluated.
+# Up to this many columns, all subsets of them are evaluated.
 _EXACT_COLUMNS = 8
-# Background rows that are used of those given.
+# Most background rows that are used.
 _BACKGROUND_ROWS = 100
 # Entries of rows that are evaluated at a time.
 _ENTRIES = 2**22
-# Rows, and columns of each, that the text of an explanation names.
+# Rows, and columns of each, that the repr of an explanation shows.
 _SHOWN = 3
 _METHODS = ("predict", "predict_proba", "decision_function")
 
@@ -94,14 +94,14 @@ class Explanation:
 
 @lru_cache
 def _kind() -> type[Explanation]:
-    """What is made of the fields of an explanation."""
+    """The class of explanations: shap's too if that package is installed."""
     try:
         import shap
     except ImportError:
         return Explanation
 
     class ShapExplanation(Explanation, shap.Explanation):
-        """What its methods make of it, such as a row ``found[0]``, is shap's alone."""
+        """Results of its methods, such as a row ``found[0]``, are shap's own."""
 
         def __init__(self, *given: Any) -> None:
             found = Explanation(*given)
@@ -128,9 +128,9 @@ def _kind() -> type[Explanation]:
 
 
 def explain(
-    model: Any,
-    X: Any,
-    background: Any,
+    model: object,
+    X: Given,
+    background: object,
     method: str | None = None,
     n_permutations: int = 2,
     random_state: Seed = 0,
@@ -156,8 +156,9 @@ def explain(
         100 different ones, 100 are used, chosen by their content.
     method : what is explained: "predict" (the default of a regressor), "predict_proba" (the default
         of a classifier; with two classes, the probability of the second) or "decision_function".
-    n_permutations : pairs of orders for each background row, 2 or more; four times as many halve
-        the errors. One row takes 2·n_permutations·columns·background predictions.
+    n_permutations : pairs of orders for each background row; 2 (the default) is the least that has
+        standard errors, and four times as many halve them. One row takes
+        2·n_permutations·columns·background predictions.
     random_state : names the orders, which are the same for all rows; 0, so that an explanation is
         the same each time.
 
@@ -223,15 +224,15 @@ def _outputs(state: State, count: int) -> list[Any] | None:
     return list(state.targets.labels) if isinstance(state.targets, Classes) else list(range(count))
 
 
-def _background(model: KitchenSink, state: State, given: Any) -> AnyArray:
+def _background(model: KitchenSink, state: State, given: object) -> AnyArray:
     """At most a hundred of the background rows, as numbers."""
     rows = known_rows(model, state, given)
     keys = row_keys(rows[:], state.law.features.seed)
     return densify(rows[np.flatnonzero(lowest_keys(keys, None, _BACKGROUND_ROWS))])
 
 
-def _given(X: Any, groups: Groups) -> AnyArray:
-    """The rows as they came, column by column of the groups; numbers where they have no names."""
+def _given(X: Given, groups: Groups) -> AnyArray:
+    """The rows as given, by the columns of the groups; numbers if columns have no names."""
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
         return np.column_stack([np.asarray(X[name], dtype=object) for name in groups.names])
     return densify(X) if hasattr(X, "shape") and not hasattr(X, "table") else np.asarray(X)
@@ -250,14 +251,14 @@ class _Value:
         self.starts = self.at(self.background)
         self.base = self.starts.mean(axis=0)
 
-    def at(self, rows: Any) -> Floats:
+    def at(self, rows: Matrix) -> Floats:
         """What is explained, at rows of numbers, (n, outputs)."""
         answers = self.state.answer(self.method, self.state.model.scores(rows))
         answers = np.asarray(answers, dtype=np.float64).reshape(len(answers), -1)
         two = self.method == "predict_proba" and answers.shape[1] == 2
         return answers[:, 1:] if two else answers
 
-    def _mixed(self, known: NDArray[np.bool_], row: AnyArray, others: AnyArray) -> Floats:
+    def _mixed(self, known: Bools, row: AnyArray, others: AnyArray) -> Floats:
         """Answers at `others` (n, d) with the columns known (n, any, columns) of the row.
 
         Returns (n, any, outputs).
@@ -293,15 +294,13 @@ class _Value:
             found[column] = weights[size[without]] @ steps
         return found, np.zeros_like(found)
 
-    def orders(self, seed: int, count: int) -> NDArray[np.int64]:
+    def orders(self, seed: int, count: int) -> Ints:
         """The place of each column in random orders, (background, orders, columns)."""
         width = len(self.groups.names)
         words = Words(seed, 0, Stream.EXPLANATION).raw(len(self.background) * count * width)
         return np.argsort(words.reshape(len(self.background), count, width), axis=2, kind="stable")
 
-    def sampled(
-        self, row: AnyArray, end: Floats, orders: NDArray[np.int64]
-    ) -> tuple[Floats, Floats]:
+    def sampled(self, row: AnyArray, end: Floats, orders: Ints) -> tuple[Floats, Floats]:
         """Contributions (columns, outputs) and their standard errors, by some orders."""
         n_rows, count, width = orders.shape
         steps = np.arange(1, width)

@@ -1,16 +1,16 @@
 """What a feature map does to distances (maxout paper, section 5.1 and Figure 1)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import pdist
 
 from kitchensinks.estimators.transform import check_basis
 from kitchensinks.features.bases import Basis, Maxout
-from kitchensinks.numerics.arrays import Floats, Seed
+from kitchensinks.numerics.arrays import Floats, Matrix, Seed
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.state import seed_of
-from kitchensinks.tables import densify, numeric_rows
+from kitchensinks.tables.arrays import densify, numeric_rows
 
 
 class DistanceProfile(NamedTuple):
@@ -26,10 +26,7 @@ class DistanceProfile(NamedTuple):
 
 
 def distance_profile(
-    basis: Basis | int,
-    rows: Any = None,
-    n_features: int = 1000,
-    random_state: Seed = 0,
+    basis: Basis | int, rows: Matrix = None, n_features: int = 1000, random_state: Seed = 0
 ) -> DistanceProfile:
     """Distances between rows before and after a random feature map.
 

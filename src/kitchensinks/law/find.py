@@ -19,7 +19,7 @@ from kitchensinks.problem.targets import Batch
 
 # Components of a given basis where no number was given.
 PLAIN_COMPONENTS = 1000
-# Up to this many features in all, float64 costs no time that anyone would notice.
+# Up to this many entries of features, float64 takes no noticeable time.
 SMALL_FIT = 2**23
 
 
@@ -65,7 +65,7 @@ def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tu
 
 
 def components(basis: Basis, n_inputs: int, request: Request) -> int:
-    """K of a given basis: "auto" begins with the K that `grow` begins with."""
+    """K of a given basis; with "auto", the first K of `grow`."""
     if request.n_components == "auto":
         return FIRST_COMPONENTS
     if request.n_components is None:
@@ -101,6 +101,7 @@ def _given(basis: Basis, batch: Batch, request: Request) -> Law:
         working_dtype(basis, batch.rows, request),
         request.standardize,
         unscaled=request.unscaled,
+        sampled=True,
     )
     return Law(frozen)
 
@@ -123,13 +124,12 @@ def _size(count: float) -> str:
 
 
 def _again(law: Law, batch: Batch, request: Request) -> tuple[Law, Bins]:
-    """The same law for other rows: their bins are tabulated anew, and their range counts too."""
+    """The same law for other rows: their bins are tabulated, and the range is extended to them."""
     features = law.features
-    wanted = features.n_inputs if features.scaler is None else len(features.scaler.mean)
-    if batch.rows.shape[1] != wanted:
+    if batch.rows.shape[1] != features.n_given:
         raise ValueError(
-            f"The rows have {batch.rows.shape[1]} columns, and the law is for {wanted}: give rows "
-            "with the same columns."
+            f"The rows have {batch.rows.shape[1]} columns, and the law is for {features.n_given}: "
+            "give rows with the same columns."
         )
     asked = request.n_components
     if asked is not None and asked != features.n_components:

@@ -20,9 +20,9 @@ class Effort(NamedTuple):
         own; the features are shared out among the scales that are found.
     steps, batch : of the descent of each member.
     few : rows of the first trials.
-    share : what the sizes of trials and the nominal seconds of the last fit are multiplied with.
+    share : factor of the sizes of trials and of the nominal seconds of the last fit.
     maps : most maps of the columns that are tried for a kernel.
-    twice : candidates are tried again with more components although there are not many more rows.
+    twice : whether candidates are tried again with more components even without many more rows.
     """
 
     members: int
@@ -54,18 +54,18 @@ class Learned(Linked):
         times. From "default" on more work lowers errors by little (docs/law.md).
     members : how many times the scales are learned, each time from batches of its own. Each
         component belongs to one of them at random, and one convex fit has all components. None: by
-        effort (1, 3 and 5).
+        effort (1, 3 and 5), because each one takes a descent of its own.
     law : "ard" (the default, because its errors were lower): a scale for each column by descent on
         held-out error, and directions beside them in wide tables; "agop": scales (or directions,
         see `rank`) from the average gradient outer product of a fitted function.
     steps : steps of "ard", each on a batch of its own ("agop" has a seventh as many rounds of fit
-        and gradient); None: by effort (14 by default).
+        and gradient); None: by effort (14 by default), because each one takes a factorisation.
     batch : most rows of a batch, which is about a third of the table if that is smaller, and at
         least 420; smooth kernels and wide tables take half of it. None: by effort (1800 by
-        default).
+        default), because the time of a step grows with the cube of it.
     seconds : nominal seconds of the last fit, at 10⁸ features a second: they limit the number of
-        components. None: by effort (by default 1.5, and 0.3 for each million entries, 3 in wide
-        tables).
+        components, so that the last fit takes a time that grows with the table. None: by effort
+        (by default 1.5, and 0.3 for each million entries, 3 in wide tables).
     time_limit : wall-clock seconds that the whole fit may take, or None, so that the result does
         not depend on the machine. Rounds that would come too late are left out, and the last fit
         has as many components as the time allows. The work of the effort is still the most that is
@@ -123,7 +123,7 @@ class Learned(Linked):
         self._check_split()
 
     def _check_split(self) -> None:
-        # Strings have a method of that name too.
+        # Strings have a method `split` too.
         splits = callable(getattr(self.split, "split", None)) and not isinstance(self.split, str)
         if self.split is not None and not splits:
             raise TypeError(

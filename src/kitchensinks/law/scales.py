@@ -26,7 +26,7 @@ from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.pairs import clear_lower, pair_distances, weighted_distances
 from kitchensinks.numerics.products import cholesky_lower, solve_lower
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 Result = TypeVar("Result")
 Narrow = NDArray[np.float32]

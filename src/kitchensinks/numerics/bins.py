@@ -5,31 +5,30 @@ from typing import Any
 import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Cells are clipped here before they become integers, so that no row overflows.
 CELL_LIMIT = float(2**50)
-# Whole cells are scrambled by it.
+# Multiplier that scrambles cell numbers.
 ODD = np.uint64(0x9E3779B97F4A7C15)
 # A whole number c, |c| < 2⁵¹, added to 1.5·2⁵² in float64 leaves c in the low bits.
 _MAGIC = 1.5 * 2.0**52
 _MAGIC_BITS = np.array([_MAGIC]).view(np.uint64)[0]
-# Rows that a thread names together, so that their columns stay in cache.
+# Rows that a thread hashes together, so that their columns stay in cache.
 _NAMED = 1024
-# Rows that are transposed together, so that a line of cache is filled at once.
+# Rows that are transposed together: one cache line.
 _LINE = 16
-# Names whose slots of the hash table are fetched into the cache together.
+# Names whose slots of the hash table are prefetched together.
 _TOGETHER = 64
 
 
 @intrinsic
-def _bits(typingctx: Any, number: Any) -> Any:
+def _bits(typingctx: object, number: object) -> Any:
     """The bits of a float64 as a whole number."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: object, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(types.uint64))
 
     return types.uint64(types.float64), generate
@@ -37,7 +36,7 @@ def _bits(typingctx: Any, number: Any) -> Any:
 
 @compiled(inline="always")
 def _name(value: Any, shift: Any, rate: Any, multiplier: Any) -> Any:
-    """The scrambled cell of a value times the multiplier; no branch, so that loops are vectors."""
+    """The scrambled cell of a value times the multiplier; branch-free, so that loops vectorise."""
     cell = min(max(np.floor((value - shift) * rate), -CELL_LIMIT), CELL_LIMIT)
     scrambled = (_bits(cell + _MAGIC) - _MAGIC_BITS) * ODD
     return (scrambled ^ (scrambled >> np.uint64(32))) * multiplier
@@ -182,15 +181,15 @@ def leaf_names_plain(
 
 @compiled(inline="always")
 def _slot(name: Any, mask: Any) -> Any:
-    """Where a name begins to look for a place in a table of mask + 1 slots."""
+    """The first slot that is tried for a name in a table of mask + 1 slots."""
     return np.int64((name ^ (name >> np.uint64(29))) & np.uint64(mask))
 
 
 @compiled()
 def _records(own: AnyArray, mask: Any) -> Any:
-    """A table of mask + 1 slots (name, number + 1), zero where empty, with these names in it.
+    """A hash table of mask + 1 slots (name, number + 1) that holds these names; zero where empty.
 
-    In a function of its own it runs twice as fast as inside of the loop that needs it.
+    As a function of its own it runs twice as fast as inlined.
     """
     records = np.empty((mask + 1, 2), np.uint64)
     for place in range(mask + 1):
@@ -226,7 +225,7 @@ def number_names(
             touched = np.uint64(0)
             for i in range(first, last):
                 touched |= records[_slot(names[g, i], mask), 1]
-            # Kept for a while, or the look would be left out.
+            # Stored, because the compiler would otherwise remove the prefetch.
             counts[g] = np.int64(touched)
             for i in range(first, last):
                 name = names[g, i]
@@ -256,7 +255,7 @@ def number_names_plain(
 
 
 @compiled(inline="always")
-def _bisected(own: AnyArray, name: Any) -> Any:
+def _bisected(own: AnyArray, name: object) -> Any:
     """The place of a name among sorted ones, or −1."""
     low, high = 0, len(own)
     while low < high:
@@ -270,7 +269,7 @@ def _bisected(own: AnyArray, name: Any) -> Any:
 
 @compiled(inline="always")
 def _slots(own: AnyArray) -> AnyArray:
-    """A table with the places of the names in it, −1 where it is empty, which most of it is."""
+    """A hash table of the indices of the names, −1 in empty slots, less than half full."""
     mask = 15
     while mask < 2 * len(own):
         mask = 2 * mask + 1
@@ -405,9 +404,7 @@ def sum_of_bins(columns: AnyArray, values: AnyArray, out: AnyArray, begin: int, 
                             out[i, o] += values[column, o]
 
 
-def sum_of_bins_plain(
-    columns: AnyArray, values: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
+def sum_of_bins_plain(columns: AnyArray, values: Floats, out: Floats) -> None:
     """The same in NumPy."""
     out[:] = np.where((columns >= 0)[:, :, None], values[columns], 0.0).sum(axis=0)
 
@@ -431,7 +428,7 @@ def _sum_into_bins(
                         out[column, o] += values[i, o]
 
 
-def sum_into_bins(columns: Any, values: Any, out: Any) -> None:
+def sum_into_bins(columns: AnyArray, values: AnyArray, out: Any) -> None:
     """out[columns[g, i]] += values_i for every grid: the transposed product.
 
     columns (grids, n); values (n, outputs); out (columns, outputs). Different grids have
@@ -441,9 +438,7 @@ def sum_into_bins(columns: Any, values: Any, out: Any) -> None:
     _sum_into_bins(columns, values, out)
 
 
-def sum_into_bins_plain(
-    columns: AnyArray, values: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
+def sum_into_bins_plain(columns: AnyArray, values: Floats, out: Floats) -> None:
     """The same in NumPy."""
     out[:] = 0.0
     for part in columns:

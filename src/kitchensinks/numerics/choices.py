@@ -1,25 +1,24 @@
-"""Which of some errors is the least: one rule, so that rounding decides nothing.
+"""Which error is the smallest: one rule for ties, so that rounding decides nothing.
 
-Errors that exceed the least by no more than a share of it (1.5 millionths, unless more rounding is
-in them) are equal to it. Of those that are equal, the one that was tried first is taken; of ridge
-strengths, the largest.
+Errors within a relative tolerance of the smallest one (1.5e-6, unless they carry more rounding)
+count as equal to it. Among equal errors the one that was tried first wins; among ridge strengths,
+the largest.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-# Errors that differ by less than this share differ by rounding (measured: 4e-7 at the weakest ridge
-# of a grid).
+from kitchensinks.numerics.arrays import Bools, Floats
+
+# Relative differences below this are rounding (measured: 4e-7 at the weakest ridge of a grid).
 SAME_ERROR = 1.5e-6
 
-Errors = Sequence[float] | NDArray[np.float64]
+Errors = Sequence[float] | Floats
 
 
-def least_ones(errors: Errors, share: float = SAME_ERROR) -> NDArray[np.bool_]:
-    """Which errors are the least, up to a share of it.
+def least_ones(errors: Errors, share: float = SAME_ERROR) -> Bools:
+    """Which errors equal the smallest one, up to a relative tolerance.
 
     >>> least_ones([0.5, 0.2 + 1e-9, 0.2]).tolist()
     [False, True, True]
@@ -30,7 +29,7 @@ def least_ones(errors: Errors, share: float = SAME_ERROR) -> NDArray[np.bool_]:
 
 
 def first_least(errors: Errors, share: float = SAME_ERROR) -> int:
-    """The place of the first of the least errors.
+    """The index of the first error that equals the smallest.
 
     >>> first_least([0.5, 0.2 + 1e-9, 0.2])
     1
@@ -38,8 +37,8 @@ def first_least(errors: Errors, share: float = SAME_ERROR) -> int:
     return int(np.argmax(least_ones(errors, share)))
 
 
-def strongest_least(errors: Errors, ridges: Any, share: float = SAME_ERROR) -> int:
-    """The place of the largest of the positive ridge strengths that have the least error.
+def strongest_least(errors: Errors, ridges: Errors, share: float = SAME_ERROR) -> int:
+    """The index of the largest (positive) ridge strength whose error equals the smallest.
 
     >>> strongest_least([2.0, 2.0, 3.0], [1.0, 10.0, 100.0])
     1
@@ -50,7 +49,7 @@ def strongest_least(errors: Errors, ridges: Any, share: float = SAME_ERROR) -> i
 
 
 def lower(error: float, other: float) -> bool:
-    """Whether an error is less than another by more than rounding.
+    """Whether an error is smaller than another by more than rounding.
 
     >>> lower(0.2, 0.2 + 1e-9), lower(0.2, 0.3)
     (False, True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Ints
 from kitchensinks.numerics.threads import compiled, looped
 
 # Odd multipliers that spread pairs over a hash table.
@@ -36,9 +36,7 @@ def count_rows(
                 owners[column] = i
 
 
-def count_rows_plain(
-    columns: AnyArray, fitted: NDArray[np.bool_], counts: AnyArray, owners: AnyArray
-) -> None:
+def count_rows_plain(columns: AnyArray, fitted: Bools, counts: AnyArray, owners: AnyArray) -> None:
     """The same in NumPy."""
     for own in columns:
         rows = np.flatnonzero(fitted & (own >= 0))
@@ -78,7 +76,7 @@ def renumber_plain(
     columns: AnyArray,
     order: NDArray[np.intp],
     counts: AnyArray,
-    ends: NDArray[np.int64],
+    ends: Ints,
     numbers: AnyArray,
     out: AnyArray,
 ) -> None:
@@ -92,7 +90,7 @@ def renumber_plain(
 
 @compiled()
 def combine(
-    nodes: AnyArray, bins: AnyArray, first: Any, slots: AnyArray, links: AnyArray, out: AnyArray
+    nodes: AnyArray, bins: AnyArray, first: int, slots: AnyArray, links: AnyArray, out: AnyArray
 ) -> Any:
     """The number of different pairs (nodes_i, bins_i), or −1 where they do not fit into `links`.
 
@@ -122,12 +120,7 @@ def combine(
 
 
 def combine_plain(
-    nodes: AnyArray,
-    bins: AnyArray,
-    first: int,
-    slots: AnyArray,
-    links: AnyArray,
-    out: AnyArray,
+    nodes: AnyArray, bins: AnyArray, first: int, slots: AnyArray, links: AnyArray, out: AnyArray
 ) -> int:
     """The same with a dictionary."""
     found: dict[tuple[int, int], int] = {}
@@ -176,7 +169,14 @@ def _sum_nodes(nodes: AnyArray, values: AnyArray, out: AnyArray, begin: int, end
                         total[i, o] += values[one[i], o] + both * values[two[i], o]
 
 
-def gather(nodes: Any, links: Any, ends: Any, n_columns: Any, values: Any, out: Any) -> None:
+def gather(
+    nodes: AnyArray,
+    links: AnyArray,
+    ends: AnyArray,
+    n_columns: int,
+    values: AnyArray,
+    out: AnyArray,
+) -> None:
     """out_i = Σ_q values[nodes[q, i]].
 
     values (nodes, outputs): those of the bins are given, those of combinations are filled in;
@@ -187,12 +187,7 @@ def gather(nodes: Any, links: Any, ends: Any, n_columns: Any, values: Any, out: 
 
 
 def gather_plain(
-    nodes: AnyArray,
-    links: AnyArray,
-    ends: NDArray[np.int64],
-    n_columns: int,
-    values: Floats,
-    out: Floats,
+    nodes: AnyArray, links: AnyArray, ends: Ints, n_columns: int, values: Floats, out: Floats
 ) -> None:
     """The same in NumPy."""
     for m, (one, two) in enumerate(links):
@@ -241,12 +236,7 @@ def scatter(nodes: Any, links: Any, ends: Any, offsets: Any, values: Any, out: A
 
 
 def scatter_plain(
-    nodes: AnyArray,
-    links: AnyArray,
-    ends: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    values: Floats,
-    out: Floats,
+    nodes: AnyArray, links: AnyArray, ends: Ints, offsets: Ints, values: Floats, out: Floats
 ) -> None:
     """The same in NumPy."""
     out[:] = 0.0

@@ -1,87 +1,61 @@
-"""Passes over blocks of features that NumPy would make one after another on one core."""
+"""Element-wise operations on blocks of features, in one pass and on several threads."""
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
-# Below this many entries NumPy is done before the threads have started.
+# Below this many entries NumPy finishes before threads would have started.
 SMALL = 2**14
 
-# sin 2πv = v·P(v²) on |v| ≤ ¼: Chebyshev interpolants of sin(2π√w)/√w, to 2e-7 and 3e-16.
-_SIX = tuple(
-    np.float32(c)
-    for c in (
-        6.283185307072264,
-        -41.341702116744,
-        81.60522617402966,
-        -76.70427987604262,
-        42.00977930315391,
-        -14.39396629545594,
-    )
+# sin 2πv = v·P(v²) on |v| ≤ ¼: Chebyshev interpolants of sin(2π√w)/√w, to 2e-7 and 3e-16; the
+# coefficients from the highest power down.
+_SIX = (
+    -14.39396629545594,
+    42.00977930315391,
+    -76.70427987604262,
+    81.60522617402966,
+    -41.341702116744,
+    6.283185307072264,
 )
 _TEN = (
-    6.283185307179586,
-    -41.34170224039976,
-    81.60524927607505,
-    -76.70585975306072,
-    42.0586939448287,
-    -15.094642572701974,
-    3.819952434866809,
-    -0.7181189218910658,
-    0.10418309087064648,
     -0.011683082881307492,
+    0.10418309087064648,
+    -0.7181189218910658,
+    3.819952434866809,
+    -15.094642572701974,
+    42.0586939448287,
+    -76.70585975306072,
+    81.60524927607505,
+    -41.34170224039976,
+    6.283185307179586,
 )
+_SERIES = {np.dtype(np.float32): tuple(map(np.float32, _SIX)), np.dtype(np.float64): _TEN}
 
 
 @compiled(inline="always")
-def _cosine_of_turns32(turns: Any) -> Any:
+def _cosine_of_turns(turns: Any, quarter: Any, series: Any) -> Any:
     """cos 2πt = sin 2π(¼ − |t − round t|)."""
-    v = np.float32(0.25) - abs(turns - np.rint(turns))
+    v = quarter - abs(turns - np.rint(turns))
     w = v * v
-    total = _SIX[5]
-    total = total * w + _SIX[4]
-    total = total * w + _SIX[3]
-    total = total * w + _SIX[2]
-    total = total * w + _SIX[1]
-    total = total * w + _SIX[0]
-    return total * v
-
-
-@compiled(inline="always")
-def _cosine_of_turns64(turns: Any) -> Any:
-    v = 0.25 - abs(turns - np.rint(turns))
-    w = v * v
-    total = _TEN[9]
-    total = total * w + _TEN[8]
-    total = total * w + _TEN[7]
-    total = total * w + _TEN[6]
-    total = total * w + _TEN[5]
-    total = total * w + _TEN[4]
-    total = total * w + _TEN[3]
-    total = total * w + _TEN[2]
-    total = total * w + _TEN[1]
-    total = total * w + _TEN[0]
+    total = series[0]
+    for coefficient in series[1:]:
+        total = total * w + coefficient
     return total * v
 
 
 @looped(lambda angle, *_: len(angle), fastmath={"contract"})
-def _cosine32(angle: AnyArray, phase: AnyArray, amplitude: Any, begin: int, end: int) -> None:
-    turn = np.float32(0.15915494309189535)
+def _cosine(
+    angle: AnyArray, phase: AnyArray, amplitude: Any, series: Any, begin: int, end: int
+) -> None:
+    kind = angle.dtype.type
+    turn, quarter = kind(0.15915494309189535), kind(0.25)
     for i in range(begin, end):
         for k in range(angle.shape[1]):
-            angle[i, k] = amplitude * _cosine_of_turns32((angle[i, k] + phase[k]) * turn)
-
-
-@looped(lambda angle, *_: len(angle), fastmath={"contract"})
-def _cosine64(angle: AnyArray, phase: AnyArray, amplitude: Any, begin: int, end: int) -> None:
-    turn = 0.15915494309189535
-    for i in range(begin, end):
-        for k in range(angle.shape[1]):
-            angle[i, k] = amplitude * _cosine_of_turns64((angle[i, k] + phase[k]) * turn)
+            turns = (angle[i, k] + phase[k]) * turn
+            angle[i, k] = amplitude * _cosine_of_turns(turns, quarter, series)
 
 
 def cosine(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
@@ -91,10 +65,9 @@ def cosine(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
     """
     if angle.size < SMALL:
         cosine_plain(angle, phase, amplitude)
-    elif angle.dtype == np.float32:
-        _cosine32(angle, phase.astype(np.float32, copy=False), np.float32(amplitude))
-    else:
-        _cosine64(angle, phase, float(amplitude))
+        return
+    dtype = angle.dtype
+    _cosine(angle, phase.astype(dtype, copy=False), dtype.type(amplitude), _SERIES[dtype])
 
 
 def cosine_plain(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
@@ -105,7 +78,7 @@ def cosine_plain(angle: AnyArray, phase: AnyArray, amplitude: float) -> None:
 
 
 @looped(lambda values, *_: len(values), fastmath={"contract"})
-def _affine(values: AnyArray, scale: Any, shift: AnyArray, begin: int, end: int) -> None:
+def _affine(values: AnyArray, scale: float, shift: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
         for k in range(values.shape[1]):
             values[i, k] = values[i, k] * scale - shift[k]
@@ -138,7 +111,7 @@ def _add_lower(total: AnyArray, part: AnyArray, unit: Any, begin: int, end: int)
                 total[i, last - step] += unit * part[i, last - step]
 
 
-def add_lower(total: NDArray[np.float64], part: AnyArray, unit: float) -> None:
+def add_lower(total: Floats, part: AnyArray, unit: float) -> None:
     """total += unit·part in float64, on and below the diagonal; both column by column in memory."""
     if part.size < SMALL:
         add_lower_plain(total, part, unit)
@@ -146,7 +119,7 @@ def add_lower(total: NDArray[np.float64], part: AnyArray, unit: float) -> None:
         _add_lower(total, part, float(unit))
 
 
-def add_lower_plain(total: NDArray[np.float64], part: AnyArray, unit: float) -> None:
+def add_lower_plain(total: Floats, part: AnyArray, unit: float) -> None:
     """The same in NumPy."""
     total += unit * np.tril(part).astype(np.float64)
 
@@ -171,12 +144,7 @@ def _mean_with_rank_two(
                     out[j, i] = value
 
 
-def mean_with_rank_two(
-    total: NDArray[np.float64],
-    weight: float,
-    left: NDArray[np.float64],
-    right: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def mean_with_rank_two(total: Floats, weight: float, left: Floats, right: Floats) -> Floats:
     """total/weight + left·right' + right·left' from below the diagonal, mirrored; (K, K).
 
     Column by column in memory, as total is. One pass: both triangles are written once.
@@ -188,12 +156,7 @@ def mean_with_rank_two(
     return out
 
 
-def mean_with_rank_two_plain(
-    total: NDArray[np.float64],
-    weight: float,
-    left: NDArray[np.float64],
-    right: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def mean_with_rank_two_plain(total: Floats, weight: float, left: Floats, right: Floats) -> Floats:
     """The same in NumPy."""
     lower = np.tril(total / weight + np.outer(left, right) + np.outer(right, left))
     return np.asfortranarray(lower + np.tril(lower, -1).T)
@@ -214,7 +177,7 @@ def _centre(values: Any, shift: Any, part: Any, total: Any) -> None:
             total[k] += part[k]
 
 
-def centre(values: AnyArray, shift: NDArray[np.float64]) -> NDArray[np.float64]:
+def centre(values: AnyArray, shift: Floats) -> Floats:
     """Subtract shift (K,) from the rows of values (n, K), in place; Σ over them afterwards.
 
     The sums are in float64, of runs of 64 rows in their own dtype.
@@ -226,7 +189,7 @@ def centre(values: AnyArray, shift: NDArray[np.float64]) -> NDArray[np.float64]:
     return total
 
 
-def centre_plain(values: AnyArray, shift: NDArray[np.float64]) -> NDArray[np.float64]:
+def centre_plain(values: AnyArray, shift: Floats) -> Floats:
     """The same in NumPy."""
     values -= shift.astype(values.dtype)
     return np.asarray(values.sum(axis=0, dtype=np.float64))

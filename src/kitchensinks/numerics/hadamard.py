@@ -1,9 +1,8 @@
 """Fast Walsh–Hadamard products of many rows."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Ints
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Rows that go through a transform together: one vector register and more of each.
@@ -90,7 +89,7 @@ def fastfood(
 def fastfood_plain(
     rows: AnyArray,
     signs: AnyArray,
-    order: NDArray[np.int64],
+    order: Ints,
     normals: AnyArray,
     radius: AnyArray,
     start: int,

@@ -1,7 +1,7 @@
-"""Routines of BLAS and LAPACK on symmetric matrices, callable from several threads at once.
+"""BLAS and LAPACK routines for symmetric matrices that several threads can call at once.
 
-They are those of SciPy, called without the interpreter's lock, as `scipy.linalg` does not. All of
-them look at lower triangles column by column in memory, which is the upper triangle row by row.
+They are SciPy's own, called without the interpreter's lock, which `scipy.linalg` holds. All of them
+use the lower triangle in column-major order, which is the upper triangle in row-major order.
 """
 
 import ctypes
@@ -18,9 +18,9 @@ _KINDS: dict[DType, tuple[str, Any]] = {
     np.dtype(np.float32): ("s", ctypes.c_float),
     np.dtype(np.float64): ("d", ctypes.c_double),
 }
-# A smaller matrix is factored by LAPACK on one thread.
+# Smaller matrices are factored by LAPACK on one thread.
 _SHARED = 1024
-# Columns of a factor that are made at a time, and columns that a thread updates at a time.
+# Columns that are factored at a time, and columns that a thread updates at a time.
 _PANEL, _TILE = 128, 512
 _CHAR, _ARRAY, _WHOLE = ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)
 

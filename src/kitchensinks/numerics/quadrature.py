@@ -1,8 +1,7 @@
-"""Quadrature rules for the kernels that have no closed form."""
-
-from collections.abc import Callable
+"""Gauss quadrature for the kernels that have no closed form."""
 
 import numpy as np
+from scipy.linalg import eigh_tridiagonal
 
 from kitchensinks.numerics.arrays import Floats
 
@@ -26,13 +25,5 @@ def gauss_rule(nodes: Floats, weights: Floats, count: int) -> tuple[Floats, Floa
         if k < count - 1:
             side[k] = np.linalg.norm(vector)
             vector = vector / side[k]
-    tridiagonal = np.diag(diagonal) + np.diag(side, 1) + np.diag(side, -1)
-    values, vectors = np.linalg.eigh(tridiagonal)
+    values, vectors = eigh_tridiagonal(diagonal, side)
     return values, vectors[0] ** 2
-
-
-def interpolate(function: Callable[[float], float], count: int, half_width: float) -> Floats:
-    """Chebyshev coefficients of a function of [−half_width, half_width], in units of half_width."""
-    points = np.cos(np.pi * (np.arange(count) + 0.5) / count)
-    values = np.array([function(float(half_width * t)) for t in points])
-    return np.polynomial.chebyshev.chebfit(points, values, count - 1)

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats, Ints
 from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 # Stumps of a tile of the product.
@@ -23,10 +22,10 @@ def _tasks(n_columns: int) -> int:
 
 
 @intrinsic
-def popcount(typingctx: Any, word: Any) -> Any:
+def popcount(typingctx: object, word: object) -> Any:
     """How many bits of a 64-bit word are set, in one instruction."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(context: object, builder: Any, signature: object, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), generate
@@ -72,9 +71,7 @@ def pack_stumps(
             words[k, w] = word
 
 
-def stump_products(
-    rows: AnyArray, column: NDArray[np.int64], threshold: AnyArray
-) -> NDArray[np.int64]:
+def stump_products(rows: AnyArray, column: Ints, threshold: AnyArray) -> Ints:
     """Σ over the rows of φ_i·φ_j for stumps φ (column, threshold), exact; lower triangle.
 
     Two of them differ where the exclusive or of their words has a bit, so that the sum is
@@ -87,9 +84,7 @@ def stump_products(
     return np.asarray(len(rows) - 2 * differ.view(np.int64))
 
 
-def stump_products_plain(
-    rows: AnyArray, column: NDArray[np.int64], threshold: AnyArray
-) -> NDArray[np.int64]:
+def stump_products_plain(rows: AnyArray, column: Ints, threshold: AnyArray) -> Ints:
     """The same in NumPy, both triangles."""
     signs = np.where(rows[:, column] >= threshold, 1, -1)
     return np.asarray(signs.T @ signs)
@@ -106,15 +101,13 @@ def stump_signs(
             out[i, k] = one if rows[i, column[k]] >= threshold[k] else -one
 
 
-def stump_signs_plain(
-    rows: AnyArray, column: NDArray[np.int64], threshold: AnyArray, out: AnyArray
-) -> None:
+def stump_signs_plain(rows: AnyArray, column: Ints, threshold: AnyArray, out: AnyArray) -> None:
     """The same in NumPy."""
     out[...] = np.where(rows[:, column] >= threshold, 1.0, -1.0)
 
 
 @compiled()
-def _reached(thresholds: AnyArray, low: Any, high: Any, value: Any) -> Any:
+def _reached(thresholds: AnyArray, low: Any, high: Any, value: object) -> Any:
     """low + the number of the sorted thresholds[low:high] that are at most the value."""
     while low < high:
         middle = (low + high) >> 1
@@ -130,7 +123,7 @@ def interval_sums(
     rows: AnyArray,
     columns: AnyArray,
     offsets: AnyArray,
-    thresholds: Any,
+    thresholds: AnyArray,
     targets: AnyArray,
     counts: AnyArray,
     sums: AnyArray,
@@ -152,12 +145,12 @@ def interval_sums(
 
 def interval_sums_plain(
     rows: AnyArray,
-    columns: NDArray[np.int64],
-    offsets: NDArray[np.int64],
+    columns: Ints,
+    offsets: Ints,
     thresholds: AnyArray,
-    targets: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    sums: NDArray[np.float64],
+    targets: Floats,
+    counts: Ints,
+    sums: Floats,
 ) -> None:
     """The same in NumPy."""
     for c, column in enumerate(columns):
@@ -172,7 +165,7 @@ def look_up(
     rows: AnyArray,
     columns: AnyArray,
     offsets: AnyArray,
-    thresholds: Any,
+    thresholds: AnyArray,
     tables: AnyArray,
     out: AnyArray,
     begin: int,
@@ -190,12 +183,7 @@ def look_up(
 
 
 def look_up_plain(
-    rows: AnyArray,
-    columns: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    thresholds: AnyArray,
-    tables: NDArray[np.float64],
-    out: NDArray[np.float64],
+    rows: AnyArray, columns: Ints, offsets: Ints, thresholds: AnyArray, tables: Floats, out: Floats
 ) -> None:
     """The same in NumPy."""
     for c, column in enumerate(columns):

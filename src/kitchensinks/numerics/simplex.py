@@ -1,28 +1,33 @@
-"""Softmax and its like over the classes of many rows: NumPy is slow where rows are short."""
+"""Softmax and related functions over classes: NumPy is slow for many short rows."""
 
 import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.arrays import AnyArray, Floats, Ints
 from kitchensinks.numerics.threads import Loop, compiled, looped
 
-# The least factor by which scores are multiplied for a log loss.
+# The smallest factor that scores are multiplied with for a log loss.
 _COLDEST = 1e-6
-# The largest one: scores in the unit of the targets are then as good as certain.
+# The largest factor: scores in units of the targets then mean near certainty.
 _HOTTEST = 1e6
 # Newton steps in the search for the best factor.
 _STEPS = 30
 
 
+@compiled(inline="always")
+def _largest(scores: AnyArray) -> Any:
+    top = scores[0]
+    for c in range(1, len(scores)):
+        top = max(top, scores[c])
+    return top
+
+
 @looped(lambda scores, *_: len(scores))
 def _softmax(scores: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
-        top = scores[i, 0]
-        for c in range(1, scores.shape[1]):
-            top = max(top, scores[i, c])
+        top = _largest(scores[i])
         total = 0.0
         for c in range(scores.shape[1]):
             out[i, c] = math.exp(scores[i, c] - top)
@@ -52,9 +57,7 @@ def softmax_plain(scores: Floats) -> Floats:
 @looped(lambda scores, *_: len(scores))
 def _log_sum_exp(scores: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     for i in range(begin, end):
-        top = scores[i, 0]
-        for c in range(1, scores.shape[1]):
-            top = max(top, scores[i, c])
+        top = _largest(scores[i])
         total = 0.0
         for c in range(scores.shape[1]):
             total += math.exp(scores[i, c] - top)
@@ -106,7 +109,7 @@ def _rows(values: Floats) -> Floats:
 
 
 def _by_rows(loop: Loop, values: Floats) -> Floats:
-    """What a loop makes of each row, in the shape of all axes but the last."""
+    """The result of a loop for each row, in the shape of all axes but the last."""
     rows = _rows(values)
     out = np.empty(len(rows))
     loop(rows, out)
@@ -114,14 +117,14 @@ def _by_rows(loop: Loop, values: Floats) -> Floats:
 
 
 @compiled()
-def _tempered(scores: AnyArray, labels: AnyArray, weights: AnyArray, t: Any, out: AnyArray) -> Any:
+def _tempered(
+    scores: AnyArray, labels: AnyArray, weights: AnyArray, t: float, out: AnyArray
+) -> Any:
     """log Σ_c exp(t·u_c) − t·u_y into `out`, and the first two derivatives of Σ w·out in t."""
     slope, bend = 0.0, 0.0
     n_rows, n_classes = scores.shape
     for i in range(n_rows):
-        top = scores[i, 0]
-        for c in range(1, n_classes):
-            top = max(top, scores[i, c])
+        top = _largest(scores[i])
         total, first, second = 0.0, 0.0, 0.0
         for c in range(n_classes):
             below = scores[i, c] - top
@@ -138,7 +141,7 @@ def _tempered(scores: AnyArray, labels: AnyArray, weights: AnyArray, t: Any, out
 
 
 def _tempered_plain(
-    scores: Floats, labels: NDArray[np.int64], weights: Floats, t: float, out: Floats
+    scores: Floats, labels: Ints, weights: Floats, t: float, out: Floats
 ) -> tuple[float, float]:
     """The same in NumPy."""
     below = scores - scores.max(axis=1, keepdims=True)
@@ -150,7 +153,7 @@ def _tempered_plain(
     return float(weights @ (mean - own)), float(weights @ spread)
 
 
-def log_losses(scores: Floats, labels: NDArray[np.int64], weights: Floats) -> Floats:
+def log_losses(scores: Floats, labels: Ints, weights: Floats) -> Floats:
     """The log loss of each row under softmax(t·u), (n,), with the t > 0 of the least weighted mean.
 
     scores u (n, classes), labels (n,), weights (n,). The mean is convex in t, so that Newton steps

@@ -1,9 +1,9 @@
 """Compiled vector updates of conjugate gradients, grid by grid; each beside its NumPy twin.
 
-Columns of grid g are offsets[g] to offsets[g + 1] and stay in cache while the grid is walked, so
-that each update also sums what the next one needs. Vectors are (columns, outputs) and may be longer
-than offsets[-1]; what is behind is left alone. alphas (1,) or (outputs,); spread (columns, 1) or
-(columns, outputs) is the diagonal preconditioner M.
+Columns of grid g are offsets[g] to offsets[g + 1]. They stay in cache while the grid is processed,
+so each update also computes the sums that the next one needs. Vectors are (columns, outputs) and
+may be longer than offsets[-1]; entries beyond it are not changed. alphas (1,) or (outputs,); spread
+(columns, 1) or (columns, outputs) is the diagonal preconditioner M.
 """
 
 from itertools import pairwise
@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.arrays import AnyArray, Floats, Ints
 from kitchensinks.numerics.threads import looped
 
 
@@ -36,7 +36,7 @@ def step(
 
 
 def step_plain(
-    offsets: NDArray[np.int64], alphas: Floats, direction: Floats, image: Floats, bend: Floats
+    offsets: Ints, alphas: Floats, direction: Floats, image: Floats, bend: Floats
 ) -> None:
     """The same in NumPy."""
     for g, (first, last) in enumerate(pairwise(offsets)):
@@ -75,7 +75,7 @@ def move(
 
 
 def move_plain(
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     length: Floats,
     spread: Floats,
     cross: Floats,
@@ -115,7 +115,7 @@ def turn(
 
 
 def turn_plain(
-    offsets: NDArray[np.int64], keep: Floats, spread: Floats, residual: Floats, direction: Floats
+    offsets: Ints, keep: Floats, spread: Floats, residual: Floats, direction: Floats
 ) -> None:
     """The same in NumPy."""
     own = slice(offsets[0], offsets[-1])
@@ -140,11 +140,7 @@ def put(
 
 
 def put_plain(
-    places: NDArray[np.int64],
-    source: Floats,
-    rows: NDArray[np.int32],
-    factors: Floats,
-    out: Floats,
+    places: Ints, source: Floats, rows: NDArray[np.int32], factors: Floats, out: Floats
 ) -> None:
     """The same in NumPy."""
     out[places] = factors * source[rows]

@@ -31,15 +31,15 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Loop = Callable[..., Any]
 
-# A compiled loop over fewer entries is done before another thread has begun.
+# A compiled loop over fewer entries finishes before another thread would have started.
 _SMALL_LOOP = 2**15
 
 
 class Team:
-    """A number of threads: that of the caller, and others that are started when first needed.
+    """A number of threads: the caller's own, and others that are started when first needed.
 
-    Nested work shares the team. A thread that is done, or that waits for the result of another
-    one, is free for the work of any thread of the team: as many threads work as the team has.
+    Nested work shares the team. A thread that has finished, or that waits for the result of
+    another, can take over work of any thread of the team, so that all of them stay busy.
     """
 
     def __init__(self, count: int) -> None:
@@ -54,7 +54,7 @@ class Team:
             return None
         with self._starting:
             if self._pool is None:
-                # Threads that wait for others are not at work, so that there may be more of them.
+                # Waiting threads do not count as working, so the pool is larger than the team.
                 self._pool = ThreadPoolExecutor(8 * self.count)
         context = copy_context()
 
@@ -67,7 +67,7 @@ class Team:
         return self._pool.submit(run)
 
     def wait(self, future: "Future[Result]") -> Result:
-        """The result of work; while the caller waits, its place in the team is free for others."""
+        """The result of a future; while the caller waits, another thread may take its place."""
         if future.done():
             return future.result()
         self._free.release()
@@ -106,8 +106,8 @@ def available() -> int:
 def threads(n_jobs: int | None) -> Iterator[None]:
     """Work on n_jobs threads: None is all `available` cores, −1 likewise, −2 one fewer, and so on.
 
-    There are never more than the process has cores: they would take turns, and push each other's
-    numbers out of the caches. Inside of another `threads` the outer number counts.
+    There are never more threads than cores: they would take turns and evict each other's data from
+    the caches. Inside another `threads` block the outer number applies.
     """
     if _TEAM.get() is not _ALONE:
         yield
@@ -125,7 +125,7 @@ def threads(n_jobs: int | None) -> Iterator[None]:
         team.close()
 
 
-def check_jobs(n_jobs: Any) -> None:
+def check_jobs(n_jobs: object) -> None:
     """An error unless n_jobs is a number of threads or None."""
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and not (whole and n_jobs != 0):
@@ -142,11 +142,10 @@ def in_order(
 ) -> Iterator[Result]:
     """work(item) for each item, in their order, on the threads of the team that are free.
 
-    most: at most this many items at a time, where the memory of each matters. The caller's thread
-    takes the items from `items`, and works itself where other threads have enough: they find their
-    next items waiting, so that none is idle while the caller works on an item of its own or on
-    results. ahead: results that may wait for an earlier one, as many as there are threads by
-    default. With one thread it is `map`.
+    most: the largest number of items in progress, where the memory of each matters. The caller's
+    thread iterates over `items`, queues one item for each other thread, and works on items itself
+    when the queue is full, so that no thread is idle. ahead: how many results may wait for an
+    earlier one, by default as many as there are threads. With one thread this is `map`.
 
     >>> list(in_order(abs, [-2, 1, -3]))
     [2, 1, 3]
@@ -154,8 +153,18 @@ def in_order(
     team = _TEAM.get()
     count = team.count if most is None else min(team.count, most)
     if count == 1:
-        yield from map(work, items)
-        return
+        return map(work, items)
+    return _on_threads(work, items, team, count, most, ahead)
+
+
+def _on_threads(
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    team: Team,
+    count: int,
+    most: int | None,
+    ahead: int | None,
+) -> Iterator[Result]:
     # Items that wait for a thread: one for each of the others, as far as memory allows.
     spare = count - 1 if most is None else min(count - 1, most - count)
     limit = (ahead or count) + spare
@@ -184,7 +193,7 @@ class _Queue(Generic[Item, Result]):
         self.helpers: list[Future[None]] = []
 
     def find_help(self, team: Team, most: int) -> bool:
-        """Ask one more thread for help, `most` in all; whether any helps."""
+        """Start one more helper thread, up to `most`; returns whether any is at work."""
         self.helpers = [helper for helper in self.helpers if not helper.done()]
         helper = team.submit(self.empty, None) if len(self.helpers) < most else None
         if helper is not None:
@@ -197,7 +206,7 @@ class _Queue(Generic[Item, Result]):
         return future
 
     def work_on_next(self) -> bool:
-        """Work on the item that has waited longest; False where none waits."""
+        """Process the oldest waiting item; False if there is none."""
         try:
             item, future = self.items.popleft()
         except IndexError:
@@ -212,23 +221,23 @@ class _Queue(Generic[Item, Result]):
         return True
 
     def empty(self, _: None) -> None:
-        """Work until no item waits."""
+        """Process items until none waits."""
         while self.work_on_next():
             pass
 
     def result(self, future: "Future[Result]", team: Team) -> Result:
-        """The result of an item; while it is not there, the caller works on others that wait."""
+        """The result of an item; until it is there, the caller processes other waiting items."""
         while not future.done() and self.work_on_next():
             pass
         return team.wait(future)
 
 
 def compiled(**options: Any) -> Callable[[Loop], Loop]:
-    """Compile a function when it is first called, and keep what was compiled on disk.
+    """Compile a function on its first call, and cache the compiled code on disk.
 
-    It releases the interpreter's lock and divides as NumPy does. Numba keeps it in the folder
-    NUMBA_CACHE_DIR, else beside the source, else in the user's cache folder. Where none of them can
-    be written to, each process compiles for itself.
+    It releases the interpreter's lock, and division by zero behaves as in NumPy. Numba caches in
+    the folder NUMBA_CACHE_DIR, else beside the source, else in the user's cache folder. If none of
+    them is writable, each process compiles for itself.
     """
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
 
@@ -244,11 +253,11 @@ def compiled(**options: Any) -> Callable[[Loop], Loop]:
 
 
 def looped(count: Callable[..., int], **options: Any) -> Callable[[Loop], Loop]:
-    """Compile a loop that the threads of the team share.
+    """Compile a loop whose iterations are divided among the threads of the team.
 
     The function's last two arguments are the range (first, last) of its outer loop; callers leave
-    them out. `count` gives the length of the outer loop from the other arguments. Each step of it
-    writes to places of its own, so that the result does not depend on how the range is cut.
+    them out. `count` computes the length of the outer loop from the other arguments. Iterations
+    write to disjoint places, so that the result does not depend on how the range is divided.
     """
 
     def shared(function: Loop) -> Loop:
@@ -275,7 +284,7 @@ def looped(count: Callable[..., int], **options: Any) -> Callable[[Loop], Loop]:
 
 
 def is_kept(loop: Loop) -> bool:
-    """Whether an earlier process has compiled this loop and left it on disk."""
+    """Whether the disk cache holds this loop, compiled by an earlier process."""
     function = inspect.unwrap(loop)
     dispatcher: Any = getattr(loop, "loop", loop)
     folder = dispatcher.stats.cache_path
@@ -284,7 +293,7 @@ def is_kept(loop: Loop) -> bool:
 
 
 def row_tiles(n_rows: int, tile: int) -> int:
-    """The number of tiles that so many rows make."""
+    """The number of tiles that n_rows rows are divided into."""
     return -(-n_rows // tile)
 
 
@@ -295,7 +304,7 @@ def _blas() -> Any:
 
 
 class _SingleBlas:
-    """BLAS with one thread in the whole process; the last one to leave puts back what was there."""
+    """Limits BLAS to one thread in the whole process; the last block to end restores the limits."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.threads import compiled, looped
 
 LINEAR, SQUASH, QUANTILE, MIX = 0, 1, 2, 3
@@ -17,10 +17,10 @@ HALF = math.sqrt(3.0)
 
 
 @compiled()
-def _rank(value: Any, knots: AnyArray) -> Any:
+def _rank(value: object, knots: AnyArray) -> Any:
     """Place of a value among sorted knots, from 0 to 1: the middle of those it equals.
 
-    Bisections whose steps are the same for every value: no branch has to be guessed.
+    Bisection with the same steps for every value, so that no branch can be mispredicted.
     """
     last = knots.shape[0] - 1
     low, left = 0, last + 1
@@ -70,11 +70,11 @@ def _warp_rows(
 
 def warp_rows(
     rows: AnyArray,
-    mean: NDArray[np.float64],
-    scale: NDArray[np.float64],
+    mean: Floats,
+    scale: Floats,
     kind: NDArray[np.int8],
-    knots: NDArray[np.float64],
-    factor: NDArray[np.float64],
+    knots: Floats,
+    factor: Floats,
     out: AnyArray,
 ) -> None:
     """out_ij = factor_j·w_j((x_ij − mean_j)/scale_j), w_j by the kind of column j.
@@ -87,11 +87,11 @@ def warp_rows(
 
 def warp_rows_plain(
     rows: AnyArray,
-    mean: NDArray[np.float64],
-    scale: NDArray[np.float64],
+    mean: Floats,
+    scale: Floats,
     kind: NDArray[np.int8],
-    knots: NDArray[np.float64],
-    factor: NDArray[np.float64],
+    knots: Floats,
+    factor: Floats,
     out: AnyArray,
 ) -> None:
     """The same in NumPy, column by column."""

@@ -8,13 +8,12 @@ uniform, normal, Cauchy, ... are written here.
 
 import enum
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
-from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.arrays import Floats, Ints
 
 _TO_UNIT = 2.0**-52
 
@@ -148,11 +147,11 @@ class Words:
         words = self.raw(math.prod(shape)).reshape(shape)
         return np.where(words >> np.uint64(63), 1.0, -1.0)
 
-    def integers(self, below: int, *shape: int) -> NDArray[np.int64]:
+    def integers(self, below: int, *shape: int) -> Ints:
         """Uniform on 0, …, below − 1 (bias at most below·2⁻⁵²)."""
         return (self.uniform(*shape) * below).astype(np.int64)
 
-    def permutation(self, count: int) -> NDArray[np.int64]:
+    def permutation(self, count: int) -> Ints:
         """A uniformly random order of 0, …, count − 1."""
         return np.argsort(self.raw(count), kind="stable").astype(np.int64)
 
@@ -161,7 +160,7 @@ class Words:
         return np.random.Generator(self._generator)
 
 
-def check_seed(seed: Any) -> int:
+def check_seed(seed: object) -> int:
     """A seed as a whole number in [0, 2⁶⁴)."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
         raise TypeError(f"seed={seed!r}: need a whole number from 0 to 2**64 - 1.")

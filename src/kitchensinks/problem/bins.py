@@ -1,18 +1,18 @@
 """The features of random binning as a design: one column for each row in each grid.
 
-A row has one bin in each grid, so a product with the features is a gather or a scatter. `Shared`
-prepares the bins for many products over the same fitted rows, in two ways.
+A row has one bin in each grid, so products with the features are gathers and scatters. `Shared`
+prepares the bins for many products with the same fitted rows, in two ways.
 
 Bins of a single fitted row need no place among the unknowns of a ridge fit. Minimised over the
 weights of the m_i such bins of row i,
 
     s_i·(e_i − Σz·w)² + α·Σw² = s_i'·e_i²,      s_i' = s_i·α/(α + m_i·z²·s_i),
 
-so the row counts s_i' in place of s_i, and afterwards each of those bins has w = s_i'·z·e_i/α. Most
-bins of a fine law are of this kind.
+so the row has the weight s_i' in place of s_i, and afterwards each of those bins has
+w = s_i'·z·e_i/α. Most bins of a fine law are of this kind.
 
-The bins of a coarse law are few, and many rows have the same ones in several grids: sums over
-the bins of such grids are worked out once for each combination that occurs, and looked up by row.
+A coarse law has few bins, and many rows share their bins in several grids: sums over the bins of
+such grids are computed once for each combination that occurs, and looked up for each row.
 """
 
 from typing import NamedTuple
@@ -20,14 +20,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Bools, Ints
 from kitchensinks.numerics.bins import sum_into_bins, sum_of_bins
 from kitchensinks.numerics.combinations import combine, count_rows, gather, renumber, scatter
 from kitchensinks.numerics.threads import in_order
 from kitchensinks.problem.design import ProductDesign
 from kitchensinks.problem.losses import Array
 
-# Grids are put together while a combination of their bins has this many rows or more on average.
+# Grids are grouped while a combination of their bins has at least this many rows on average.
 _ROWS_A_COMBINATION = 4
 # Chains of grids whose groups are found side by side, and neighbours that a chain takes in turn:
 # grids of equal bins, as trees that are drawn again have, stay together.
@@ -47,10 +47,10 @@ class Combinations(NamedTuple):
 
     nodes: AnyArray
     links: AnyArray
-    ends: NDArray[np.int64]
+    ends: Ints
 
     @classmethod
-    def of(cls, columns: AnyArray, offsets: NDArray[np.int64]) -> "Combinations":
+    def of(cls, columns: AnyArray, offsets: Ints) -> "Combinations":
         """Group the coarse grids first, as long as rows have few combinations of their bins.
 
         One more grid in a group saves a look-up for each row and costs two for each combination.
@@ -109,19 +109,19 @@ class Shared(NamedTuple):
     """Bins of two or more fitted rows, renumbered, and those of one row, listed by row.
 
     Only fitted rows are kept, in an order, `order`, in which neighbours share bins, and bins are
-    numbered as rows meet them: what is looked up next is then mostly in cache. Grid g has the
-    columns offsets[g] to offsets[g + 1]; the last of them stands for every bin that is not kept and
-    has the weight zero, so that products need no branch. `places` are the kept columns in the
-    original numbering and `kept` in the new one. `alone` are the columns of one fitted row, `owner`
+    numbered in the order in which rows use them, so that look-ups mostly hit the cache. Grid g has
+    the columns offsets[g] to offsets[g + 1]; the last one represents all bins that are not kept and
+    has weight zero, so that products need no branch. `places` are the kept columns in the original
+    numbering and `kept` in the new one. `alone` are the columns of a single fitted row, `owner` is
     that row, and counts (fitted rows,) their number by row.
     """
 
     combinations: Combinations
-    offsets: NDArray[np.int64]
+    offsets: Ints
     order: NDArray[np.intp]
-    places: NDArray[np.int64]
-    kept: NDArray[np.int64]
-    alone: NDArray[np.int64]
+    places: Ints
+    kept: Ints
+    alone: Ints
     owner: NDArray[np.int32]
     counts: Array
 
@@ -153,10 +153,10 @@ class Bins(ProductDesign):
     array([2.5, 3. ])
     """
 
-    def __init__(self, columns: AnyArray, offsets: NDArray[np.int64], scale: float) -> None:
+    def __init__(self, columns: AnyArray, offsets: Ints, scale: float) -> None:
         super().__init__(columns.shape[1], int(offsets[-1]))
         self.columns, self.offsets, self.scale = columns, offsets, scale
-        self._shared: tuple[NDArray[np.bool_], Shared] | None = None
+        self._shared: tuple[Bools, Shared] | None = None
 
     def first(self, count: int, scale: float) -> "Bins":
         """The first grids alone."""
@@ -183,13 +183,13 @@ class Bins(ProductDesign):
             out[found, columns[found]] = self.scale
         return out
 
-    def shared(self, fitted: NDArray[np.bool_]) -> Shared:
-        """The bins prepared for fits to the rows `fitted`; the last answer is kept."""
+    def shared(self, fitted: Bools) -> Shared:
+        """The bins prepared for fits to the rows `fitted`; the last result is cached."""
         if self._shared is None or not np.array_equal(self._shared[0], fitted):
             self._shared = fitted, self._share(fitted)
         return self._shared[1]
 
-    def _share(self, fitted: NDArray[np.bool_]) -> Shared:
+    def _share(self, fitted: Bools) -> Shared:
         counts = np.zeros(self.n_columns, dtype=np.int32)
         owner = np.zeros(self.n_columns, dtype=np.int32)
         count_rows(self.columns, fitted, counts, owner)

@@ -1,8 +1,8 @@
-"""Limits on the outer weights: projection, support function and conjugate of the penalty.
+"""Norm balls for the outer weights: projection, support function, conjugate of the penalty.
 
 With a ridge, the penalty on one column of weights is R(β) = alpha·‖β‖² + (0 inside the limit, ∞
 outside); its conjugate R*(v) = sup_β v·β - R(β) is the other half of the Fenchel gap. Weights and
-directions are (K,) or (K, outputs), and each output column is limited by itself.
+directions are (K,) or (K, outputs), and each output column has its own ball.
 """
 
 from abc import ABC, abstractmethod

@@ -1,8 +1,8 @@
 """The feature matrix as solvers see it: products with its blocks, and functions of its rows.
 
-A row vector has an entry, or several, for each row: targets, weights, scores, slopes. Solvers that
-reach row vectors only through `each`, `reduce`, `visit`, `adjoint` and `band` run wherever the rows
-are: here such a vector is an array, on a cluster it stays in parts where the rows are.
+A row vector has one or more entries for each row: targets, weights, scores, slopes. Solvers that
+use row vectors only through `each`, `reduce`, `visit`, `adjoint` and `band` run wherever the rows
+are: here such a vector is an array, on a cluster its parts stay on the workers.
 """
 
 from abc import abstractmethod
@@ -17,11 +17,11 @@ from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.losses import Array
 
 Block = NDArray[np.floating[Any]]
-# An array, or parts of one where their rows are.
+# An array, or its parts on the workers of a cluster.
 RowVector = Any
 Merge = Callable[[Any, Any], Any]
 
-# Rows multiplied at a time: few enough that float32 sums stay short.
+# Rows multiplied at a time: few enough that float32 sums stay accurate.
 SLICE_ROWS = 1024
 # Entries multiplied at a time: few enough to stay in cache between Z·β and Z'·a.
 SLICE_ENTRIES = 2**20
@@ -55,7 +55,7 @@ class Design:
         self.passes = 0
 
     def traverse(self, work: Callable[[slice, Block], Any]) -> Iterator[Any]:
-        """work(rows, block) of every block in order, several at a time."""
+        """work(rows, block) of every block, in order, in several threads."""
         self.passes += 1
         for _, answer in self.blocks(work=work):
             yield answer
@@ -83,22 +83,26 @@ class Design:
             raise ValueError("blocks() gave no rows: need at least one block of features.")
         return total
 
-    def each(self, function: Callable[..., Any], *vectors: Any, **shared: Any) -> Any:
-        """The row vector function(*vectors, **shared), which works row by row."""
+    def each(self, function: Callable[..., Any], *vectors: RowVector, **shared: Any) -> Any:
+        """The row vector function(*vectors, **shared) of a function that acts on each row."""
         return function(*vectors, **shared)
 
     def reduce(
-        self, function: Callable[..., Any], *vectors: Any, merge: Merge = np.add, **shared: Any
+        self,
+        function: Callable[..., Any],
+        *vectors: RowVector,
+        merge: Merge = np.add,
+        **shared: Any,
     ) -> Any:
-        """function(*vectors, **shared) of all rows; `merge` puts those of parts together."""
+        """function(*vectors, **shared) of all rows; `merge` combines the results of parts."""
         return function(*vectors, **shared)
 
     def visit(
-        self, weights: Array, respond: Callable[..., Any], *vectors: Any, **shared: Any
+        self, weights: Array, respond: Callable[..., Any], *vectors: RowVector, **shared: Any
     ) -> Any:
         """Z'·answer and row vectors, (answer, *vectors) = respond(Z·weights, *vectors, **shared).
 
-        One traversal; `respond` works row by row.
+        One traversal; `respond` acts on each row.
         """
         found: dict[int, Any] = {}
 
@@ -172,9 +176,9 @@ class Design:
 
 
 class ProductDesign(Design):
-    """Features that are in memory, as products of all rows at once with `times` and `transposed`.
+    """Features in memory with products of all rows at once, `times` and `transposed`.
 
-    Blocks of dense rows are made where a solver asks for them.
+    Dense blocks of rows are made for solvers that need them.
     """
 
     def __init__(self, n_rows: int, n_columns: int) -> None:
@@ -190,7 +194,7 @@ class ProductDesign(Design):
 
     @abstractmethod
     def dense(self, rows: slice) -> Array:
-        """Some rows of Z, filled in."""
+        """Some rows of Z as a dense array."""
 
     def sweep(self, weights: Array, respond: Callable[[slice, Array], Array]) -> Array:
         self.passes += 1
@@ -239,14 +243,14 @@ class SparseFeatures(ProductDesign):
 
 
 def _product(block: Block, columns: Block) -> Block:
-    """block·columns: two or three columns take less time one by one."""
+    """block·columns: two or three columns are faster one by one."""
     if columns.shape[1] in (2, 3):
         return np.column_stack([block @ column for column in columns.T])
     return np.asarray(block @ columns)
 
 
 def _image(block: Block, answer: Block) -> Array:
-    """block'·answer in float64: many columns take less time as answer'·block."""
+    """block'·answer in float64: many columns are faster as (answer'·block)'."""
     if answer.shape[1] <= 3:
         return _product(block.T, answer).astype(np.float64)
     return (answer.T @ block).T.astype(np.float64)

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from kitchensinks.numerics.arrays import Bools
 from kitchensinks.problem.loss import DOMAIN_SLACK, LARGEST_EXPONENT, Array, Loss
 
 
@@ -22,7 +22,7 @@ class LogLink(Loss):
     tasks = ("regression",)
     takes = "numbers of 0 or more"
 
-    def allowed(self, targets: Array) -> NDArray[np.bool_]:
+    def allowed(self, targets: Array) -> Bools:
         return np.asarray(targets >= 0.0)
 
     def aim(self, targets: Array) -> Array:
@@ -69,7 +69,7 @@ class Gamma(LogLink):
     takes = "numbers above 0"
     degree = 0
 
-    def allowed(self, targets: Array) -> NDArray[np.bool_]:
+    def allowed(self, targets: Array) -> Bools:
         return np.asarray(targets > 0.0)
 
     def aim(self, targets: Array) -> Array:

@@ -1,19 +1,19 @@
-"""What a loss declares."""
+"""The interface of losses."""
 
 import math
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.links import Value
+from kitchensinks.numerics.arrays import Bools, Floats
 
-Array = NDArray[np.float64]
+Array = Floats
 
-# A dual entry this far outside its domain is rounding, and counts as on the border.
+# A dual entry this far outside its domain is due to rounding, and counts as on the boundary.
 DOMAIN_SLACK = 1e-12
-# exp(80) still fits float32, in which slopes may be multiplied: the exponential loss stops there.
+# Largest exponent: exp(80) is finite in float32, in which slopes may be multiplied.
 LARGEST_EXPONENT = 80.0
 
 
@@ -30,20 +30,20 @@ class Loss(Value, ABC):
     attained: ClassVar[bool] = True
     #: the largest second derivative
     curvature_bound: ClassVar[float] = math.inf
-    #: whether the fit is a linear system, for which sums over the rows suffice
+    #: whether the fit is a linear system, determined by sums over the rows
     squared: ClassVar[bool] = False
-    #: whether it depends on y − u alone, so that a known part of the targets can be taken off
+    #: whether it depends on y − u only, so that a known part of the targets can be subtracted
     shifts: ClassVar[bool] = False
     #: probabilities as a function of the scores ("logit", "softmax"), None: to be calibrated;
     #: "log": predictions are exp(score)
     link: ClassVar[str | None] = None
     #: the loss of targets and scores in units of s is s**degree times that in units of one
     degree: ClassVar[float] = 2
-    #: whether scores stand for a share of the targets below them
+    #: whether scores are quantiles of the targets
     shares_below: ClassVar[bool] = False
-    #: what targets must be, in words, or None where every number will do
+    #: what targets must be, in words, or None if every number is valid
     takes: ClassVar[str | None] = None
-    #: the name of the loss that takes its place for three or more classes
+    #: the name of the loss that replaces it for three or more classes
     for_many_classes: ClassVar[str | None] = None
 
     def __repr__(self) -> str:
@@ -53,16 +53,16 @@ class Loss(Value, ABC):
         """The loss for targets and scores divided by `unit`, up to the factor unit**degree."""
         return self
 
-    def allowed(self, targets: Array) -> NDArray[np.bool_]:
-        """Which targets the loss is for."""
+    def allowed(self, targets: Array) -> Bools:
+        """Which targets are valid."""
         return np.ones(np.shape(targets), dtype=bool)
 
     def aim(self, targets: Array) -> Array:
-        """The score of the least loss of each entry."""
+        """The score that minimises the loss of each entry."""
         return targets
 
     def working(self, targets: Array) -> Array:
-        """Targets whose squared error stands for this loss where a law is learned."""
+        """Targets whose squared error replaces this loss while a law is learned."""
         return targets
 
     @abstractmethod

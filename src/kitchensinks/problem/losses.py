@@ -16,12 +16,9 @@ import numpy as np
 from scipy.special import entr, expit
 
 from kitchensinks.numerics.simplex import entropy, log_sum_exp, softmax
-from kitchensinks.problem.deviances import Gamma as Gamma
-from kitchensinks.problem.deviances import Poisson as Poisson
-from kitchensinks.problem.deviances import Tweedie as Tweedie
-from kitchensinks.problem.loss import DOMAIN_SLACK, LARGEST_EXPONENT
+from kitchensinks.problem.deviances import Gamma, Poisson, Tweedie
+from kitchensinks.problem.loss import DOMAIN_SLACK, LARGEST_EXPONENT, Loss
 from kitchensinks.problem.loss import Array as Array
-from kitchensinks.problem.loss import Loss as Loss
 
 __all__ = [
     "Exponential",

@@ -1,4 +1,4 @@
-"""Mergeable sums of features and targets: all that a squared-loss fit needs of the rows."""
+"""Mergeable sums of features and targets: the sufficient statistics of a squared-loss fit."""
 
 import contextlib
 from dataclasses import dataclass, field, replace
@@ -57,9 +57,9 @@ class BlockSums(NamedTuple):
 class Moments:
     """Weighted sums about a fixed shift s: w, Σw(z−s), Σw(z−s)(z−s)', Σw(z−s)y', Σwy, Σwy².
 
-    The shift is near the mean of the features: products of centred float32 features lose a
-    hundred times fewer digits. Summaries merge by addition, after a move to the same shift, so
-    any partition of the rows gives the same sums.
+    The shift is near the mean of the features, because products of centred float32 features are
+    a hundred times more accurate. Summaries about the same shift merge by addition, so that any
+    partition of the rows gives the same sums.
 
     shift (K,); first (K,); gram (K, K), lower triangle; cross (K, outputs);
     targets, squares (outputs,). `count` is the number of rows of positive weight, `copies` the
@@ -88,7 +88,7 @@ class Moments:
         self.squares = self.squares + totals.squares
 
     def close(self) -> None:
-        """Free the memory that products of blocks use in turn."""
+        """Free the memory that products of blocks reuse."""
         self._spare.clear()
 
     @classmethod
@@ -107,21 +107,13 @@ class Moments:
         )
 
     def add(
-        self,
-        features: AnyArray,
-        targets: Floats,
-        weights: Floats | None,
-        done: int = 0,
+        self, features: AnyArray, targets: Floats, weights: Floats | None, done: int = 0
     ) -> None:
         """Add the sums of a block, as `sums_of` makes them."""
         self.take(self.sums_of(features, targets, weights, done))
 
     def sums_of(
-        self,
-        features: AnyArray,
-        targets: Floats,
-        weights: Floats | None,
-        done: int = 0,
+        self, features: AnyArray, targets: Floats, weights: Floats | None, done: int = 0
     ) -> "BlockSums":
         """Of a block: features (n, K), which are overwritten, targets (n, outputs), weights (n,).
 
@@ -133,8 +125,8 @@ class Moments:
         dtype = features.dtype
         first = centre(features, self.shift)[done:]
         new = features[:, done:]
-        # Targets go into the products about their mean and in their own unit: in float32 they
-        # would lose a small spread beside a large mean, or overflow.
+        # Targets are centred and scaled before the products: in float32 a small spread about a
+        # large mean would be lost, and large targets would overflow.
         level = targets.mean(axis=0) if len(targets) else np.zeros(targets.shape[1])
         spread = targets - level
         size = np.abs(spread).max(axis=0, initial=0.0)
@@ -142,7 +134,7 @@ class Moments:
         spread /= size
         unit = 1.0
         if weights is not None:
-            # Weights far from one would leave the range of float32.
+            # Weights far from one would exceed the range of float32.
             largest = float(weights.max(initial=0.0))
             unit = largest if largest > 0.0 and not 1e-6 < largest < 1e6 else 1.0
             narrow = (weights / unit).astype(dtype)
@@ -171,7 +163,7 @@ class Moments:
             self._add_totals(block.totals)
 
     def _room(self, size: int, dtype: DType) -> AnyArray:
-        """Memory for a product, reused: fresh pages cost a tenth of the product's time."""
+        """Reused memory for a product: new pages cost a tenth of the product's time."""
         while self._spare:
             with contextlib.suppress(IndexError):
                 product = self._spare.pop()
@@ -180,7 +172,7 @@ class Moments:
         return np.empty((size, size), dtype=dtype, order="F")
 
     def add_products(self, gram: AnyArray, first: Floats, cross: Floats, targets: Floats) -> None:
-        """Add a block of rows of equal weight whose products, about zero, are there already."""
+        """Add a block of rows of equal weight from its products about zero."""
         if self.shift.any():
             raise ValueError("Products are about zero: need sums without a shift.")
         self.first += first
@@ -193,7 +185,7 @@ class Moments:
         return {name: np.asarray(getattr(self, name)) for name in ("shift", *_SUMS)}
 
     def restore(self, state: dict[str, AnyArray]) -> None:
-        """Take over sums that `state` gave."""
+        """Restore sums that `state` returned."""
         for name in ("shift", *_SUMS):
             value = np.array(state[name])
             setattr(self, name, value if value.ndim else value.item())
@@ -274,7 +266,7 @@ class NormalEquations:
         return np.asarray(np.maximum(self.squares - explained.sum(axis=0), 0.0))
 
     def image(self, weights: Floats) -> Floats:
-        """gram·weights, by SciPy's BLAS as the factorisation: threads of two BLAS would compete."""
+        """gram·weights by SciPy's BLAS, as the factorisation: two BLAS libraries would compete."""
         return np.asarray(dsymm(1.0, self.gram, weights, lower=1))
 
 
@@ -288,7 +280,7 @@ def ridge_freedom(factor: Floats, alpha: float) -> float:
 
 
 def copies_of(n_rows: int, weights: Floats | None) -> float:
-    """How many copies of rows the weights stand for; a weight below one counts as one copy."""
+    """The number of rows that the weights represent; a weight below one counts as one row."""
     if weights is None:
         return float(n_rows)
     return float(np.sum(np.maximum(weights[weights > 0], 1.0)))

@@ -23,7 +23,7 @@ from kitchensinks.problem.losses import Array, Loss
 
 Callback = Callable[[int, float, float], None]
 
-# Below this share of the loss at score zero, differences between objectives are numerical noise.
+# Differences of objectives below this share of the loss at score zero are numerical noise.
 NEGLIGIBLE = 1e-4
 
 
@@ -32,8 +32,8 @@ class Solution(NamedTuple):
 
     `gap` is at least `objective` minus the optimum. With neither penalty nor ball only a = 0 is a
     feasible dual vector, so the gap is the objective itself; `converged` is then judged on the
-    gradient (smooth losses) or on the residuals (kinked losses) as each solver says. `settled`: the
-    solver stopped before it converged by a rule that was asked for.
+    gradient (smooth losses) or on the residuals (kinked losses), as each solver says. `settled`:
+    the solver stopped before convergence by another rule that was requested.
     """
 
     weights: Array
@@ -85,7 +85,7 @@ class Problem:
 
     @property
     def bounded(self) -> bool:
-        """Whether a penalty or a ball holds the weights, so that a finite gap exists."""
+        """Whether a penalty or a ball bounds the weights, so that the gap can become small."""
         return self.alpha > 0.0 or self.constraint is not None
 
     @cached_property
@@ -107,7 +107,7 @@ class Problem:
 
     @cached_property
     def scale(self) -> float:
-        """The loss at score zero, which says how large an objective is."""
+        """The loss at score zero: the scale of objectives."""
         return float(self.mean_loss(self.design.each(np.zeros_like, self.targets)).sum())
 
     @property
@@ -126,11 +126,11 @@ class Problem:
         )
         return np.asarray(found)
 
-    def mean_loss(self, scores: Any) -> Array:
+    def mean_loss(self, scores: RowVector) -> Array:
         """Σ w loss(y, scores) for each output (one number where outputs share one loss)."""
         return self.row_sum(self.loss.value, scores)
 
-    def objective(self, weights: Array, scores: Any) -> Array:
+    def objective(self, weights: Array, scores: RowVector) -> Array:
         """The objective of each output, from weights and their scores with intercept."""
         return self.mean_loss(scores) + self.alpha * self.column_sum(weights**2)
 
@@ -138,7 +138,7 @@ class Problem:
         """Whether the gap is below tol times the objective.
 
         Where the objective is below 1e-4 of the loss at score zero (the rows are interpolated, or
-        all but), tol is relative to that instead: what is left is numerical noise.
+        all but), tol is relative to that instead: the rest is numerical noise.
         """
         return gap <= tol * max(abs(objective), NEGLIGIBLE * self.scale)
 
@@ -209,7 +209,7 @@ class Problem:
         return np.maximum(np.maximum(whole, best), 0.0)
 
 
-# -- functions of rows: they go where the rows are, and take nothing else along ----------------
+# -- functions of rows: they are sent to the rows, and refer to nothing else ---------------------
 
 
 def _sum_of(
@@ -233,14 +233,14 @@ def signed_columns(dual: Array, row_weights: Array, halved: bool) -> Array:
 def _responses(
     raw: Array, targets: Array, row_weights: Array, intercept: Array, loss: Loss, halved: bool
 ) -> tuple[Array, Array, Array]:
-    """What rows answer to weights: `dual_columns` of their slopes, scores and slopes."""
+    """`dual_columns` of the slopes, the scores and the slopes of rows."""
     scores = raw + intercept
     slopes = loss.slope(targets, scores)
     return signed_columns(slopes, row_weights, halved), scores, slopes
 
 
 def weighted_sums(row_weights: Array, targets: Array, dual: Array, halved: bool) -> Array:
-    """What the repair of a needs: Σ w a₊ and Σ w a₋ where halved, else Σ w y and Σ w a."""
+    """The sums that the repair of a needs: Σ w a₊ and Σ w a₋ if halved, else Σ w y and Σ w a."""
     if halved:
         above, below = np.maximum(dual, 0.0), -np.minimum(dual, 0.0)
         return np.stack([row_weights @ above, row_weights @ below])
@@ -259,7 +259,7 @@ def _conjugates(
     return np.stack([loss.conjugate(targets, shrink * dual) for shrink in shrinks], axis=1)
 
 
-# -- repairs: dual vectors with Σ w a = 0, as the free intercept asks ------------------------------
+# -- repairs: dual vectors with Σ w a = 0, as the free intercept requires --------------------------
 
 
 class _RepairSigns(NamedTuple):

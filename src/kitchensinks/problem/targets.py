@@ -18,7 +18,7 @@ from sklearn.utils.validation import assert_all_finite, check_array
 
 from kitchensinks.features.bases.bandwidth import weighted_median
 from kitchensinks.features.bases.parameters import same_value
-from kitchensinks.numerics.arrays import AnyArray, Matrix, Part
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Matrix, Part
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.tables.arrays import check_targets
 
@@ -177,7 +177,7 @@ def _power(size: float) -> float:
     return float(2.0 ** min(max(exponent, -1000), 1000))
 
 
-def _refuse_missing(missing: NDArray[np.bool_]) -> None:
+def _refuse_missing(missing: Bools) -> None:
     """An error where targets (n,) or (n, outputs) are missing; it begins as scikit-learn's own."""
     count = np.count_nonzero(missing.reshape(len(missing), -1).any(axis=1)) if missing.size else 0
     if count:
@@ -224,7 +224,7 @@ class Classes:
 
     @classmethod
     def learn(
-        cls, counts: ClassCounts, loss: Loss, class_weight: Any = None, given: Any = None
+        cls, counts: ClassCounts, loss: Loss, class_weight: object = None, given: Any = None
     ) -> "Classes":
         """From the counts of all rows; `given`: all classes, where the rows may lack some."""
         labels = counts.labels if given is None else np.unique(given)
@@ -302,7 +302,7 @@ class Classes:
         return None if same_value(self.factors, other.factors) else "class weights"
 
 
-def _class_factors(given: Any, labels: AnyArray, weights: Array) -> Array | None:
+def _class_factors(given: object, labels: AnyArray, weights: Array) -> Array | None:
     """The weight of each class; weights (classes,): of the rows of each."""
     if given is None:
         return None
@@ -353,7 +353,7 @@ class Numbers:
         return cls(sizes.unit(), centre, sizes.one_output)
 
     @staticmethod
-    def check(y: Any) -> NDArray[np.float64]:
+    def check(y: Any) -> Floats:
         """Numbers (n,) or (n, outputs), or an error."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")

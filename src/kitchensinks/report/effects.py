@@ -1,12 +1,13 @@
 """What the columns do: importances, and predictions as one or two of them change."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
-from kitchensinks.report.rows import Sample
+from kitchensinks.report.rows import Sample, in_words
 from kitchensinks.state.importance import Groups
 
 # Rows that importances are measured on, and columns that are measured.
@@ -33,11 +34,14 @@ class Importance:
 
 @dataclass(frozen=True)
 class Curve:
-    """Partial dependence: the mean answer of each output if all rows had a value of the column."""
+    """Partial dependence: the mean answer of each output if all rows had a value of the column.
+
+    The values are in order where they are ordered, as numbers and dates are.
+    """
 
     column: str
     values: list[Any]
-    numeric: bool
+    ordered: bool
     means: dict[str, list[float]]
 
 
@@ -90,12 +94,22 @@ def _shares(sample: Sample) -> Floats | None:
 
 
 def _grid(values: AnyArray, count: int) -> tuple[list[Any], bool]:
-    """Values that stand for all of a column: quantiles of numbers, else the most frequent ones."""
+    """Values that stand for all of a column, and whether they are ordered.
+
+    Quantiles of numbers and dates, else the most frequent values.
+    """
     if values.dtype.kind in "iuf":
         known = values[np.isfinite(values.astype(np.float64))]
         if len(known):
             levels = np.quantile(known, np.linspace(0.02, 0.98, count), method="nearest")
             return np.unique(levels).tolist(), True
+    if values.dtype.kind == "M":
+        known = np.sort(values[~np.isnat(values)])
+    else:
+        known = np.array(sorted(v for v in values.tolist() if isinstance(v, datetime) and v == v))
+    if len(known):
+        places = np.round(np.linspace(0.02, 0.98, count) * (len(known) - 1)).astype(int)
+        return list(dict.fromkeys(known[places])), True
     known = np.array([value for value in values.tolist() if value == value and value is not None])
     if not len(known):
         return [], False
@@ -117,12 +131,12 @@ def curves(sample: Sample, order: list[int]) -> list[Curve]:
     """Partial dependence on the first columns of an order."""
     small, outputs, found = sample.some(_AVERAGED), _outputs(sample), []
     for place in order[:_CURVES]:
-        values, numeric = _grid(sample.column(place), _VALUES)
+        values, ordered = _grid(sample.column(place), _VALUES)
         means = np.array([small.answers(small.replaced({place: v})).mean(axis=0) for v in values])
         if len(values):
             lines = {name: means[:, column].tolist() for name, column in outputs.items()}
-            shown = values if numeric else [str(value) for value in values]
-            found.append(Curve(str(sample.names[place]), shown, numeric, lines))
+            shown = [in_words(value) for value in values]
+            found.append(Curve(str(sample.names[place]), shown, ordered, lines))
     return found
 
 
@@ -143,5 +157,5 @@ def interaction(sample: Sample, order: list[int]) -> Interaction | None:
         for a in grids[0]
     ]
     one, two = (str(sample.names[place]) for place in (first, second))
-    shown = [[v if isinstance(v, int | float) else str(v) for v in grid] for grid in grids]
+    shown = [[in_words(value) for value in grid] for grid in grids]
     return Interaction(one, two, shown[0], shown[1], output, means)

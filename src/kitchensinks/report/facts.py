@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import kitchensinks
 from kitchensinks.law.values import Trial, short_name
-from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.arrays import Facts, Floats
 from kitchensinks.report.effects import (
     Curve,
     Importance,
@@ -22,8 +23,9 @@ from kitchensinks.report.effects import (
     interaction,
 )
 from kitchensinks.report.peers import Compared, compared
-from kitchensinks.report.rows import Fitted, Sample
+from kitchensinks.report.rows import Fitted, Sample, in_words
 from kitchensinks.tables.disk import atomic
+from kitchensinks.tables.view import Given
 
 # Bins of a calibration curve.
 _BINS = 10
@@ -71,7 +73,7 @@ class Row:
     truth: Any
     prediction: Any
     certainty: float
-    values: dict[str, Any]
+    values: Facts
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,9 @@ class Report:
     outside_rows: int
     outside: dict[str, int]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Facts:
         """The facts as lists, dictionaries, text and numbers; None for numbers without a value."""
-        found: dict[str, Any] = _plain(asdict(self))
+        found: Facts = _plain(asdict(self))
         return found
 
     def to_json(self) -> str:
@@ -144,7 +146,7 @@ class Report:
         return framed(self)
 
 
-def report(model: Fitted, X: Any, y: Any, compare: bool = True) -> Report:
+def report(model: Fitted, X: Given, y: ArrayLike, compare: bool = True) -> Report:
     """Facts about a fitted model and rows X with targets y (at most 20,000 of them).
 
     compare: whether two other models are fitted beside it, which may take as long as the fit.
@@ -214,7 +216,7 @@ def _certificate(model: Fitted) -> dict[str, str]:
     gap = "not known" if math.isinf(evidence.gap) else _short(evidence.gap)
     return {
         "objective": _short(evidence.objective),
-        "gap: the objective is at most so far above the least there is": gap,
+        "gap (the objective is at most this far above the optimum)": gap,
         "converged": "yes" if evidence.converged else "no",
         "iterations": str(evidence.iterations),
         "condition number": _short(evidence.condition),
@@ -316,9 +318,9 @@ def _extremes(sample: Sample, answers: Floats, shown: list[int]) -> tuple[list[R
     columns = {str(sample.names[place]): sample.column(place) for place in shown}
 
     def row(place: int) -> Row:
-        values = {name: _item(column[place]) for name, column in columns.items()}
-        truth = _item(sample.y[place])
-        return Row(place, truth, _item(predictions[place]), float(certainty[place]), values)
+        values = {name: in_words(column[place]) for name, column in columns.items()}
+        truth = in_words(sample.y[place])
+        return Row(place, truth, in_words(predictions[place]), float(certainty[place]), values)
 
     last, first = order[::-1][:_LISTED].tolist(), order[:_LISTED].tolist()
     return [row(place) for place in last], [row(place) for place in first]
@@ -327,13 +329,7 @@ def _extremes(sample: Sample, answers: Floats, shown: list[int]) -> tuple[list[R
 # -- plain values -----------------------------------------------------------------------------
 
 
-def _item(value: Any) -> Any:
-    """A value of a table as JSON can hold it."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, bool | int | float | str | None) else str(value)
-
-
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """With None in place of numbers that JSON does not know."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}

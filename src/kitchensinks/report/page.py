@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
+from typing import Any, TypeGuard
 
 from kitchensinks.report import svg
 from kitchensinks.report.facts import Report, Row
@@ -23,7 +23,9 @@ a{color:var(--bar)}
 table{border-collapse:collapse;margin:.5rem 0;font-variant-numeric:tabular-nums}
 th,td{padding:.25rem .6rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;
 max-width:34rem;overflow-wrap:break-word}
-td.number{text-align:right;white-space:nowrap}.wide{overflow-x:auto}figure{margin:.6rem 0}
+td.number,th.number{text-align:right}td.number{white-space:nowrap}
+caption{white-space:nowrap}details{margin:.5rem 0}summary{color:var(--bar);cursor:pointer}
+.wide{overflow-x:auto}figure{margin:.6rem 0}
 svg{width:100%;height:auto}
 svg text{font:12px system-ui,sans-serif;fill:var(--ink)}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:0 1.5rem}
@@ -33,10 +35,11 @@ svg text{font:12px system-ui,sans-serif;fill:var(--ink)}
 .line0{stroke:var(--bar)}.line1{stroke:var(--second);stroke-dasharray:7 3}
 .line2{stroke:var(--third);stroke-dasharray:2 3}
 .line3{stroke:var(--fourth);stroke-dasharray:9 3 2 3}
-@media (max-width:40rem){svg text{font-size:15px}th,td{padding:.25rem .4rem;max-width:14rem}}
+@media (max-width:40rem){caption{white-space:normal}svg text{font-size:15px}
+th,td{padding:.25rem .4rem;max-width:14rem}}
 @media print{:root{color-scheme:light;--ground:#fff;--ink:#000;--soft:#444;--rule:#bbb;
 --bar:#0b62c4;--second:#9a3412;--shade:11,98,196}nav{display:none}
-h2,h3{break-after:avoid}figure,tr{break-inside:avoid}}
+h2,h3{break-after:avoid}figure,tr{break-inside:avoid}details{display:none}}
 """
 # Trials that are listed under the picture of all of them.
 _LISTED = 40
@@ -78,19 +81,29 @@ def framed(report: Report) -> str:
 # -- tables -----------------------------------------------------------------------------------
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     """A value of a table, escaped."""
     if value is None:
         return '<td class="number">–</td>'
-    if isinstance(value, float | int) and not isinstance(value, bool):
+    if _is_number(value):
         text = f"{value:,}" if isinstance(value, int) else svg.number(value)
         return f'<td class="number">{text}</td>'
     return f"<td>{escape(svg.shortened(str(value), 200))}</td>"
 
 
+def _is_number(value: object) -> TypeGuard[float | int]:
+    return isinstance(value, float | int) and not isinstance(value, bool)
+
+
 def _table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table whose first column names its rows."""
-    top = "".join(f'<th scope="col">{escape(svg.shortened(head, 60))}</th>' for head in heads)
+    """A table whose first column names its rows; heads of numbers stand above them."""
+    rows = list(rows)
+    numbers = [all(row[k] is None or _is_number(row[k]) for row in rows) for k in range(len(heads))]
+    numbers[:1] = [False]
+    top = "".join(
+        f'<th scope="col"{" class=number" if right else ""}>{escape(svg.shortened(head, 60))}</th>'
+        for head, right in zip(heads, numbers, strict=True)
+    )
     lines = "".join(
         f'<tr><th scope="row">{escape(svg.shortened(str(first), 200))}</th>'
         f"{''.join(map(_cell, rest))}</tr>"
@@ -121,7 +134,8 @@ def _shaded(
     low, high = min(flat, default=0.0), max(flat, default=1.0)
     room = (high - low) or 1.0
     top = "".join(
-        f'<th scope="col">{escape(svg.shortened(_named(head), 24))}</th>' for head in heads
+        f'<th scope="col" class=number>{escape(svg.shortened(_named(head), 24))}</th>'
+        for head in heads
     )
     lines = []
     for name, line in zip(names, cells, strict=True):
@@ -138,7 +152,7 @@ def _shaded(
     return _scrolled(caption, first + top, "".join(lines))
 
 
-def _named(value: Any) -> str:
+def _named(value: object) -> str:
     return svg.number(value) if isinstance(value, float) else str(value)
 
 
@@ -163,7 +177,7 @@ def _score(report: Report) -> str:
             f"Three models fitted to three quarters of these rows: {what} on the others. The law "
             "is that of this model, which may have been learned from some of them."
         )
-        names = [one.name for one in report.compared]
+        names = [one.name.partition(" (")[0] for one in report.compared]
         errors = [one.error for one in report.compared]
         spread = [one.standard_error for one in report.compared]
         parts.append(_figure(svg.bars(f"{what} of three models", names, errors, spread), caption))
@@ -175,6 +189,7 @@ def _score(report: Report) -> str:
         names = report.labels
         caption = "Rows by their true class (lines) and the class predicted (columns)"
         parts.append(_shaded(caption, "true class", names, names, report.confusion))
+    parts.append('<div class="pair">')
     parts += [_calibrated(name, report) for name in report.calibration]
     if report.pairs:
         truth, answers = zip(*report.pairs, strict=True)
@@ -191,9 +206,10 @@ def _score(report: Report) -> str:
             "true − predicted",
         )
         parts.append(_figure(picture, "Residuals of the same rows."))
+    parts.append("</div>")
     if report.coverage is not None:
         parts.append(
-            f"<p>{100 * report.coverage:.1f}% of the targets lie inside of their 90% intervals.</p>"
+            f"<p>{100 * report.coverage:.1f}% of the targets lie inside their 90% intervals.</p>"
         )
     return "".join(parts)
 
@@ -210,7 +226,8 @@ def _calibrated(name: str, report: Report) -> str:
         diagonal=True,
         joined=True,
     )
-    return _figure(picture, f"Calibration: rows of like probability of {name}, and how many are.")
+    caption = f"Calibration: of rows with similar predicted probabilities, the share of {name}."
+    return _figure(picture, caption)
 
 
 def _law(report: Report) -> str:
@@ -238,7 +255,9 @@ def _law(report: Report) -> str:
         for k in order
     ]
     heads = ["trial", "stage", "what", "rows", "error"]
-    parts.append(_table(f"The best {len(order)} of {len(errors)} trials", heads, lines))
+    title = f"The best {len(order)} of {len(errors)} trials"
+    table = _table(title, heads, lines)
+    parts.append(f"<details><summary>{title}, as a table</summary>{table}</details>")
     return "".join(parts)
 
 
@@ -259,10 +278,19 @@ def _columns(report: Report) -> str:
     parts = [_figure(picture, caption), _table("All columns measured", heads, lines)]
     parts.append('<div class="pair">')
     for curve in report.curves:
+        first, *others = curve.means
+        named = {name.removeprefix("probability of "): one for name, one in curve.means.items()}
         picture = svg.lines(
-            f"partial dependence on {curve.column}", curve.values, curve.means, curve.column
+            f"partial dependence on {curve.column}",
+            curve.values,
+            named,
+            curve.column,
+            "probability" if others else first,
+            curve.ordered,
         )
-        parts.append(_figure(picture, f"Mean prediction if all rows had this {curve.column}."))
+        what = "prediction" if report.task == "regression" else "probability"
+        caption = f"Mean {what} if all rows had the same value of {curve.column}."
+        parts.append(_figure(picture, caption))
     parts.append("</div>")
     if report.interaction is not None:
         one = report.interaction
@@ -287,7 +315,7 @@ def _rows(report: Report) -> str:
     share = report.outside_rows / report.rows
     parts.append(
         f"<p>{report.outside_rows:,} of {report.rows:,} rows ({100 * share:.1f}%) are outside of "
-        "the range of the fitted rows; they are predicted as at its edge.</p>"
+        "the range of the fitted rows, and are predicted as at its edge.</p>"
     )
     if report.outside:
         caption = "Rows outside of the fitted range, by column"

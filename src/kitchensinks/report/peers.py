@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import RidgeClassifierCV, RidgeCV
@@ -14,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Bools
 from kitchensinks.report.rows import Sample
 from kitchensinks.tables.table import open_table
 from kitchensinks.tables.view import Rows
@@ -81,9 +80,7 @@ def _numbers(sample: Sample) -> AnyArray:
     return Rows(open_table(sample.X[columns.inputs]), columns)[:]
 
 
-def tried(
-    name: str, model: Any, X: AnyArray, y: AnyArray, held: NDArray[np.bool_], classes: bool
-) -> Compared:
+def tried(name: str, model: Any, X: AnyArray, y: AnyArray, held: Bools, classes: bool) -> Compared:
     """A model fitted to the rows that are not held out, and scored on the others."""
     start = time.monotonic()
     answers = model.fit(X[~held], y[~held]).predict(X[held])

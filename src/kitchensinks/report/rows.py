@@ -4,16 +4,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.problem.targets import Classes, Numbers, Targets
 from kitchensinks.state import State
 from kitchensinks.state.importance import Groups
-from kitchensinks.state.outside import Outside
-from kitchensinks.tables import densify
+from kitchensinks.state.model import Outside
+from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.table import Table
-from kitchensinks.tables.view import known_targets
+from kitchensinks.tables.view import Given, known_targets
 
 # Rows of a large table that a report looks at.
 MOST_ROWS = 20_000
@@ -26,9 +27,9 @@ class Fitted(Protocol):
     state_: State
     n_features_in_: int
 
-    def predict(self, X: Any) -> AnyArray: ...
+    def predict(self, X: Given) -> AnyArray: ...
 
-    def outside(self, X: Any) -> Outside: ...
+    def outside(self, X: Given) -> Outside: ...
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Sample:
     names: list[Any]
 
     @classmethod
-    def of(cls, model: Fitted, X: Any, y: Any, seed: int = 0) -> "Sample":
+    def of(cls, model: Fitted, X: Given, y: ArrayLike, seed: int = 0) -> "Sample":
         """At most 20,000 rows of frames, arrays, or of a table with the name of its target."""
         names = Groups.of(model, model.state_.columns).names
         if isinstance(X, Table):
@@ -50,6 +51,11 @@ class Sample:
             X = X.to_pandas()
         else:
             X = X if hasattr(X, "iloc") else densify(X)
+        if isinstance(y, str):
+            raise ValueError(
+                f"y={y!r} names a column, and X is no table: give the targets themselves, or "
+                f"report(ks.open_table(X), {y!r})."
+            )
         y = np.asarray(y)
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
@@ -115,7 +121,7 @@ class Sample:
                 X[:, place] = values
         return X
 
-    def answers(self, X: Any = None) -> Floats:
+    def answers(self, X: Given = None) -> Floats:
         """Probabilities of the classes (n, classes), or predictions (n, 1)."""
         X = self.X if X is None else X
         if self.classes is not None:
@@ -128,6 +134,20 @@ class Sample:
         if self.classes is None:
             return np.asarray((answers[:, 0] - self.y.astype(np.float64)) ** 2)
         return -np.log(np.maximum(self.coding.own_chances(self.y, answers), 1e-15))
+
+
+def in_words(value: Any) -> Any:
+    """A value of a table as JSON can hold it: dates as text, without a time where there is none.
+
+    >>> in_words(np.datetime64("2024-05-01T00:00:00", "us")), in_words(np.float64(2.5))
+    ('2024-05-01', 2.5)
+    """
+    if isinstance(value, np.datetime64):
+        return str(value.astype("datetime64[s]")).replace("T", " ").removesuffix(" 00:00:00")
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bool | int | float | str | None):
+        return value
+    return str(value).removesuffix(" 00:00:00")
 
 
 def known(targets: Targets, y: AnyArray) -> AnyArray:
@@ -149,7 +169,7 @@ def known(targets: Targets, y: AnyArray) -> AnyArray:
     return y
 
 
-def _is_number(label: Any) -> bool:
+def _is_number(label: object) -> bool:
     return isinstance(label, int | float)
 
 
@@ -161,7 +181,7 @@ def _as_before(values: Any, series: Any) -> Any:
     return pd.Series(values, index=series.index, dtype=series.dtype)
 
 
-def framed(table: Table, target: Any, names: list[Any]) -> tuple[Any, AnyArray]:
+def framed(table: Table, target: object, names: list[Any]) -> tuple[Any, AnyArray]:
     """Some rows of a table whose target is known, as a frame."""
     if not isinstance(target, str):
         raise ValueError("With a table as X, y is the name of its target column.")

@@ -15,8 +15,40 @@ _KINDS = 4
 
 
 def number(value: float) -> str:
-    """A number to four digits, without an exponent where it is short."""
-    return f"{value:.4g}"
+    """A number to four digits, or all before the point; with an exponent where it is very large.
+
+    >>> number(0.0123456), number(-35740.4), number(1.5e12)
+    ('0.01235', '−35,740', '1.5e+12')
+    """
+    whole = 1e4 <= abs(value) < 1e9
+    return (f"{value:,.0f}" if whole else f"{value:.4g}").replace("-", "−", value < 0)
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers from low to high, at most so many: multiples of 1, 2 or 5 times a power of ten.
+
+    >>> ticks(78.8, 692.4), ticks(-0.03, 1.03)
+    ([200.0, 400.0, 600.0], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    """
+    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    step = next(power * one for one in (1, 2, 5, 10, 20) if (high - low) / (power * one) < most)
+    first, last = math.ceil(low / step), math.floor(high / step)
+    return [round(k * step, 12 - math.floor(math.log10(step))) for k in range(first, last + 1)]
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Round numbers between the powers of ten of low and high, which are logarithms.
+
+    >>> log_ticks(-1.9, -0.2), log_ticks(0.0, 4.2)
+    ([0.02, 0.05, 0.1, 0.2, 0.5], [1.0, 10.0, 100.0, 1000.0, 10000.0])
+    """
+    powers = range(math.floor(low), math.ceil(high) + 1)
+    for factors in ((1,), (1, 2, 5)):
+        found = [float(f"{one}e{k}") for k in powers for one in factors]
+        found = [value for value in found if low <= math.log10(value) <= high]
+        if len(found) >= 3:
+            return found
+    return ticks(10.0**low, 10.0**high)
 
 
 def shortened(text: str, length: int) -> str:
@@ -59,7 +91,7 @@ def bars(
     low = min([0.0, *(v - e for v, e in zip(values, spread, strict=True))])
     high = max([0.0, *(v + e for v, e in zip(values, spread, strict=True))])
     room, left = (high - low) or 1.0, 190
-    width = _WIDTH - left - 70
+    width = _WIDTH - left - 80
 
     def at(value: float) -> float:
         return left + width * (value - low) / room
@@ -96,23 +128,27 @@ class _Axes:
             _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * up,
         )
 
-    def parts(self, x_label: str, y_label: str, marks: Sequence[tuple[float, str]]) -> list[str]:
-        """Frame, marks and labels; marks: of the horizontal axis."""
+    def parts(
+        self, x_label: str, y_label: str, marks: Sequence[tuple[float, str]] | None = None
+    ) -> list[str]:
+        """Frame, marks and labels; marks: of the horizontal axis, None: round numbers."""
         bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
         found = [
             _line("axis", _LEFT, bottom, right, bottom),
             _line("axis", _LEFT, _TOP, _LEFT, bottom),
         ]
-        for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-            height = self.y[0] + share * (self.y[1] - self.y[0])
-            value = 10.0**height if self.log else height
+        for value in (log_ticks if self.log else ticks)(*self.y):
             _, y = self.at(self.x[0], value)
             found += [
                 _line("grid", _LEFT, y, right, y),
                 _text(_LEFT - 6, y + 4, number(value), "end"),
             ]
+        if marks is None:
+            marks = [(value, number(value)) for value in ticks(*self.x)]
         for place, text in marks:
             x, _ = self.at(place, 10.0 ** self.y[0] if self.log else self.y[0])
+            # Seven pixels a letter: a long text ends at the edge of the picture.
+            x = min(x, _WIDTH - 3.5 * len(text))
             found.append(_text(x, bottom + 16, text))
         found.append(_text((_LEFT + right) / 2, _HEIGHT - 8, shortened(x_label, 60)))
         return [*found, _text(14, (_TOP + bottom) / 2, shortened(y_label, 34), turn=True)]
@@ -124,13 +160,6 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
     if high <= low:
         low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
     return low - 0.03 * (high - low), high + 0.03 * (high - low)
-
-
-def _marks(xs: Sequence[float]) -> list[tuple[float, str]]:
-    low, high = min(xs, default=0.0), max(xs, default=1.0)
-    return [
-        (low + share * (high - low), number(low + share * (high - low))) for share in (0, 0.5, 1)
-    ]
 
 
 def points(
@@ -147,7 +176,7 @@ def points(
     """Points, joined by a line or not; diagonal: where both are equal; best: one point marked."""
     both = [*xs, *ys] if diagonal else None
     axes = _Axes(both or xs, both or ys, log)
-    parts = axes.parts(x_label, y_label, _marks(both or xs))
+    parts = axes.parts(x_label, y_label)
     if diagonal and both:
         low, high = min(both), max(both)
         parts.append(_line("ideal", *axes.at(low, low), *axes.at(high, high)))
@@ -160,22 +189,40 @@ def points(
 
 
 def lines(
-    label: str, xs: Sequence[float | str], series: dict[str, list[float]], x_label: str
+    label: str,
+    xs: Sequence[float | str],
+    series: dict[str, list[float]],
+    x_label: str,
+    y_label: str,
+    ordered: bool = False,
 ) -> str:
-    """Lines over numbers, or points over words, with a legend where there are several."""
+    """Lines over numbers, or points over words, with a legend where there are several.
+
+    ordered: the words have an order, as dates do: lines join them, and three are named.
+    """
     words = any(isinstance(x, str) for x in xs)
     across = [float(k) if words else float(x) for k, x in enumerate(xs)]
-    length = max(3, 80 // max(1, len(xs)))
-    names = [shortened(str(x), length) for x in xs]
-    marks = list(zip(across, names, strict=True)) if words else _marks(across)
+    marks = None
+    if words:
+        shown = sorted({0, len(xs) // 2, len(xs) - 1}) if ordered else list(range(len(xs)))
+        length = max(3, 80 // max(1, len(shown)))
+        marks = [(across[k], shortened(str(xs[k]), length)) for k in shown]
     axes = _Axes(across, [y for ys in series.values() for y in ys])
-    parts = axes.parts(x_label, next(iter(series), ""), marks)
+    parts = axes.parts(x_label, y_label, marks)
+    ends = []
     for index, (name, ys) in enumerate(series.items()):
         places = [axes.at(x, y) for x, y in zip(across, ys, strict=True)]
-        if not words:
+        if ordered or not words:
             parts.append(_path(f"line{index % _KINDS}", places))
         parts += [_dot("point", x, y, 3) for x, y in places]
-        if len(series) > 1:
-            x, y = places[-1]
-            parts.append(_text(x - 4, y - 6, shortened(name, 30), "end"))
-    return _drawn(label, _WIDTH, _HEIGHT, parts)
+        ends.append((places[-1][1], name))
+    return _drawn(label, _WIDTH, _HEIGHT, parts + (_at_ends(ends) if len(series) > 1 else []))
+
+
+def _at_ends(ends: list[tuple[float, str]]) -> list[str]:
+    """The names of lines where these end, at their heights but a line of text apart."""
+    parts, lowest = [], 0.0
+    for y, name in sorted(ends):
+        lowest = max(y - 6, lowest + 14)
+        parts.append(_text(_WIDTH - _RIGHT - 4, lowest, shortened(name, 30), "end"))
+    return parts

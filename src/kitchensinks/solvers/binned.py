@@ -1,8 +1,8 @@
-"""Ridge regression on bins: conjugate gradients whose vectors are walked grid by grid.
+"""Ridge regression on bins: conjugate gradients whose vectors are processed grid by grid.
 
-The bins of a single fitted row are eliminated, as `problem.bins` says: the equations that are left
-are those of the shared bins, with smaller weights of the rows, and each pass over their vectors
-also sums what the next step needs.
+The bins of a single fitted row are eliminated as in `problem.bins`: the remaining equations are
+those of the shared bins, with smaller weights of the rows. Each pass over the vectors also computes
+the sums that the next step needs.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Callback, Solution
 from kitchensinks.solvers.conjugate import Stop, Sums, conjugate_gradients
 
-# An objective below this share of that of zero weights is rounding.
+# An objective below this share of that of zero weights is a rounding error.
 _ROUNDING = 1e-12
 
 
@@ -32,9 +32,10 @@ def binned_ridge(
 ) -> Solution:
     """Minimise Σ s_i·(y_i − b − z_i'β)² + α‖β‖² over β (n_columns, outputs) and b, α > 0.
 
-    alpha: one ridge, or one for each output (a path of ridges is one fit with the targets repeated:
-    to look up a bin costs more than to add to it). shares (n,) sum to one and are zero for rows
-    that are not fitted. Preconditioned by the diagonal; `tol` and `settled` are those of `Stop`.
+    alpha: one ridge, or one for each output (a path of ridges is one fit with repeated targets,
+    because finding a bin costs more than adding to it). shares (n,) sum to one and are zero for
+    rows that are not fitted. Preconditioned by the diagonal; `tol` and `settled` are those of
+    `Stop`.
     """
     alphas = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
     if not (alphas > 0.0).all():
@@ -48,8 +49,8 @@ def binned_ridge(
 class _BinnedEquations:
     """(Z'S(Z − mean) + αI)β = Z'S(y − ȳ) over the shared bins, S the weights s' of the rows.
 
-    Vectors have a row for each node: those of combinations, behind the n_kept bins, are scratch of
-    the products.
+    Vectors have a row for each node; those of combinations, after the n_kept bins, are scratch
+    memory of the products.
     """
 
     def __init__(

@@ -1,25 +1,25 @@
-"""Cholesky factors of matrices that are positive definite up to the rounding of their sums."""
+"""Cholesky factors of matrices that are positive definite up to rounding."""
 
 import numpy as np
 
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.products import cholesky_lower, solve_lower
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
-# Each further attempt adds this many times as much to the diagonal.
+# Growth of the jitter from one attempt to the next.
 _GROWTH = 10.0
 # Columns that are copied or cleared at a time.
 _COLUMNS = 256
 
 
 def column_by_column(matrix: AnyArray) -> AnyArray:
-    """A copy of a symmetric matrix, column by column in memory, without transposing it."""
+    """A column-major copy of a symmetric matrix, without transposing it."""
     return np.array(matrix if matrix.strides[0] <= matrix.strides[1] else matrix.T, order="F")
 
 
 def lower_copy(matrix: AnyArray) -> AnyArray:
-    """A copy of the lower triangle, column by column in memory; what is above it is not set."""
+    """A column-major copy of the lower triangle; entries above it are not set."""
     source = matrix if matrix.strides[0] <= matrix.strides[1] else matrix.T
     copy = np.empty_like(source, order="F")
 
@@ -49,7 +49,7 @@ def ridge_solve(matrix: AnyArray, ridge: float, right: AnyArray) -> AnyArray:
 
 
 def _clear_upper(matrix: AnyArray) -> None:
-    """Put zeros above the diagonal, some columns at a time: np.tril would copy all of it."""
+    """Set entries above the diagonal to zero, some columns at a time: np.tril would make a copy."""
     for first in range(0, len(matrix), _COLUMNS):
         last = min(first + _COLUMNS, len(matrix))
         matrix[:first, first:last] = 0.0
@@ -69,6 +69,21 @@ def lower_factor(matrix: AnyArray) -> AnyArray:
     array([[2., 0.],
            [0., 3.]])
     """
+    return _jittered(matrix)[0]
+
+
+def definite(matrix: AnyArray) -> AnyArray:
+    """The matrix with the jitter of `lower_factor`, twice: as it is where that is zero."""
+    jitter = _jittered(matrix)[1]
+    if jitter == 0.0:
+        return matrix
+    shifted = matrix.copy()
+    shifted[np.diag_indices_from(shifted)] += 2.0 * jitter
+    return shifted
+
+
+def _jittered(matrix: AnyArray) -> tuple[AnyArray, float]:
+    """The factor, and the jitter that it took."""
     diagonal = np.diag_indices_from(matrix)
     jitter = 0.0
     while True:
@@ -76,7 +91,7 @@ def lower_factor(matrix: AnyArray) -> AnyArray:
         shifted[diagonal] += jitter
         if cholesky_lower(shifted):
             _clear_upper(shifted)
-            return shifted
+            return shifted, jitter
         if not np.isfinite(matrix).all():
             raise np.linalg.LinAlgError("A matrix with numbers that are not finite has no factor.")
         information = np.finfo(matrix.dtype)

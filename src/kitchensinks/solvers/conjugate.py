@@ -2,8 +2,8 @@
 
     minimise over β   squares − 2β'cross + β'Aβ,   A symmetric and positive,
 
-for several outputs (columns of β) at once, each with its own step lengths. The loop sees a
-`System`, which holds the vectors: arrays and functions here (`Equations`), compiled passes over
+for several outputs (columns of β) at once, each with its own step lengths. The loop works on a
+`System`, which owns the vectors: arrays and functions here (`Equations`), compiled passes over
 grids in `solvers.binned`. Where A = G + αI, the residual r = cross − Aβ gives the Fenchel gap
 ‖r‖²/α.
 """
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
+from kitchensinks.numerics.arrays import Bools
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import NEGLIGIBLE, Callback, Problem, Solution
 from kitchensinks.solvers.cholesky import lower_factor
@@ -24,16 +25,16 @@ from kitchensinks.solvers.needs import Needs
 
 Operator = Callable[[Array], Array]
 
-# A ridge above this share of the trace is seen in float32.
+# A ridge above this share of the trace can be resolved in float32.
 NARROW = 1e-6
 # Without a ridge the iterations stop where r'M⁻¹r is below this share of the tolerance.
 _UNCERTIFIED = 1e-2
-# Iterations with an updated residual aim at this share of the tolerance: the residual that is
-# computed anew then meets the tolerance itself.
+# Iterations with an updated residual aim at this share of the tolerance, so that the recomputed
+# residual meets the tolerance itself.
 _AIM = 0.5
-# Iterations after its peak in which the gap shows a trend.
+# Iterations after the peak of the gap that its trend is estimated from.
 _TREND = 5
-# A restart that leaves more than this share of ‖r‖² has met the rounding of the products.
+# A restart that leaves more than this share of ‖r‖² is limited by rounding of the products.
 _STALLED = 0.25
 
 _TINY = float(np.finfo(float).tiny)
@@ -52,8 +53,8 @@ class Sums(NamedTuple):
 class System(Protocol):
     """Linear equations with the vectors of the current iterate: β, r and a direction d.
 
-    squares (outputs,): the objective at β = 0. alphas (1,) or (outputs,): the ridge that is part of
-    A, zero where there is none and no gap is asked for.
+    squares (outputs,): the objective at β = 0. alphas (1,) or (outputs,): the ridge contained in A,
+    zero if there is none and no gap is needed.
     """
 
     squares: Array
@@ -80,26 +81,26 @@ class _Look(NamedTuple):
 
     objective: Array
     gap: Array
-    converged: NDArray[np.bool_]
-    done: NDArray[np.bool_]
+    converged: Bools
+    done: Bools
     excess: float
 
 
 @dataclass(frozen=True)
 class Stop:
-    """When to stop; each output stops for itself, by any of these.
+    """Stopping rules; each output stops by itself, by any of them.
 
     tol: the certified gap ‖r‖²/α is at most this share of the objective, or of `negligible` times
     the objective at β = 0 where that is larger: the output has converged. Without a ridge the gap
-    is the objective itself; r'M⁻¹r then stops the loop, which certifies nothing.
+    is the objective itself; r'M⁻¹r then stops the loop, without a certificate.
     settled: the last step lowered the objective by less than this share of it.
     enough (outputs,): r'M⁻¹r is at most this.
 
-    worth: give up, without convergence, where the gap falls so slowly that more iterations than
-    this are still to come.
+    worth: give up, without convergence, if the gap falls so slowly that more iterations than this
+    are still needed.
 
-    verified: before it stops, the loop computes the residual from the weights and goes on where
-    rounding had hidden that it is too large.
+    verified: before it stops, the loop recomputes the residual from the weights, and continues if
+    rounding errors had hidden that it is too large.
     """
 
     tol: float = 0.0
@@ -111,9 +112,9 @@ class Stop:
     worth: float = math.inf
 
     def gives_up(self, excesses: list[float]) -> bool:
-        """Whether too many iterations are to come, by the excess of every iteration so far.
+        """Whether too many iterations are still needed, by the excess of every iteration so far.
 
-        It rises at first and then falls by about the same factor each time.
+        The excess rises at first and then falls by about the same factor each time.
         """
         peak = int(np.argmax(excesses))
         seen, now = len(excesses) - 1 - peak, excesses[-1]
@@ -137,7 +138,7 @@ class Stop:
         if self.enough is not None:
             done |= sums.shaped <= self.enough
         excess = float((gap / np.maximum(allowed, _TINY)).max(initial=0.0))
-        # No objective is below zero; one that seems to be is not known.
+        # No objective is below zero: one that rounds to zero is unknown.
         gap = np.where(objective > 0.0, np.minimum(gap, objective), gap)
         return _Look(objective, gap, converged, done, excess)
 
@@ -145,7 +146,7 @@ class Stop:
 class Outcome(NamedTuple):
     """Objective and gap, summed over outputs, where the loop stopped.
 
-    settled: not all outputs have converged, and the others stopped by another rule.
+    settled: some outputs have not converged, but stopped by another rule.
     """
 
     objective: float
@@ -155,7 +156,7 @@ class Outcome(NamedTuple):
     settled: bool
 
     def solution(self, weights: Array, intercept: Array, passes: int) -> Solution:
-        """The weights that the loop left, with this evidence."""
+        """The final weights with this evidence."""
         return Solution(
             weights, intercept, passes=passes, solver="conjugate gradients", **self._asdict()
         )
@@ -198,7 +199,7 @@ def _report(callback: Callback | None, iteration: int, found: _Look) -> None:
 
 
 def _ratio(above: Array, below: Array) -> Array:
-    """above/below, zero where there is nothing below."""
+    """above/below, or zero where the denominator is not positive."""
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0.0)
 
 
@@ -299,7 +300,7 @@ def factored_preconditioner(gram: Array, alpha: float, noise: float = 0.0) -> Op
     In float32 where the ridge is well above its rounding: half the time, and close enough.
     """
     mean = float(np.trace(gram)) / len(gram)
-    # Directions that the sample does not show keep a little of its mean eigenvalue.
+    # Directions missing from the sample get a small share of its mean eigenvalue.
     floor = max(alpha, 10.0 * noise, 1e-9 * mean, np.finfo(float).tiny)
     narrow = floor > NARROW * mean * len(gram)
     shifted: NDArray[np.floating[Any]] = gram.astype(np.float32 if narrow else np.float64)

@@ -1,4 +1,4 @@
-"""Kinked losses with a ridge, on features that are in memory: dual coordinate ascent.
+"""Kinked losses with a ridge, on features in memory: dual coordinate ascent.
 
 Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM, for any loss of
 two straight lines. The dual variables a_i lie between the slopes of the loss, and
@@ -26,9 +26,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Ints, Matrix
 from kitchensinks.numerics.threads import compiled, in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.bins import Bins
@@ -39,13 +38,13 @@ from kitchensinks.solvers.needs import Needs, kinked
 
 # Visits to each row between two certificates.
 VISITS = 4.0
-# Visits to each row in all: where these do not suffice, other methods are faster.
+# Most visits to each row: beyond them, other methods are faster.
 MOST_VISITS = 60.0
-# Epochs between two certificates, at most: rows at a bound are checked again at each.
+# Most epochs between two certificates, at which rows at a bound are checked again.
 _EPOCHS = 40
-# The golden ratio, less one: the share of an interval that a section keeps.
+# The golden ratio minus one: the share of an interval that a section keeps.
 _GOLDEN = 0.6180339887498949
-# Golden sections that find the best point on a line.
+# Golden sections of a line search.
 _SECTIONS = 12
 
 NEEDS = Needs("coordinate ascent", smooth=False, ridge=True, ball=False)
@@ -118,7 +117,7 @@ class _State:
         self.centre = np.zeros(n_outputs)
         # Of each output: v·m, t and the intercept, which is the centre and t.
         self.about = np.zeros((n_outputs, 3))
-        # What one unit of a_i moves the weights by, along its row.
+        # Change of the weights for one unit of a_i, along its row.
         self.steps = problem.row_weights / (2.0 * problem.alpha)
         self.mean = np.zeros(problem.design.n_columns)
         if problem.fit_intercept:
@@ -157,7 +156,7 @@ class _State:
         return norms
 
     def look(self) -> None:
-        """Objective and bound, the weights in full precision, and which rows may still move."""
+        """Compute objective and bound, weights in full precision, and which rows may still move."""
         problem = self.problem
         dual = self.dual.T
         total = -(self.steps @ dual) * problem.fit_intercept
@@ -176,7 +175,7 @@ class _State:
         self.about = np.column_stack([self.mean @ raw, total, self.centre + total])
         beyond = (scores + shift).T - self.targets
         if self.scores is not None:
-            # As far as scores went since the last look they may go again.
+            # Scores may change as much as they did since the last certificate.
             reach = 2.0 * np.quantile(np.abs(beyond - self.scores), 0.9, axis=1)[:, None]
             at_bound = ((self.dual <= self.low) & (beyond < -reach)) | (
                 (self.dual >= self.high) & (beyond > reach)
@@ -185,7 +184,7 @@ class _State:
         self.scores = beyond
 
     def _improve(self, weights: Array, intercept: Array, scores: Array) -> None:
-        """The best point on the line from the best so far through a new one, of each output."""
+        """For each output: the best point on the line from the best so far through a new one."""
         problem = self.problem
         if self.best_scores is None:
             self.best_scores, share = scores, np.ones(len(intercept))
@@ -197,7 +196,7 @@ class _State:
         self.objective = problem.objective(self.best_weights, self.best_scores)
 
     def ascend(self, rng: np.random.Generator) -> None:
-        """One epoch over the rows that may still move, of all outputs side by side."""
+        """One epoch over the rows that may still move, for all outputs in parallel."""
         design = self.problem.design
         if self.bins is None:
             blocks = list(design.blocks())
@@ -300,7 +299,7 @@ def _add(row: AnyArray, value: float, move: float, weights: AnyArray) -> None:
 def _ascend(
     block: AnyArray,
     value: float,
-    order: NDArray[np.int64],
+    order: Ints,
     targets: AnyArray,
     low: AnyArray,
     high: AnyArray,
@@ -308,7 +307,7 @@ def _ascend(
     steps: AnyArray,
     bends: AnyArray,
     means: AnyArray,
-    weights: Any,
+    weights: AnyArray,
     about: AnyArray,
     size: float,
     fit_intercept: bool,

@@ -16,9 +16,9 @@ from scipy.linalg import eigh
 from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.problem.losses import Array
 
-# Columns of dense features turned to float64 at a time.
+# Columns of dense features converted to float64 at a time.
 _CHUNK = 4096
-# Differences of features by this many rounding units are rounding.
+# Differences of features by this many units of rounding are not significant.
 _UNITS = 16.0
 
 
@@ -46,7 +46,7 @@ class Span:
         rounding = largest * len(values) * np.finfo(float).eps + np.finfo(float).tiny
         kept = values > max(rounding, _unresolved(rows, mean, float(values.sum())))
         if not kept.any():
-            # All rows are equal up to rounding: one direction with nothing in it.
+            # All rows are equal up to rounding: one direction with eigenvalue zero.
             nothing = np.zeros((len(shares), 1))
             return cls(rows, mean, nothing, np.zeros(1), nothing)
         half = root[:, None] * vectors[:, kept] / np.sqrt(values[kept])
@@ -71,10 +71,10 @@ class Span:
 
 
 def _unresolved(rows: Matrix, mean: Array, spread: float) -> float:
-    """Eigenvalues up to this are rounding of features with this mean and mean squared distance.
+    """Largest eigenvalue that rounding of features with this mean and spread can cause.
 
-    A feature z is rounded by ε·|z|, so that rows that differ by no more are equal. The inner
-    products of sparse rows, which cannot be centred, are rounded as well.
+    A feature z has a rounding error of ε·|z|, so that rows that differ by no more are equal. The
+    inner products of sparse rows, which are not centred, have rounding errors as well.
     """
     length = float(mean @ mean) + max(spread, 0.0)
     least = (_UNITS * float(np.finfo(rows.dtype).eps)) ** 2
@@ -84,7 +84,7 @@ def _unresolved(rows: Matrix, mean: Array, spread: float) -> float:
 
 
 def _chunks(rows: Matrix) -> Iterator[slice]:
-    """Columns, a few at a time where rows are dense: their float64 copies stay small."""
+    """Slices of the columns: a few at a time for dense rows, so that float64 copies stay small."""
     width = rows.shape[1] if hasattr(rows, "toarray") else _CHUNK
     for start in range(0, rows.shape[1], width):
         yield slice(start, start + width)

@@ -1,8 +1,8 @@
-"""Stand-ins for a factored Gram where there are too many columns to form one.
+"""Replacements for a factored Gram where there are too many columns to form one.
 
-The solvers ask a metric for three things: the step argmin ½ c·β'Mβ - h'β + alpha·‖β‖² in a ball,
-the product Mβ, and the size of M. `FactoredGram` answers with the Gram itself; these answer with
-its diagonal, or by conjugate gradients over passes.
+Solvers need three operations of a metric: the step argmin ½ c·β'Mβ - h'β + alpha·‖β‖² in a ball,
+the product Mβ, and the size of M. `FactoredGram` uses the Gram itself; the classes here use
+its diagonal, or conjugate gradients over passes.
 """
 
 import numpy as np
@@ -38,6 +38,7 @@ class DiagonalGram:
         alpha: float | Array,
         constraint: Constraint | None = None,
         accuracy: float = 0.0,
+        near: Array | None = None,
     ) -> Array:
         spectrum = curvature * self.diagonal[:, None] + 2.0 * np.asarray(alpha)
         spectrum = np.maximum(spectrum, np.finfo(float).tiny)
@@ -49,7 +50,7 @@ class DiagonalGram:
 
 
 class ImplicitGram:
-    """The Gram as products: ridge steps by conjugate gradients, from the last step's answer."""
+    """The Gram as products: ridge steps by conjugate gradients, started at the last solution."""
 
     def __init__(self, product: Operator, diagonal: Array) -> None:
         self.product = product

@@ -1,10 +1,11 @@
-"""The free intercept: the shift of all scores that makes their weighted loss smallest."""
+"""The free intercept: the shift of all scores that minimises their weighted loss."""
 
 from typing import Any
 
 import numpy as np
 
 from kitchensinks.numerics.simplex import softmax
+from kitchensinks.problem.design import RowVector
 from kitchensinks.problem.losses import Array, Kinked, Loss
 from kitchensinks.problem.problem import Problem
 
@@ -13,10 +14,10 @@ FARTHEST_MARGIN = 40.0
 
 
 def best_shift(problem: Problem, scores: Any) -> Array:
-    """What to add to each column of scores to make its weighted loss smallest: exact in 1-D.
+    """The shift of each column of scores that minimises its weighted loss: exact in 1-D.
 
     Zero without an intercept. Where the loss has no minimum (one class only, logistic or
-    exponential) the shift stops FARTHEST_MARGIN past the last target: the loss is then rounding.
+    exponential) the shift stops FARTHEST_MARGIN past the last target: the loss is then negligible.
     """
     if not problem.fit_intercept:
         return np.zeros(problem.targets.shape[1])
@@ -44,7 +45,7 @@ def kink_shift(loss: Kinked, targets: Array, scores: Array, row_weights: Array) 
     return shift
 
 
-def _shift_by_newton(problem: Problem, scores: Any) -> Array:
+def _shift_by_newton(problem: Problem, scores: RowVector) -> Array:
     """Newton on the slope in the shift, kept inside a shrinking bracket of every column."""
     loss, design = problem.loss, problem.design
     reach = 0.0 if loss.attained else FARTHEST_MARGIN
@@ -75,7 +76,7 @@ def _slopes(targets: Array, scores: Array, shift: Array, loss: Loss) -> Array:
     return np.stack([slope, np.abs(slope), loss.curvature(targets, scores + shift)], axis=1)
 
 
-def _shift_of_shares(problem: Problem, scores: Any) -> Array:
+def _shift_of_shares(problem: Problem, scores: RowVector) -> Array:
     """Newton on one shift per class: gradient Σ w (p - y), Hessian diag(Σ w p) - Σ w p p'."""
     design = problem.design
 

@@ -1,4 +1,4 @@
-"""What solvers need of a problem: stated by each of them, checked here."""
+"""Requirements of solvers, declared by each of them and checked here."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from kitchensinks.problem.problem import Problem
 
 @dataclass(frozen=True)
 class Needs:
-    """What a solver needs of the loss, the ridge and the ball of a problem.
+    """What a solver requires of the loss, the ridge and the ball of a problem.
 
     smooth: True for losses with a curvature, False for losses with a kink, None for both. squared:
     the squared loss alone. ridge: α > 0. bounded: a ridge or a ball. ball: whether the solver can
@@ -28,7 +28,7 @@ class Needs:
     ball: bool = True
 
     def missing(self, problem: Problem) -> list[str]:
-        """What the solver needs and the problem lacks, in words; empty where it applies."""
+        """The unmet requirements in words; empty if the solver applies."""
         loss, smooth = problem.loss, problem.loss.smooth
         kind = "is smooth (use solve_smooth)" if smooth else "has a kink (use solve_nonsmooth)"
         rules = [
@@ -49,14 +49,14 @@ class Needs:
         return [f"{need}, but {fact}" for lacking, need, fact in rules if lacking]
 
     def check(self, problem: Problem) -> None:
-        """Raise where the problem is not one for this solver."""
+        """Raise an error if the problem does not meet the requirements."""
         missing = self.missing(problem)
         if missing:
             raise ValueError(f"{self.solver} needs {'; and '.join(missing)}.")
 
 
 def kinked(loss: Loss) -> Kinked:
-    """A loss that `Needs(smooth=False)` has let through, as the type that it has."""
+    """A loss that has passed `Needs(smooth=False)`, as a `Kinked` one."""
     if not isinstance(loss, Kinked):
         raise TypeError(f"{loss!r}: a loss with smooth=False needs the slopes of a `Kinked` one.")
     return loss

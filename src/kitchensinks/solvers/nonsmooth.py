@@ -12,8 +12,8 @@ measured to need as many traversals. Each iteration is one traversal.
 
 ADMM reaches a relative gap of 1e-3 in some 30 to 90 iterations and slows down after that. From
 there the method of multipliers (Rockafellar 1976) goes on, one output at a time: β and b minimise
-the augmented Lagrangian by semismooth Newton steps, whose Hessian needs only the few rows that sit
-on their kink (λ strictly inside its interval), and then λ moves. Each step is two traversals.
+the augmented Lagrangian by semismooth Newton steps, whose Hessian needs only the few rows that are
+at their kink (λ strictly inside its interval), and then λ moves. Each step is two traversals.
 """
 
 from copy import copy
@@ -37,15 +37,17 @@ RELAXATION = 1.6
 CHECK_EVERY = 5
 # First penalty, relative to the loss of the best constant score.
 FIRST_PENALTY = 0.1
-# ADMM iterations for each output, at most: ADMM serves all outputs at once, Newton one by one.
+# Most ADMM iterations for each output: ADMM serves all outputs at once, Newton one by one.
 ADMM_ITERATIONS = 100
-# Newton's Hessian gets this part of the full Gram, because few rows may sit on their kink.
+# Share of the full Gram in Newton's Hessian, because few rows may be at their kink.
 DAMPING = 1e-5
 # The multipliers move once a Newton step promises less than this part of the gap.
 INNER_TOL = 0.1
-# Newton stops, unconverged, where so many steps have not lowered the gap to this part of it: a
-# tolerance below the rounding of the features is never met.
-STALLED, FALLING = 40, 0.9
+# Newton stops, not converged, after this many steps without progress: a tolerance below rounding is
+# never met.
+STALLED = 40
+# A step makes progress if it lowers the gap to less than this part of the smallest so far.
+FALLING = 0.9
 
 NEEDS = Needs("ADMM", smooth=False)
 

@@ -9,12 +9,12 @@ Leaving row i out, with all else fixed (the product Σw·α too), its residual b
 
     (y_i − û_i)/(1 − h_i),   h_i = (1 + Σ_k A_ik²/(s_k + α))·w_i/Σw
 
-(without the 1 where there is no intercept). This is exact: it is the residual of a fit to the other
-rows. Where 1 − h_i is no more than rounding, the row determines its own fit, and α is not chosen.
-A row leaves with its whole weight, so that a factor common to all weights changes nothing. Copies
-of a row leave with it (`Leaving`), so that they equal one row of their total weight: with W and ȳ_g
-their weight and mean target, h_g = (1 + Σ_k A_ik²/(s_k + α))·W/Σw, and a fit without them has the
-score ȳ_g − (ȳ_g − û_i)/(1 − h_g) there.
+(without the 1 if there is no intercept). This is exact: it is the residual of a fit to the other
+rows. If 1 − h_i is as small as rounding errors, the row determines its own fit: α is rejected. A
+row is left out with its whole weight, so that a common factor of all weights has no effect. Copies
+of a row are left out together (`Leaving`), and equal one row of their total weight: with total
+weight W and mean target ȳ_g, h_g = (1 + Σ_k A_ik²/(s_k + α))·W/Σw, and the score of a fit without
+them is ȳ_g − (ȳ_g − û_i)/(1 − h_g).
 """
 
 from typing import Any, NamedTuple
@@ -22,23 +22,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray, DType, Part
+from kitchensinks.numerics.arrays import AnyArray, Bools, DType, Part
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.solvers.quadratic import FactoredGram
 from kitchensinks.tables.keys import find_copies
 
-# A freedom 1 − h of fewer rounding units than this is not known to a percent (measured: h is off by
-# up to 20 units in float64, and by 200 in float32, whose rotation is rounded too).
+# 1 − h must be at least this many units of rounding, to be known to one percent (measured: h is off
+# by up to 20 units in float64, and by 200 in float32, in which the rotation is rounded too).
 _UNITS = 1e4
-# Generalised cross-validation trusts fits that leave this share of the rows' freedom.
+# Generalised cross-validation is used for fits that leave at least this share of the freedom.
 _GENERALISED_FREEDOM = 0.1
 
 
 class Leaving(NamedTuple):
-    """What leaves with each row where it is left out: its copies too, itself among them.
+    """Groups of copies that are left out together.
 
-    weights (n,): their total weight; targets (n, outputs): their mean.
+    weights (n,): total weight of the group of each row; targets (n, outputs): its mean target.
     """
 
     weights: Array
@@ -48,10 +48,10 @@ class Leaving(NamedTuple):
     def of(
         cls, keys: NDArray[np.uint64], targets: Array, weights: Array | None
     ) -> "Leaving | None":
-        """Rows of equal content leave together; None where every row leaves alone.
+        """Equal rows are left out together; None if every row is left out alone.
 
-        keys (n,): equal for rows of equal content. Each row is an observation of its own where
-        `find_copies` says that content repeats in the data by itself.
+        keys (n,): equal for equal rows. Each row is an observation of its own where `find_copies`
+        finds no copies.
 
         >>> keys, targets = np.array([7, 8, 7], dtype=np.uint64), np.array([[1.0], [9.0], [1.1]])
         >>> leaving = Leaving.of(keys, targets, None)
@@ -68,7 +68,7 @@ class Leaving(NamedTuple):
 
     @classmethod
     def together(cls, keys: NDArray[np.uint64], targets: Array, weights: Array) -> "Leaving":
-        """All rows of equal keys leave together."""
+        """All rows with equal keys are left out together."""
         _, places = np.unique(keys, return_inverse=True)
         total = np.bincount(places, weights)
         sums = np.column_stack([np.bincount(places, weights * one) for one in targets.T])
@@ -77,7 +77,7 @@ class Leaving(NamedTuple):
         return cls(np.where(weights > 0.0, total[places], 0.0), means)
 
     def part(self, rows: Part) -> "Leaving":
-        """That of some of the rows."""
+        """The same for some of the rows."""
         return Leaving(self.weights[rows], self.targets[rows])
 
 
@@ -91,13 +91,13 @@ class RidgePath:
         self.rotated: Array = self.factored.vectors.T @ equations.cross
 
     def shrunk(self, alphas: Array) -> Array:
-        """1/(s + α), zero in directions that no row has; shape (K, alphas)."""
+        """1/(s + α), zero in directions with eigenvalue zero; shape (K, alphas)."""
         spectrum = self.factored.values[:, None] + alphas
         kept = spectrum > self.factored.rounding
         return np.divide(1.0, spectrum, out=np.zeros_like(spectrum), where=kept)
 
     def _vectors(self, dtype: DType) -> AnyArray:
-        """Eigenvectors in a dtype, kept."""
+        """Eigenvectors in a dtype, cached."""
         if dtype not in self._cast:
             self._cast[dtype] = self.factored.vectors.astype(dtype, copy=False)
         return self._cast[dtype]
@@ -120,9 +120,9 @@ class RidgePath:
     def generalised_error(self, alphas: Array) -> Array:
         """Generalised cross-validation (Golub, Heath and Wahba 1979), shape (alphas, outputs).
 
-        Every leverage is replaced by its mean, so no second look at the rows is needed. Infinite
-        where the fit uses nearly as many degrees of freedom as there are rows: there the ratio of
-        two vanishing numbers says nothing.
+        Every leverage is replaced by the mean, so that no second pass over the rows is needed.
+        Infinite where the fit uses nearly as many degrees of freedom as there are rows: the ratio
+        of two vanishing numbers is then meaningless.
         """
         mean_leverage = (self.freedom(alphas) + self.fit_intercept) / self.equations.count
         left = np.maximum(1.0 - mean_leverage, least_freedom(np.dtype(np.float64)))
@@ -133,10 +133,10 @@ class RidgePath:
     def left_out(
         self, features: AnyArray, targets: Array, leaving: Leaving | None, alphas: Array
     ) -> Array:
-        """Score that each row of a block gets from the fit without it.
+        """The score of each row of a block by the fit without it, (n, alphas, outputs).
 
-        features (n, K), targets (n, outputs); leaving: what leaves with each row, None for itself
-        with a weight of one. Returns (n, alphas, outputs).
+        features (n, K), targets (n, outputs); leaving: groups that are left out together, None if
+        every row of weight one is left out alone.
         """
         scores, left = self._scores(features, None if leaving is None else leaving.weights, alphas)
         left = np.maximum(left, least_freedom(features.dtype))
@@ -152,12 +152,12 @@ class RidgePath:
     ) -> Array:
         """Leave-one-out Σw·e² of the rows of a block, shape (alphas, outputs).
 
-        Infinite for every α at which the freedom of a row is rounding. leaving: what leaves with
-        each row, None for itself.
+        Infinite for every α at which 1 − h of a row is as small as rounding errors. leaving: as in
+        `left_out`.
         """
         own = weights if leaving is None else leaving.weights
         scores, left = self._scores(features, own, alphas)
-        known: NDArray[np.bool_] = np.greater_equal(left, least_freedom(features.dtype))
+        known: Bools = np.greater_equal(left, least_freedom(features.dtype))
         left = np.where(known, left, 1.0)
         targets = targets[:, None, :]
         squares = (targets - scores_without(targets, scores, left[:, :, None], leaving)) ** 2
@@ -174,7 +174,7 @@ class RidgePath:
         centred = features - self.equations.mean.astype(dtype)
         rotated = centred @ self._vectors(dtype)
         fits = (shrunk[:, :, None] * self.rotated[:, None, :]).reshape(len(shrunk), -1)
-        # Only ratios of the weights have to fit into float32.
+        # Scaled, so that only ratios of weights must be representable in float32.
         unit = np.abs(fits).max(axis=0, initial=0.0)
         unit = np.where(unit > 0.0, unit, 1.0)
         scores = (rotated @ (fits / unit).astype(dtype)).astype(np.float64) * unit
@@ -191,14 +191,14 @@ def freedom_left(leverage: Array, total: float, leaving: Array | None) -> Array:
 
 
 def least_freedom(dtype: DType) -> float:
-    """The least 1 − h that features of a dtype tell from rounding."""
+    """The smallest 1 − h that is significant for features of a dtype."""
     return _UNITS * float(np.finfo(dtype).eps)
 
 
 def scores_without(targets: Array, scores: Array, left: Array, leaving: Leaving | None) -> Array:
-    """Scores of a fit without the row and what leaves with it, by its freedom 1 − h.
+    """Scores of a fit without each row and its copies, from left = 1 − h.
 
-    targets, scores and left (n, …, outputs) of the fit to all rows.
+    targets, scores and left (n, …, outputs) belong to the fit to all rows.
     """
     if leaving is not None:
         targets = leaving.targets.reshape(targets.shape)
@@ -206,6 +206,6 @@ def scores_without(targets: Array, scores: Array, left: Array, leaving: Leaving 
 
 
 def alpha_grid(trace: float) -> Array:
-    """Ridge strengths worth trying: 10⁻⁹ to 10 times the mean squared centred feature row."""
+    """The grid of ridge strengths: 10⁻⁹ to 10 times the mean squared norm of centred features."""
     size = trace if trace > 0.0 else 1.0
     return size * np.logspace(-9.0, 1.0, 21)

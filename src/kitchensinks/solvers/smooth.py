@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kitchensinks.problem.design import RowVector
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.problem.problem import Callback, Problem, Solution, weighted_sums
 from kitchensinks.solvers.implicit import DiagonalGram
@@ -23,21 +24,21 @@ from kitchensinks.solvers.intercept import best_shift, moved_scores
 from kitchensinks.solvers.needs import Needs
 from kitchensinks.solvers.quadratic import FactoredGram, factored_gram, minimise_quadratic
 
-# Told the best weights, and the score that they give the mean row.
+# Called with the best weights and the score of the mean row.
 Keep = Callable[[Array, Array], None]
 # Pairs of (step, change of gradient) that L-BFGS remembers.
 MEMORY = 20
-# Columns beyond which each pair takes much memory.
+# Beyond this many columns each pair takes much memory.
 MANY_COLUMNS = 10**6
-# Pairs that L-BFGS remembers beyond MANY_COLUMNS.
+# Pairs that L-BFGS remembers for more than MANY_COLUMNS columns.
 SHORT = 6
-# A ball's steps may rise above the last objective, but not above the worst of these many.
+# Steps in a ball may not rise above the largest of this many last objectives.
 RECENT = 5
-# A step must gain this part of what its slope promises (Armijo).
+# A step must achieve this part of the decrease that its slope promises (Armijo).
 ENOUGH = 1e-4
 # A step inside a ball is computed to this part of the gap.
 INNER_ACCURACY = 1e-3
-# A Newton step's Hessian gets this part of the Gram's metric: rows may have no curvature.
+# Share of the Gram in a Newton step's Hessian: rows may have no curvature.
 DAMPING = 1e-7
 # The Hessian of the multinomial loss couples the classes: its diagonal alone is too small.
 COUPLING = 2.0
@@ -68,7 +69,7 @@ class _Step(NamedTuple):
 
 
 class _Steps:
-    """A rule that proposes moves and learns from those that were taken."""
+    """A rule that proposes steps and learns from those that were taken."""
 
     solver: str
     #: a step may not rise above the worst of this many last objectives
@@ -84,7 +85,7 @@ class _Steps:
         raise NotImplementedError
 
     def learn(self, old: _Point, new: _Point) -> None:
-        """Take note of a move that was made."""
+        """Update the rule after a step."""
 
 
 def solve_smooth(
@@ -99,8 +100,8 @@ def solve_smooth(
 ) -> Solution:
     """Minimise a smooth loss to a relative gap of `tol`.
 
-    `start`: weights in the ball, and the score of the mean row, to begin with; `keep` is told the
-    best ones after each iteration.
+    `start`: initial weights in the ball and score of the mean row; `keep` is called with the best
+    ones after each iteration.
 
     With neither penalty nor ball the gap cannot be small; `converged` then says that the
     quasi-Newton model promises to lower the objective by less than `tol` of it. Logistic,
@@ -167,7 +168,7 @@ def _report(
 
 
 def _with_intercept(problem: Problem, best: _Point) -> tuple[Array, Array, float]:
-    """Weights, the intercept that suits them best, and their objective."""
+    """Weights, the optimal intercept for them, and their objective."""
     shift = best_shift(problem, best.scores)
     if not problem.loss.separable:
         # Adding a number to the scores of all classes changes nothing: their intercepts sum to 0.
@@ -332,7 +333,12 @@ class _BallSteps(_Steps):
         curvature = point.curvature if self.curvature is None else self.curvature
         linear = curvature * self.factored.apply(point.weights) - point.gradient
         target = self.factored.solve(
-            curvature, linear, problem.alpha, problem.constraint, accuracy=INNER_ACCURACY * gap
+            curvature,
+            linear,
+            problem.alpha,
+            problem.constraint,
+            accuracy=INNER_ACCURACY * gap,
+            near=point.weights,
         )
         weights, level = target - point.weights, -point.pull / curvature
         return _promised(problem, point, weights, level)
@@ -389,7 +395,8 @@ class _NewtonSteps(_Steps):
             own = point.weights[:, output]
             target = minimise_quadratic(
                 hessian,
-                hessian @ own - gradient,
+                own,
+                gradient,
                 problem.alpha,
                 problem.constraint,
                 INNER_ACCURACY * gap,
@@ -401,7 +408,7 @@ class _NewtonSteps(_Steps):
         return _promised(problem, point, weights, level)
 
 
-def _refuse_separation(problem: Problem, scores: Any) -> None:
+def _refuse_separation(problem: Problem, scores: RowVector) -> None:
     """Raise where the loss approaches zero without reaching it: no minimiser exists."""
     if problem.bounded or problem.loss.attained:
         return

@@ -1,11 +1,11 @@
-"""Kinked losses without state for each row: smooth the kink, solve, and make it sharper.
+"""Kinked losses without state for each row: smooth the kink, solve, reduce the smoothing.
 
 The Moreau envelope of a loss, min_u loss(y, u) + (u - s)²/(2·width), has the conjugate
 loss*(y, a) + width·a²/2, so that its slopes lie in the domain of loss* and certify the loss itself
 (Nesterov 2005). At the optimum of the smoothed problem the gap of the true one is at most
 width/4·(high - low)² times the share of rows within `width` of their kink: few rows, so that the
-kink need not be sharp. Nothing but the weights goes from one step to the next, which is what rows
-on a cluster need; rows in this process are solved faster by `solve_nonsmooth`.
+kink need not be sharp. Only the weights pass from one step to the next, which suits rows on a
+cluster; for rows in this process `solve_nonsmooth` is faster.
 """
 
 from dataclasses import dataclass, replace

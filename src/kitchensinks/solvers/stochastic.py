@@ -1,10 +1,10 @@
-"""Stochastic gradients with features made anew from the seed: nothing stored but the weights.
+"""Stochastic gradients with features redrawn from the seed: only the weights are stored.
 
 After the doubly stochastic functional gradients of Dai et al. (2014): a step takes a batch of
 rows, and the features of the batch part by part, each part drawn from the seed when it is needed
-and forgotten again. Memory is one part of the draw, one part of the batch's features and the
+and discarded again. Memory is one part of the draw, one part of the batch's features and the
 weights, however many features there are. The step is constant for smooth losses, and the weights
-are averaged; plain descent with a step that is given averages nothing.
+are averaged; plain descent with a given step does not average.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,15 +17,15 @@ from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array, Loss
 from kitchensinks.solvers.conjugate import Equations, Stop, conjugate_gradients
 
-# A step is this many times as long as a plain gradient step could be.
+# Length of a step, in units of the longest stable gradient step.
 REACH = 20.0
-# The curvature that is assumed for kinked losses, which have none.
+# Assumed curvature of kinked losses.
 KINK = 0.3
 # Steps after which the curvature of kinked losses grows as √steps.
 STEADY_STEPS = 50
 # Relative residual of the equations of one step.
 _RESIDUAL = 1e-3
-# Products with the matrix of a batch in one step.
+# Most products with the matrix of a batch in one step.
 _MOST_PRODUCTS = 40
 # Parts of the features of one batch: (columns, features).
 Parts = Callable[[], Iterator[tuple[slice, AnyArray]]]

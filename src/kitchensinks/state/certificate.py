@@ -1,17 +1,18 @@
 """A bound on the true risk of a fit whose weights lie in a ball, from the features drawn."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from kitchensinks.features.frozen import Frozen
+from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.constraints import Constraint, SupBall
 from kitchensinks.problem.loss import Array, Loss
 from kitchensinks.state.model import Model
 from kitchensinks.state.spec import scaled_constraint
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # Entries of features of one block of rows.
 _BLOCK_ENTRIES = 2**21
@@ -48,7 +49,7 @@ def risk_certificate(
     model: Model,
     constraint: Constraint,
     loss: Loss,
-    rows: Any,
+    rows: Matrix,
     targets: Array,
     delta: float,
     draws: int,
@@ -94,7 +95,7 @@ def largest_score(constraint: Constraint, frozen: Frozen) -> float:
     return constraint.radius * bound * math.sqrt(frozen.n_columns)
 
 
-def _signed_sums(frozen: Frozen, rows: Any, draws: int) -> Array:
+def _signed_sums(frozen: Frozen, rows: Matrix, draws: int) -> Array:
     """Σ_i s_i·z(x_i) for independent signs, (columns, draws)."""
     total = np.zeros((frozen.n_columns, draws))
     size = max(1, _BLOCK_ENTRIES // max(draws, frozen.n_columns))

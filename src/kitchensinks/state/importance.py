@@ -5,12 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from kitchensinks.features.scaling import Scaler, Spread
+from kitchensinks.features.scaling import Scaler
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.state.model import Model
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.keys import RowSample
 
 # Pairs of points for each column: an importance of 0.5 is then known to about 0.03.
 _POINTS = 512
@@ -48,13 +47,6 @@ class Groups(NamedTuple):
         if len(self.names) == count:
             return self.places
         return [slice(j, j + 1) for j in range(count)]
-
-
-def columns_of(scaler: Scaler | None, sample: RowSample | None) -> Scaler | None:
-    """Mean, deviation and range of the columns: of the fit, or of the rows that it remembers."""
-    if scaler is not None or sample is None or not len(sample.rows):
-        return scaler
-    return Scaler.over(Spread.of(sample.rows, sample.weights))
 
 
 def variance_along(model: Model, scaler: Scaler, groups: list[slice]) -> Array:

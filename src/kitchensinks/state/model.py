@@ -1,8 +1,10 @@
-"""A fitted model: scaler, draw and outer weights; it predicts and does nothing else."""
+"""A fitted model: its predictions, rows outside of the fitted range, and its linear pieces."""
 
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,28 +14,107 @@ from kitchensinks.features.bases.draw import Scorer
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler
 from kitchensinks.features.trend import Trend
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.state.outside import Watch
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices, densify
+from kitchensinks.tables.columns import Columns
 
 # Entries of the features of one block of rows.
 _BLOCK_ENTRIES = 2**21
 # Rows of a block where the draw is too large to hold and is made anew for each block.
 _REDRAWN_ROWS = 1024
+# A prediction warns if this share of its rows is far outside in the same column: a few rows of
+# any new sample are outside.
+_TOLD = 0.05
+# Fewer rows outside may be chance after a fit to few rows, unless all are outside.
+_FEW = 10
+# Far outside is further from the range than this share of it.
+_FAR = 0.1
+
+
+class Outside(NamedTuple):
+    """Which rows (n,) are outside of the fitted range, and how many of them in which columns.
+
+    >>> Outside(np.array([True, False]), {"age": 1})
+    Outside(rows=array([ True, False]), columns={'age': 1})
+    """
+
+    rows: NDArray[np.bool_]
+    columns: dict[Any, int]
+
+    @property
+    def share(self) -> float:
+        """The share of the rows that are outside."""
+        return float(self.rows.mean()) if len(self.rows) else 0.0
+
+
+class Watch:
+    """Counts rows outside of the range of a scaler, block by block."""
+
+    def __init__(self, scaler: Scaler | None, n_rows: int) -> None:
+        self.scaler = scaler
+        self.rows = np.zeros(n_rows, dtype=bool)
+        self.counts = np.zeros(0 if scaler is None else len(scaler.low), dtype=np.int64)
+        self.far = np.zeros_like(self.counts)
+        self._lock = threading.Lock()
+
+    def look(self, part: slice, rows: Matrix) -> None:
+        """Look at a block of rows (n, d)."""
+        if self.scaler is None:
+            return
+        outside = self.scaler.outside(rows)
+        self.rows[part] = outside.any(axis=1)
+        if not self.rows[part].any():
+            return
+        far = self.scaler.outside(rows, _FAR)
+        with self._lock:
+            self.counts += outside.sum(axis=0)
+            self.far += far.sum(axis=0)
+
+    @property
+    def many(self) -> bool:
+        """Whether so many rows are outside that a warning is due."""
+        most, count = int(self.far.max(initial=0)), len(self.rows)
+        return most > 0 and most >= min(max(_FEW, _TOLD * count), count)
+
+    def found(self, columns: Columns | None, names: Sequence[Any] | None) -> Outside:
+        """The counts by the original columns: names of a frame, or indices."""
+        if columns is not None:
+            counts = [int(self.counts[own].max(initial=0)) for own in columns.groups]
+            names = columns.inputs
+            if columns.n_given:
+                names = [int(name[1:]) for name in names]
+        else:
+            counts = self.counts.tolist()
+            names = range(len(counts)) if names is None else names
+        found = {name: count for name, count in zip(names, counts, strict=True) if count}
+        return Outside(self.rows, dict(sorted(found.items(), key=lambda item: -item[1])))
+
+
+def in_words(outside: Outside, trend: bool) -> str:
+    """The warning about rows outside of the range; trend: whether the law extrapolates a line."""
+    first = list(outside.columns.items())[:3]
+    named = ", ".join(f"{name!r} ({count} rows)" for name, count in first)
+    more = len(outside.columns) - len(first)
+    return (
+        f"{outside.share:.0%} of {len(outside.rows)} rows are outside of the range of the fitted "
+        f"rows, in {named}{f' and {more} more columns' if more else ''}. They are predicted as at "
+        f"the edge of the range{', but for the trend of the law' if trend else ''}; "
+        "model.outside(X) names them."
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
     """f(x) = b + Σ_k β_k·φ(x; θ_k)·scale on standardised rows, and t(x) where there is a trend.
 
-    weights (columns, outputs), intercept (outputs,). What is saved is the weights, the seed and
-    what was learned from the rows before (`Frozen`), never the draw itself.
+    weights (columns, outputs), intercept (outputs,). Files hold the weights, the
+    seed and what was learned from rows (`Frozen`), but not the draw.
     """
 
     frozen: Frozen
-    weights: NDArray[np.float64]
-    intercept: NDArray[np.float64]
+    weights: Floats
+    intercept: Floats
     trend: Trend | None = None
 
     @property
@@ -44,7 +125,7 @@ class Model:
     def scaler(self) -> Scaler | None:
         return self.frozen.scaler
 
-    def scores(self, rows: Any, watch: Watch | None = None) -> NDArray[np.float64]:
+    def scores(self, rows: Matrix, watch: Watch | None = None) -> Floats:
         """f(x) for every row and output, shape (n, outputs), in blocks: no n × K array.
 
         watch: shown every block of rows.
@@ -57,7 +138,7 @@ class Model:
         out = np.empty((rows.shape[0], len(self.intercept)))
         scorer = self._scorer if frozen.held else None
 
-        def score(block: tuple[slice, Any]) -> None:
+        def score(block: Block) -> None:
             part, own = block
             if watch is not None:
                 watch.look(part, own)
@@ -77,8 +158,8 @@ class Model:
         return out
 
     @cached_property
-    def _narrow(self) -> tuple[NDArray[np.float64], AnyArray]:
-        """Units of the outputs, and weights in them: only their ratios have to fit into float32."""
+    def _narrow(self) -> tuple[Floats, AnyArray]:
+        """Units of the outputs, and weights in them, so that large weights fit into float32."""
         unit = np.abs(self.weights).max(axis=0, initial=0.0)
         unit = np.where(unit > 0.0, unit, 1.0)
         return unit, (self.weights / unit).astype(self.frozen.dtype)
@@ -89,3 +170,52 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name[0] != "_"}
+
+
+class LocalModels(NamedTuple):
+    """f(x) = coefficients·x + intercepts on the piece of each row.
+
+    coefficients (n, d) and intercepts (n,) for one output, (n, outputs, d) and (n, outputs) for
+    several. f is `decision_function` of a classifier and `predict` of a regressor (its logarithm
+    where the loss has a log link). Columns are the numbers that the model sees: those given, or
+    those that ``columns_`` makes of them. A value outside of the fitted range does not change f,
+    and has the coefficient zero.
+    """
+
+    coefficients: Floats
+    intercepts: Floats
+
+
+def local_models(model: Model, rows: Matrix) -> LocalModels:
+    """The linear models of rows (n, d), or a ValueError where the function has no linear pieces."""
+    frozen = model.frozen
+    outputs, n_rows = len(model.intercept), rows.shape[0]
+    coefficients = np.empty((n_rows, outputs, rows.shape[1]))
+    intercepts = np.empty((n_rows, outputs))
+    unit = np.abs(model.weights).max(axis=0, initial=np.finfo(float).tiny)
+    weights = (model.weights / unit).astype(frozen.dtype)
+    for part in block_slices(n_rows, max(1, _BLOCK_ENTRIES // frozen.n_components)):
+        own = densify(rows[part])
+        own = own if model.scaler is None else model.scaler.filled(own)
+        pieces = frozen.draw.linear_pieces(frozen.scaled(own), weights)
+        if pieces is None:
+            raise ValueError(
+                f"{frozen.basis!r} has no linear pieces: need a basis of piecewise linear "
+                "functions, such as ks.ReLU(), ks.Maxout(), ks.Linear() or a ks.Union of these. "
+                "ks.explain shows what moves the predictions of any model."
+            )
+        gradients = unit[:, None] * pieces.astype(np.float64)
+        back = gradients if model.scaler is None else model.scaler.pulled_back(own, gradients)
+        if back is None:
+            raise ValueError(
+                "The learned law bends some columns before the features see them, so that the "
+                "model is not linear in them: give the basis itself, such as "
+                "basis=ks.ReLU() in place of ks.Learned(ks.ReLU())."
+            )
+        if model.trend is not None:
+            back[..., model.trend.places] += model.trend.gradients(own)
+        coefficients[part] = back
+        intercepts[part] = model.scores(own) - np.einsum("nod,nd->no", back, own)
+    if outputs == 1:
+        return LocalModels(coefficients[:, 0], intercepts[:, 0])
+    return LocalModels(coefficients, intercepts)

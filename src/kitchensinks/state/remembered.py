@@ -1,24 +1,36 @@
-"""Rows that a fit remembers, whichever batches or partitions they come in."""
+"""Rows that a fit remembers: a sample of them, or all.
+
+A sample calibrates, and chooses the ridge of rows that come in batches. All rows are kept by fits
+that leave no sums to which more rows could be added: bins and two stages. The rows are the smallest
+exact summary of bins, because a row has products of every pair of G grids, and d numbers.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
+from kitchensinks.fitting.squared import RidgeCandidates
+from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.path import Leaving
-from kitchensinks.tables import block_slices
-from kitchensinks.tables.keys import RowSample, find_copies, row_keys
+from kitchensinks.tables.arrays import block_slices
+from kitchensinks.tables.keys import Copies, RowSample, find_copies, row_keys
+from kitchensinks.tables.view import Rows
+
+# The most entries of rows that are kept: 128 MB in float64.
+KEPT_ENTRIES = 2**24
 
 
 class Limits(NamedTuple):
-    """The most rows of a sample, and the most entries of them."""
+    """The largest number of rows and of entries in a sample."""
 
     rows: int
     entries: int
 
 
-# Rows that are remembered to calibrate probabilities and intervals, and to choose the ridge of a
-# stream.
+# The sample that calibrates probabilities and intervals, and chooses the ridge of a stream.
 REMEMBERED = Limits(2000, 2**21)
 
 
@@ -42,15 +54,60 @@ def batch_of(sample: RowSample) -> Batch:
     return Batch(sample.rows, sample.notes, sample.weights)
 
 
-def leaving_of(sample: RowSample) -> Leaving:
-    """What leaves with each remembered row, as `Leaving.of` all rows says.
-
-    An entry of the sample has the weight of all its copies. Where content repeats by itself, each
-    row leaves alone.
-    """
-    _, targets, _ = batch_of(sample)
+def copies_in(sample: RowSample) -> Copies | None:
+    """The copies among the remembered rows, or None; an entry has the weight of all its copies."""
     keys = row_keys(sample.rows, sample.seed)
     places = np.repeat(np.arange(len(keys)), sample.counts)
-    if find_copies(keys[places], targets[places]) is None:
-        return Leaving(sample.weights / sample.counts, targets)
-    return Leaving.together(keys, targets, sample.weights)
+    return find_copies(keys[places], sample.notes[places])
+
+
+def leaving_of(sample: RowSample) -> Leaving:
+    """What is left out with each row of the sample, as `Leaving.of` defines it for all rows.
+
+    A row of the sample has the weight of all its copies. Where rows are equal by chance, each is
+    left out alone.
+    """
+    if copies_in(sample) is None:
+        return Leaving(sample.weights / sample.counts, sample.notes)
+    return Leaving.together(row_keys(sample.rows, sample.seed), sample.notes, sample.weights)
+
+
+def left_out_errors(sample: RowSample, features: AnyArray, candidates: RidgeCandidates) -> Array:
+    """Leave-one-out errors of a ridge path on the rows remembered, (alphas, outputs).
+
+    features (m, K): of the rows.
+    """
+    squares = candidates.path.left_out_squares(
+        features, sample.notes, sample.weights, leaving_of(sample), candidates.alphas
+    )
+    return np.asarray(squares / sample.weights.sum())
+
+
+class Kept(NamedTuple):
+    """All rows of a fit, with encoded targets.
+
+    looked: the law was learned from this many of the first rows of a stream; None if it is final.
+    """
+
+    batch: Batch
+    looked: int | None = None
+
+
+def is_kept(batch: Batch) -> bool:
+    """Whether rows are few enough to be kept.
+
+    >>> is_kept(Batch(np.zeros((3, 2)), np.zeros((3, 1))))
+    True
+    """
+    rows = batch.rows
+    size = 2 * rows.nnz if sparse.issparse(rows) else rows.shape[0] * rows.shape[1]
+    return bool(size <= KEPT_ENTRIES)
+
+
+def own_copy(batch: Batch) -> Batch:
+    """A copy of the rows if they are few enough to be kept, else the rows themselves."""
+    if not is_kept(batch):
+        return batch
+    rows = batch.rows[:] if isinstance(batch.rows, Rows) else batch.rows.copy()
+    weights = None if batch.weights is None else batch.weights.copy()
+    return Batch(rows, batch.targets.copy(), weights)

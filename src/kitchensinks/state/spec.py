@@ -1,4 +1,4 @@
-"""What a fit is asked for: the parameters of an estimator, checked, as one plain value."""
+"""The checked parameters of a fit, as one plain value."""
 
 import math
 import numbers
@@ -24,7 +24,7 @@ from kitchensinks.fitting.settings import (
 from kitchensinks.fitting.sparse import SETTLED
 from kitchensinks.law import Law, Learned, Request
 from kitchensinks.law.splits import NO_ORDER, Order
-from kitchensinks.numerics.arrays import AnyArray, Seed
+from kitchensinks.numerics.arrays import AnyArray, Matrix, Seed
 from kitchensinks.numerics.threads import check_jobs
 from kitchensinks.problem.constraints import Constraint, SupBall
 from kitchensinks.problem.losses import LOSSES, Array, Loss, get_loss
@@ -44,16 +44,16 @@ from kitchensinks.tables.named import check_categories
 
 @dataclass(frozen=True)
 class Spec:
-    """What was chosen about a fit, and then what its targets and columns are.
+    """The choices of a fit, and later how its targets and columns are encoded.
 
     task: "classification" or "regression"; huber: the loss turns linear where the spread of the
     targets says; columns: the recipe from the columns of a table to numbers, None for arrays;
     names: of the columns of a frame of numbers, which has no recipe; targets: how y is encoded,
-    None until it has been looked at; order: groups and times of the rows. Seed and memory are
-    those of this run.
+    None before y is known; order: groups and times of the rows. Seed and memory are those of this
+    run.
 
-    Fields that take no part in comparisons say how a fit is computed, or follow from its rows: the
-    others are what it is a fit of.
+    Fields with compare=False say how a fit is computed, or follow from its rows. The others say
+    which problem is solved.
     """
 
     task: str
@@ -127,10 +127,10 @@ class Spec:
 
     @property
     def calibrates(self) -> int:
-        """In how many folds rows are held out, for scores of rows that the weights had not seen.
+        """Folds of held-out rows whose scores calibrate the fit; zero where none are needed.
 
-        Zero where none are wanted. Residuals of fits without a fifth of the rows make intervals
-        wider than they need be: numbers are held out in two folds.
+        Regression has two: residuals of a fit without a whole fifth of the rows would make the
+        intervals wider than necessary.
         """
         if self.loss.link is not None:
             return 0
@@ -160,7 +160,7 @@ class Spec:
         classes = Classes.learn(summary, loss, self.class_weight, given)
         return replace(self, loss=loss, targets=classes)
 
-    def encode(self, rows: Any, y: AnyArray, weights: Array | None) -> Batch:
+    def encode(self, rows: Matrix, y: AnyArray, weights: Array | None) -> Batch:
         """Rows with encoded targets; the weights of classes are multiplied in."""
         if self.task == "regression":
             check_targets(y, self.loss)
@@ -170,7 +170,7 @@ class Spec:
         return Batch(rows, self.encoding.encode(y), weights)
 
     def request(self, stream: bool = False) -> Request:
-        """What is asked of the law of this fit; stream: rows come in batches."""
+        """The request for the law of this fit; stream: rows come in batches."""
         return Request(
             seed=self.seed,
             n_components=self.n_components,
@@ -199,24 +199,23 @@ class Spec:
     def settings(self, law: Law, counted: int | None = None) -> Settings:
         """What to minimise, in the units of the encoded targets.
 
-        counted: rows of positive weight, where the ridge that was chosen with the law is to be
-        taken (the law's ridges are λ = α·n).
+        counted: the number of rows of positive weight, if the ridge of the law is to be used (its
+        ridges are λ = α·n).
         """
-        unit, alpha = self.encoding.unit, self.alpha
-        second: float | None = None
-        near: float | None = None
-        settled = 0.0
+        alpha, near, second, settled = self.alpha, None, None, 0.0
+        first, last = (None, None) if counted is None else law.alphas(counted)
         if alpha != "auto":
             alpha = float(alpha) * alpha_unit(self.encoding, self.loss)
         elif self.constraint is not None:
             alpha = 0.0
-        elif counted is not None and not math.isnan(law.ridge):
-            near, settled = law.ridge / counted, SETTLED
+        elif first is not None:
+            settled = SETTLED
             if self.loss.squared:
-                alpha, near = near, None
-                second = None if math.isnan(law.second) else law.second / counted
+                alpha, second = first, last
+            else:
+                near = first
         return Settings(
-            loss=self.loss.in_units(unit),
+            loss=self.loss.in_units(self.encoding.unit),
             alpha=alpha,
             constraint=scaled_constraint(self.constraint, law.features, self.encoding.score_unit),
             fit_intercept=self.fit_intercept,
@@ -233,7 +232,7 @@ class Spec:
 
 
 def alpha_unit(targets: Targets, loss: Loss) -> float:
-    """What alpha is multiplied by where targets are in units of their own.
+    """The factor of alpha where the targets are encoded in a unit of their own.
 
     The objective is then in units of unit**degree, and the squared weights in units of unit**2, or
     of one with a log link.
@@ -272,7 +271,7 @@ def seed_of(random_state: Seed) -> int:
     return int(random_state)
 
 
-def check_basis(basis: Any) -> Basis | Learned | Law:
+def check_basis(basis: object) -> Basis | Learned | Law:
     """The basis given, if it is one, or something that finds one; None is ``Learned()``."""
     if basis is None:
         return Learned()
@@ -288,7 +287,7 @@ def check_basis(basis: Any) -> Basis | Learned | Law:
     return basis
 
 
-def check_loss(loss: Any, task: str) -> Loss:
+def check_loss(loss: object, task: str) -> Loss:
     """The loss object, if it fits the task."""
     names = ", ".join(
         name for name, one in LOSSES.items() if task in one.tasks and name != "multinomial"
@@ -307,7 +306,7 @@ def check_loss(loss: Any, task: str) -> Loss:
 
 
 def check_targets(y: AnyArray, loss: Loss) -> None:
-    """An error where there are targets that the loss is not for."""
+    """Raise an error for targets outside of the domain of the loss."""
     wrong = ~loss.allowed(y)
     if wrong.any():
         raise ValueError(
@@ -316,7 +315,7 @@ def check_targets(y: AnyArray, loss: Loss) -> None:
         )
 
 
-def _check_components(n_components: Any) -> None:
+def _check_components(n_components: object) -> None:
     if isinstance(n_components, str) and n_components != "auto":
         raise ValueError(
             f"n_components={n_components!r}: need a whole number of 1 or more, or 'auto'."

@@ -11,11 +11,13 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight
 
-# Weights may all be zero here; scikit-learn before 1.9 has no check of that to turn off.
+from kitchensinks.numerics.arrays import AnyArray, Matrix
+
+# All weights may be zero here. Versions of scikit-learn before 1.9 do not check for that.
 _NAME = "allow_all_zero_weights"
 _ZEROS_ALLOWED = {_NAME: True} if _NAME in signature(_check_sample_weight).parameters else {}
 
-# Advice for the errors of scikit-learn's checks, by a phrase of the error.
+# Advice for errors of scikit-learn's checks, by a phrase of the message.
 _ADVICE = {
     "contains NaN": "Fill in or drop missing values first (sklearn.impute.SimpleImputer).",
     "infinity or a value too large": (
@@ -30,7 +32,7 @@ _ADVICE = {
     "Complex data": "Need real numbers: give real and imaginary parts as columns.",
 }
 
-# What to add where tables are taken, and need no encoding first.
+# Added where mixed tables are accepted, which need no encoding first.
 _TABLES = (
     " Or give a data frame (pandas, polars) or ks.open_table(...), to fit and to predict: they may "
     "hold text and missing values."
@@ -38,7 +40,7 @@ _TABLES = (
 _FOR_TABLES = ("contains NaN", "could not convert")
 
 
-def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
+def numeric_rows(rows: Matrix, name: str = "rows") -> AnyArray:
     """Any table of numbers as a finite two-dimensional float64 array, or a clear error."""
     if sparse.issparse(rows):
         rows = densify(rows)
@@ -47,9 +49,9 @@ def numeric_rows(rows: Any, name: str = "rows") -> np.ndarray:
 
 
 def as_given(rows: Any, name: str = "X") -> Any:
-    """Rows as the checks of scikit-learn take them: Arrow tables as data frames, masks as NaN.
+    """Rows in a form that scikit-learn's checks accept: Arrow as frames, masked entries as NaN.
 
-    Dates without the unit that they count in, and tables that are not there yet, are refused.
+    Arrays of dates, whose unit would be lost, arrays of records and lazy frames are refused.
     """
     if isinstance(rows, np.ndarray):
         if rows.dtype.kind in "mM":
@@ -74,7 +76,7 @@ def as_given(rows: Any, name: str = "X") -> Any:
 
 
 def check_targets(y: Any, dates: bool = True) -> None:
-    """An error where targets are masked, or are dates that would be taken for numbers."""
+    """Raise an error for masked targets, and for dates that would be treated as numbers."""
     if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         raise ValueError(
             f"y has {np.count_nonzero(y.mask)} masked entries: drop these rows, or give them no "
@@ -111,15 +113,16 @@ def advice(tables: bool = False) -> Iterator[None]:
 
 
 def check_size(rows: Any, dtype: Any, missing: bool = True) -> Any:
-    """Rows in the working dtype, so small that their squares are finite; missing: NaN passes.
+    """Rows in the working dtype, or an error where the square of an entry is not finite.
 
-    Products with the longest directions of a heavy-tailed law stay finite with them.
+    Products with the longest directions of a heavy-tailed law then stay finite. missing: whether
+    NaN is allowed.
     """
     with np.errstate(over="ignore"):
         cast = rows.astype(dtype, copy=False)
     values = cast.data if sparse.issparse(cast) else cast
     limit = math.sqrt(float(np.finfo(dtype).max))
-    # The least of numbers is NaN where one of them is: then it is looked for among the others.
+    # The minimum is NaN if any entry is: then the range of the other entries is taken.
     least, most = (values.min(), values.max()) if values.size else (0.0, 0.0)
     if missing and np.isnan(least):
         least, most = np.fmin.reduce(values, None), np.fmax.reduce(values, None)
@@ -134,8 +137,8 @@ def check_size(rows: Any, dtype: Any, missing: bool = True) -> Any:
     )
 
 
-def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:
-    """One finite weight of 0 or more a row, not all of them 0, as float64; or a clear error."""
+def numeric_weights(weights: Any, n_rows: int) -> AnyArray:
+    """One finite weight ≥ 0 for each row, not all of them 0, as float64; or a clear error."""
     checked = np.asarray(weights, dtype=np.float64)
     if checked.shape != (n_rows,):
         raise ValueError(
@@ -149,8 +152,8 @@ def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:
     return checked
 
 
-def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
-    """Weights of 0 or more, one a row; `positive`: at least one of them is not 0."""
+def check_weights(given: Any, rows: Any, positive: bool = False) -> AnyArray:
+    """One weight ≥ 0 for each row, or an error; `positive`: at least one must not be 0."""
     weights = _check_sample_weight(given, rows, dtype=np.float64, **_ZEROS_ALLOWED)
     if (weights < 0).any():
         raise ValueError(
@@ -168,13 +171,13 @@ def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
     return np.asarray(weights)
 
 
-def densify(rows: Any) -> np.ndarray:
+def densify(rows: Matrix) -> AnyArray:
     """A block of rows as a plain array (sparse rows are filled in)."""
     return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
 
 
 def describe(value: Any) -> str:
-    """What came, for an error message: type and, for arrays, shape and dtype."""
+    """A value in words, for an error message: its type and, for arrays, shape and dtype."""
     shape = getattr(value, "shape", None)
     if shape is not None:
         return f"{type(value).__name__} of shape {shape} and dtype {getattr(value, 'dtype', '?')}"

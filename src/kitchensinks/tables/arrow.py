@@ -1,4 +1,4 @@
-"""pyarrow, an optional package: imported when something of it is first used."""
+"""pyarrow, an optional dependency, imported on first use."""
 
 from importlib import import_module
 from typing import Any
@@ -14,9 +14,14 @@ class _Arrow:
             found = import_module(f"pyarrow.{name}") if submodule else getattr(pyarrow, name)
         except ImportError as error:
             raise ImportError('Tables need pyarrow: pip install "kitchensinks[tables]".') from error
-        # Found without this function the next time.
+        # Stored, so that the next access does not call this method.
         setattr(self, name, found)
         return found
 
 
 pa: Any = _Arrow()
+# pyarrow has no annotations. These names say what a value is; a table may be a record batch.
+ArrowArray = Any
+ArrowSchema = Any
+ArrowTable = Any
+ArrowType = Any

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.numerics.arrays import DType
+from kitchensinks.numerics.arrays import AnyArray, DType
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.declared import declared
 from kitchensinks.tables.encoders import (
     ENCODERS,
@@ -41,7 +41,8 @@ _MOST_ROWS = 20_000
 _RUNS = 32
 # Text with at most this many different values is a category.
 _FEW = 40
-_SHOWN = 5  # columns that the text of a recipe names
+# Columns that the repr of a recipe names.
+_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +76,11 @@ class Columns:
         return f"Columns({len(self.encoders)} as {self.width} numbers: {', '.join(shown)}{more})"
 
     @classmethod
-    def of_array(cls, rows: np.ndarray) -> "Columns":
+    def of_array(cls, rows: AnyArray) -> "Columns":
         """A recipe for arrays (n, d) like this one, in which NaN is a missing value.
 
-        As `learn` has it for numbers: the median stands for missing ones, and a further column
-        says where they are. Columns without any value are left out.
+        As in `learn`, missing numbers are replaced by the median of their column, and a further
+        column indicates them. Columns without any value are left out.
 
         >>> rows = np.array([[1.0, np.nan, 5.0], [2.0, np.nan, np.nan]])
         >>> recipe = Columns.of_array(rows)
@@ -103,14 +104,14 @@ class Columns:
         exclude: Iterable[str] = (),
         seed: int = 0,
         identifiers: bool = False,
-        categories: Any = FROM_DTYPE,
+        categories: object = FROM_DTYPE,
     ) -> "Columns":
         """A recipe for all columns but the excluded ones.
 
-        Those without any value are left out, and so are columns of whole numbers or single words
-        that have a value of their own for every row, with a warning: they name rows, and say
-        nothing of new ones. identifiers: True takes them as they are. categories: columns that are
-        categories whatever their type, as `categorical_features` of the estimators names them.
+        Columns without any value are left out. So are identifiers, with a warning: columns of
+        integers or single words in which every row has a different value. They identify rows and
+        carry no information about new ones. identifiers: True keeps them. categories: columns to
+        treat as categorical whatever their type, as in `categorical_features` of the estimators.
         """
         left_out = set(exclude)
         table.check_names(left_out)
@@ -142,7 +143,7 @@ class Columns:
         return [name for encoder in self.encoders for name in encoder.outputs()]
 
     @property
-    def unscaled(self) -> np.ndarray:
+    def unscaled(self) -> AnyArray:
         """True for each column of numbers that must not be standardised (indicators, text)."""
         return np.array([mark for encoder in self.encoders for mark in encoder.unscaled()])
 
@@ -157,12 +158,12 @@ class Columns:
         return sum(encoder.width for encoder in self.encoders)
 
     def check(self, table: Table) -> None:
-        """An error where a table lacks a column, or has it with values of another kind."""
+        """Raise an error where a table lacks a column, or has values of another type in it."""
         table.check_names(self.inputs)
         for encoder in self.encoders:
             encoder.check(table.schema.field(encoder.name).type, table.label)
 
-    def apply(self, batch: Any) -> np.ndarray:
+    def apply(self, batch: ArrowTable) -> AnyArray:
         """A record batch, with its columns in any order, as numbers (n, width)."""
         out = np.empty((batch.num_rows, self.width), dtype=self.dtype)
         done = 0
@@ -174,25 +175,25 @@ class Columns:
 
     @property
     def given(self) -> list[int]:
-        """Of an array: the places of the columns used."""
+        """For arrays: the indices of the columns that are used."""
         return [_place(name) for name in self.inputs]
 
     @cached_property
     def coded(self) -> bool:
-        """Whether the recipe is for arrays, and has categories among their columns."""
+        """Whether the recipe is for arrays and treats some of their columns as categorical."""
         return self.n_given > 0 and not all(type(one) is Number for one in self.encoders)
 
     @cached_property
-    def places(self) -> tuple[np.ndarray, ...]:
-        """Of an array of numbers: places of the columns used and which are flagged, their fills,
-        and the places of the numbers and of the flags."""
+    def places(self) -> tuple[AnyArray, ...]:
+        """For numeric arrays: indices of the columns used, which of them have an indicator of
+        missing values, their fill values, and the output indices of the numbers and indicators."""
         places = np.array(self.given)
         flagged = np.array([encoder.flagged for encoder in self.encoders])
         fills = np.array([encoder.fill for encoder in self.encoders if isinstance(encoder, Number)])
         ends = np.cumsum(1 + flagged)
         return places, flagged, fills, ends - 1 - flagged, ends[flagged] - 1
 
-    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+    def of_rows(self, rows: AnyArray) -> AnyArray:
         """An array (n, n_given) as numbers (n, width)."""
         if self.coded:
             return self.apply(array_table(rows, self.inputs))
@@ -213,9 +214,9 @@ class Columns:
         description, arrays = self.describe()
         return digest(repr((description, [array.tobytes() for array in arrays.values()])))
 
-    def describe(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def describe(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """The recipe as plain JSON values, and its arrays by name."""
-        arrays: dict[str, np.ndarray] = {}
+        arrays: dict[str, AnyArray] = {}
         items = []
         for number, encoder in enumerate(self.encoders):
             item: dict[str, Any] = {"kind": type(encoder).__name__.lower()}
@@ -231,8 +232,8 @@ class Columns:
         return (held | {"n_given": self.n_given} if self.n_given else held), arrays
 
     @classmethod
-    def restore(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Columns":
-        """What `describe` described, or an error where that makes no sense."""
+    def restore(cls, description: dict[str, Any], arrays: dict[str, AnyArray]) -> "Columns":
+        """The inverse of `describe`; an error where the description is not valid."""
         encoders = []
         for item in description["columns"]:
             values = dict(item)
@@ -262,8 +263,8 @@ class Columns:
         return cls(tuple(encoders), dtype, given)
 
 
-def array_table(rows: np.ndarray, names: Iterable[str] | None = None) -> Any:
-    """Columns of an array by the names that their places give them (None: all), as Arrow has them.
+def array_table(rows: AnyArray, names: Iterable[str] | None = None) -> ArrowTable:
+    """Columns of an array as an Arrow table, by their names x0, x1, … (None: all columns).
 
     In float64, so that a category is the same word in every dtype; NaN is a missing value.
     """
@@ -273,12 +274,12 @@ def array_table(rows: np.ndarray, names: Iterable[str] | None = None) -> Any:
 
 
 def names_of_places(count: int) -> list[str]:
-    """What the columns of an array are called in its recipe."""
+    """The names of the columns of an array in its recipe."""
     return [f"x{k}" for k in range(count)]
 
 
-def _with_commas(sample: Any, kinds: dict[str, str]) -> set[str]:
-    """The columns of numbers with decimal commas, which are told."""
+def _with_commas(sample: ArrowTable, kinds: dict[str, str]) -> set[str]:
+    """Text columns that hold numbers with decimal commas; they are reported by a warning."""
     texts = [name for name, kind in kinds.items() if kind in ("text", "category")]
     found = {name for name in texts if has_commas(sample.column(name))}
     if found:
@@ -290,8 +291,8 @@ def _with_commas(sample: Any, kinds: dict[str, str]) -> set[str]:
     return found
 
 
-def _without_identifiers(sample: Any, kinds: dict[str, str], other: set[str]) -> list[str]:
-    """The columns that do not name rows, which are told; all where there is no other column."""
+def _without_identifiers(sample: ArrowTable, kinds: dict[str, str], other: set[str]) -> list[str]:
+    """All columns but identifiers, which a warning reports; all if nothing else is left."""
     texts = [name for name, kind in kinds.items() if kind in ("text", "category")]
     whole = [name for name in kinds if family(sample.schema.field(name).type) == "integer"]
     found = [
@@ -311,11 +312,11 @@ def _without_identifiers(sample: Any, kinds: dict[str, str], other: set[str]) ->
 
 
 def _place(name: str) -> int:
-    """The place of a column of an array by its name, x0 for the first; far off for other names."""
+    """The index of an array column by its name, such as x0; a huge number for other names."""
     return int(name[1:]) if name[:1] == "x" and name[1:].isdecimal() else sys.maxsize
 
 
-def _sample(table: Table, names: list[str], seed: int) -> Any:
+def _sample(table: Table, names: list[str], seed: int) -> ArrowTable:
     """A sample of the whole table, in runs of consecutive rows, as one Arrow table."""
     n_rows = table.n_rows
     if n_rows <= _MOST_ROWS:
@@ -325,7 +326,7 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
     room = max(1, n_rows // _RUNS - size)
     shifts = Words(seed, 0, Stream.COLUMN_SAMPLE).raw(_RUNS) % np.uint64(room)
     starts = np.arange(_RUNS) * (n_rows // _RUNS) + shifts.astype(np.int64)
-    parts: list[Any] = []
+    parts: list[ArrowTable] = []
     # A seekable table is read from the start of each run, others from the first row.
     for runs in starts[:, None] if table.seekable else [starts]:
         done = int(runs[0]) if table.seekable else 0
@@ -340,8 +341,8 @@ def _sample(table: Table, names: list[str], seed: int) -> Any:
     return pa.Table.from_batches(parts)
 
 
-def _plain_kind(table: Table, name: str, sample: Any) -> str:
-    """What a column is by its type, or by its words; "unsure" for text that skrub must judge."""
+def _plain_kind(table: Table, name: str, sample: ArrowTable) -> str:
+    """The kind of a column by its type or its words; "unsure" for text that skrub must judge."""
     kind = table.schema.field(name).type
     own = family(kind)
     if own == "category":
@@ -362,7 +363,7 @@ def _plain_kind(table: Table, name: str, sample: Any) -> str:
 
 
 def _chosen_kind(table: Table, name: str) -> str:
-    """A column that was named as a category; an error where its values cannot be words."""
+    """The kind of a column that was declared categorical, or an error if its type cannot be."""
     kind = table.schema.field(name).type
     own = family(kind.value_type if family(kind) == "category" else kind)
     if own not in ("text", "boolean", "integer", "float", "null"):
@@ -373,7 +374,7 @@ def _chosen_kind(table: Table, name: str) -> str:
     return "category"
 
 
-def _kind_of_words(values: Any) -> str:
+def _kind_of_words(values: object) -> str:
     """Text with a value that has no digit is neither a number nor a date."""
     words = words_of(values).drop_null().unique()
     if pa.compute.all(pa.compute.match_substring_regex(words, "[0-9]")).as_py() is not False:
@@ -382,7 +383,7 @@ def _kind_of_words(values: Any) -> str:
 
 
 def _dtype_of(encoders: list[Encoder], table: Table) -> DType:
-    """float32 where that holds every value as it is, else float64."""
+    """float32 where it represents every value exactly, else float64."""
     narrow = (pa.types.is_float32, pa.types.is_float16, pa.types.is_boolean)
 
     def is_narrow(encoder: Encoder) -> bool:
@@ -392,7 +393,7 @@ def _dtype_of(encoders: list[Encoder], table: Table) -> DType:
     return np.dtype(np.float32 if all(map(is_narrow, encoders)) else np.float64)
 
 
-def _decided(kinds: dict[str, str], sample: Any) -> tuple[dict[str, str], dict[str, str]]:
+def _decided(kinds: dict[str, str], sample: ArrowTable) -> tuple[dict[str, str], dict[str, str]]:
     """Kinds of all columns, unsure ones decided by skrub, and the formats of dates in text."""
     unsure = [name for name, kind in kinds.items() if kind == "unsure"]
     if not unsure:
@@ -425,7 +426,7 @@ def _decided(kinds: dict[str, str], sample: Any) -> tuple[dict[str, str], dict[s
 
 
 def _learn_each(
-    kinds: dict[str, str], sample: Any, formats: dict[str, str], seed: int
+    kinds: dict[str, str], sample: ArrowTable, formats: dict[str, str], seed: int
 ) -> list[Encoder]:
     """The encoders of the columns that have any value."""
     encoders: list[Encoder] = []

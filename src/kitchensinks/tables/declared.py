@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.numerics.arrays import AnyArray
+
 # Floating-point numbers that compiled loops take.
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def declared(value: Any, hint: Any, name: str) -> Any:
+def declared(value: object, hint: object, name: str) -> Any:
     """The value, if it is of the type that its field declares, or an error.
 
     A whole number is taken for a decimal one; entries of lists and tuples are checked too, and the
@@ -30,7 +32,7 @@ def declared(value: Any, hint: Any, name: str) -> Any:
     return value
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _fits(value: Any, kind: object) -> bool:
     origin, inner = typing.get_origin(kind) or kind, typing.get_args(kind)
     if origin is Any:
         return True
@@ -46,7 +48,7 @@ def _fits(value: Any, kind: Any) -> bool:
     return True
 
 
-def _has_kind(array: np.ndarray, kind: Any) -> bool:
+def _has_kind(array: AnyArray, kind: Any) -> bool:
     """Whether an array is of the kind of numbers declared."""
     if kind is Any or isinstance(kind, typing.TypeVar):
         return True

@@ -5,27 +5,26 @@ import heapq
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from kitchensinks.tables.arrow import pa
-from kitchensinks.tables.kinds import family, is_number
+from kitchensinks.tables.arrow import ArrowTable, ArrowType, pa
+from kitchensinks.tables.kinds import family, in_words, is_number
 from kitchensinks.tables.lines import TextTable, blank
 from kitchensinks.tables.table import check_schema
 
-# Bytes that the names of the columns may take: a file without line breaks is no table.
+# Longest line of column names, in bytes: a file without line breaks is not a table.
 _LONGEST_HEADER = 2**24
-# Columns that a table may have: Arrow takes some ten kilobytes for each, however short the file is.
+# Most columns of a table: Arrow needs about ten kilobytes for each, however short the file.
 _MOST_COLUMNS = 100_000
-# Types are inferred from this many bytes at the start of the file, and as many further on.
+# Types are inferred from this many bytes at the start, and as many from the rest of the file.
 _LOOK_BYTES = 2**20
-# Places further on that these bytes come from.
+# Number of samples, including the one at the start.
 _LOOKS = 8
 
 
 class DelimitedTable(TextTable):
-    """Types are inferred from bounded samples at several places of the file, and then fixed.
+    """Types are inferred from bounded samples of several parts of the file, and then fixed.
 
-    Only whole numbers may become decimal ones, where a later row has a decimal number.
+    The only exception: integers become floats where a later row holds a decimal number.
     """
 
     def __init__(self, path: Path, skip_bad_rows: bool) -> None:
@@ -97,24 +96,24 @@ class DelimitedTable(TextTable):
             for place in range(1, _LOOKS):
                 file.seek(max(start, place * size // _LOOKS))
                 part = file.read(_LOOK_BYTES // _LOOKS)
-                # Quoted line breaks could make the cut wrong: then these rows are not used.
+                # Quoted line breaks may cut a row in two: then this sample cannot be parsed.
                 yield part[part.find(b"\n") + 1 : part.rfind(b"\n") + 1]
 
-    def _infer(self, data: bytes) -> list[Any]:
+    def _infer(self, data: bytes) -> list[ArrowType]:
         """Types of some rows as pyarrow infers them; null for rows that it cannot read."""
         if data.strip():
             try:
-                # Arrow cannot tell of rows that it leaves out unless they are text.
+                # Arrow cannot report skipped rows unless they are valid text.
                 text = data.decode(errors="replace").encode()
                 types = self._convert(text, self.names, None, skip=True).schema.types
             except pa.ArrowException:
                 types = None
             if types is not None:
-                # Bytes that are no text are a mistake in a text column, not a column of bytes.
+                # Invalid text is an error in a text column, not a column of bytes.
                 return [pa.string() if pa.types.is_binary(kind) else kind for kind in types]
         return [pa.null()] * len(self.names)
 
-    def _widen(self, types: list[Any]) -> None:
+    def _widen(self, types: list[ArrowType]) -> None:
         joined = [_widest(*pair) for pair in zip(self.schema.types, types, strict=True)]
         self.schema = pa.schema(list(zip(self.names, joined, strict=True)))
 
@@ -125,7 +124,9 @@ class DelimitedTable(TextTable):
 
     # Rows.
 
-    def _convert(self, data: bytes, names: list[str], types: Any, skip: bool = False) -> Any:
+    def _convert(
+        self, data: bytes, names: list[str], types: object, skip: bool = False
+    ) -> ArrowTable:
         """An Arrow table; rows with too many or too few values are left out, or an error."""
         return pa.csv.read_csv(
             pa.BufferReader(data),
@@ -142,10 +143,10 @@ class DelimitedTable(TextTable):
             ),
         )
 
-    def _parse(self, data: bytes, names: list[str]) -> Any:
+    def _parse(self, data: bytes, names: list[str]) -> ArrowTable:
         if blank(data):
             return self.schema.empty_table().select(names)
-        # A column that has had no value so far takes any text.
+        # A column without values so far may hold any text.
         empty = [name for name in names if pa.types.is_null(self.schema.field(name).type)]
         types = dict(zip(self.names, self.schema.types, strict=True))
         types.update(dict.fromkeys(empty, pa.string()))
@@ -161,8 +162,8 @@ class DelimitedTable(TextTable):
                 self._retype(name, pa.string())
         return table
 
-    def _parse_wider(self, data: bytes, names: list[str]) -> Any:
-        """Once more, with whole numbers as decimal ones where that is what the data has."""
+    def _parse_wider(self, data: bytes, names: list[str]) -> ArrowTable:
+        """Parse again, with integer columns as floats where the data hold decimal numbers."""
         try:
             table = self._convert(data, self.names, None)
         except pa.ArrowException:
@@ -180,7 +181,7 @@ class DelimitedTable(TextTable):
         return self._parse(data, names)
 
     def _bad_rows(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-        """Rows of too many or too few values, which are counted, among those found by halving."""
+        """Rows with a wrong number of values, found by counting, and those found by bisection."""
         between = len(self.names) - 1
         others: list[tuple[int, bytes]] = []
         ragged: list[tuple[int, bytes]] = []
@@ -191,7 +192,7 @@ class DelimitedTable(TextTable):
         found = super()._bad_rows(others) if others else iter(())
         return heapq.merge(ragged, found)
 
-    def _retype(self, name: str, kind: Any) -> None:
+    def _retype(self, name: str, kind: object) -> None:
         place = self.names.index(name)
         self.schema = self.schema.set(place, pa.field(name, kind))
 
@@ -212,12 +213,12 @@ class DelimitedTable(TextTable):
                 types = {name: self.schema.field(name).type}
                 self._convert(data, [name], types, skip=True)
             except pa.ArrowException:
-                kind = _in_words(types[name])
+                kind = in_words(types[name])
                 return f"column {name!r} has {value!r} where other rows have {kind}"
         return "it cannot be read"
 
 
-def _widest(mine: Any, theirs: Any) -> Any:
+def _widest(mine: ArrowType, theirs: ArrowType) -> ArrowType:
     """A type for the values of both."""
     types = pa.types
     if mine == theirs:
@@ -228,8 +229,3 @@ def _widest(mine: Any, theirs: Any) -> Any:
         if types.is_timestamp(one) and types.is_date(other):
             return one
     return pa.string()
-
-
-def _in_words(kind: Any) -> str:
-    words = {"integer": "numbers", "float": "numbers", "boolean": "true and false"}
-    return words.get(family(kind), "dates" if pa.types.is_temporal(kind) else "text")

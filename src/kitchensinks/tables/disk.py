@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, then renamed."""
+"""Atomic writes: a file is written beside its destination and then renamed."""
 
 import os
 import secrets
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-# How the name of an unfinished file ends; it begins with a dot.
+# Ending of the names of unfinished files, which begin with a dot.
 UNFINISHED = ".part"
 
 
@@ -15,10 +15,9 @@ UNFINISHED = ".part"
 def atomic(path: str | os.PathLike[str], sync: bool = False) -> Iterator[Path]:
     """A new file beside `path` to write to, which takes its name when the block ends.
 
-    Whoever reads `path` finds the old file or the whole new one. An error in the block removes the
-    new file and leaves the old one. Permissions are those of any file that the user creates.
-    sync: return only when the bytes and the name are on disk, so that a loss of power cannot
-    undo them.
+    A reader of `path` sees the old file or the complete new one. An error in the block removes the
+    new file and keeps the old one. Permissions are those of any new file of the user. sync: return
+    only when content and name are on disk, so that they survive a loss of power.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -31,7 +30,7 @@ def atomic(path: str | os.PathLike[str], sync: bool = False) -> Iterator[Path]:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is not a folder: {path} cannot be written there.")
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
-    # Created here and not by the writer: an error about permissions comes before any work.
+    # Created here, so that missing permissions are reported before any work is done.
     unfinished.touch(exist_ok=False)
     try:
         yield unfinished
@@ -46,7 +45,7 @@ def atomic(path: str | os.PathLike[str], sync: bool = False) -> Iterator[Path]:
 
 
 class Stamp(NamedTuple):
-    """What tells a file from the one that took its name: it changes when the file is written to."""
+    """Identifies the content of a path: it changes when the file is modified or replaced."""
 
     size: int
     modified: int
@@ -58,7 +57,7 @@ class Stamp(NamedTuple):
         return cls(found.st_size, found.st_mtime_ns, found.st_ino)
 
     def check(self, path: Path) -> None:
-        """An error where the file is no longer the one that was opened."""
+        """Raise an error if the file has been modified or replaced."""
         try:
             same = Stamp.of(path) == self
         except FileNotFoundError:
@@ -71,7 +70,7 @@ class Stamp(NamedTuple):
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Delete what a killed process has left of files of a folder that only we write to."""
+    """Delete unfinished files that a killed process has left in a folder of ours."""
     for path in folder.glob(f".*{UNFINISHED}"):
         path.unlink(missing_ok=True)
 

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from kitchensinks.tables.arrow import pa
+from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.tables.arrow import ArrowArray, ArrowType, pa
 from kitchensinks.tables.kinds import NUMBERS, family, in_words, is_number
 
-# What stands for a missing value in text.
+# Words that stand for a missing value.
 MISSING_WORDS = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "<NA>")
-# Parts of a date, and the functions of `pyarrow.compute` that give them.
+# Parts of a date, and the functions of `pyarrow.compute` that extract them.
 _PARTS = {
     "days": "",
     "year": "year",
@@ -23,30 +24,30 @@ _PARTS = {
     "hour": "hour",
     "minute": "minute",
 }
-# Of a category with more values, only the most frequent ones have an indicator.
+# Most indicators of one category: the less frequent values have none.
 _MOST_LEVELS = 64
 # Bins into which the n-grams of free text are hashed.
 _BINS = 2048
-# Columns of numbers that free text becomes.
+# Number of columns that free text is encoded as.
 _TOPICS = 30
-# A percent sign in the format of a date that begins nothing known.
+# An unknown directive in the format of a date.
 _NO_DATE = re.compile("%(?![aAbBcdfGHIjmMpSuUVwWxXyYzZ%])")
 
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """One column by name; `flagged`: a further column of numbers says where it is missing."""
+    """One column by name; `flagged`: a further output indicates its missing values."""
 
     name: str
     flagged: bool
 
-    # What messages call such a column.
+    # What messages call the values.
     kind = "values"
-    # Whether the numbers are quantities, which are standardised.
+    # Whether the outputs are quantities, which are standardised.
     measured = False
-    # Whether operators of ONNX can make the numbers.
+    # Whether ONNX operators can compute the outputs.
     exportable = True
-    # Families of Arrow types that values may have.
+    # Families of Arrow types that are accepted.
     families: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -64,8 +65,8 @@ class Encoder:
     def _names(self) -> list[str]:
         raise NotImplementedError
 
-    def check(self, kind: Any, label: str) -> None:
-        """An error where a column of this Arrow type cannot be what was learned."""
+    def check(self, kind: ArrowType, label: str) -> None:
+        """Raise an error where a column of this Arrow type cannot be encoded."""
         kind = kind.value_type if family(kind) == "category" else kind
         if not (family(kind) == "null" or self._takes(kind)):
             raise ValueError(
@@ -74,27 +75,27 @@ class Encoder:
             )
 
     def check_fields(self) -> None:
-        """An error where fields that came from a file do not fit each other."""
+        """Raise an error where fields that were read from a file are inconsistent."""
 
     def _refuse(self, good: bool) -> None:
         if not good:
             raise ValueError(f"Column {self.name!r} has fields that do not fit each other.")
 
     def _example(self) -> str:
-        """What the column was, for an error message."""
+        """What the column held in the fit, for an error message."""
         return self.kind
 
-    def _takes(self, kind: Any) -> bool:
+    def _takes(self, kind: object) -> bool:
         return family(kind) in self.families
 
-    def write(self, values: Any, out: np.ndarray) -> None:
+    def write(self, values: object, out: AnyArray) -> None:
         """Numbers of an Arrow array into `out` (n, width)."""
         missing = self._write(_plain(values), out)
         if self.flagged:
             out[:, -1] = missing
 
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
-        """Numbers without the flag, missing values filled in; returns where those are."""
+    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
+        """Outputs without the indicator, missing values filled in; returns where those are."""
         raise NotImplementedError
 
 
@@ -102,8 +103,8 @@ class Encoder:
 class Number(Encoder):
     """Numbers and booleans as they are, times in seconds.
 
-    Missing ones are the median of those seen. `written`: they came as text, and text is taken
-    again (what is no number counts as missing).
+    Missing values are replaced by the median. `written`: they were given as text, which is accepted
+    again (words that are not numbers count as missing).
     """
 
     fill: float
@@ -114,7 +115,7 @@ class Number(Encoder):
     families = NUMBERS
 
     @classmethod
-    def learn(cls, name: str, values: Any) -> "Number":
+    def learn(cls, name: str, values: object) -> "Number":
         numbers = _numbers(_plain(values))
         seen = numbers[np.isfinite(numbers)]
         fill = float(np.median(seen)) if len(seen) else 0.0
@@ -126,14 +127,14 @@ class Number(Encoder):
     def _names(self) -> list[str]:
         return [self.name]
 
-    def _takes(self, kind: Any) -> bool:
+    def _takes(self, kind: object) -> bool:
         return super()._takes(kind) or (self.written and family(kind) == "text")
 
-    def numbers(self, values: Any) -> np.ndarray:
+    def numbers(self, values: object) -> AnyArray:
         """The numbers of an Arrow array, NaN where one is missing."""
         return _numbers(_plain(values))
 
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: object, out: AnyArray) -> AnyArray:
         numbers = _numbers(values)
         missing = np.isnan(numbers)
         if missing.any():
@@ -144,21 +145,21 @@ class Number(Encoder):
 
 @dataclass(frozen=True, eq=False)
 class Coded(Encoder):
-    """A row of a table of numbers for each category, the last for one that is not among `levels`.
+    """A row of a table of numbers for each category; the last row is for unknown categories.
 
-    What is missing is the empty word.
+    A missing value is the empty word.
     """
 
     levels: tuple[str, ...]
 
     kind = "text"
 
-    def table_of_levels(self) -> np.ndarray:
+    def table_of_levels(self) -> AnyArray:
         """The table (m + 1, width) without a flag."""
         raise NotImplementedError
 
-    def _takes(self, kind: Any) -> bool:
-        """A file whose values all are numbers has a column of numbers, though others have text."""
+    def _takes(self, kind: ArrowType) -> bool:
+        """Numbers too: a file whose values happen to be numbers has a numeric column."""
         own = family(kind)
         if own == "boolean":
             return "true" in self.levels or "false" in self.levels
@@ -171,10 +172,10 @@ class Coded(Encoder):
         return f"text such as {known[-1]!r}" if known else "text"
 
     @cached_property
-    def _known(self) -> Any:
+    def _known(self) -> ArrowArray:
         return pa.array(self.levels, pa.large_string())
 
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: object, out: AnyArray) -> AnyArray:
         words, table = words_of(values), self.table_of_levels()
         place = pa.compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
         out[:, : table.shape[1]] = table[place.to_numpy(zero_copy_only=False)]
@@ -186,7 +187,7 @@ class Category(Coded):
     """An indicator of 0 and 1 for each value seen, one for two values; unseen ones are all 0."""
 
     @classmethod
-    def learn(cls, name: str, values: Any) -> "Category":
+    def learn(cls, name: str, values: object) -> "Category":
         words = words_of(values)
         counts = words.drop_null().value_counts().to_pylist()
         counts.sort(key=lambda item: (-item["counts"], item["values"]))
@@ -196,16 +197,16 @@ class Category(Coded):
     def _names(self) -> list[str]:
         return [f"{self.name}={level}" for level in self.levels]
 
-    def table_of_levels(self) -> np.ndarray:
+    def table_of_levels(self) -> AnyArray:
         return np.eye(len(self.levels) + 1, len(self.levels))
 
 
 @dataclass(frozen=True, eq=False)
 class Levels(Coded):
-    """Numbers of each category: table (m + 1, width), with labels that say what each number is."""
+    """Numbers of each category: table (m + 1, width), with a label for each column."""
 
     labels: tuple[str, ...]
-    table: np.ndarray
+    table: AnyArray
 
     measured = True
 
@@ -216,7 +217,7 @@ class Levels(Coded):
     def _names(self) -> list[str]:
         return [f"{self.name} {label}" for label in self.labels]
 
-    def table_of_levels(self) -> np.ndarray:
+    def table_of_levels(self) -> AnyArray:
         return self.table
 
 
@@ -225,14 +226,14 @@ class Means(Levels):
 
 
 class Places(Levels):
-    """The place of each category in the order that they were declared in."""
+    """The rank of each category in the declared order."""
 
 
 @dataclass(frozen=True, eq=False)
 class Date(Encoder):
-    """Days since 1970 and those of year, month, day, weekday, hour and minute that vary.
+    """Days since 1970, and year, month, day, weekday, hour and minute as far as they vary.
 
-    `format`: how dates given as text are written. `fills`: what missing ones are.
+    `format`: the format of dates given as text. `fills`: the outputs of a missing date.
     """
 
     format: str
@@ -245,7 +246,7 @@ class Date(Encoder):
     families = ("text", "date")
 
     @classmethod
-    def learn(cls, name: str, values: Any, format_: str) -> "Date":
+    def learn(cls, name: str, values: object, format_: str) -> "Date":
         moments = _moments(_plain(values), format_)
         seen, flagged = moments.drop_null(), moments.null_count > 0
         if not len(seen):
@@ -263,7 +264,7 @@ class Date(Encoder):
     def _names(self) -> list[str]:
         return [f"{self.name} {part}" for part in self.parts]
 
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: object, out: AnyArray) -> AnyArray:
         moments = _moments(values, self.format)
         missing = _absent(moments)
         for k, (part, fill) in enumerate(zip(self.parts, self.fills, strict=True)):
@@ -272,7 +273,7 @@ class Date(Encoder):
         return missing
 
 
-def _moments(values: Any, format_: str) -> Any:
+def _moments(values: ArrowArray, format_: str) -> ArrowArray:
     """An Arrow array of dates, or of text in this format (empty: any), to the second."""
     own = family(values.type)
     if own == "null":
@@ -286,8 +287,8 @@ def _moments(values: Any, format_: str) -> Any:
     return values.cast(pa.timestamp("s"), safe=False)
 
 
-def _part(moments: Any, part: str) -> np.ndarray:
-    """One part of dates none of which is missing."""
+def _part(moments: ArrowArray, part: str) -> AnyArray:
+    """One part of dates without missing values."""
     if part == "days":
         return np.asarray(moments.cast(pa.int64()).to_numpy() / 86400)
     return np.asarray(getattr(pa.compute, _PARTS[part])(moments).to_numpy())
@@ -302,15 +303,15 @@ class Text(Encoder):
     leading right singular vectors of the sample.
     """
 
-    weights: np.ndarray
-    directions: np.ndarray
+    weights: AnyArray
+    directions: AnyArray
 
     kind = "text"
     exportable = False
     families = ("text", "integer")
 
     @classmethod
-    def learn(cls, name: str, values: Any, seed: int) -> "Text":
+    def learn(cls, name: str, values: object, seed: int) -> "Text":
         from sklearn.utils.extmath import randomized_svd
 
         words = words_of(values)
@@ -332,28 +333,28 @@ class Text(Encoder):
     def _names(self) -> list[str]:
         return [f"{self.name} topic {k + 1}" for k in range(self.directions.shape[1])]
 
-    def _write(self, values: Any, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: object, out: AnyArray) -> AnyArray:
         words = words_of(values)
         scaled = _unit_rows(_ngrams(words) @ sparse.diags_array(self.weights.astype(np.float64)))
         out[:, : self.directions.shape[1]] = scaled @ self.directions
         return _absent(words)
 
 
-# The encoders by the kind that the description of a recipe names.
+# Encoders by the kind that the description of a recipe names.
 ENCODERS: dict[str, Any] = {
     one.__name__.lower(): one for one in (Number, Category, Means, Places, Date, Text)
 }
 
 
-def _plain(values: Any) -> Any:
+def _plain(values: ArrowArray) -> ArrowArray:
     """An Arrow array without dictionaries."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     return values.dictionary_decode() if family(values.type) == "category" else values
 
 
-def _numbers(values: Any) -> np.ndarray:
-    """Floats, NaN where there is nothing or text that is no number."""
+def _numbers(values: ArrowArray) -> AnyArray:
+    """Floats, with NaN for missing values and for text that is not a number."""
     kind = values.type
     own = family(kind)
     if own == "text":
@@ -374,8 +375,8 @@ def _numbers(values: Any) -> np.ndarray:
     return numbers if numbers.dtype.kind == "f" else numbers.astype(np.float64)
 
 
-def words_of(values: Any) -> Any:
-    """Any Arrow array as trimmed text, null where a word says that there is nothing.
+def words_of(values: ArrowArray) -> ArrowArray:
+    """Any Arrow array as trimmed text, null where a word stands for a missing value.
 
     A number is the same word whatever its type: 3.0 is "3", and so is the whole number.
     """
@@ -387,8 +388,8 @@ def words_of(values: Any) -> Any:
     return pa.compute.if_else(empty, pa.scalar(None, pa.large_string()), words)
 
 
-def _words_of_floats(values: Any) -> Any:
-    """Text of an Arrow array of float64: whole numbers as those are written."""
+def _words_of_floats(values: ArrowArray) -> ArrowArray:
+    """An Arrow array of float64 as text, integers without a decimal point."""
     compute, largest = pa.compute, 2.0**53
     whole = compute.and_(
         compute.equal(values, compute.floor(values)), compute.less(compute.abs(values), largest)
@@ -397,16 +398,16 @@ def _words_of_floats(values: Any) -> Any:
     return compute.if_else(whole, numbers, values.cast(pa.large_string()))
 
 
-def _absent(words: Any) -> np.ndarray:
+def _absent(words: ArrowArray) -> AnyArray:
     return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
 
 
-def _ngrams(words: Any) -> sparse.csr_array:
+def _ngrams(words: ArrowArray) -> sparse.csr_array:
     """Counts (n, bins) of the hashed n-grams of three and four bytes of each text."""
     lower = pa.compute.utf8_lower(pa.compute.fill_null(words, ""))
     space = pa.scalar(" ", pa.large_string())
     padded = pa.compute.binary_join_element_wise(space, lower, space, pa.scalar("", space.type))
-    # Every text has its two spaces at least, so there are bytes.
+    # Every text has at least its two spaces, so the buffer is not empty.
     _, offsets, letters = padded.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[padded.offset : padded.offset + len(words) + 1]
     lengths, joined = np.diff(ends), np.frombuffer(letters, dtype=np.uint8)[ends[0] : ends[-1]]

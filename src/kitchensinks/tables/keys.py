@@ -1,10 +1,11 @@
-"""A number for every row, from its content and a seed.
+"""Hashes of rows: a pseudo-random key from the content of a row and a seed.
 
-Rows are chosen (to be held out, or to be looked at more closely) by their keys and not by their
-place: the choice is the same whatever their order, a copy of a row goes where the row goes, and
-rows of weight zero change nothing.
+Rows are sampled and held out by their keys and not by their position. The choice therefore does not
+depend on the order of the rows, copies of a row stay together, and rows of weight zero change
+nothing.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrays import block_slices, densify
 
 Keys = NDArray[np.uint64]
 
-# Entries of rows that are read together.
+# Entries of rows that are read at a time.
 _BLOCK_ENTRIES = 2**22
-# Entries whose bits are mixed together: few enough that they stay in cache.
+# Entries that are hashed at a time: few enough to stay in cache.
 _MIXED_ENTRIES = 2**15
 # Rows that the law of a basis (a median distance, quantiles) is resolved on.
 SAMPLE_ROWS = 2000
@@ -28,15 +29,19 @@ SAMPLE_ROWS = 2000
 _SAMPLE_ENTRIES = 2**24
 # A sample has at least this many rows, however wide they are.
 _FEWEST_SAMPLED = 100
-# Rows of equal content are copies where their targets differ by less than this share of the
-# variance of all; else content repeats by itself, as it does where columns have few values.
+# Equal rows are copies if the variance of their targets is below this share of the total variance.
+# Otherwise content merely repeats, as it does where columns have few values.
 _SAME_TARGETS = 0.1
-# Where fewer rows differ, or each is there more often on average, columns have few values.
+# With fewer distinct rows, equal rows are due to columns with few values.
 _FEWEST_DIFFERENT = 30
+# So they are where distinct rows occur more often than this on average.
 _MOST_EACH = 10.0
+# Counts of rows that repeat by themselves vary as those of Poisson do, or more. Those that vary
+# less by so many standard errors were made.
+_LESS_THAN_CHANCE = 3.0
 
 
-def row_keys(rows: Any, seed: int) -> Keys:
+def row_keys(rows: Matrix, seed: int) -> Keys:
     """A pseudo-random 64-bit key of each row, shape (n,): equal rows have equal keys.
 
     Σ_j mixed(bits of x_j)·a_j mod 2⁶⁴ with odd random a_j, mixed once more. A zero adds nothing,
@@ -58,7 +63,7 @@ def row_keys(rows: Any, seed: int) -> Keys:
     return keys
 
 
-def _sparse_keys(rows: Any, multiplier: Keys) -> Keys:
+def _sparse_keys(rows: Matrix, multiplier: Keys) -> Keys:
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -86,14 +91,14 @@ def _bits(values: AnyArray, numbers: Floats, scratch: Keys) -> Keys:
 def joined(keys: Keys, others: Keys) -> Keys:
     """One key of two.
 
-    Mixed and not only moved: where rows have been held out by their keys, the gap that they leave
-    would otherwise fall on the lowest keys of some others alone.
+    The sum is mixed, because rows that were held out by their keys leave a gap that would otherwise
+    stay a gap in the sums.
     """
     return mixed(keys + np.uint64(0x9E3779B97F4A7C15) * others)
 
 
 def mixed(total: Keys) -> Keys:
-    """In place: every bit of a key depends on every bit of the sum."""
+    """Mix in place, so that every bit of a key depends on every bit of the sum."""
     total ^= total >> np.uint64(31)
     total *= np.uint64(0xBF58476D1CE4E5B9)
     total ^= total >> np.uint64(32)
@@ -101,8 +106,8 @@ def mixed(total: Keys) -> Keys:
 
 
 class Copies(NamedTuple):
-    """Rows with their copies: of each different row the first place (m,), in rising order, and the
-    weight of all its copies (m,); and which of the different rows each row is, (n,)."""
+    """Distinct rows and their copies: the index of the first copy (m,), in rising order, the total
+    weight of the copies (m,), and the number of the distinct row that each row equals (n,)."""
 
     first: NDArray[np.intp]
     total: Floats
@@ -110,16 +115,27 @@ class Copies(NamedTuple):
 
     @property
     def each(self) -> float:
-        """How many times a row is there on average."""
+        """The mean number of copies of a distinct row."""
         return len(self.group) / len(self.first)
 
     @property
     def made(self) -> bool:
-        """Whether the copies are a surprise: few values in few columns give equal rows as well.
+        """Whether rows were duplicated: few values in few columns give equal rows as well.
 
-        To keep all rows of a category in one fold would leave none to take its mean from.
+        Keeping all rows of a category in one fold would leave none to compute its mean from.
         """
-        return len(self.first) >= _FEWEST_DIFFERENT and self.each <= _MOST_EACH
+        few = len(self.first) >= _FEWEST_DIFFERENT and self.each <= _MOST_EACH
+        return few or self.evenly
+
+    @property
+    def evenly(self) -> bool:
+        """Whether all rows are there about equally often, as after a table was repeated.
+
+        The variance of m Poisson counts over their mean is 1 with a standard error of √(2/m).
+        """
+        count = np.bincount(self.group)
+        dispersion = float(count.var() / count.mean())
+        return dispersion < 1.0 - _LESS_THAN_CHANCE * math.sqrt(2.0 / len(count))
 
     @property
     def share(self) -> float:
@@ -130,9 +146,9 @@ class Copies(NamedTuple):
 def find_copies(keys: Keys, targets: Floats, weights: Floats | None = None) -> Copies | None:
     """Which rows are copies of others, or None where none is.
 
-    keys (n,): equal for rows of equal content; targets (n, outputs); weights (n,), all positive. A
-    copy gives the target of its row away. Where the targets of rows of equal content differ, each
-    row is an observation of its own.
+    keys (n,): equal for equal rows; targets (n, outputs); weights (n,), all positive. Copies reveal
+    each other's targets. Where the targets of equal rows differ, each row is an observation of its
+    own.
 
     >>> keys, targets = np.array([7, 8, 7], dtype=np.uint64), np.array([[1.0], [2.0], [1.0]])
     >>> find_copies(keys, targets).total
@@ -161,18 +177,18 @@ def find_copies(keys: Keys, targets: Floats, weights: Floats | None = None) -> C
     return Copies(first[order], np.bincount(group, weights).astype(np.float64), group)
 
 
-def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> NDArray[np.bool_]:
-    """Which rows belong to the `count` lowest different keys of rows of positive weight."""
+def lowest_keys(keys: Keys, weights: Floats | None, count: int) -> Bools:
+    """Which rows have one of the `count` lowest distinct keys of rows of positive weight."""
     different = _counted(keys, weights)
     if count >= len(different):
         return np.ones(len(keys), dtype=bool)
     return np.asarray(keys <= different[count - 1])
 
 
-def hold_out(keys: Keys, weights: Floats | None, share: float, fold: int = 0) -> NDArray[np.bool_]:
+def hold_out(keys: Keys, weights: Floats | None, share: float, fold: int = 0) -> Bools:
     """Which rows to hold out: a share of the distinct rows, at least one and never all.
 
-    fold: which of several such shares, that have no row in common.
+    fold: which of several disjoint shares.
     """
     different = _counted(keys, weights)
     if len(different) < 2:
@@ -185,7 +201,7 @@ def hold_out(keys: Keys, weights: Floats | None, share: float, fold: int = 0) ->
 
 
 def _counted(keys: Keys, weights: Floats | None) -> Keys:
-    """The different keys of rows of positive weight, in rising order."""
+    """The distinct keys of rows of positive weight, in rising order."""
     return np.unique(keys if weights is None else keys[weights > 0])
 
 
@@ -200,11 +216,11 @@ def sample_size(n_inputs: int, most: int = SAMPLE_ROWS) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RowSample:
-    """The rows of the lowest keys, at most `limit` different ones.
+    """The distinct rows with the lowest keys, at most `limit` of them.
 
-    Copies of a row are one entry with their weights added and counted, so the sample is the same
-    whatever the order of the rows, and samples of parts merge into the sample of the whole.
-    `notes` (m, any) go with the rows (m, d): rows that differ in them are different.
+    Copies of a row are one entry with their total weight and number. The sample therefore does not
+    depend on the order of the rows, and samples of parts merge into the sample of the whole.
+    `notes` (m, any) accompany the rows (m, d): rows that differ in them are distinct.
     """
 
     limit: int
@@ -213,12 +229,12 @@ class RowSample:
     rows: AnyArray
     notes: AnyArray
     weights: Floats
-    counts: NDArray[np.int64]
+    counts: Ints
 
     @classmethod
     def of(
         cls,
-        rows: Any,
+        rows: Matrix,
         weights: Any,
         limit: int,
         seed: int,
@@ -227,7 +243,7 @@ class RowSample:
     ) -> "RowSample":
         """The sample of a block of rows (n, d) with weights (n,) or None for ones.
 
-        highest: rows with larger keys are left out, because an earlier sample has no room for them.
+        highest: rows with larger keys are skipped, because an earlier sample is full of lower ones.
         """
         keys = row_keys(rows, seed)
         if notes is None:
@@ -245,12 +261,12 @@ class RowSample:
 
     @property
     def shares(self) -> Floats:
-        """The weights, up to one."""
+        """The weights, divided by the largest."""
         return np.asarray(self.weights / self.weights.max())
 
     @property
     def highest(self) -> int | None:
-        """The key above which no row can come in, or None while any can."""
+        """The largest key that can still enter the sample, or None while any can."""
         return int(self.keys[-1]) if len(self.keys) == self.limit else None
 
     def merge(self, *others: "RowSample") -> "RowSample":
@@ -268,7 +284,7 @@ class RowSample:
 
 
 def _distinct(keys: Any, weights: Any, counts: Any, limit: int) -> tuple[Any, Any, Any, Any]:
-    """The lowest different keys, where each comes first, weight and number of all its copies."""
+    """The lowest distinct keys, the index of the first copy, total weight and number of copies."""
     different, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     total, count = np.bincount(inverse, weights), np.bincount(inverse, counts).astype(np.int64)
     return different[:limit], first[:limit], total[:limit], count[:limit]

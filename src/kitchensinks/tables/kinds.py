@@ -1,11 +1,10 @@
-"""What the values of a column are, by their Arrow type or by the word itself."""
+"""Families of Arrow types, and what to call them in messages."""
 
 import functools
-from typing import Any
 
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, ArrowType, pa
 
-# Checks of `pyarrow.types` by what they tell of a type.
+# Families of types, by the functions of `pyarrow.types` that recognise them.
 _FAMILIES = {
     "category": ("dictionary",),
     "null": ("null",),
@@ -17,15 +16,15 @@ _FAMILIES = {
     "date": ("timestamp", "date"),
     "text": ("string", "large_string", "string_view"),
 }
-# Families that are numbers as they are.
+# Families whose values are numbers already.
 PLAIN = ("boolean", "integer", "float")
-# Families that become numbers without a choice.
+# Families that are converted to numbers in one obvious way.
 NUMBERS = (*PLAIN, "decimal", "time")
 
 
 @functools.lru_cache(maxsize=1024)
-def family(kind: Any) -> str:
-    """What values of an Arrow type are: one of the names above, or "other".
+def family(kind: ArrowType) -> str:
+    """The family of an Arrow type: one of the names above, or "other".
 
     >>> import pyarrow
     >>> family(pyarrow.int8()), family(pyarrow.date32()), family(pyarrow.binary())
@@ -38,8 +37,8 @@ def family(kind: Any) -> str:
     return "other"
 
 
-def in_words(kind: Any) -> str:
-    """What values of an Arrow type are, for an error message.
+def in_words(kind: ArrowType) -> str:
+    """An Arrow type in words, for an error message.
 
     >>> import pyarrow
     >>> in_words(pyarrow.large_string()), in_words(pyarrow.int8()), in_words(pyarrow.binary())
@@ -48,21 +47,21 @@ def in_words(kind: Any) -> str:
     own = family(kind)
     if own == "text":
         return own
-    if own == "boolean":
-        return "booleans"
+    if own in ("boolean", "date"):
+        return f"{own}s"
     return f"numbers ({kind})" if own in NUMBERS else str(kind)
 
 
-def without_views(schema: Any) -> Any:
-    """The schema with plain text in place of views of text, which Arrow computes little with."""
+def without_views(schema: ArrowSchema) -> ArrowSchema:
+    """The schema with plain text in place of string views, which few Arrow functions support."""
     for place, field in enumerate(schema):
         if pa.types.is_string_view(field.type):
             schema = schema.set(place, field.with_type(pa.large_string()))
     return schema
 
 
-def plain_text(data: Any, label: str) -> Any:
-    """An Arrow table or record batch with its views of text as plain text."""
+def plain_text(data: ArrowTable, label: str) -> ArrowTable:
+    """An Arrow table or record batch with string views converted to plain text."""
     schema = without_views(data.schema)
     if schema.equals(data.schema):
         return data
@@ -76,7 +75,7 @@ def plain_text(data: Any, label: str) -> Any:
 
 
 def is_number(word: str) -> bool:
-    """Whether a word is a number as Python writes it."""
+    """Whether Python parses a word as a number."""
     try:
         float(word)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Text files in chunks of whole rows, with an index so that reading can start at any row."""
+"""Text files in chunks of whole rows, with an index to start reading at any row."""
 
 import gzip
 import itertools
@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.tables.arrow import ArrowTable
 from kitchensinks.tables.disk import Stamp
 from kitchensinks.tables.table import BadRows, Table, batch_rows, file_fingerprint
 
 CHUNK_BYTES = 2**22
-# A quote that is not closed for this many chunks is a mistake.
+# A quoted value longer than this many chunks is an error: its quote was never closed.
 _MOST_CHUNKS = 16
 
 
@@ -36,13 +38,13 @@ class Chunk:
 
 
 class TextTable(Table):
-    """A text file. The first pass reads every column of every row, finds bad rows, and keeps an
-    index; later passes leave out those rows whichever columns they ask for.
+    """A text file. The first pass parses every column of every row, finds bad rows and builds an
+    index; later passes skip the bad rows whichever columns they read.
     """
 
     # Offset and line of the first row of data.
     _start = (0, 1)
-    # What stands between values that may be quoted, with line breaks in them; None: none are.
+    # Separator of values that may be quoted and contain line breaks; None: values are never quoted.
     _separator: bytes | None = None
     _bad: BadRows
     _checksum: int
@@ -52,12 +54,12 @@ class TextTable(Table):
         self._stamp = Stamp.of(path)
         self.seekable = not path.name.lower().endswith(".gz")
 
-    # What a format declares.
+    # Defined by each format.
 
     def _chunk_bytes(self) -> int:
         return CHUNK_BYTES
 
-    def _parse(self, data: bytes, names: list[str]) -> Any:
+    def _parse(self, data: bytes, names: list[str]) -> ArrowTable:
         """An Arrow table of the columns named, or None where some row is bad."""
         raise NotImplementedError
 
@@ -73,7 +75,7 @@ class TextTable(Table):
 
     @contextmanager
     def _open(self) -> Iterator[Any]:
-        """The bytes of the file; what goes wrong while they are read names the file."""
+        """The open file; errors while it is read name the file."""
         try:
             with self._opened() as file:
                 yield file
@@ -89,15 +91,15 @@ class TextTable(Table):
         self._stamp.check(self._path)
         with self._open() as file:
             file.seek(offset)
-            # Filled up to a whole chunk, so that where it ends depends on where it begins. What a
-            # longer one has left may be more than that.
+            # Chunks are always filled completely, so that the end of a chunk depends only on its
+            # start. The rest of a longer chunk may exceed the usual size.
             while len(kept) >= size or (data := file.read(size - len(kept))):
                 if len(kept) < size:
                     self._stamp.check(self._path)
                     kept += data
                 end = row_end(kept[:size], self._separator)
                 if end == 0:
-                    # Doubled, so that a long row is looked through a few times only.
+                    # Doubled, so that a long row is scanned a few times only.
                     size *= 2
                     if size > _MOST_CHUNKS * CHUNK_BYTES:
                         raise self._endless(line, kept)
@@ -127,7 +129,7 @@ class TextTable(Table):
     def _index(self) -> tuple[list[Chunk], int]:
         """Every chunk without its bytes, and the number of rows."""
         chunks, row = [], 0
-        # Begun anew, whatever a pass that failed has left.
+        # Reset, because an earlier pass may have failed halfway.
         self._bad, self._checksum = BadRows(), 0
         for chunk in self._chunks(*self._start):
             self._checksum = zlib.crc32(chunk.data, self._checksum)
@@ -156,7 +158,7 @@ class TextTable(Table):
         return lines
 
     def _bad_rows(self, rows: list[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-        """Halve the rows until those that are bad stand alone."""
+        """Find the bad rows by bisection."""
         if self._parse(b"".join(data for _, data in rows), self.names) is not None:
             return
         if len(rows) == 1:
@@ -166,7 +168,7 @@ class TextTable(Table):
         yield from self._bad_rows(rows[len(rows) // 2 :])
 
     def _split(self, chunk: Chunk) -> Iterator[tuple[int, bytes]]:
-        """Rows by their first line: a row goes on while a quote is open."""
+        """Pairs (first line, bytes) of each row: a row continues while a quote is open."""
         data, starts = chunk.data, row_starts(chunk.data, self._separator)
         for (start, line), (stop, _) in itertools.pairwise([*starts, (len(data), 0)]):
             if not blank(data[start:stop]):
@@ -179,7 +181,7 @@ class TextTable(Table):
         left_out = set(bad)
         return b"".join(data for line, data in self._split(chunk) if line not in left_out)
 
-    # What every table has.
+    # The interface of every table.
 
     @property
     def n_rows(self) -> int:
@@ -190,7 +192,7 @@ class TextTable(Table):
         _ = self._index
         return self._bad
 
-    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         index, n_rows = self._index
         if start >= n_rows:
             return
@@ -216,7 +218,7 @@ class TextTable(Table):
 
 
 def blank(data: bytes) -> bool:
-    """Whether there are line breaks alone: a line of separators is a row of missing values."""
+    """Whether there is nothing but line breaks: a line of separators is a row of missing values."""
     return not data.strip(b"\r\n")
 
 
@@ -260,7 +262,7 @@ def row_starts(data: bytes, separator: bytes | None = b",") -> list[tuple[int, i
     return list(zip(after.tolist(), lines.tolist(), strict=True))
 
 
-def quoted_spans(data: bytes, separator: bytes) -> tuple[np.ndarray, np.ndarray]:
+def quoted_spans(data: bytes, separator: bytes) -> tuple[AnyArray, AnyArray]:
     """Where quoted parts of values begin and end; one that is not closed ends beyond the data.
 
     A quote opens a value where it is its first letter. Within the value two quotes are one letter,

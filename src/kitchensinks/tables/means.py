@@ -1,40 +1,41 @@
-"""The mean target of each category: sums over the rows of a table in one walk, memory bounded.
+"""Target encoding: the mean target of each category, in one pass and with bounded memory.
 
-A row that is fitted must not see its own target, so it gets the means of the rows outside its
-fold; every other row gets those of all rows. A mean of few rows is shrunk towards that of all, by
-the empirical-Bayes rule of scikit-learn's TargetEncoder: with n rows of variance v in a category,
-and variance V of all targets, its own mean counts λ = V·n / (V·n + v). Weights count as copies of
-rows, the least of them as one row (and no less than a hundredth of their mean). Copies of a row
-are in its fold, and count as its weight.
+A fitted row must not see its own target, so it gets the means of the rows outside its fold; every
+other row gets the means of all rows. The mean of few rows is shrunk towards the overall mean by the
+empirical-Bayes rule of scikit-learn's TargetEncoder: with n rows of variance v in a category, and
+variance V of all targets, its own mean has the weight λ = V·n / (V·n + v). Sample weights count as
+numbers of copies, the smallest as one row (and no less than a hundredth of their mean). Copies of a
+row are in the same fold, and their weights are added.
 """
 
+import hashlib
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import Floats
+from kitchensinks.numerics.arrays import Floats, Ints
 from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.tables.arrow import ArrowArray
 from kitchensinks.tables.columns import Columns
-from kitchensinks.tables.content import table_keys
-from kitchensinks.tables.encoders import Category, Encoder, Means, Text, words_of
-from kitchensinks.tables.keys import find_copies
+from kitchensinks.tables.encoders import Category, Encoder, Means, Number, Text, words_of
+from kitchensinks.tables.keys import Keys, find_copies, mixed, row_keys
 from kitchensinks.tables.table import Table
 
 FOLDS = 5
-# Sums that are held for one column and fold; categories beyond them count as unknown.
+# Most sums of one column and fold; further categories count as unknown.
 _MOST_SUMS = 2**20
-# Text is a category where its different values have at least this many rows each on average.
+# Text is categorical if each distinct value has at least this many rows on average.
 _REPEATED = 10
-# It may be one where they have so many.
+# With at least this many rows for each value, it may be categorical.
 MAYBE_REPEATED = 2
 
 
 class Folds(NamedTuple):
-    """Rows that are fitted: the fold `own` (n,) of each, and a recipe for the rows of each fold.
+    """The fold `own` (n,) of each fitted row, and a recipe for the rows of each fold.
 
-    Without recipes all rows have the same.
+    Without recipes, all rows have the same one.
     """
 
     recipes: tuple[Columns, ...]
@@ -44,8 +45,8 @@ class Folds(NamedTuple):
 NO_FOLDS = Folds((), np.zeros(0, dtype=np.int8))
 
 
-def fold_of(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The fold of each row, by its number: five neighbours are in five folds, in random order."""
+def fold_of(places: Ints) -> Ints:
+    """The fold of each row by its index: five neighbours are in five folds, in random order."""
     run = (places // FOLDS).astype(np.uint64) + Words(0, 0, Stream.TARGET_FOLDS).raw(1)
     run *= np.uint64(0x9E3779B97F4A7C15)
     run ^= run >> np.uint64(32)
@@ -66,7 +67,7 @@ class Tally:
     def empty(cls, n_sums: int) -> "Tally":
         return cls(np.zeros((FOLDS, 0, n_sums)), max(64, _MOST_SUMS // n_sums))
 
-    def add(self, words: Any, fold: NDArray[np.int64], terms: Floats) -> None:
+    def add(self, words: ArrowArray, fold: Ints, terms: Floats) -> None:
         """Rows with their words (an Arrow array), folds (n,) and terms (n, 1 + 2·outputs)."""
         coded = words.fill_null("").dictionary_encode()
         words = coded.dictionary.to_pylist()
@@ -99,14 +100,14 @@ def shrunk(sums: Floats, total: Floats) -> Floats:
         own = sums[:, 1 : 1 + outputs] / weight
         spread = np.maximum(sums[:, 1 + outputs :] / weight - own**2, 0.0)
         share = variance * weight / (variance * weight + spread)
-    # No rows at all, or none that differ: the mean of all.
+    # Without rows, or where all targets are equal: the overall mean.
     unsure = np.isnan(share)
     means = np.where(unsure, level, share * own + (1.0 - share) * level)
     return np.vstack([means, level])
 
 
 def text_columns(columns: Columns) -> list[str]:
-    """Names of the columns that can become mean targets: categories and text."""
+    """Names of the columns that can be target-encoded: categories and text."""
     return [e.name for e in columns.encoders if isinstance(e, Category | Text)]
 
 
@@ -119,11 +120,11 @@ def learn_means(
     free: set[str] | None = None,
     repeated: int = _REPEATED,
 ) -> tuple[Columns, Folds]:
-    """The recipe with categories as mean targets of all rows; and of the rows outside each fold.
+    """The recipe with target-encoded categories: by all rows, and by the rows outside each fold.
 
-    targets (n, outputs), each with a label. Free text stays as it is: the columns that `free`
-    names, or where it is None those whose values have fewer than `repeated` rows each. Rows
-    without weight change nothing: they are not numbered.
+    targets (n, outputs), each with a label. Free text is not encoded: the columns in `free`, or, if
+    it is None, those whose values have fewer than `repeated` rows each. Rows without weight
+    have no influence: they are not numbered.
     """
     names = text_columns(columns)
     if weights is None:
@@ -181,3 +182,35 @@ def _means(
     order = [tally.known[word] for word in levels]
     table = shrunk(tally.sums[folds].sum(axis=0)[order], total[folds].sum(axis=0)) + centre
     return Means(encoder.name, False, tuple(levels), labels, table)
+
+
+def table_keys(table: Table, columns: Columns, seed: int) -> Keys:
+    """A key of each row, (n,), from the values of its columns before they become numbers.
+
+    Σ_j h_j·a_j mod 2⁶⁴ with odd random a_j, mixed; h_j is the hash of a number or of trimmed text.
+
+    >>> import pyarrow
+    >>> from kitchensinks.tables.table import open_table
+    >>> table = open_table(pyarrow.table({"a": [1.0, 2.0, 1.0], "b": ["x", "x", " x"]}))
+    >>> keys = table_keys(table, Columns.learn(table), 0)
+    >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
+    (True, False)
+    """
+    factors = Words(seed, 0, Stream.ROW_KEYS).raw(len(columns.encoders)) | np.uint64(1)
+    keys, done = np.empty(table.n_rows, dtype=np.uint64), 0
+    for batch in table.batches(columns.inputs):
+        total = np.zeros(batch.num_rows, dtype=np.uint64)
+        for encoder, factor in zip(columns.encoders, factors, strict=True):
+            total += factor * _of_column(encoder, batch.column(encoder.name))
+        keys[done : done + len(total)] = total
+        done += len(total)
+    return mixed(keys)
+
+
+def _of_column(encoder: Encoder, values: ArrowArray) -> Keys:
+    if isinstance(encoder, Number):
+        return row_keys(encoder.numbers(values)[:, None], 0)
+    coded = words_of(values).fill_null("").dictionary_encode()
+    found = (hashlib.blake2b(word.encode(), digest_size=8) for word in coded.dictionary.to_pylist())
+    words = np.array([int.from_bytes(one.digest()) for one in found], dtype=np.uint64)
+    return np.asarray(words[coded.indices.to_numpy(zero_copy_only=False)])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-# Without a budget a fit takes at most this share of the memory that is free.
+# Default budget of a fit, as a share of the free memory.
 FREE_SHARE = 0.25
 _UNITS = {"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 
@@ -34,17 +34,17 @@ def memory_budget(value: Any = None) -> float:
 
 
 def free_memory(root: Path = Path("/")) -> float:
-    """Bytes that this process can still take: of the machine, its control groups and its limits.
+    """Bytes that this process can still allocate: of the machine, its control groups and limits.
 
     root : where `proc` and `sys` are.
     """
     rooms = [_of_machine(root), *_of_groups(root), *_of_limits(root)]
-    # A limit that is reached already leaves one megabyte, for which there is a clear error.
+    # Where a limit is reached already, one megabyte is reported: fits refuse it with a clear error.
     return max(min(rooms), 1e6)
 
 
 def _of_machine(root: Path) -> float:
-    """Bytes of the machine's memory that are free or can be freed at once."""
+    """Bytes of the machine's memory that are available."""
     for line in _text(root / "proc/meminfo").splitlines():
         if line.startswith("MemAvailable:"):
             return float(line.split()[1]) * 1024
@@ -52,11 +52,11 @@ def _of_machine(root: Path) -> float:
 
 
 def _of_groups(root: Path) -> Iterator[float]:
-    """limit − use of the process's control group and of every group that holds it.
+    """limit − use of the process's control group and of every group above it.
 
-    File pages that were not used lately are given back before a group is at its limit. A container
-    may see its own group as the root of the tree and still know its path outside: folders that do
-    not exist are left out.
+    Inactive file pages are reclaimed before a group reaches its limit. A container may see its own
+    group as the root of the tree and still know its outer path: folders that do not exist are
+    skipped.
     """
     base = root / "sys/fs/cgroup"
     for line in _text(root / "proc/self/cgroup").splitlines():
@@ -91,7 +91,7 @@ def _of_limits(root: Path) -> Iterator[float]:
 
 
 def _text(path: Path) -> str:
-    """The text of a file, or none where it cannot be read."""
+    """The text of a file, empty if it cannot be read."""
     try:
         return path.read_text()
     except (OSError, ValueError):

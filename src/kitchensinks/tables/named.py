@@ -1,4 +1,4 @@
-"""Columns that are categories although their type does not say so, by name, place or mask."""
+"""`categorical_features`: columns that are declared categorical, by name, index or mask."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,12 +7,12 @@ import numpy as np
 
 from kitchensinks.tables.table import nearest
 
-# Columns are categories where their type says so: declared categories, and text.
+# Only columns of categorical or text type are categorical.
 FROM_DTYPE = "from_dtype"
 
 
 def check_categories(given: Any) -> tuple[Any, ...]:
-    """What `categorical_features` names beside columns whose type says it, or an error.
+    """The columns that `categorical_features` lists, as a tuple, or an error.
 
     >>> check_categories([2, 0]), check_categories("from_dtype")
     ((2, 0), ())
@@ -30,9 +30,9 @@ def check_categories(given: Any) -> tuple[Any, ...]:
 
 
 def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[str]:
-    """The columns that `categorical_features` names, in the order of the columns.
+    """The names of the columns that `categorical_features` lists, in the order of the table.
 
-    named: whether the columns have names of their own; those of an array have places alone.
+    named: whether the columns have names of their own; those of an array have indices only.
 
     >>> columns_named([2, 0], ["age", "height", "city"])
     ['age', 'city']
@@ -51,43 +51,32 @@ def columns_named(given: Any, names: Sequence[str], named: bool = True) -> list[
             "places, or a data frame."
         )
     if kind == "mask":
-        taken = _of_mask(listed, names)
-    else:
-        taken = _of_places(listed, names) if kind == "place" else _of_names(listed, names)
-    return [name for name in names if name in taken]
+        if len(listed) != len(names):
+            raise ValueError(
+                f"categorical_features has {len(listed)} times True or False, and X has "
+                f"{len(names)} columns: need one for each."
+            )
+        return [name for name, taken in zip(names, listed, strict=True) if taken]
+    known = names if kind == "name" else range(len(names))
+    _check_known(listed, known, names)
+    return [name for one, name in zip(known, names, strict=True) if one in listed]
 
 
-def _of_mask(given: Sequence[bool], names: Sequence[str]) -> set[str]:
-    if len(given) != len(names):
-        raise ValueError(
-            f"categorical_features has {len(given)} times True or False, and X has "
-            f"{len(names)} columns: need one for each."
-        )
-    return {name for name, taken in zip(names, given, strict=True) if taken}
+def _check_known(listed: tuple[Any, ...], known: Sequence[Any], names: Sequence[str]) -> None:
+    """An error where a name or an index is that of no column."""
+    wrong = next((one for one in listed if one not in known), None)
+    if wrong is None:
+        return
+    if known is names:
+        near = nearest(wrong, list(names))
+        raise ValueError(f"categorical_features has {wrong!r}, which is no column{near}")
+    raise ValueError(
+        f"categorical_features has the place {int(wrong)}, and X has {len(names)} columns: "
+        f"need places from 0 to {len(names) - 1}."
+    )
 
 
-def _of_places(given: Sequence[int], names: Sequence[str]) -> set[str]:
-    wrong = [int(place) for place in given if not 0 <= place < len(names)]
-    if wrong:
-        raise ValueError(
-            f"categorical_features has the place {wrong[0]}, and X has {len(names)} columns: "
-            f"need places from 0 to {len(names) - 1}."
-        )
-    return {names[int(place)] for place in given}
-
-
-def _of_names(given: Sequence[str], names: Sequence[str]) -> set[str]:
-    taken = {str(name) for name in given}
-    unknown = sorted(taken - set(names))
-    if unknown:
-        raise ValueError(
-            f"categorical_features has {unknown[0]!r}, which is no column"
-            f"{nearest(unknown[0], list(names))}"
-        )
-    return taken
-
-
-def _kind(one: Any) -> str:
+def _kind(one: object) -> str:
     if isinstance(one, bool | np.bool_):
         return "mask"
     if isinstance(one, int | np.integer):

@@ -1,32 +1,32 @@
-"""What a careful reader notices in a column: that it numbers the rows, or has decimal commas."""
+"""Suspicious columns: identifiers of rows, decimal commas, numbers with stray words."""
 
 import re
-from typing import Any
 
 import numpy as np
 
-from kitchensinks.tables.arrow import pa
+from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.tables.arrow import ArrowArray, pa
 from kitchensinks.tables.encoders import words_of
 from kitchensinks.tables.kinds import family
 
-# Whole numbers are identifiers where so many pairs of rows would be expected to be equal, if the
-# values were drawn evenly from their range, and none are: the chance of that is e⁻¹⁰⁰. Values that
-# are drawn unevenly have more equal pairs. 1 to n need 200 rows for it. Seconds since 1970, prices
-# in cents and the like have a range in which equal values are rare anyway: they are quantities.
+# Integers without equal values are identifiers if uniform values of the same range would have this
+# many equal pairs on average: the chance of none is e⁻¹⁰⁰, and less if they are not uniform. The
+# numbers 1 to n need 200 rows for it. Seconds since 1970 or prices in cents have a range in which
+# equal values are rare anyway: they are quantities.
 _EXPECTED = 100.0
-# Text is an identifier in so many rows or more, where no two are equal.
+# Text without equal values is an identifier from this many rows on.
 _ROWS = 200
-# Identifiers are single words of at most so many letters, as a UUID is; other text is to be read.
+# Identifiers are single words of at most this many letters, the length of a UUID.
 _LETTERS = 36
-# Rows that are looked at first: most columns have equal values among them.
+# Rows that are checked first: most columns have equal values among them.
 _FIRST = 1000
 # The share of the words that must have decimal commas.
 _MOST = 0.9
 _COMMA = r"^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+$"
 
 
-def is_identifier(values: Any) -> bool:
-    """Whether whole numbers or words have a value of their own for every row, as names of rows do.
+def is_identifier(values: ArrowArray) -> bool:
+    """Whether integers or words identify the rows: every row has a different value.
 
     values: an Arrow array. Decimal numbers are never identifiers.
 
@@ -50,8 +50,8 @@ def is_identifier(values: Any) -> bool:
     return bool(pa.compute.max(pa.compute.utf8_length(words)).as_py() <= _LETTERS)
 
 
-def counts_rows(numbers: np.ndarray) -> bool:
-    """Whether whole numbers, no two of which are equal, are too close to each other for chance."""
+def counts_rows(numbers: AnyArray) -> bool:
+    """Whether integers are all different although their range is too small for that by chance."""
     if len(np.unique(numbers[:_FIRST])) < min(_FIRST, len(numbers)):
         return False
     width = float(numbers.max()) - float(numbers.min()) + 1.0
@@ -59,7 +59,7 @@ def counts_rows(numbers: np.ndarray) -> bool:
     return pairs >= _EXPECTED * width and len(np.unique(numbers)) == len(numbers)
 
 
-def has_commas(values: Any) -> bool:
+def has_commas(values: ArrowArray) -> bool:
     """Whether words are numbers with decimal commas.
 
     >>> has_commas(pa.array(["3,14", "1.250,5", None])), has_commas(pa.array(["3,14", "a,b"]))
@@ -72,8 +72,8 @@ def has_commas(values: Any) -> bool:
     return bool(found >= _MOST * len(words))
 
 
-def stray_words(words: np.ndarray) -> list[str]:
-    """The words that are no numbers, where nearly all are: at most a tenth; else none.
+def stray_words(words: AnyArray) -> list[str]:
+    """The words that are not numbers, if they are at most a tenth of all words; else none.
 
     >>> stray_words(np.array(["1", "2.5", "none"] + ["3"] * 20))
     ['none']

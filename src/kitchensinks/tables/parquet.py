@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.disk import Stamp
 from kitchensinks.tables.kinds import plain_text, without_views
 from kitchensinks.tables.table import Table, batch_rows, check_schema, file_fingerprint
@@ -46,7 +46,7 @@ class ParquetTable(Table):
             raise ValueError(f"{path} has no rows.")
 
     def _open(self) -> Any:
-        # Read ahead nothing: a row group at a time is the memory that this may take.
+        # No read-ahead: memory is limited to one row group.
         return pa.parquet.ParquetFile(
             self._path, memory_map=False, pre_buffer=False, page_checksum_verification=True
         )
@@ -55,7 +55,7 @@ class ParquetTable(Table):
     def n_rows(self) -> int:
         return int(self._ends[-1])
 
-    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         if start >= self.n_rows:
             return
         first = int(np.searchsorted(self._ends, start, side="right")) - 1
@@ -78,8 +78,8 @@ class ParquetTable(Table):
             self._stamp.check(self._path)
             raise ValueError(f"{self.label} is damaged ({_first(error)}).") from None
 
-    def _completed(self, batch: Any, names: list[str]) -> Any:
-        """With the columns that the folders name, in the order asked for."""
+    def _completed(self, batch: ArrowTable, names: list[str]) -> ArrowTable:
+        """The batch with the columns that the folder names define, in the order requested."""
         batch = plain_text(batch, self.label)
         for key, value in self._constants.items():
             if key in names:
@@ -87,7 +87,7 @@ class ParquetTable(Table):
         return batch.select(names)
 
     def fingerprint(self) -> dict[str, str]:
-        """Every byte counts: rows that were changed in the middle leave both ends as they are."""
+        """By all bytes of the file: a change in the middle leaves both ends as they are."""
         found = 0
         with self._path.open("rb") as file:
             while data := file.read(_CHUNK):

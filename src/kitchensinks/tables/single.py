@@ -1,7 +1,7 @@
-"""One row of a data frame as numbers: what Arrow does for a column takes longer than a prediction.
+"""One row of a data frame as numbers: a detour through Arrow takes longer than the prediction.
 
-Numbers are taken as they are. Every other value goes the way of whole columns when it is met first,
-and its numbers are kept: there is one rule for what a value becomes.
+Numbers are used as they are. Any other value is encoded like a whole column when it first occurs,
+and the result is cached: there is one rule for the encoding of a value.
 """
 
 import functools
@@ -10,21 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Encoder, Number
 from kitchensinks.tables.view import LARGEST
 
-# Values whose numbers are kept, of all models together.
+# Cached values, of all models together.
 _KEPT = 2**14
-# Types of values that are numbers without a doubt.
+# Types that are always numbers.
 _NUMBERS = (int, float, bool, np.bool_, np.integer, np.floating)
 
 
-def one_row(columns: Columns, frame: Any) -> np.ndarray | None:
+def one_row(columns: Columns, frame: Any) -> AnyArray | None:
     """The numbers (1, width) of a pandas or polars frame of one row.
 
-    None where the frame or a value needs the general way, or its errors.
+    None where a frame or value needs the general code, or its errors.
 
     >>> import pandas
     >>> from kitchensinks.tables.table import open_table
@@ -58,8 +59,8 @@ def one_row(columns: Columns, frame: Any) -> np.ndarray | None:
     return out if (np.abs(row) < LARGEST).all() else None
 
 
-def _numbers_of(encoder: Encoder, value: Any) -> np.ndarray | None:
-    # NaN does not equal itself, and would be kept again and again.
+def _numbers_of(encoder: Encoder, value: Any) -> AnyArray | None:
+    # NaN does not equal itself, and would be cached again and again.
     if isinstance(value, numbers.Real) and value != value:
         value = None
     kind: Any = type(value)
@@ -70,8 +71,8 @@ def _numbers_of(encoder: Encoder, value: Any) -> np.ndarray | None:
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _kept(encoder: Encoder, kind: type, value: Any) -> np.ndarray:
-    """The numbers of a value, by the encoder of its column; kind: 1, 1.0 and True are equal."""
+def _kept(encoder: Encoder, kind: type, value: Any) -> AnyArray:
+    """The encoding of a value; kind is part of the cache key because 1, 1.0 and True are equal."""
     values = pa.array([value], from_pandas=True)
     encoder.check(values.type, "The table")
     out = np.empty((1, encoder.width))

@@ -1,21 +1,26 @@
 """Arrays in .npy files, read block by block.
 
-A memory map would do the same with less code. But a read that fails in one (the file became
-shorter, the disk has an error) ends the process, where an ordinary read is an error that can be
-told.
+A memory map would need less code. But a failing read of a memory map (the file was truncated, the
+disk has an error) kills the process, where an ordinary read raises an error.
 """
 
+import math
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
 
+from kitchensinks.numerics.arrays import AnyArray, DType
 from kitchensinks.tables.disk import Stamp
 
-# Of the format, each version has its own length of the header.
-_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+def read_npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, DType]:
+    """Shape, whether entries are stored column by column, and dtype; the data come next."""
+    headers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    shape, by_columns, dtype = headers[npy.read_magic(file)](file)
+    return shape, by_columns, dtype
 
 
 class StoredArray:
@@ -33,15 +38,14 @@ class StoredArray:
         self._path, self._stamp = path, Stamp.of(path)
         with path.open("rb") as file:
             try:
-                version = npy.read_magic(file)
-                self.shape, self._by_columns, self._stored = _HEADERS[version](file)
+                self.shape, self._by_columns, self._stored = read_npy_header(file)
             except OSError:
                 raise
             # The header of an array is parsed as Python source, which fails in many ways.
             except Exception as error:
                 raise ValueError(f"{path} cannot be read as .npy ({error}).") from None
             self._begin = file.tell()
-        # As this machine orders bytes.
+        # In the byte order of this machine.
         self.dtype = self._stored.newbyteorder("=")
         if self.dtype.hasobject:
             raise ValueError(f"{path} cannot be read as .npy: it holds Python objects.")
@@ -58,12 +62,9 @@ class StoredArray:
 
     @property
     def size(self) -> int:
-        size = 1
-        for length in self.shape:
-            size *= int(length)
-        return size
+        return math.prod(self.shape)
 
-    def __getitem__(self, rows: slice) -> np.ndarray[Any, Any]:
+    def __getitem__(self, rows: slice) -> AnyArray:
         first, stop, _ = rows.indices(self.shape[0])
         count, width = max(0, stop - first), self.size // self.shape[0]
         self._stamp.check(self._path)
@@ -73,12 +74,12 @@ class StoredArray:
                 found = np.stack([self._entries(file, start, count) for start in starts], axis=1)
             else:
                 found = self._entries(file, first * width, count * width)
-        # Another file may have taken its name just before it was opened.
+        # The file may have been replaced just before it was opened.
         self._stamp.check(self._path)
         return found.reshape(count, *self.shape[1:], order="F" if self._by_columns else "C")
 
-    def _entries(self, file: BufferedReader, first: int, count: int) -> np.ndarray[Any, Any]:
-        """So many neighbouring entries of the file."""
+    def _entries(self, file: BufferedReader, first: int, count: int) -> AnyArray:
+        """`count` consecutive entries of the file."""
         out = np.empty(count, dtype=self._stored)
         file.seek(self._begin + first * self.dtype.itemsize)
         if file.readinto(out.view(np.uint8).data) < out.nbytes:

@@ -4,17 +4,16 @@ import io
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.lines import TextTable
 
-# Wider rows belong in a sparse matrix, not in a table.
+# Most columns of a table: wider rows belong in a sparse matrix.
 _MOST_COLUMNS = 20_000
-# Bytes of a chunk times columns: bounds the memory of the rows with their zeros filled in. A row
-# has two bytes at least, so that these are 128 MB.
+# Most bytes of a chunk times columns, which bounds the memory of the dense rows. A row has at least
+# two bytes, so that this is 128 MB.
 _CHUNK_ENTRIES = 2**25
-# Longer numbers are no indices: a line that has one is bad.
+# An index has at most 18 digits: a line with a longer one is bad.
 _DIGITS = rb"\d{1,18}"
 _LINE = re.compile(rb"\s*([^\s:,#]+(\s+qid:%b)?(\s+%b:\S+)*\s*)?(#.*)?$" % (_DIGITS, _DIGITS))
 _INDEX = re.compile(rb"\s(%b):" % _DIGITS)
@@ -35,7 +34,7 @@ class SvmlightTable(TextTable):
         self.schema = pa.schema([(name, pa.float64()) for name in names])
 
     def _chunk_bytes(self) -> int:
-        # Text of sparse rows is much shorter than the rows filled in.
+        # The text of sparse rows is much shorter than the dense rows.
         width = len(self.names) if hasattr(self, "schema") else 1
         return max(2**10, min(super()._chunk_bytes(), _CHUNK_ENTRIES // width))
 
@@ -50,11 +49,11 @@ class SvmlightTable(TextTable):
             raise ValueError(f"{self.label} has no index:value pairs: need svmlight text.")
         return int(low), int(high)
 
-    def _parse(self, data: bytes, names: list[str]) -> Any:
+    def _parse(self, data: bytes, names: list[str]) -> ArrowTable:
         from sklearn.datasets import load_svmlight_file
 
         low, high = self._range
-        # A line that is only a label is a row of zeros; the reader needs to see lines it knows.
+        # Only lines of this form are passed to the reader. A label alone is a row of zeros.
         if not all(map(_LINE.match, data.splitlines())):
             return None
         try:

@@ -1,7 +1,7 @@
-"""Tables of rows with named columns, wherever they are: memory, Parquet, CSV, .npy, svmlight.
+"""Tables with named columns: in memory, Parquet, CSV, .npy and svmlight.
 
 A table can be read any number of times, from any row, in Arrow record batches of bounded size. It
-need never be in memory as a whole.
+is never loaded as a whole.
 """
 
 import difflib
@@ -20,18 +20,19 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices
-from kitchensinks.tables.arrow import pa
+from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, pa
 from kitchensinks.tables.kinds import plain_text
 
 # A record batch has at most this many rows.
 BATCH_ROWS = 2**16
 # A record batch has at most this many entries.
 BATCH_ENTRIES = 2**20
-# Names that a message lists.
+# Most names that a message lists.
 _NAMED = 10
-# How alike names are (difflib's ratio) for one to be taken for the other: a letter in four differs.
+# Smallest similarity (difflib's ratio) of names for a suggestion: one letter in four may differ.
 _ALIKE = 0.75
 _DELIMITED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _SVMLIGHT = (".svm", ".libsvm", ".svmlight", ".txt")
@@ -40,7 +41,7 @@ _KINDS = f"Parquet, {', '.join(_DELIMITED)}, .npy, {', '.join(_SVMLIGHT)}"
 
 @dataclass
 class BadRows:
-    """How many rows were left out because they could not be read, and where the first ones are."""
+    """The number of rows that could not be read, and the lines of the first ones."""
 
     count: int = 0
     lines: list[int] = field(default_factory=list)
@@ -61,12 +62,12 @@ class BadRows:
 class Table:
     """Rows with named columns; `open_table` makes one.
 
-    `label` is what messages call it, `schema` an Arrow schema, `seekable` whether reading can start
+    `label` is its name in messages, `schema` an Arrow schema, `seekable` whether reading can start
     far from the first row at little cost.
     """
 
     label: str
-    schema: Any
+    schema: ArrowSchema
     seekable = True
 
     def __repr__(self) -> str:
@@ -86,17 +87,17 @@ class Table:
     def bad_rows(self) -> BadRows:
         return BadRows()
 
-    def batches(self, columns: Sequence[str] | None = None, start: int = 0) -> Iterator[Any]:
-        """Record batches of the columns named (None: all), from row `start` on, in order."""
+    def batches(self, columns: Sequence[str] | None = None, start: int = 0) -> Iterator[ArrowTable]:
+        """Record batches of the given columns (None: all), from row `start` on, in order."""
         names = self.names if columns is None else list(columns)
         self.check_names(names)
         return (batch for batch in self._read(names, start) if batch.num_rows)
 
-    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         raise NotImplementedError
 
     def fingerprint(self) -> dict[str, str]:
-        """Facts by name that change when the rows do, to recognise the same table again."""
+        """Named facts that change when the rows do, to recognise the same table again."""
         raise NotImplementedError
 
     def _fingerprint(self, content: str) -> dict[str, str]:
@@ -105,7 +106,7 @@ class Table:
         return {"rows": str(self.n_rows), "columns": columns, "content": content}
 
     def check_names(self, columns: Iterable[str]) -> None:
-        """An error that names a column that is not there, and the one nearest to it."""
+        """Raise an error that names an unknown column, and the known one nearest to it."""
         known = set(self.names)
         for name in columns:
             if name not in known:
@@ -113,7 +114,7 @@ class Table:
 
 
 def nearest(name: str, known: list[str], others: str = "its columns are") -> str:
-    """The end of a message about a name that is not known.
+    """The end of a message about an unknown name: a suggestion, or the known names.
 
     >>> nearest("Incme", ["age", "income"]), nearest("label", ["age", "table"])
     (": did you mean 'income'?", ": its columns are 'age', 'table'.")
@@ -130,11 +131,11 @@ def nearest(name: str, known: list[str], others: str = "its columns are") -> str
 
 
 def batch_rows(n_columns: int) -> int:
-    """Rows of a batch of bounded size."""
+    """The number of rows in a batch."""
     return max(1, min(BATCH_ROWS, BATCH_ENTRIES // max(1, n_columns)))
 
 
-def open_table(source: Any, skip_bad_rows: bool = False) -> Table:
+def open_table(source: object, skip_bad_rows: bool = False) -> Table:
     """A table from a path (file, folder or pattern) or from a pandas, polars or Arrow table.
 
     Parquet files and folders, CSV and TSV (also gzipped, with a line of names first), .npy and
@@ -159,7 +160,7 @@ def open_table(source: Any, skip_bad_rows: bool = False) -> Table:
 
 
 def files_of(source: str) -> list[Path]:
-    """The files that `open_table` would read; none where the path leads nowhere."""
+    """The files that `open_table` would read; none if the path does not exist."""
     try:
         return _expand(source)
     except (ValueError, OSError):
@@ -167,7 +168,7 @@ def files_of(source: str) -> list[Path]:
 
 
 def _expand(source: str) -> list[Path]:
-    """The files that a path, folder or pattern names, in a fixed order."""
+    """The files of a path, folder or pattern, in a fixed order."""
     path = Path(source)
     if path.is_file():
         return [path]
@@ -184,7 +185,7 @@ def _expand(source: str) -> list[Path]:
 
 
 def _is_data(path: Path, folder: Path) -> bool:
-    """Whether a file of a folder holds rows; what writers leave beside them begins with _ or ."""
+    """Whether a file in a folder is a data file; auxiliary files begin with _ or ."""
     inside = path.relative_to(folder).parts
     if any(part.startswith(("_", ".")) for part in inside):
         return False
@@ -216,7 +217,7 @@ def _open_file(path: Path, root: Path, skip_bad_rows: bool) -> Table:
     raise ValueError(f"{path} is of no known kind: need {_KINDS}.")
 
 
-def _to_arrow(source: Any) -> Any:
+def _to_arrow(source: Any) -> ArrowTable:
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, pa.RecordBatch):
@@ -251,7 +252,7 @@ def _to_arrow(source: Any) -> Any:
 
 
 def _without_intervals(frame: Any) -> Any:
-    """Intervals (of `pandas.cut`) as their names, in their order."""
+    """The frame with intervals (of `pandas.cut`) as text, in their order."""
     for name, dtype in frame.dtypes.items():
         kinds = getattr(dtype, "categories", None)
         if kinds is not None and str(kinds.dtype).startswith("interval"):
@@ -262,7 +263,7 @@ def _without_intervals(frame: Any) -> Any:
 
 
 def check_schema(label: str, names: list[str]) -> None:
-    """An error unless there are columns, and no two of the same name."""
+    """Raise an error if there are no columns, or two of the same name."""
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"{label} has two columns named {twice[0]!r}: rename one of them.")
@@ -275,7 +276,7 @@ class MemoryTable(Table):
 
     label = "The table"
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: ArrowTable) -> None:
         check_schema(self.label, table.column_names)
         if table.num_rows == 0:
             raise ValueError("The table has no rows.")
@@ -286,7 +287,7 @@ class MemoryTable(Table):
     def n_rows(self) -> int:
         return int(self._table.num_rows)
 
-    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         part = self._table.select(names).slice(start).replace_schema_metadata(None)
         yield from part.to_batches(max_chunksize=batch_rows(len(names)))
 
@@ -316,7 +317,7 @@ class ArrayTable(Table):
     def n_rows(self) -> int:
         return int(self._array.shape[0])
 
-    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         places = [self.names.index(name) for name in names]
         step = batch_rows(len(names))
         for first in range(start, self.n_rows, step):
@@ -336,16 +337,16 @@ class Stack(Table):
         self._unify_types()
 
     @property
-    def schema(self) -> Any:
+    def schema(self) -> ArrowSchema:
         return self._tables[0].schema
 
     def _unify_types(self) -> None:
-        """Check that names, in any order, and types are the same; widen the types of text files."""
+        """Check that all tables have the same columns; widen the types of text files."""
         first, *others = self._tables
         for other in others:
             other.check_names(first.names)
             first.check_names(other.names)
-        # The first file takes the widest types, then gives them to all.
+        # The first pass widens the types of the first file, the second those of all others.
         for other in 2 * others:
             if hasattr(first, "widen"):
                 first.widen(other)
@@ -358,9 +359,9 @@ class Stack(Table):
                 )
 
     @cached_property
-    def _ends(self) -> np.ndarray:
+    def _ends(self) -> AnyArray:
         ends = np.cumsum([table.n_rows for table in self._tables])
-        # Types of text files may have widened while their rows were counted.
+        # Types of text files may have been widened while rows were counted.
         self._unify_types()
         return ends
 
@@ -378,7 +379,7 @@ class Stack(Table):
         lines = [line for part in parts for line in part.lines]
         return BadRows(sum(part.count for part in parts), lines[:10])
 
-    def _read(self, names: list[str], start: int) -> Iterator[Any]:
+    def _read(self, names: list[str], start: int) -> Iterator[ArrowTable]:
         before = 0
         for table, end in zip(self._tables, self._ends, strict=True):
             if start < end:
@@ -392,7 +393,7 @@ class Stack(Table):
 
 
 def digest(text: str) -> str:
-    """Sixteen hexadecimal digits that change when the text does."""
+    """Sixteen hexadecimal digits of the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -407,7 +408,7 @@ def checksum(array: Any) -> str:
     return f"{found:08x}"
 
 
-def file_fingerprint(path: Path, schema: Any, content: str) -> dict[str, str]:
-    """Size, columns and the checksum of a file: a copy or a new date changes nothing."""
+def file_fingerprint(path: Path, schema: ArrowSchema, content: str) -> dict[str, str]:
+    """Size, columns and checksum of a file: independent of its name and date."""
     size = str(path.stat().st_size)
     return {"size": size, "columns": digest(str(schema)), "content": content}

@@ -4,26 +4,29 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 
-from kitchensinks.tables.arrow import pa
+from kitchensinks.numerics.arrays import AnyArray, Part
+from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.kinds import PLAIN, family
 from kitchensinks.tables.means import Folds
 from kitchensinks.tables.table import Table
 
-# Entries must have finite squares, as `check_size` asks of arrays.
-# A NumPy number, so that float32 blocks are compared in float64.
+# Squares of entries must be finite, as `check_size` requires of arrays. A NumPy number, so that
+# float32 blocks are compared in float64.
 LARGEST = np.sqrt(np.finfo(np.float64).max)
-# A gap of more rows than this is skipped, where the table allows, and not read.
+# A gap of more rows than this is skipped, in seekable tables, instead of read.
 _JUMP = 2**17
 
 
 class Rows:
     """An array (n, d) of the numbers that `columns` makes of `table`, read when it is sliced.
 
-    Neighbouring slices are read in one stream; a slice further back starts a new one. At most one
-    batch is held. `folded`: of rows that are fitted, a recipe for each fold of them (see
-    `kitchensinks.tables.means`); None where the recipe has not used the targets.
+    Consecutive slices are read in one stream; a slice further back starts a new one. At most one
+    batch is in memory. `folded`: a recipe for each fold of the fitted rows (see
+    `kitchensinks.tables.means`); None where the recipe does not depend on the targets.
 
     >>> import pyarrow
     >>> from kitchensinks.tables.table import open_table
@@ -43,13 +46,13 @@ class Rows:
         self.shape = (table.n_rows, columns.width)
         self.dtype = columns.dtype
         self.unscaled = columns.unscaled
-        self._stream: Iterator[tuple[int, Any]] = iter(())
+        self._stream: Iterator[tuple[int, ArrowTable]] = iter(())
         self._first, self._block = 0, np.empty((0, self.shape[1]), self.dtype)
 
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, key: Any) -> np.ndarray:
+    def __getitem__(self, key: Part) -> AnyArray:
         if isinstance(key, slice):
             places = range(self.shape[0])[key]
             if places.step == 1:
@@ -64,15 +67,15 @@ class Rows:
             raise IndexError(f"rows {chosen.min()} to {chosen.max()} of {self.shape[0]}.")
         return self._pick(chosen.astype(np.int64))
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        """All rows in memory, for callers that need an array."""
+    def __array__(self, dtype: Any = None, copy: Any = None) -> AnyArray:
+        """All rows as an array in memory."""
         return self[:].astype(dtype or self.dtype, copy=False)
 
     def fingerprint(self) -> dict[str, str]:
-        """Facts by name that change when the numbers do."""
+        """Named facts that change when the numbers do."""
         return {**self.table.fingerprint(), "recipe": self.columns.fingerprint()}
 
-    def _between(self, start: int, stop: int) -> np.ndarray:
+    def _between(self, start: int, stop: int) -> AnyArray:
         out = np.empty((stop - start, self.shape[1]), dtype=self.dtype)
         done = start
         while done < stop:
@@ -83,7 +86,7 @@ class Rows:
         return out
 
     def _move_to(self, row: int) -> None:
-        """Make the block that is held the one with this row in it."""
+        """Make the current block the one that contains this row."""
         end = self._first + len(self._block)
         if self._first <= row < end:
             return
@@ -91,20 +94,20 @@ class Rows:
             self._stream = self._from(row)
         found = next(self._stream, None)
         if found is None:
-            # The end of a stream that was made before: begin again where the row is.
+            # The stream has ended: start a new one at this row.
             self._stream = self._from(row)
             found = next(self._stream)
         self._first, batch = found
         self._block = self._numbers(batch, self._first + np.arange(batch.num_rows))
 
-    def _from(self, start: int) -> Iterator[tuple[int, Any]]:
-        """Batches from a row on, each with the number of its first row."""
+    def _from(self, start: int) -> Iterator[tuple[int, ArrowTable]]:
+        """Batches from a row on, each with the index of its first row."""
         for batch in self.table.batches(self.columns.inputs, start):
             yield start, batch
             start += batch.num_rows
 
-    def _pick(self, places: np.ndarray) -> np.ndarray:
-        """Rows in any order, read in the order of the table."""
+    def _pick(self, places: AnyArray) -> AnyArray:
+        """Rows by index, in any order; they are read in the order of the table."""
         order = np.argsort(places, kind="stable")
         wanted = places[order]
         out = np.empty((len(places), self.shape[1]), dtype=self.dtype)
@@ -123,7 +126,7 @@ class Rows:
                     break
         return out
 
-    def _numbers(self, batch: Any, places: np.ndarray) -> np.ndarray:
+    def _numbers(self, batch: ArrowTable, places: AnyArray) -> AnyArray:
         block = self._apply(batch, places)
         largest = max(block.max(initial=0.0), -block.min(initial=0.0))
         if not largest < LARGEST:
@@ -135,7 +138,7 @@ class Rows:
             )
         return block
 
-    def _apply(self, batch: Any, places: np.ndarray) -> np.ndarray:
+    def _apply(self, batch: ArrowTable, places: AnyArray) -> AnyArray:
         if self.folded is None or not self.folded.recipes:
             return self.columns.apply(batch)
         block = np.empty((batch.num_rows, self.shape[1]), dtype=self.dtype)
@@ -146,7 +149,7 @@ class Rows:
         return block
 
 
-def targets(table: Table, name: str) -> np.ndarray:
+def targets(table: Table, name: str) -> AnyArray:
     """One column as an array (n,): numbers as they are, anything else as trimmed text.
 
     >>> import pyarrow
@@ -163,10 +166,10 @@ def targets(table: Table, name: str) -> np.ndarray:
     return values
 
 
-def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """As `targets`, with weights: 0 where the target is missing, None where none is.
+def known_targets(table: Table, name: str) -> tuple[AnyArray, AnyArray | None]:
+    """As `targets`, with weights: 0 where the target is missing; None if no target is missing.
 
-    A missing target gets the value of another row.
+    A missing target is replaced by the value of another row.
 
     >>> import pyarrow
     >>> from kitchensinks.tables.table import open_table
@@ -198,3 +201,8 @@ def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | Non
     coded = trimmed.dictionary_encode().combine_chunks()
     words = np.array(coded.dictionary.to_pylist(), dtype=str)
     return words[coded.indices.to_numpy()], weights
+
+
+# What estimators take as X: arrays, lists, frames and Dask collections (all of which NumPy can make
+# an array of), sparse matrices, tables and their rows.
+Given = ArrayLike | sparse.sparray | sparse.spmatrix | Table | Rows

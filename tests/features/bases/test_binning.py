@@ -51,7 +51,7 @@ def assert_same_table(one, other):
     np.testing.assert_equal(one.basis.pack(one), other.basis.pack(other))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(order=st.permutations(range(40)), cuts=st.lists(st.integers(0, 40), max_size=5))
 def test_blocks_merge_in_any_order(order, cuts):
     whole = DRAW.tabulate([ROWS])

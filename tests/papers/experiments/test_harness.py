@@ -5,15 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 pytest.importorskip("matplotlib")
 
 import kitchensinks as ks
 from kitchensinks.papers.experiments.claims import Claim, below
-from kitchensinks.papers.experiments.data import evidence
+from kitchensinks.papers.experiments.data import evidence, fit_quietly
 from kitchensinks.papers.experiments.harness import conclude, conclusions, folder_of, reproduce
 from kitchensinks.papers.experiments.study import Line, Report, Study, Table
-from kitchensinks.papers.experiments.tables import _table
+from kitchensinks.papers.experiments.tables import _table, markdown
 
 
 def toy(log, stop_at=None, **changes):
@@ -133,9 +136,30 @@ def test_cells_keep_the_evidence_of_their_fits():
     rows = np.random.default_rng(0).normal(size=(60, 2))
     one = ks.KitchenSinkClassifier(ks.Fourier(), 10, loss="hinge", random_state=0)
     one.fit(rows, rows[:, 0] > 0)
-    found = evidence(one, object())
-    assert found == {"gap": one.gap_, "converged": one.converged_}
-    assert evidence(object()) == {}
+    assert evidence(one) == {"gap": one.gap_, "converged": one.converged_}
+    unknown = {"gap": None, "converged": None}
+    assert evidence(one, object()) == evidence(object()) == unknown
+
+
+@pytest.mark.parametrize(("steps", "enough"), [(1, False), (-1, True)])
+def test_other_libraries_say_whether_they_converged(steps, enough):
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    model = make_pipeline(StandardScaler(), SVC(max_iter=steps))
+    fit_quietly(model, rows, rows[:, 0] > 0)
+    assert evidence(model) == {"gap": None, "converged": enough}
+
+
+def test_cells_without_a_solver_say_so(tmp_path):
+    facts = reproduce(toy([]), tmp_path)
+    assert all(record["measured"]["gap"] is None for record in facts["cells"])
+
+
+def test_cells_by_which_a_grid_has_grown_are_named(tmp_path):
+    reproduce(toy([]), tmp_path)
+    grown = toy([], cells=lambda quick: [{"K": k} for k in (1, 2, 3, 4, 5, 6)])
+    facts = conclude(grown, folder_of("toy-figure1", tmp_path, False))
+    assert facts["missing"] == [{"K": 5}, {"K": 6}]
+    assert "2 cells of the present grid were not run: K 5, 6." in markdown(facts)
 
 
 def test_a_finished_run_is_judged_again_without_its_cells(tmp_path):

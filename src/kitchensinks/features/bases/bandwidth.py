@@ -1,4 +1,4 @@
-"""Bandwidths from data: the median heuristic and its cheap stand-in."""
+"""Bandwidths from data: the median heuristic and a cheap alternative."""
 
 import math
 from collections.abc import Callable
@@ -11,22 +11,22 @@ from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.words import Words
 
-# Distances between pairs of rows are bounded: rows² × columns stays below this.
+# Most work for distances between pairs of rows: rows² × columns.
 _PAIR_WORK = 2e8
 # More rows than this do not make the median noticeably more accurate.
 _MOST_ROWS = 1000
-# Very wide rows: this many at least, whatever the work.
+# Fewest rows, however wide they are.
 _FEWEST_ROWS = 100
 
 _METRICS = {"squared": "euclidean", "l2": "euclidean", "l1": "cityblock"}
 
 
 class WithGamma(Basis):
-    """A basis whose features depend on γ·x: γ is given, or found from rows."""
+    """A basis whose features depend on γ·x; γ is given or estimated from rows."""
 
     gamma: Any
 
-    # What gamma multiplies: see `resolve_gamma`.
+    # The distance that gamma multiplies: see `resolve_gamma`.
     _measure: str = "length"
     # Whether gamma may be a list. The law is then a mixture of equal parts, one for each γ, and
     # the kernel the mean of their kernels. A list of lists has a γ for each column.
@@ -51,7 +51,7 @@ class WithGamma(Basis):
         return {"gamma": resolve_gamma(self.gamma, self._measure, rows, weights)}
 
     def _gammas(self, n_inputs: int) -> Floats:
-        """The parts of the mixture, (parts, 1), or (parts, d) where columns have their own γ."""
+        """γ of each part of the mixture, (parts, 1), or (parts, d) with a γ for each column."""
         gammas = np.asarray(self.gamma, dtype=np.float64)
         if gammas.ndim == 2 and gammas.shape[1] not in (1, n_inputs):
             raise ValueError(
@@ -66,14 +66,14 @@ class WithGamma(Basis):
         return np.asarray(sum(kernels) / len(kernels))
 
     def _pick_gamma(self, words: Words, count: int, n_inputs: int) -> Floats:
-        """γ of each of `count` draws, (count, 1) or (count, d); of several each is as likely."""
+        """γ of each of `count` draws, (count, 1) or (count, d), each part equally likely."""
         gammas = self._gammas(n_inputs)
         if len(gammas) == 1:
             return np.repeat(gammas, count, axis=0)
         return np.asarray(gammas[words.integers(len(gammas), count)])
 
 
-def resolve_gamma(gamma: Any, measure: str, rows: Floats, weights: Floats | None) -> Any:
+def resolve_gamma(gamma: object, measure: str, rows: Floats, weights: Floats | None) -> Any:
     """A number for gamma, or the numbers given.
 
     `measure` says what gamma multiplies: "squared" ‖x − z‖², "l2" ‖x − z‖₂,
@@ -86,7 +86,7 @@ def resolve_gamma(gamma: Any, measure: str, rows: Floats, weights: Floats | None
       median, v the variance of all entries; d·v for "squared", as scikit-learn's SVC.
 
     Rows with whole weights count as rows repeated that often. Where all rows are equal
-    there is no distance to go by, and gamma is 1.
+    there is no distance to estimate, and gamma is 1.
     """
     if not isinstance(gamma, str):
         return np.asarray(gamma, dtype=np.float64).tolist()
@@ -119,7 +119,7 @@ def _median(measure: str, rows: Floats, weights: Floats | None) -> float:
     limit = int(math.sqrt(_PAIR_WORK / rows.shape[1]))
     limit = min(max(limit, _FEWEST_ROWS), _MOST_ROWS)
     if len(rows) > limit:
-        # The rows are a random sample already: a regular choice among them is one too.
+        # The rows are a random sample already, so a regular subset of them is one too.
         kept = np.linspace(0, len(rows) - 1, limit).astype(int)
         rows, weights = rows[kept], None if weights is None else weights[kept]
     distances = pdist(rows, _METRICS[measure])
@@ -131,7 +131,7 @@ def _median(measure: str, rows: Floats, weights: Floats | None) -> float:
 
 
 def positive_median(values: Floats, weights: Floats | None) -> float:
-    """Median of the positive values; zero where there are none."""
+    """Median of the positive values, or zero if there are none."""
     keep = values > 0 if weights is None else (values > 0) & (weights > 0)
     if not keep.any():
         return 0.0

@@ -1,4 +1,4 @@
-"""What a random basis is."""
+"""The interface of random bases."""
 
 import math
 import numbers
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from sklearn.base import clone
 
 from kitchensinks.features.bases.draw import (
@@ -22,17 +22,17 @@ from kitchensinks.features.bases.draw import (
 from kitchensinks.features.bases.parameters import known_bases, same_value, to_json
 from kitchensinks.features.bases.universal import UNKNOWN, Universal
 from kitchensinks.features.links import Linked
-from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
 from kitchensinks.numerics.elementwise import affine
 from kitchensinks.numerics.words import Words, check_seed
-from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
+from kitchensinks.tables.arrays import block_slices, numeric_rows, numeric_weights
 
 if TYPE_CHECKING:
     from kitchensinks.features.scaling import Scaler
 
-# Draws of one block where a basis has no block of its own.
+# Default number of draws in a block.
 BLOCK = 256
-# Entries of a block of rows, or of its bins, while bins are tabulated.
+# Entries of a block of rows, or of its bins, in the pass that finds occupied bins.
 _TABULATED_ENTRIES = 2**22
 
 
@@ -46,44 +46,47 @@ class Basis(Linked):
     - ``features(theta, rows)``: φ(x; θ), unscaled, one column (or more) a draw;
     - ``bound``: sup |φ|, which may be infinite;
     - ``exact_kernel(rows, others)``: k(x, z) = E φ(x; θ)φ(z; θ);
-    - ``check()``: an error for parameters that make no sense;
+    - ``check()``: an error for invalid parameters;
     - where it has one, ``onnx(graph, draw, rows)``: the features as nodes of an ONNX graph.
 
-    What depends on the data (a bandwidth by heuristic, quantile thresholds) is resolved first:
-    ``basis.resolve(rows)`` returns a basis with numbers in its place, and only a resolved basis has
-    a kernel and draws.
+    Parameters that depend on the data (a bandwidth heuristic, quantile thresholds) are resolved
+    first: ``basis.resolve(rows)`` returns a basis with numbers in their place, and only a resolved
+    basis has a kernel and draws.
 
-    The attributes below say what the rest of the library needs to know of a basis. No other code
-    asks for its class.
+    The attributes below are all that the rest of the library needs to know about a basis. No code
+    outside this folder tests for its class.
     """
 
     sparse: bool = False
-    """Whether features come as a sparse CSR array, whose columns are learned from rows."""
+    """Whether features are a sparse CSR array, whose columns are learned from rows."""
 
     binned: bool = False
-    """Whether a row has at most one feature, a one, in each draw: ``bins`` says which."""
+    """Whether a row has at most one nonzero feature, a 1, in each draw: see ``bins``."""
 
     selects: bool = False
-    """Whether rows decide which draws are taken. The first K' of K features are then not the
+    """Whether draws are selected by means of rows. The first K' of K features then differ from a
     selection of K' features."""
 
     features_per_draw: int = 1
-    """How many features one draw of θ averages: 2 for cosine and sine of one frequency."""
+    """Features of one draw of θ: 2 for cosine and sine of one frequency."""
 
     takes_sparse_rows: bool = False
-    """Whether ``features`` works on sparse rows as they are."""
+    """Whether ``features`` accepts sparse rows."""
 
     keeps_float64: bool = False
     """Whether θ stays in float64 whatever the dtype of the rows."""
 
     rescales: bool = True
-    """Whether learned scales of the columns change the features as a bandwidth would."""
+    """Whether learned scales of the columns act on the features like a bandwidth."""
 
     gamma_by_column: bool = False
     """Whether gamma may be a list of lists, with a number for each column."""
 
     fast_products: bool = False
-    """Whether ``products`` makes sums over rows faster than the features themselves do."""
+    """Whether ``products`` computes sums over rows faster than products of features."""
+
+    directions_per_draw: int = 1
+    """How many directions one draw of θ has: several for units that pool them."""
 
     @property
     def metric(self) -> Literal["laplacian", "gaussian"]:
@@ -93,13 +96,13 @@ class Basis(Linked):
 
     @property
     def open_bandwidth(self) -> bool:
-        """Whether ``gamma`` is still open and the kernel is that of ``metric``: learned column
-        scales then take the place of gamma, which becomes 1."""
+        """Whether ``gamma`` is unresolved and the kernel is that of ``metric``: learned column
+        scales then replace gamma, which becomes 1."""
         return False
 
     @property
     def exportable(self) -> bool:
-        """Whether features have a form in ONNX: see ``onnx``."""
+        """Whether the features can be expressed in ONNX: see ``onnx``."""
         return type(self).onnx is not Basis.onnx
 
     @property
@@ -122,12 +125,12 @@ class Basis(Linked):
         return self.bound
 
     def check(self) -> None:
-        """Raise a ValueError that names the parameter where one makes no sense."""
+        """Raise a ValueError that names the parameter if one is invalid."""
 
     def check_in(self, n_inputs: int) -> None:
-        """Raise a ValueError where arrays among the parameters are not for so many columns.
+        """Raise a ValueError where an array parameter does not fit rows of n_inputs columns.
 
-        A table has one column for each of them, or one for all.
+        A two-dimensional parameter has one column for each of them, or one for all.
         """
         for name, value in self.get_params(deep=False).items():
             if isinstance(value, np.ndarray) and not (
@@ -141,19 +144,23 @@ class Basis(Linked):
     def block_size(self, n_inputs: int) -> int:
         return BLOCK
 
+    def block_entries(self, n_inputs: int, count: int) -> int:
+        """How many numbers are made to sample `count` draws and their features of one row."""
+        return count * n_inputs
+
     def whole(self, n_inputs: int) -> int | None:
-        """How many draws meet the kernel exactly, so that more change nothing; None where no number
-        does. An estimator has so many where none is asked for."""
+        """The number of draws whose kernel is exact, or None if there is no such number. It is the
+        default ``n_components`` of an estimator."""
         return None
 
     def sample(self, words: Words, n_inputs: int) -> Theta:
         raise NotImplementedError
 
-    def features(self, theta: Theta, rows: Matrix) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Matrix:
         raise NotImplementedError
 
-    def _scaled(self, theta: Theta, rows: Any, scale: float, out: AnyArray | None = None) -> Any:
-        """φ(x; θ)·scale. `out` (n, columns) is memory that a dense basis may write them to."""
+    def _scaled(self, theta: Theta, rows: Matrix, scale: float, out: AnyArray | None = None) -> Any:
+        """φ(x; θ)·scale. A dense basis may write the result to `out` (n, columns)."""
         features = self.features(theta, rows)
         if self.sparse:
             features *= features.dtype.type(scale)
@@ -165,14 +172,14 @@ class Basis(Linked):
         raise NotImplementedError
 
     def unresolved(self) -> str | None:
-        """The parameter that still depends on the data, as ``name='value'``, or None."""
+        """The parameter that is not resolved yet, as ``name='value'``, or None."""
         return None
 
     def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         """The resolved values of the parameters that depend on the (few) rows given."""
         return {}
 
-    def resolve(self, rows: Matrix, weights: Any = None) -> Self:
+    def resolve(self, rows: Matrix, weights: object = None) -> Self:
         """A basis whose law no longer depends on data, learned from a sample of rows.
 
         `rows` (n, d) and `weights` (n,) should be a sample of bounded size: the estimators pass at
@@ -232,8 +239,7 @@ class Basis(Linked):
     ) -> Draw:
         """Draws start, …, n_components − 1 of θ: a pure function of the seed.
 
-        The first K' of K draws are the K'-draw, so `start` lets anyone redraw a
-        share of them without the rest.
+        The first K' of K draws are the K'-draw, so that any part can be redrawn without the rest.
         """
         self.require_resolved()
         check_count("n_inputs", n_inputs)
@@ -251,11 +257,7 @@ class Basis(Linked):
     def theta(self, seed: int, n_inputs: int, start: int, stop: int) -> Theta:
         """θ of draws start, …, stop − 1, joined from their blocks."""
         return sample_blocks(
-            lambda words: self.sample(words, n_inputs),
-            self.block_size(n_inputs),
-            seed,
-            start,
-            stop,
+            lambda words: self.sample(words, n_inputs), self.block_size(n_inputs), seed, start, stop
         )
 
     def learn_draw(
@@ -265,8 +267,8 @@ class Basis(Linked):
         weights: Floats | None = None,
         scaler: "Scaler | None" = None,
     ) -> Draw:
-        """The draw with what these rows (n, d) of weights (n,) decide: the bins that they occupy,
-        or which draws are taken. Rows go through the scaler first.
+        """The draw with what it learns from rows (n, d) of weights (n,): the bins that they occupy,
+        or a selection of draws. Rows go through the scaler first.
         """
         if not self.sparse:
             return draw
@@ -287,8 +289,8 @@ class Basis(Linked):
         """The draw of the seed, with what ``pack`` has stored."""
         return draw
 
-    def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
-        """θ with the columns that have to be learned from rows (the bins of a grid)."""
+    def tabulate(self, theta: Theta, blocks: Iterable[Matrix]) -> Theta:
+        """θ with the columns that are learned from rows (the occupied bins of a grid)."""
         return theta
 
     def tabulate_with_bins(self, theta: Theta, rows: Matrix) -> tuple[Theta, AnyArray]:
@@ -297,23 +299,23 @@ class Basis(Linked):
         return theta, self.bins(theta, rows)
 
     def merge(self, theta: Theta, other: Theta) -> Theta:
-        """θ with the columns that either has learned, each from blocks of its own."""
+        """θ with the columns that either has learned from its own blocks."""
         return theta
 
     def bins(self, theta: Theta, rows: Matrix) -> AnyArray:
-        """The column of each row in each draw, (draws, n), −1 for none: of binned bases."""
+        """For binned bases: the column of each row in each draw, (draws, n), −1 for none."""
         raise TypeError(f"{type(self).__name__} has no bins.")
 
-    def groups(self, theta: Theta, blocks: Iterable[Any]) -> NDArray[np.int64] | None:
-        """A label for each draw: equal ones are the same function on all these rows.
+    def groups(self, theta: Theta, blocks: Iterable[Matrix]) -> Ints | None:
+        """A label for each draw: draws with equal labels are equal functions on all these rows.
 
-        None where that is not known to happen.
+        None for bases in which that does not happen.
         """
         return None
 
     def products(self, theta: Theta, rows: Matrix, targets: Floats) -> Products | None:
-        """Sums over rows (n, d) of equal weight and their targets (n, outputs), made faster than
-        from the features; None where features have to be made."""
+        """Sums over rows (n, d) of equal weight and their targets (n, outputs), if they can be
+        computed without the features; else None."""
         return None
 
     def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
@@ -321,20 +323,20 @@ class Basis(Linked):
         return lambda rows: self.features(theta, rows) @ weights
 
     def scored_entries(self, n_draws: int) -> int:
-        """Entries of features that a row has at a time while it is scored."""
+        """Temporary entries for each row while rows are scored."""
         return 16 * n_draws if self.sparse else self.n_columns(n_draws)
 
     def slopes(self, theta: Theta, rows: Matrix) -> tuple[AnyArray, AnyArray] | None:
-        """φ' of every column along the direction of its draw, (n, columns), and the directions
-        (draws, d), for a basis of functions of ω·x; None for others."""
+        """For functions of ω·x: the derivative φ' of every column, (n, columns), and the directions
+        ω (draws, d). None for other bases."""
         return None
 
     def linear_pieces(self, theta: Theta, rows: Matrix, weights: AnyArray) -> AnyArray | None:
-        """Σ_k w_k·∇φ(x; θ_k), shape (n, outputs, d), of a basis of piecewise linear functions; None
-        for others. rows (n, d), weights (columns, outputs)."""
+        """For piecewise linear functions: Σ_k w_k·∇φ(x; θ_k), shape (n, outputs, d). None for other
+        bases. rows (n, d), weights (columns, outputs)."""
         return None
 
-    def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
+    def columns(self, theta: Theta, n_draws: int) -> Ints:
         """Number of columns of each draw, shape (n_draws,)."""
         return np.full(n_draws, self.features_per_draw, dtype=np.int64)
 
@@ -360,7 +362,7 @@ class Basis(Linked):
         return graph.node("MatMul", self.onnx(graph, draw, rows), weights)
 
     def describe(self, place: str, arrays: Arrays) -> dict[str, Any]:
-        """The basis as JSON; arrays among its parameters are added to `arrays`, named by place."""
+        """The basis as JSON; array parameters are added to `arrays`, named after their place."""
         name = type(self).__name__
         if known_bases().get(name) is not type(self):
             raise ValueError(
@@ -371,9 +373,9 @@ class Basis(Linked):
         held = {key: to_json(value, f"{place}-{key}", arrays) for key, value in own.items()}
         return {"basis": name, "fields": held}
 
-    def same(self, other: Any) -> bool:
-        """Whether another basis is of the same kind and has equal parameters, arrays and functions
-        by what they hold."""
+    def same(self, other: object) -> bool:
+        """Whether another basis has the same class and equal parameters; arrays and functions are
+        compared by content."""
         if type(self) is not type(other):
             return False
         own, others = (one.get_params(deep=False) for one in (self, other))
@@ -381,7 +383,7 @@ class Basis(Linked):
 
 
 def require_finite(values: Floats, rows: Floats, others: Floats) -> None:
-    """An error where values computed from rows and others overflowed."""
+    """Raise an error where values computed from rows and others overflowed."""
     if not np.isfinite(values).all():
         largest = max(float(np.abs(part).max(initial=0.0)) for part in (rows, others))
         raise ValueError(
@@ -390,12 +392,12 @@ def require_finite(values: Floats, rows: Floats, others: Floats) -> None:
         )
 
 
-# More than there is memory for anywhere, and little enough that products of two are finite.
+# Largest count: more than any memory can hold, and small enough that products are finite.
 MOST_COUNTED = 10**15
 
 
-def check_count(name: str, value: Any) -> int:
-    """A whole number of at least one."""
+def check_count(name: str, value: object) -> int:
+    """The value as an int, if it is an integer of 1 or more; else an error."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise TypeError(
             f"{name}={value!r} is of type {type(value).__name__}: need a whole number of 1 or more."
@@ -410,15 +412,15 @@ def check_count(name: str, value: Any) -> int:
 
 
 def check_positive(name: str, value: Any, advice: str = "") -> float:
-    """A positive finite number."""
+    """The value as a float, if it is positive and finite; else an error."""
     good = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
     if not (good and math.isfinite(value) and value > 0):
         raise ValueError(f"{name}={value!r}: need a positive finite number{advice}.")
     return float(value)
 
 
-def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
-    """One of the names listed."""
+def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
+    """The value, if it is one of the choices; else an error."""
     choices = list(choices)
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r}: need one of {', '.join(map(repr, choices))}.")

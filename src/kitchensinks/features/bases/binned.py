@@ -1,9 +1,9 @@
-"""Bases whose draws divide the rows into bins, each with an indicator as its feature."""
+"""Bases whose draws partition the space into bins; features are indicators of bins."""
 
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,30 +11,29 @@ from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
-from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
 from kitchensinks.numerics.bins import add_scores, find_columns, number_names
 from kitchensinks.numerics.threads import in_order
 
 Names = NDArray[np.uint64]
 
-# Hashes of bins that are collected before the distinct ones are found.
+# Hashes of bins that are collected before duplicates are removed.
 _WAITING_NAMES = 2**25
-# Hashes that are numbered at a time, in memory that is used again.
+# Hashes that are numbered at a time, in reused memory.
 _NUMBERED = 2**23
 # Hashes that are looked up at a time.
 _LOOKED_UP = 2**20
-# Rows are scored draw by draw, so that the table of a draw is made for many of them.
+# Temporary entries for each scored row: few, so that many rows share the hash table of a draw.
 _SCORED_ENTRIES = 64
-# Columns of features that an exported transformer has at most: ONNX has no sparse ones.
+# Most columns of an exported transformer: ONNX has no sparse features.
 _DENSE_COLUMNS = 2**14
 
 
 class Binned(Basis):
-    """A draw is a partition of the space into bins, and its features say which one holds x.
+    """A draw is a partition of the space into bins, and its features indicate the bin of x.
 
-    A subclass names the bins of a row by 64-bit numbers, `fill_names`, and its ONNX form by
-    `onnx_bins`. The columns are the bins that the rows of `fit` occupy, and a bin never seen there
-    gives a zero.
+    A subclass computes 64-bit names of the bins of rows, `fill_names`, and their ONNX form,
+    `onnx_bins`. The columns are the bins that the rows of `fit` occupy; other bins give zeros.
     """
 
     sparse = True
@@ -43,7 +42,7 @@ class Binned(Basis):
     drawn: ClassVar[tuple[str, ...]]
     """The arrays of θ, whose first axis is the draw."""
     part: ClassVar[str] = "grid"
-    """What a draw is called in the names of the columns."""
+    """The word for a draw in the names of the columns."""
 
     @property
     def bound(self) -> float:
@@ -66,22 +65,22 @@ class Binned(Basis):
         self.fill_names(theta, np.ascontiguousarray(rows), names)
         return names
 
-    def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
-        """θ with the bins that the rows occupy added to those it has: a union, in any order."""
+    def tabulate(self, theta: Theta, blocks: Iterable[Matrix]) -> Theta:
+        """θ with the bins that the rows occupy added; the order of the blocks does not matter."""
         n_grids = self._count(theta)
         table: BinTable = theta.get("table", BinTable([np.empty(0, dtype=np.uint64)] * n_grids))
         waiting: list[Names] = []
         for rows in blocks:
             waiting.append(self.bin_names(theta, rows))
-            # One large table is cheaper than many small ones, while it fits into memory.
+            # One large table is cheaper than many small ones, as long as it fits into memory.
             if sum(names.size for names in waiting) > _WAITING_NAMES:
                 table, waiting = table.with_names(waiting), []
         return {**theta, "table": table.with_names(waiting)}
 
     def numbered(self, theta: Theta, rows: AnyArray) -> Iterator[tuple[Names, AnyArray]]:
-        """Grid by grid: the bins that the rows occupy, as they come, and each row's among them.
+        """For each grid: names of the occupied bins, and the index of each row's bin among them.
 
-        Both are views of memory that the next grids are written to.
+        Both are views of memory that later grids overwrite.
         """
         for found, counts, numbers in self._numbered_parts(theta, rows):
             for own, count, number in zip(found, counts, numbers, strict=True):
@@ -102,7 +101,7 @@ class Binned(Basis):
             yield found[here], counts[here], numbers[here]
 
     def tabulate_with_bins(self, theta: Theta, rows: AnyArray) -> tuple[Theta, AnyArray]:
-        """`tabulate`, and `bins` of the same rows, with one hashing of them."""
+        """`tabulate` and `bins` of the same rows, which are hashed once."""
         n_grids = self._count(theta)
         kind = _index_type(n_grids * len(rows))
         columns = np.empty((n_grids, len(rows)), dtype=kind)
@@ -136,7 +135,7 @@ class Binned(Basis):
     def merge(self, theta: Theta, other: Theta) -> Theta:
         return {**theta, "table": self.table(theta).merge(self.table(other))}
 
-    def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
+    def columns(self, theta: Theta, n_draws: int) -> Ints:
         return np.diff(self.table(theta).offsets)
 
     def bins(self, theta: Theta, rows: AnyArray) -> AnyArray:
@@ -150,7 +149,7 @@ class Binned(Basis):
     def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
         table, values = self.table(theta), weights.astype(np.float64)
 
-        def scores(rows: AnyArray) -> NDArray[np.float64]:
+        def scores(rows: AnyArray) -> Floats:
             out = np.zeros((len(rows), values.shape[1]))
             n_grids = self._count(theta)
             size = max(1, min(n_grids, _LOOKED_UP // max(1, len(rows))))
@@ -165,7 +164,7 @@ class Binned(Basis):
     def scored_entries(self, n_draws: int) -> int:
         return _SCORED_ENTRIES
 
-    def features(self, theta: Theta, rows: Any) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Matrix:
         table = self.table(theta)
         found = self.bins(theta, rows).T
         seen = found >= 0
@@ -179,7 +178,7 @@ class Binned(Basis):
         return matrix
 
     def onnx(self, graph: Graph, draw: Draw, rows: str) -> str:
-        """Dense zeros and ones, which are made for few columns alone."""
+        """Dense zeros and ones; an error for many columns."""
         count = len(self.table(draw.theta).names)
         if count > _DENSE_COLUMNS:
             raise ValueError(
@@ -197,7 +196,7 @@ class Binned(Basis):
         return graph.node("Slice", features, np.array([0]), np.array([count]), np.array([1]))
 
     def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: AnyArray) -> str:
-        """The weights of each row's bins, summed; a bin never seen has none."""
+        """The sum of the weights of each row's bins; unseen bins count as zero."""
         unseen = np.zeros((1, weights.shape[1]), weights.dtype)
         own = graph.node("Gather", np.vstack([weights, unseen]), self.onnx_bins(graph, draw, rows))
         return graph.node("ReduceSum", own, np.array([1]), keepdims=0)
@@ -220,7 +219,7 @@ class Binned(Basis):
 
 
 def _index_type(count: int) -> type[np.int32] | type[np.int64]:
-    """The smallest integers that can number so many entries."""
+    """The smallest integer type that can index `count` entries."""
     return np.int32 if count < 2**31 else np.int64
 
 

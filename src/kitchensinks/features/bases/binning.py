@@ -14,10 +14,10 @@ from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.bins import CELL_LIMIT, ODD, bin_hashes
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 _GRIDS = ("shift", "rate", "multiplier")
-# Cells of a row, of as many grids and some columns, that an exported model names together.
+# Cells of a row that an exported model hashes at a time.
 _NAMED_CELLS = 2**12
 
 
@@ -71,7 +71,9 @@ class Binning(Binned, WithGamma):
     _measure = "l1"
     _several = True
 
-    def __init__(self, gamma: float | str | Sequence[Any] = "median", pitch: Any = "gamma") -> None:
+    def __init__(
+        self, gamma: float | str | Sequence[Any] = "median", pitch: object = "gamma"
+    ) -> None:
         self.gamma = gamma
         self.pitch = pitch
 

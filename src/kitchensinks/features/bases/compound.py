@@ -6,7 +6,7 @@ from kitchensinks.features.bases.base import Basis
 
 
 class Compound(Basis):
-    """What holds for every basis with a list of `bases`; `_example` stands in errors."""
+    """A basis with a list of `bases`; `_example` is shown in errors."""
 
     bases: Sequence[Basis]
     _example: str

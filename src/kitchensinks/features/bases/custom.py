@@ -1,4 +1,4 @@
-"""A basis of the user's own."""
+"""User-defined bases."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +10,8 @@ from kitchensinks.features.bases.base import Basis, check_count, check_positive
 from kitchensinks.features.bases.draw import Arrays, Theta
 from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
 from kitchensinks.numerics.words import Words
-from kitchensinks.tables import describe, numeric_rows
+from kitchensinks.tables.arrays import describe, numeric_rows
+from kitchensinks.tables.view import Given
 
 # The key of θ where `sample` returns one array.
 _WHOLE = ""
@@ -59,7 +60,7 @@ class Custom(Basis):
         self.largest = bound
         self.monte_carlo = monte_carlo
 
-    # The parameters carry the names that the methods have too.
+    # Parameters and methods have the same names: the attributes have others.
     _PARAMETERS = {
         "sample": "sampler",
         "features": "function",
@@ -138,7 +139,7 @@ class Custom(Basis):
             "and fit again, or use pickle."
         )
 
-    def kernel_error(self, X: Any, Y: Any = None) -> Floats:
+    def kernel_error(self, X: Given, Y: Given | None = None) -> Floats:
         """Standard error of each entry of `kernel(X, Y)`: zero where the kernel is given."""
         self.check()
         rows = numeric_rows(X, "X")
@@ -148,7 +149,7 @@ class Custom(Basis):
         return self._estimate(rows, others)[1]
 
     def _estimate(self, rows: Floats, others: Floats) -> tuple[Floats, Floats]:
-        """Mean and standard error of φ(x)φ(z) over the draws of a seed of its own."""
+        """Mean and standard error of φ(x)φ(z) over the draws of a reserved seed."""
         seed, count = 2**64 - 1, self.monte_carlo
         mean, square = np.zeros((2, len(rows), len(others)))
         for start in range(0, count, 1024):
@@ -161,8 +162,8 @@ class Custom(Basis):
         return mean, np.sqrt(variance / count)
 
 
-def finite_numbers(what: str, values: Any, dtype: DType) -> AnyArray:
-    """A copy of what a function of the user's returned, if it holds finite real numbers."""
+def finite_numbers(what: str, values: object, dtype: DType) -> AnyArray:
+    """A copy of the result of a user's function, if it holds finite real numbers."""
     if np.asarray(values).dtype.kind not in "fiub":
         raise ValueError(f"{what} returned {describe(np.asarray(values))}: need real numbers.")
     numbers = np.array(values, dtype=dtype)

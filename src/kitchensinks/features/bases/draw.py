@@ -1,4 +1,4 @@
-"""What a draw of a random basis is."""
+"""Draws of random bases."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy import sparse
 
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.tables import block_slices, check_size, densify, describe
+from kitchensinks.tables.arrays import block_slices, check_size, densify, describe
 
 if TYPE_CHECKING:
     from kitchensinks.features.bases.base import Basis
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Arrays = dict[str, AnyArray]
 Theta = dict[str, Any]
 
-# Rows in the dtype of the draw to scores (n, outputs).
+# Maps rows in the dtype of the draw to scores (n, outputs).
 Scorer = Callable[[Any], AnyArray]
 
 
@@ -32,24 +32,24 @@ class Products(NamedTuple):
 
 
 class Graph(Protocol):
-    """What builds an ONNX graph: nodes and constants, each known by the name of its output."""
+    """The builder of an ONNX graph: nodes and constants are known by the names of their outputs."""
 
     def node(self, kind: str, *inputs: Any, **attributes: Any) -> str:
-        """A node of the kind named; inputs are names, or arrays that become constants."""
+        """Add a node of this kind; inputs are names, or arrays that become constants."""
 
     def cast(self, value: str, dtype: DTypeLike) -> str:
         """The value in another dtype."""
 
     def look_up(self, value: str, keys: AnyArray) -> str:
-        """The place of each value among different keys (m,), whole numbers or text; m for none."""
+        """The index of each value among distinct keys (m,), integers or text; m for others."""
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Draws start, …, stop − 1 of a resolved basis, or draws chosen by rows.
+    """Draws start, …, stop − 1 of a resolved basis, or a selection of draws.
 
-    Of chosen draws, places (n_components,) says which they are among those of the seed, factors
-    (n_components,) what their features are multiplied with, and start is 0.
+    For a selection, places (n_components,) are the indices among the draws of the seed, factors
+    (n_components,) multiply the features, and start is 0.
     """
 
     basis: "Basis"
@@ -60,14 +60,14 @@ class Draw:
     dtype: DType
     theta: Theta
     factors: Floats | None = None
-    places: NDArray[np.int64] | None = None
+    places: Ints | None = None
 
     @property
     def n_components(self) -> int:
         return self.stop - self.start
 
     @property
-    def offsets(self) -> NDArray[np.int64]:
+    def offsets(self) -> Ints:
         """Columns of draw k are offsets[k]:offsets[k + 1]; shape (n_components + 1,)."""
         counts = self.basis.columns(self.theta, self.n_components)
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -87,7 +87,7 @@ class Draw:
         """1/√(number of features averaged): products of scaled features meet the kernel."""
         return 1.0 / math.sqrt(self.n_components * self.basis.features_per_draw)
 
-    def features(self, rows: Matrix) -> Any:
+    def features(self, rows: Matrix) -> Matrix:
         """φ(x; θ_k), times the factor of draw k, unscaled: (n, n_columns), dense or CSR."""
         features = self.basis.features(self.theta, self._prepared(rows))
         if self.factors is not None:
@@ -111,12 +111,12 @@ class Draw:
         """The column of each row in each draw of a binned basis, (draws, n); −1 for none."""
         return self.basis.bins(self.theta, self._prepared(rows))
 
-    def groups(self, blocks: Iterable[Any]) -> NDArray[np.int64] | None:
-        """A label for each draw: equal ones are the same function on all these rows, or None."""
+    def groups(self, blocks: Iterable[Matrix]) -> Ints | None:
+        """A label for each draw: see `Basis.groups`."""
         return self.basis.groups(self.theta, (self._prepared(rows) for rows in blocks))
 
     def products(self, rows: Matrix, targets: Floats) -> Products | None:
-        """Sums over rows of equal weight, scaled, where the basis has a faster way to them."""
+        """Scaled sums over rows of equal weight, where the basis has a fast way to compute them."""
         products = self.basis.products(self.theta, self._prepared(rows), targets)
         if products is None:
             return None
@@ -131,8 +131,8 @@ class Draw:
         return lambda rows: scores(self._prepared(rows))
 
     def slopes(self, rows: Matrix) -> tuple[AnyArray, AnyArray] | None:
-        """Slopes of the scaled features along the direction of each, (n, columns), and those
-        directions (columns, d); None where the basis does not say."""
+        """Derivatives of the scaled features along their directions, (n, columns), and the
+        directions (columns, d); None where the basis does not define them."""
         found = self.basis.slopes(self.theta, self._prepared(rows))
         if found is None:
             return None
@@ -141,8 +141,8 @@ class Draw:
         return slopes, np.repeat(directions, self.basis.features_per_draw, axis=0)
 
     def linear_pieces(self, rows: Matrix, weights: AnyArray) -> AnyArray | None:
-        """The gradient of scaled features·weights at every row, (n, outputs, d), where features are
-        piecewise linear; None where they are not. weights (columns, outputs)."""
+        """The gradient of scaled features·weights at every row, (n, outputs, d), for piecewise
+        linear features; None for others. weights (columns, outputs)."""
         scaled = (self._column_scales()[:, None] * weights).astype(weights.dtype)
         return self.basis.linear_pieces(self.theta, self._prepared(rows), scaled)
 
@@ -152,15 +152,15 @@ class Draw:
         return np.repeat(factors, np.diff(self.offsets))
 
     def _column_scales(self) -> Floats:
-        """What each column is multiplied with: its factor and the scale."""
+        """The multiplier of each column: its factor times the scale."""
         return np.asarray(self.scale * self._column_factors())
 
     def scaled_features(
-        self, rows: Any, scale: float | None = None, out: AnyArray | None = None
-    ) -> Any:
-        """φ(x; θ_k)·scale, by default so that inner products approximate the kernel.
+        self, rows: Matrix, scale: float | None = None, out: AnyArray | None = None
+    ) -> Matrix:
+        """φ(x; θ_k)·scale; with the default scale, inner products approximate the kernel.
 
-        out (n, n_columns): memory of the draw's dtype that they may be written to.
+        out (n, n_columns): memory of the draw's dtype that may be used for the result.
         """
         scale = self.scale if scale is None else scale
         features = self.basis._scaled(self.theta, self._prepared(rows), scale, out)
@@ -184,8 +184,8 @@ class Draw:
         for part in block_slices(self.n_components, max(1, size)):
             yield self.part(part.start, part.stop)
 
-    def choose(self, indices: NDArray[np.int64], factors: Floats | None = None) -> "Draw":
-        """These draws (dense bases only), as often as they are named, with a factor for each."""
+    def choose(self, indices: Ints, factors: Floats | None = None) -> "Draw":
+        """The draws at these indices, which may repeat, with factors; for dense bases only."""
         if self.basis.sparse:
             raise ValueError(
                 f"{type(self.basis).__name__} has sparse features: need a basis with dense ones, "
@@ -199,7 +199,7 @@ class Draw:
         return replace(self, start=0, stop=stop, theta=taken, factors=factors, places=places)
 
     def followed_by(self, others: "list[Draw]") -> "Draw":
-        """This draw and then others of the same basis and dtype, none of them with factors."""
+        """The concatenation with other draws of the same basis and dtype, all without factors."""
         parts = [self, *others]
         theta = {name: join([part.theta[name] for part in parts]) for name in self.theta}
         places = None
@@ -208,10 +208,10 @@ class Draw:
         stop = self.start + sum(part.n_components for part in parts)
         return replace(self, stop=stop, theta=theta, places=places)
 
-    def tabulate(self, blocks: Iterable[Any]) -> "Draw":
-        """This draw with the columns that its basis has to learn from blocks of rows.
+    def tabulate(self, blocks: Iterable[Matrix]) -> "Draw":
+        """This draw with the columns that its basis learns from blocks of rows.
 
-        Blocks may come in any order and in several calls: the columns are the same.
+        The order of the blocks, and their division into calls, does not matter.
         """
         prepared = (self._prepared(rows) for rows in blocks)
         return replace(self, theta=self.basis.tabulate(self.theta, prepared))
@@ -222,7 +222,7 @@ class Draw:
         return replace(self, theta=theta), bins
 
     def merge(self, other: "Draw") -> "Draw":
-        """This draw with the columns that it or the other has learned from rows."""
+        """This draw with the columns that either draw has learned from rows."""
         return replace(self, theta=self.basis.merge(self.theta, other.theta))
 
     def astype(self, dtype: DTypeLike) -> "Draw":
@@ -233,7 +233,7 @@ class Draw:
             theta = {name: cast(value, kind) for name, value in theta.items()}
         return replace(self, dtype=kind, theta=theta)
 
-    def _prepared(self, rows: Matrix) -> Any:
+    def _prepared(self, rows: Matrix) -> Matrix:
         """Rows in the dtype of the draw, dense unless the basis takes sparse ones; or an error."""
         if not sparse.issparse(rows) or not self.basis.takes_sparse_rows:
             rows = densify(rows)
@@ -246,7 +246,7 @@ class Draw:
 
 
 class Shared:
-    """A part of θ that every draw shares: joining, slicing and choosing leave it alone."""
+    """A part of θ that all draws share: joining, slicing and selecting do not change it."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -254,7 +254,7 @@ class Shared:
     def __getitem__(self, index: slice) -> "Shared":
         return self
 
-    def take(self, indices: NDArray[np.int64], n_inputs: int) -> "Shared":
+    def take(self, indices: Ints, n_inputs: int) -> "Shared":
         return self
 
     def join(self, parts: "list[Shared]") -> "Shared":
@@ -273,7 +273,7 @@ def sample_blocks(
     stream: Stream = Stream.DRAW,
     part: int = 0,
 ) -> Theta:
-    """Sample the blocks that hold draws start, …, stop − 1, and cut off the rest."""
+    """Draws start, …, stop − 1, from the blocks that contain them."""
     first = start // block_size
     blocks = [sample(Words(seed, b, stream, part)) for b in range(first, -(-stop // block_size))]
     low, high = start - first * block_size, stop - first * block_size
@@ -281,21 +281,21 @@ def sample_blocks(
 
 
 def join(parts: list[Any]) -> Any:
-    """Concatenate arrays, or parts that know how to join themselves."""
+    """Concatenate arrays, or objects with a method `join`."""
     if isinstance(parts[0], np.ndarray):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
     return parts[0].join(parts)
 
 
-def take(value: Any, indices: NDArray[np.int64], n_inputs: int) -> Any:
-    """Entries of an array, or of a part that knows how to choose from itself."""
+def take(value: Any, indices: Ints, n_inputs: int) -> Any:
+    """Select entries of an array, or of an object with a method `take`."""
     if isinstance(value, np.ndarray):
         return value[indices]
     return value.take(indices, n_inputs)
 
 
 def cast(value: Any, dtype: DType) -> Any:
-    """Floating-point parameters in the working dtype; counts and indices as they are."""
+    """Floating-point parameters in the working dtype; integers are not changed."""
     if isinstance(value, np.ndarray):
         return value.astype(dtype, copy=False) if value.dtype.kind == "f" else value
     return value.astype(dtype)

@@ -203,23 +203,18 @@ class Fourier(Projected, WithGamma):
         return self._waves(theta, rows, 0.0)
 
     def _scaled(
-        self, theta: Theta, rows: Any, scale: float, out: AnyArray | None = None
+        self, theta: Theta, rows: Matrix, scale: float, out: AnyArray | None = None
     ) -> AnyArray:
         return self._waves(theta, rows, 0.0, scale, out)
 
-    def slopes(self, theta: Theta, rows: Any) -> tuple[AnyArray, AnyArray] | None:
+    def slopes(self, theta: Theta, rows: Matrix) -> tuple[AnyArray, AnyArray] | None:
         if not isinstance(theta["directions"], np.ndarray):
             return None
         # cos' t = cos(t + π/2), whatever the phase.
         return self._waves(theta, rows, math.pi / 2.0), theta["directions"]
 
     def _waves(
-        self,
-        theta: Theta,
-        rows: Any,
-        shift: float,
-        scale: float = 1.0,
-        out: AnyArray | None = None,
+        self, theta: Theta, rows: Any, shift: float, scale: float = 1.0, out: AnyArray | None = None
     ) -> AnyArray:
         """scale·√2·cos(ω·x + b + shift), (n, columns), in `out` where rows are dense."""
         amplitude = math.sqrt(2.0) * scale

@@ -10,27 +10,26 @@ eigenvalues of ΦᵀΦ estimate those of the kernel's operator Σ,
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.optimize import brentq
 
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.draw import Draw
-from kitchensinks.numerics.arrays import Floats, Matrix
+from kitchensinks.numerics.arrays import Floats, Ints, Matrix
 from kitchensinks.numerics.threads import single_blas
-from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
+from kitchensinks.tables.arrays import block_slices, numeric_rows, numeric_weights
 
-# Entries of features that are held at once, at most: 128 MB.
+# Most entries of features in memory at once: 128 MB.
 HELD_ENTRIES = 2**24
-# Eigenvalues below this share of the largest are rounding.
+# Eigenvalues below this share of the largest are rounding errors.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Draws 0, …, n_components − 1 of a seed, made block by block and never all held."""
+    """Draws 0, …, n_components − 1 of a seed, made block by block and never all in memory."""
 
     basis: Basis
     seed: int
@@ -38,13 +37,13 @@ class Pool:
     n_components: int
 
     def blocks(self, size: int) -> Iterator[Draw]:
-        """In float64, in blocks of about `size` draws: whole blocks of the basis's own."""
+        """Blocks of about `size` draws in float64: multiples of the block size of the basis."""
         own = self.basis.block_size(self.n_inputs)
         for part in block_slices(self.n_components, own * max(1, size // own)):
             yield self.basis.draw(self.seed, self.n_inputs, part.stop, start=part.start)
 
-    def choose(self, indices: NDArray[np.int64], factors: Floats | None, dtype: DTypeLike) -> Draw:
-        """The draws at these places, each with its factor: one more pass over the pool."""
+    def choose(self, indices: Ints, factors: Floats | None, dtype: DTypeLike) -> Draw:
+        """The draws at these indices, each with its factor: one more pass over the pool."""
         order = np.argsort(indices, kind="stable")
         wanted, parts = indices[order], []
         for draw in self.blocks(HELD_ENTRIES // self.n_inputs):
@@ -56,11 +55,11 @@ class Pool:
 
 
 class Operator:
-    """The kernel's operator as M candidates and L weighted rows see it, factored once.
+    """The kernel's operator, estimated by M candidates on L weighted rows and factored once.
 
-    It holds an eigendecomposition of the smaller of ΦΦᵀ and ΦᵀΦ, and the features themselves
-    where they fit into 128 MB; where they do not, every use makes them again block by block.
-    `eigenvalues` rise; there are min(columns, L) of them.
+    It holds an eigendecomposition of the smaller of ΦΦᵀ and ΦᵀΦ, and the features if they fit into
+    128 MB; otherwise every use computes them again block by block. There are min(columns, L)
+    `eigenvalues`, in rising order.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class Operator:
         widest = max(n_rows * basis.features_per_draw, rows.shape[1])
         self._block = max(1, HELD_ENTRIES // widest)
         self.by_rows = n_columns > n_rows
-        self._kept: list[tuple[Floats, NDArray[np.int64]]] | None = None
+        self._kept: list[tuple[Floats, Ints]] | None = None
         if n_columns * n_rows <= HELD_ENTRIES or not self.by_rows:
             self._kept = list(self._features())
         if self.by_rows:
@@ -85,7 +84,7 @@ class Operator:
             gram = together.T @ together
         self.eigenvalues, self._vectors = eigen(gram)
 
-    def _features(self) -> Iterator[tuple[Floats, NDArray[np.int64]]]:
+    def _features(self) -> Iterator[tuple[Floats, Ints]]:
         """Blocks of Φᵀ (L, columns), with the number of columns of each draw."""
         if self._kept is not None:
             yield from self._kept
@@ -109,7 +108,7 @@ class Operator:
         return _by_draw(np.square(self._vectors) @ share, counts)
 
 
-def _by_draw(values: Floats, counts: NDArray[np.int64]) -> Floats:
+def _by_draw(values: Floats, counts: Ints) -> Floats:
     """Values of columns, summed over the columns of each draw."""
     return np.asarray(np.add.reduceat(values, np.cumsum(counts) - counts))
 
@@ -227,9 +226,9 @@ def balanced_mu(eigenvalues: Floats, n_columns: int) -> float:
 
 
 def eigen(gram: Floats) -> tuple[Floats, Floats]:
-    """Rising eigenvalues of a kernel's matrix, and eigenvectors."""
-    # Threads of a factorisation wait for each other: with other work on the machine, one thread
-    # was measured to be four to forty times as fast as two.
+    """Eigenvalues of a kernel matrix in rising order, and eigenvectors."""
+    # Threads of a factorisation wait for each other: on a busy machine, one thread was measured to
+    # be four to forty times as fast as two.
     with single_blas():
         values, vectors = np.linalg.eigh(gram)
     return check_eigenvalues(values), vectors
@@ -244,7 +243,7 @@ def kernel_eigen(
 
 
 def check_eigenvalues(eigenvalues: ArrayLike) -> Floats:
-    """Eigenvalues of 0 or more as float64, rounding below zero cut off; or a clear error."""
+    """Nonnegative eigenvalues as float64, with rounding below zero removed; or a clear error."""
     values = np.asarray(eigenvalues, dtype=np.float64)
     if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
         raise ValueError(
@@ -271,13 +270,13 @@ def checked(rows: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, Floats 
     return rows, None if weights is None else numeric_weights(weights, len(rows))
 
 
-def check_mu(mu: Any) -> float:
+def check_mu(mu: float) -> float:
     """The regularisation μ, if it is a positive number."""
     return check_positive("mu", mu, ", on the scale of the eigenvalues of the kernel's operator")
 
 
 def require_dense(basis: Basis) -> None:
-    """An error for bases whose columns are bins that the rows occupy."""
+    """Raise an error for bases with sparse features."""
     if basis.sparse:
         raise ValueError(
             f"{type(basis).__name__} has sparse features, and leverage scores need dense ones. "

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, owens_t
 
 from kitchensinks.features.bases.base import check_count
@@ -21,10 +21,9 @@ from kitchensinks.features.bases.projections import (
 )
 from kitchensinks.features.bases.universal import Universal
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
-from kitchensinks.numerics.quadrature import interpolate
 from kitchensinks.numerics.words import Stream, Words
 
-# Trapezoid grid for integrals against the normal density; spectrally accurate.
+# Trapezoidal rule for integrals against the normal density; spectrally accurate.
 _GRID = np.linspace(-8.5, 8.5, 161)
 _STEP = float(_GRID[1] - _GRID[0])
 # Chebyshev nodes in the angle arcsin ρ, in which the kernel is analytic.
@@ -79,6 +78,13 @@ class Maxout(Projected):
     @property
     def bound(self) -> float:
         return math.inf
+
+    @property
+    def directions_per_draw(self) -> int:  # type: ignore[override]
+        return int(self.pool)
+
+    def block_entries(self, n_inputs: int, count: int) -> int:
+        return (count * int(self.pool) + int(self.projections or 0)) * n_inputs
 
     def check(self) -> None:
         super().check()
@@ -136,14 +142,14 @@ class Maxout(Projected):
             if "choice" in theta:
                 own = theta["choice"][:, j]
                 argument, directions = argument[:, own], directions[own]
-            # The first of equal ones; the largest value is one of these, bit by bit.
+            # The first of equal arguments; the maximum equals one of them exactly.
             chosen = (argument == largest) & ~taken
             taken |= chosen
             total = total + summed_directions(chosen, weights, directions)
         return np.asarray(total)
 
     def _planes(self, theta: Theta) -> list[Any]:
-        """The directions of each place of the pool."""
+        """The directions at each position of the pool."""
         if "planes" in theta:
             return list(theta["planes"].value)
         return [theta[f"plane{j}"] for j in range(self.pool)]
@@ -167,12 +173,12 @@ class Maxout(Projected):
 
 
 def _stream(place: int) -> tuple[Stream, int]:
-    """The stream of the shared planes of one place of the pool."""
+    """The random stream of the shared planes at one position of the pool."""
     near = Stream.MAXOUT_PLANES
     return (near, place) if place < near.size else (Stream.MORE_PLANES, place - near.size)
 
 
-def maxout_kernel(cosine: Any, pool: int) -> Floats:
+def maxout_kernel(cosine: ArrayLike, pool: int) -> Floats:
     """K_q(ρ) = E max_j⟨w_j, x⟩·max_j⟨w_j, z⟩ for unit rows with x·z = ρ.
 
     >>> float(maxout_kernel(0.0, 4).round(4))
@@ -189,7 +195,7 @@ def maxout_kernel(cosine: Any, pool: int) -> Floats:
     return np.asarray(chebyshev.chebval(angle, _kernel_series(pool)))
 
 
-def same_argmax(cosine: Any, pool: int) -> Floats:
+def same_argmax(cosine: ArrayLike, pool: int) -> Floats:
     """κ_q(ρ), the chance that two unit rows with x·z = ρ have the same arg-max.
 
     κ_2(ρ) = ½ + arcsin(ρ)/π; otherwise q·E Φ₂(u, v; ρ)^(q−1) for a standard normal pair
@@ -208,8 +214,8 @@ def same_argmax(cosine: Any, pool: int) -> Floats:
     return np.asarray(np.clip(value, 0.0, 1.0))
 
 
-def _within_one(cosine: Any) -> Floats:
-    """Cosines as float64, rounding beyond ±1 cut off."""
+def _within_one(cosine: ArrayLike) -> Floats:
+    """Cosines as float64, clipped to [−1, 1]."""
     return np.asarray(np.clip(np.asarray(cosine, dtype=np.float64), -1.0, 1.0))
 
 
@@ -263,19 +269,24 @@ def _moment_of_maximum(pool: int, power: int) -> float:
 
 @functools.lru_cache(maxsize=64)
 def _argmax_series(pool: int) -> Floats:
-    return interpolate(lambda angle: _argmax_chance(math.sin(angle), pool), _NODES, math.pi / 2)
+    """κ_q(sin φ) as a Chebyshev series in φ·2/π."""
+
+    def chances(place: Floats) -> Floats:
+        return np.array([_argmax_chance(math.sin(one), pool) for one in math.pi / 2.0 * place])
+
+    return np.asarray(chebyshev.Chebyshev.interpolate(chances, _NODES - 1).coef)
 
 
 @functools.lru_cache(maxsize=64)
 def _kernel_series(pool: int) -> Floats:
     """K_q(sin φ) = h₁² + ∫₀^φ κ_q(sin t)·cos t dt as a Chebyshev series in φ·2/π."""
     series = _argmax_series(pool)
-    slope = interpolate(
-        lambda angle: float(chebyshev.chebval(angle * 2.0 / math.pi, series)) * math.cos(angle),
-        _NODES + 16,
-        math.pi / 2,
-    )
-    integral = chebyshev.chebint(slope, lbnd=0.0, scl=1.0) * (math.pi / 2.0)
+
+    def slope(place: Floats) -> Floats:
+        return np.asarray(chebyshev.chebval(place, series) * np.cos(math.pi / 2.0 * place))
+
+    slopes = chebyshev.Chebyshev.interpolate(slope, _NODES + 15).coef
+    integral = chebyshev.chebint(slopes, lbnd=0.0, scl=1.0) * (math.pi / 2.0)
     integral[0] += mean_maximum(pool) ** 2
     return np.asarray(integral)
 

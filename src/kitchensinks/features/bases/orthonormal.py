@@ -42,7 +42,7 @@ class Orthonormal(Basis):
     1.5
     """
 
-    # The box is where the functions are orthonormal: scaled columns leave it or fill part of it.
+    # The functions are orthonormal on the box, which scaled columns would leave or not fill.
     rescales = False
 
     def __init__(
@@ -94,6 +94,12 @@ class Orthonormal(Basis):
         pair = box.shape == (2,) and box.dtype.kind in "fiu"
         if not (pair and -math.inf < box[0] < box[1] < math.inf):
             raise ValueError(f"box={self.box!r}: need (low, high), two numbers with low < high.")
+
+    def block_entries(self, n_inputs: int, count: int) -> int:
+        functions = len(self.eigenvalues)
+        # Functions of single columns up to the highest degree, then their products.
+        degrees = next(k for k in range(functions + 1) if math.comb(n_inputs + k, k) >= functions)
+        return (count * (1 + degrees) + functions) * n_inputs + count * functions
 
     def functions(self, rows: Floats) -> Floats:
         """e_i(x) for every row and eigenvalue, shape (n, len(eigenvalues))."""

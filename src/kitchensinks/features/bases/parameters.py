@@ -1,4 +1,4 @@
-"""Parameters of bases: written as JSON and arrays, read back, and compared."""
+"""Parameters of bases: serialisation to JSON and arrays, and comparison."""
 
 import sys
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,8 @@ def known_bases() -> "dict[str, type[Basis]]":
     }
 
 
-def to_json(value: Any, place: str, arrays: Arrays) -> Any:
-    """A value as JSON; arrays are added to `arrays` under the name of their place.
+def to_json(value: object, place: str, arrays: Arrays) -> Any:
+    """A value as JSON; arrays are added to `arrays`, named after their place.
 
     >>> to_json((1.0, np.float32(0.5)), "gamma", {})
     {'list': [1.0, 0.5], 'tuple': True}
@@ -45,7 +45,7 @@ def to_json(value: Any, place: str, arrays: Arrays) -> Any:
     raise ValueError(f"{place}={value!r} cannot be stored in a model file.")
 
 
-def from_json(value: Any, arrays: Arrays) -> Any:
+def from_json(value: object, arrays: Arrays) -> Any:
     """The value that `to_json` has written, bases included.
 
     >>> arrays = {}
@@ -66,7 +66,7 @@ def from_json(value: Any, arrays: Arrays) -> Any:
 
 
 def same_value(mine: Any, theirs: Any) -> bool:
-    """Whether two parameters are equal: arrays, bases and functions by what they hold.
+    """Whether two parameters are equal; arrays, bases and functions are compared by content.
 
     >>> same_value([np.arange(2)], [np.arange(2)]), same_value(lambda x: x, lambda x: -x)
     (True, False)
@@ -84,6 +84,6 @@ def same_value(mine: Any, theirs: Any) -> bool:
 
 
 def _contents(function: Any) -> tuple[Any, ...]:
-    """What a Python function does: its code, defaults, and the values that it closes over."""
+    """The content of a Python function: its code, defaults and closure."""
     cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
     return function.__code__, function.__defaults__, function.__kwdefaults__, cells

@@ -8,20 +8,20 @@ import numpy as np
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.words import Words
 
-# Pitches are looked for between these, in units of 1/γ.
+# Range of the pitch, in units of 1/γ.
 _SMALLEST, _LARGEST = 1e-12, 1e12
-# Bisections of the logarithm of the pitch: log(1e24)/2⁶⁰ is below its rounding error.
+# Bisection steps for the logarithm of the pitch: log(1e24)/2⁶⁰ is below rounding.
 _BISECTIONS = 60
 # Relative step of central differences, whose error is about its square.
 _STEP = 1e-5
-# How far a function may be from 1 at zero, from 0 at the largest pitch, and from convex.
+# Tolerance for the value 1 at zero, the value 0 at the largest pitch, and convexity.
 _TOLERANCE = 1e-5
 
 NAMES = ("gamma", "hat")
 
 
-def check_pitch(pitch: Any) -> None:
-    """An error where `pitch` is neither a name, nor positive numbers, nor a convex kernel."""
+def check_pitch(pitch: object) -> None:
+    """Raise an error unless `pitch` is a name, positive numbers or a convex kernel."""
     if isinstance(pitch, str) and pitch in NAMES:
         return
     if callable(pitch):
@@ -38,7 +38,7 @@ def check_pitch(pitch: Any) -> None:
     )
 
 
-def sample_pitch(pitch: Any, words: Words, *shape: int) -> Floats:
+def sample_pitch(pitch: object, words: Words, *shape: int) -> Floats:
     """Pitches δ in units of 1/γ."""
     if isinstance(pitch, str):
         return words.gamma(2, *shape) if pitch == "gamma" else np.ones(shape)

@@ -7,16 +7,13 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.compound import Compound
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
 from kitchensinks.features.bases.universal import Universal, of_product
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
-
-Counts = NDArray[np.int64]
 
 
 class Product(Compound):
@@ -102,7 +99,7 @@ class Product(Compound):
                 "more columns, counted from 0, or None for all columns."
             )
 
-    def _places(self, n_inputs: int) -> list[Counts]:
+    def _places(self, n_inputs: int) -> list[Ints]:
         """The columns that each basis takes."""
         if self.places is None:
             return [np.arange(n_inputs)] * len(self.bases)
@@ -116,7 +113,7 @@ class Product(Compound):
         return places
 
     def _taken(self, rows: Matrix) -> list[Any]:
-        """The rows as each basis sees them."""
+        """The rows with the columns of each basis."""
         if self.places is None:
             return [rows] * len(self.bases)
         return [rows[:, own] for own in self._places(rows.shape[1])]
@@ -132,7 +129,7 @@ class Product(Compound):
             parts.append(basis.draw(own_seed, len(own), stop, start=start))
         return {"parts": ProductParts(parts)}
 
-    def columns(self, theta: Theta, n_draws: int) -> Counts:
+    def columns(self, theta: Theta, n_draws: int) -> Ints:
         parts: ProductParts = theta["parts"]
         return reduce(np.multiply, parts.counts)
 
@@ -177,19 +174,19 @@ class Product(Compound):
 
 @dataclass(frozen=True, eq=False)
 class ProductParts:
-    """A product's draw: as many draws of each basis."""
+    """The draw of a product: equally many draws of each basis."""
 
     parts: list[Draw]
 
     @property
-    def counts(self) -> list[Counts]:
+    def counts(self) -> list[Ints]:
         """Number of columns of each draw, for each part."""
         return [np.diff(part.offsets) for part in self.parts]
 
-    def pairs(self) -> list[tuple[Counts | None, Counts | None]]:
-        """For each part but the first: which column of the product so far, and which of its own,
-        every new column multiplies; None where draws have one column each."""
-        found: list[tuple[Counts | None, Counts | None]] = []
+    def pairs(self) -> list[tuple[Ints | None, Ints | None]]:
+        """For each part but the first: the columns of the product so far and of the part whose
+        products are the new columns; None where draws have one column each."""
+        found: list[tuple[Ints | None, Ints | None]] = []
         before, *others = self.counts
         for own in others:
             found.append(_all_pairs(before, own))
@@ -197,7 +194,7 @@ class ProductParts:
         return found
 
     def map(self, change: Callable[[Draw], Draw]) -> "ProductParts":
-        """Every part changed."""
+        """The same with a function applied to every part."""
         return ProductParts([change(part) for part in self.parts])
 
     def astype(self, dtype: DType) -> "ProductParts":
@@ -207,7 +204,7 @@ class ProductParts:
         low, high, _ = index.indices(self.parts[0].n_components)
         return self.map(lambda part: part.part(low, high))
 
-    def take(self, indices: Counts, n_inputs: int) -> "ProductParts":
+    def take(self, indices: Ints, n_inputs: int) -> "ProductParts":
         return self.map(lambda part: part.choose(indices))
 
     def join(self, products: "list[ProductParts]") -> "ProductParts":
@@ -215,15 +212,15 @@ class ProductParts:
         return ProductParts([first.followed_by(list(others)) for first, *others in columns])
 
 
-def _counts(basis: Basis, n_draws: int) -> Counts:
+def _counts(basis: Basis, n_draws: int) -> Ints:
     """Columns of each draw of a dense basis."""
     if basis.n_columns(n_draws) == n_draws * basis.features_per_draw:
         return np.full(n_draws, basis.features_per_draw, dtype=np.int64)
     return np.diff([basis.n_columns(k) if k else 0 for k in range(n_draws + 1)])
 
 
-def _all_pairs(left: Counts, right: Counts) -> tuple[Counts | None, Counts | None]:
-    """Places of every pair of columns of the same draw; left and right count them for each draw."""
+def _all_pairs(left: Ints, right: Ints) -> tuple[Ints | None, Ints | None]:
+    """Indices of all pairs of columns of the same draw; left and right count columns by draw."""
     if (left == 1).all() and (right == 1).all():
         return None, None
     count = left * right

@@ -1,9 +1,8 @@
 """Random directions ω: independent, orthogonal in groups, or structured.
 
-A projection is an array of shape (K, d), or a `Fastfood` that stands for one
-without storing it. Where the law of ω is rotation-invariant it is a Gaussian
-vector times an independent factor of its own length (`radial`), and every kind
-of projection has exactly that marginal law.
+A projection is an array of shape (K, d), or a `Fastfood` that represents one without storing it. If
+the law of ω is rotation-invariant, ω is a Gaussian vector times an independent random length
+(`radial`), and every kind of projection has exactly this marginal law.
 """
 
 import math
@@ -12,26 +11,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kitchensinks.features.bases.base import BLOCK, Basis, check_choice
 from kitchensinks.features.bases.draw import Draw, Graph, Theta
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Bools, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.numerics.words import Words
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 
 Radial = Callable[[Words, int], Floats]
 
 PROJECTIONS = ("gaussian", "orthogonal", "hadamard")
 
-# No more rows are made orthogonal to each other: a QR factorisation costs d times their square.
+# Most rows that are made orthogonal to each other: a QR factorisation costs d times their square.
 _LARGEST_ROTATION = 1024
 
 
 class Projected(Basis):
-    """A basis of functions of ω·x + b, whose directions ω are drawn as `projection` says."""
+    """A basis of functions of ω·x + b, with directions ω drawn by the method `projection`."""
 
     projection: str
     takes_sparse_rows = True
@@ -55,14 +53,14 @@ class Projected(Basis):
 
 
 def rotation_size(kind: str, n_inputs: int) -> int:
-    """Directions that go together: all that can be orthogonal in d dimensions, or one transform."""
+    """Directions of one rotation: all that can be orthogonal in d dimensions, or one transform."""
     if kind == "orthogonal":
         return min(n_inputs, _LARGEST_ROTATION)
     return next_power_of_two(n_inputs)
 
 
 def projection_block_size(kind: str, n_inputs: int) -> int:
-    """Draws of one block of words: as many whole rotations as make up a common block."""
+    """Draws of one block: the default block, rounded up to whole rotations."""
     size = 1 if kind == "gaussian" else rotation_size(kind, n_inputs)
     return size * -(-BLOCK // size)
 
@@ -91,8 +89,8 @@ def sample_projection(
     if kind == "orthogonal":
         size = rotation_size(kind, n_inputs)
         normals = words.normal(count // size, n_inputs, size)
-        # Threads of a QR factorisation wait for each other at every step: on a machine that has
-        # other work they were measured to take fifty times as long as one thread.
+        # Threads of a QR factorisation wait for each other at every step: on a busy machine they
+        # were measured to take fifty times as long as one thread.
         with single_blas():
             rotations, triangles = np.linalg.qr(normals)
         signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))
@@ -108,10 +106,12 @@ def sample_projection(
     return np.ascontiguousarray(rows)
 
 
-def project(rows: Any, directions: "AnyArray | Fastfood", out: AnyArray | None = None) -> AnyArray:
+def project(
+    rows: Matrix, directions: "AnyArray | Fastfood", out: AnyArray | None = None
+) -> AnyArray:
     """ω_k·x for every row and direction, shape (n, K), in the dtype of the rows.
 
-    out (n, K): memory of that dtype, which the answer of dense rows is written to.
+    out (n, K): memory of that dtype for the result, used if rows are dense.
     """
     if isinstance(directions, Fastfood):
         return directions.apply(densify(rows), out)
@@ -121,15 +121,13 @@ def project(rows: Any, directions: "AnyArray | Fastfood", out: AnyArray | None =
 
 
 def written_out(directions: "AnyArray | Fastfood", n_inputs: int) -> AnyArray:
-    """The directions as a matrix, (K, n_inputs)."""
+    """The directions as an explicit matrix, (K, n_inputs)."""
     if isinstance(directions, Fastfood):
         return directions.take(np.arange(len(directions)), n_inputs)
     return directions
 
 
-def summed_directions(
-    chosen: NDArray[np.bool_], weights: AnyArray, directions: AnyArray
-) -> AnyArray:
+def summed_directions(chosen: Bools, weights: AnyArray, directions: AnyArray) -> AnyArray:
     """Σ_k w_k·ω_k over the chosen directions of each row, (n, outputs, d).
 
     chosen (n, K), weights (K, outputs), directions (K, d).
@@ -157,7 +155,7 @@ class Fastfood:
     """
 
     signs: AnyArray
-    order: NDArray[np.int64]
+    order: Ints
     normals: AnyArray
     radius: AnyArray
     n_inputs: int
@@ -196,10 +194,10 @@ class Fastfood:
             start=(self.start + low) % size,
         )
 
-    def take(self, indices: NDArray[np.int64], n_inputs: int) -> AnyArray:
-        """Some directions, written out: first n_inputs coordinates, shape (len(indices), n_inputs).
+    def take(self, indices: Ints, n_inputs: int) -> AnyArray:
+        """Some directions as an explicit matrix: their first n_inputs coordinates.
 
-        A few rows of many transforms are cheaper as a plain matrix.
+        A few rows of many transforms are cheaper as a matrix.
         """
         unit = np.eye(n_inputs, dtype=self.radius.dtype)
         return np.ascontiguousarray(self.apply(unit)[:, indices].T)
@@ -211,7 +209,7 @@ class Fastfood:
     def apply(self, rows: AnyArray, out: AnyArray | None = None) -> AnyArray:
         """ω_k·x for every row and direction, shape (n, K), in `out` where that is given.
 
-        Rows may have fewer columns than the directions: the rest count as zeros.
+        Rows may have fewer columns than the directions; the rest count as zeros.
         """
         if out is None:
             out = np.empty((len(rows), len(self)), dtype=rows.dtype)

@@ -46,10 +46,7 @@ class ReLU(Projected, WithGamma):
     """
 
     def __init__(
-        self,
-        gamma: float | str = "median",
-        law: str = "sphere",
-        projection: str = "gaussian",
+        self, gamma: float | str = "median", law: str = "sphere", projection: str = "gaussian"
     ) -> None:
         self.gamma = gamma
         self.law = law

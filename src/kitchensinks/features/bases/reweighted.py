@@ -1,33 +1,26 @@
-"""Draws of another basis, chosen from a larger pool by their leverage on the data."""
+"""Draws of another basis, resampled from a larger pool by their leverage on the data."""
 
 import math
 import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.draw import Arrays, Draw
 from kitchensinks.features.bases.fourier import Fourier
 from kitchensinks.features.bases.leverage import Operator, Pool, balanced_mu, require_dense
-from kitchensinks.numerics.arrays import Floats, Matrix
+from kitchensinks.numerics.arrays import Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.tables.keys import row_keys
+from kitchensinks.tables.keys import row_keys, sample_size
 
 if TYPE_CHECKING:
     from kitchensinks.features.scaling import Scaler
 
-# Rows that candidates are scored on at most, where `rows` is a share.
-MOST_ROWS = 2000
-# Entries of these rows at most: there are fewer of very wide rows.
-_MOST_ENTRIES = 2**24
-# Rows at least, however wide they are.
-_FEWEST_ROWS = 100
-
 
 def _of_inner(name: str) -> Any:
-    """A property of the basis that is drawn from."""
+    """A property that forwards to the basis that is drawn from."""
     return property(lambda reweighted: getattr(reweighted.inner, name))
 
 
@@ -151,7 +144,7 @@ class Reweighted(Basis):
         dtype: DTypeLike = np.float64,
         start: int = 0,
     ) -> Draw:
-        """Draws of the basis as they come; `learn_draw` chooses among more of them."""
+        """Plain draws of the basis; `learn_draw` selects among more of them."""
         self.require_resolved()
         return self.inner.draw(seed, n_inputs, n_components, dtype, start)
 
@@ -162,9 +155,9 @@ class Reweighted(Basis):
         weights: Floats | None = None,
         scaler: "Scaler | None" = None,
     ) -> Draw:
-        """As many draws as `draw` has, chosen for these rows (n, d) of weights (n,).
+        """As many draws as `draw` has, selected for these rows (n, d) of weights (n,).
 
-        Rows may be sparse; the few that are looked at go through the scaler first.
+        Rows may be sparse; the sample that is scored goes through the scaler first.
 
         >>> rows = np.random.default_rng(0).normal(size=(200, 3))
         >>> basis = Reweighted(Fourier(gamma=0.5), pool=10)
@@ -201,7 +194,7 @@ class Reweighted(Basis):
         return pool.choose(places, arrays.get("factors"), draw.dtype)
 
     def scored_rows(self, rows: Matrix, weights: Floats | None, seed: int) -> tuple[Any, Floats]:
-        """L different rows of positive weight, by their keys, and the weights of their copies."""
+        """A sample of L distinct rows of positive weight, by their keys, and its total weights."""
         counted = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0)
         own = np.ones(len(counted)) if weights is None else weights[counted]
         different, first, copies = np.unique(
@@ -210,22 +203,22 @@ class Reweighted(Basis):
         if _is_count(self.rows):
             count = int(self.rows)
         else:
-            most = min(MOST_ROWS, max(_FEWEST_ROWS, _MOST_ENTRIES // rows.shape[1]))
-            count = min(most, math.ceil(float(self.rows) * len(different)))
+            share = math.ceil(float(self.rows) * len(different))
+            count = min(sample_size(rows.shape[1]), share)
         total = np.bincount(copies, own).astype(np.float64, copy=False)
         return rows[counted[first[:count]]], total[:count]
 
 
 def probabilities(scores: Floats) -> Floats:
-    """p_i = r_i/Σr; all equal where no candidate says anything about the rows."""
+    """p_i = r_i/Σr; all equal if every candidate is zero on the rows."""
     total = scores.sum()
     return scores / total if total > 0 else np.full(len(scores), 1.0 / len(scores))
 
 
-def resample(chances: Floats, uniform: Floats) -> NDArray[np.int64]:
-    """The candidate that each uniform number falls on, by inversion of the cumulative sum."""
+def resample(chances: Floats, uniform: Floats) -> Ints:
+    """The candidate of each uniform number, by inversion of the cumulative distribution."""
     total = np.cumsum(chances)
-    # Rounding must not lead to a last candidate of probability zero.
+    # Rounding must not select a last candidate of probability zero.
     last = int(np.flatnonzero(chances)[-1])
     return np.asarray(np.minimum(np.searchsorted(total, uniform * total[-1], side="right"), last))
 

@@ -47,10 +47,7 @@ class Sigmoid(Projected, WithGamma):
     """
 
     def __init__(
-        self,
-        activation: str = "tanh",
-        gamma: float | str = "median",
-        projection: str = "gaussian",
+        self, activation: str = "tanh", gamma: float | str = "median", projection: str = "gaussian"
     ) -> None:
         self.activation = activation
         self.gamma = gamma

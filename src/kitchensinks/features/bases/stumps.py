@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from kitchensinks.features.bases.base import Basis, check_choice, check_positive
 from kitchensinks.features.bases.draw import Draw, Graph, Products, Scorer, Theta
 from kitchensinks.features.bases.universal import Universal
-from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.signs import (
     interval_sums,
@@ -21,9 +20,9 @@ from kitchensinks.numerics.signs import (
 )
 from kitchensinks.numerics.words import Words
 
-# For fewer rows than this, plain NumPy takes less time than starting threads.
+# Below this many rows plain NumPy is faster than starting threads.
 _FEW_ROWS = 4
-# Quantiles that stand for the distribution of a column.
+# Quantiles that represent the distribution of a column.
 LEVELS = 1024
 
 
@@ -35,11 +34,11 @@ class _Sorted(NamedTuple):
     number of a stump's column among them, intervals (K,) the interval that begins at it.
     """
 
-    order: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    offsets: NDArray[np.int64]
+    order: Ints
+    columns: Ints
+    offsets: Ints
     thresholds: AnyArray
-    place: NDArray[np.int64]
+    place: Ints
 
     @classmethod
     def of(cls, theta: Theta) -> "_Sorted":
@@ -55,14 +54,14 @@ class _Sorted(NamedTuple):
         return len(self.order) + len(self.columns)
 
     @property
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Ints:
         return np.asarray(self.offsets[:-1] + np.arange(len(self.columns)))
 
     @property
-    def intervals(self) -> NDArray[np.int64]:
+    def intervals(self) -> Ints:
         return np.asarray(np.arange(len(self.order)) + self.place + 1)
 
-    def add(self, rows: Matrix, targets: Any, counts: Any, sums: Any) -> None:
+    def add(self, rows: Matrix, targets: AnyArray, counts: AnyArray, sums: AnyArray) -> None:
         """Add rows and their targets to the intervals that they lie in."""
         interval_sums(rows, self.columns, self.offsets, self.thresholds, targets, counts, sums)
 
@@ -98,7 +97,7 @@ class Stumps(Basis):
     0.9
     """
 
-    # Thresholds follow the values of the columns, whatever their scales, or the papers' fixed law.
+    # Thresholds are quantiles, which follow any scale, or have the fixed law of the papers.
     rescales = False
     fast_products = True
 
@@ -146,7 +145,7 @@ class Stumps(Basis):
 
     def learn_parameters(self, rows: Floats, weights: Floats | None) -> dict[str, Any]:
         levels = (np.arange(LEVELS) + 0.5) / LEVELS
-        # With weights NumPy sorts once; without them it takes ten times as long for many levels.
+        # With weights NumPy sorts once; without them many levels take ten times as long.
         own = np.ones(len(rows)) if weights is None else weights
         table = np.quantile(rows, levels, axis=0, weights=own, method="inverted_cdf")
         return {"threshold": np.ascontiguousarray(table.T)}
@@ -178,15 +177,15 @@ class Stumps(Basis):
         stump_signs(rows, theta["column"], theta["threshold"], features)
         return features
 
-    def groups(self, theta: Theta, blocks: Iterable[Any]) -> NDArray[np.int64]:
-        """Stumps of one column are the same function where no value lies between them."""
+    def groups(self, theta: Theta, blocks: Iterable[Matrix]) -> Ints:
+        """Stumps of one column are equal functions where no value lies between their thresholds."""
         table = _Sorted.of(theta)
         counts = np.zeros(table.n_intervals, dtype=np.int64)
         for rows in blocks:
             table.add(rows, np.empty((len(rows), 0)), counts, np.empty((len(counts), 0)))
         new_column = np.diff(table.place, prepend=-1) != 0
         labels = np.cumsum(new_column | (counts[table.intervals - 1] > 0)) + 1
-        # All rows reach a stump, or none does: constants, whatever their columns.
+        # Stumps that all rows reach, or none: constants, whatever their column.
         reached = table.from_threshold(counts)
         labels[reached == counts.sum() // len(table.columns)] = 0
         labels[reached == 0] = 1

@@ -1,7 +1,5 @@
 """Leaves of given trees."""
 
-from typing import Any
-
 import numpy as np
 
 from kitchensinks.features.bases.binned import Binned, Names
@@ -45,7 +43,7 @@ class Trees(Binned):
     part = "tree"
     rescales = False
 
-    def __init__(self, column: Any, cut: Any, below: Any, above: Any) -> None:
+    def __init__(self, column: AnyArray, cut: AnyArray, below: AnyArray, above: AnyArray) -> None:
         self.column = column
         self.cut = cut
         self.below = below

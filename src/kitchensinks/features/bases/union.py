@@ -7,14 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.compound import Compound
 from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
 from kitchensinks.features.bases.universal import Universal, of_sum
-from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
+from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
 
 
@@ -92,8 +91,8 @@ class Union(Compound):
         shares = np.ones(len(self.bases)) if self.shares is None else np.asarray(self.shares, float)
         return np.asarray(shares / shares.sum())
 
-    def owners(self, count: int) -> NDArray[np.int64]:
-        """Which basis draw k belongs to: always the one furthest behind its share."""
+    def owners(self, count: int) -> Ints:
+        """The basis of each draw: always the one furthest behind its share."""
         shares = self.normalised_shares()
         given = np.zeros(len(shares))
         owners = np.empty(count, dtype=np.int64)
@@ -128,14 +127,14 @@ class Union(Compound):
         parts = {j: part.basis.unpack(part, own[j]) for j, part in union.parts.items()}
         return replace(draw, theta={"parts": replace(union, parts=parts)})
 
-    def tabulate(self, theta: Theta, blocks: Iterable[Any]) -> Theta:
+    def tabulate(self, theta: Theta, blocks: Iterable[Matrix]) -> Theta:
         union: UnionParts = theta["parts"].map(lambda part: part.tabulate([]))
         for rows in blocks:
             union = union.map(partial(Draw.tabulate, blocks=[rows]))
         return {"parts": union}
 
     def numbered(self, theta: Theta, rows: AnyArray) -> Iterator[tuple[Any, AnyArray]]:
-        """Those of the parts, in the order of the draws: see ``Binned.numbered``."""
+        """``Binned.numbered`` of the parts, in the order of the draws."""
         union: UnionParts = theta["parts"]
         walks = {j: part.basis.numbered(part.theta, rows) for j, part in union.parts.items()}
         for j in union.owners.tolist():
@@ -156,7 +155,7 @@ class Union(Compound):
         parts = {j: part.merge(theirs[j]) for j, part in union.parts.items()}
         return {"parts": replace(union, parts=parts)}
 
-    def columns(self, theta: Theta, n_draws: int) -> NDArray[np.int64]:
+    def columns(self, theta: Theta, n_draws: int) -> Ints:
         union: UnionParts = theta["parts"]
         return union.columns
 
@@ -165,7 +164,7 @@ class Union(Compound):
         pairs = zip(self.bases, counts, strict=True)
         return sum(basis.n_columns(int(count)) for basis, count in pairs)
 
-    def features(self, theta: Theta, rows: Matrix) -> Any:
+    def features(self, theta: Theta, rows: Matrix) -> Matrix:
         union: UnionParts = theta["parts"]
         pieces = []
         for part in union.parts.values():
@@ -190,23 +189,15 @@ class Union(Compound):
         return graph.node("Gather", graph.node("Concat", *pieces, axis=1), union.order, axis=1)
 
     def onnx_scores(self, graph: Graph, draw: Draw, rows: str, weights: AnyArray) -> str:
-        """The sum of the scores of the parts, each by its own way."""
+        """The sum of the scores of the parts, each by its own method."""
         union: UnionParts = draw.theta["parts"]
-        owners = union.column_owners
-        scores = [
-            part.onnx_scores(graph, rows, weights.dtype.type(_share(part)) * weights[owners == j])
-            for j, part in union.parts.items()
-        ]
-        return graph.node("Sum", *scores)
+        parts = union.weighted(weights)
+        return graph.node("Sum", *(part.onnx_scores(graph, rows, own) for part, own in parts))
 
     def scorer(self, theta: Theta, weights: AnyArray) -> Scorer:
-        """The sum of the scores of the parts, each by its own way."""
+        """The sum of the scores of the parts, each by its own method."""
         union: UnionParts = theta["parts"]
-        owners = union.column_owners
-        scorers = []
-        for j, part in union.parts.items():
-            own = weights.dtype.type(_share(part)) * weights[owners == j]
-            scorers.append(part.basis.scorer(part.theta, own))
+        scorers = [part.basis.scorer(part.theta, own) for part, own in union.weighted(weights)]
         return lambda rows: np.asarray(sum(score(rows) for score in scorers))
 
     def scored_entries(self, n_draws: int) -> int:
@@ -216,10 +207,8 @@ class Union(Compound):
 
     def linear_pieces(self, theta: Theta, rows: Matrix, weights: AnyArray) -> AnyArray | None:
         union: UnionParts = theta["parts"]
-        owners = union.column_owners
         total: Any = 0.0
-        for j, part in union.parts.items():
-            own = weights.dtype.type(_share(part)) * weights[owners == j]
+        for part, own in union.weighted(weights):
             found = part.basis.linear_pieces(part.theta, rows, own)
             if found is None:
                 return None
@@ -236,13 +225,13 @@ class Union(Compound):
 
 @dataclass(frozen=True, eq=False)
 class UnionParts:
-    """A union's draw: the part of each basis that has one, and which basis owns each draw."""
+    """The draw of a union: the parts by basis, and the basis that owns each draw."""
 
     parts: dict[int, Draw]
-    owners: NDArray[np.int64]
+    owners: Ints
 
     @property
-    def columns(self) -> NDArray[np.int64]:
+    def columns(self) -> Ints:
         """Number of columns of each draw."""
         counts = np.empty(len(self.owners), dtype=np.int64)
         for j, part in self.parts.items():
@@ -250,13 +239,19 @@ class UnionParts:
         return counts
 
     @property
-    def column_owners(self) -> NDArray[np.int64]:
-        """Which basis owns each column. Columns of one part keep their order."""
+    def column_owners(self) -> Ints:
+        """The basis that owns each column. Columns of one part keep their order."""
         return np.repeat(self.owners, self.columns)
 
+    def weighted(self, weights: AnyArray) -> Iterator[tuple[Draw, AnyArray]]:
+        """Each part with the weights (columns, outputs) of its columns, scaled as its features."""
+        owners = self.column_owners
+        for j, part in self.parts.items():
+            yield part, weights.dtype.type(_share(part)) * weights[owners == j]
+
     @property
-    def order(self) -> NDArray[np.int64]:
-        """Where each column stands when the features of the parts stand one after another."""
+    def order(self) -> Ints:
+        """The position of each column when the features of the parts are concatenated."""
         return np.argsort(np.argsort(self.column_owners, kind="stable"))
 
     def side_by_side(self, bins: dict[int, AnyArray]) -> AnyArray:
@@ -273,7 +268,7 @@ class UnionParts:
         return out
 
     def map(self, change: Callable[[Draw], Draw]) -> "UnionParts":
-        """Every part changed."""
+        """The same with a function applied to every part."""
         return replace(self, parts={j: change(part) for j, part in self.parts.items()})
 
     def astype(self, dtype: DType) -> "UnionParts":
@@ -288,11 +283,11 @@ class UnionParts:
                 parts[j] = part.part(before, after)
         return UnionParts(parts, self.owners[low:high])
 
-    def take(self, indices: NDArray[np.int64], n_inputs: int) -> "UnionParts":
+    def take(self, indices: Ints, n_inputs: int) -> "UnionParts":
         owners = self.owners[indices]
         parts = {}
         for j in np.unique(owners).tolist():
-            # The place of a draw among those of its own part.
+            # The index of a draw among those of its own part.
             places = np.cumsum(self.owners == j) - 1
             parts[j] = self.parts[j].choose(places[indices[owners == j]])
         return UnionParts(parts, owners)
@@ -306,5 +301,5 @@ class UnionParts:
 
 
 def _share(part: Draw) -> float:
-    """What features of a part are multiplied with: a draw counts once, whatever its columns."""
+    """The factor of the features of a part: every draw counts once, whatever its columns."""
     return 1.0 / math.sqrt(part.basis.features_per_draw)

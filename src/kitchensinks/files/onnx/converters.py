@@ -166,7 +166,8 @@ def _given(estimator: Model) -> int:
     frozen, columns = estimator.model_.frozen, estimator.state_.columns
     if columns is not None and columns.n_given:
         return columns.n_given
-    return frozen.n_inputs if frozen.scaler is None else len(frozen.scaler.mean)
+    count: int = frozen.n_given
+    return count
 
 
 def _verify(estimator: Model, data: bytes) -> None:
@@ -381,7 +382,7 @@ def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
     graph.cast(chances, _float_of(operator), probabilities.full_name)
 
 
-def _convert_regressor(scope: Any, operator: Any, container: Any) -> None:
+def _convert_regressor(scope: object, operator: Any, container: object) -> None:
     graph = Graph(scope, container)
     scores = _scores(graph, operator.raw_operator, operator.inputs)
     if operator.raw_operator.state_.targets.log:

@@ -1,7 +1,7 @@
 """The recipe of a table's columns in ONNX: every column of the table is an input of its own."""
 
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -191,19 +191,19 @@ def _date(graph: Graph, seconds: str) -> dict[str, str]:
     years has 146,097 days, and five months have 153.
     """
 
-    def add(one: Any, other: Any) -> str:
+    def add(one: object, other: object) -> str:
         return graph.node("Add", one, other)
 
-    def less(one: Any, other: Any) -> str:
+    def less(one: object, other: object) -> str:
         return graph.node("Sub", one, other)
 
-    def times(one: Any, number: float) -> str:
+    def times(one: object, number: float) -> str:
         return graph.node("Mul", one, number)
 
-    def whole(one: Any, number: float) -> str:
+    def whole(one: object, number: float) -> str:
         return graph.node("Floor", graph.node("Div", one, number))
 
-    def rest(one: Any, number: float) -> str:
+    def rest(one: object, number: float) -> str:
         return less(one, times(whole(one, number), number))
 
     seconds = graph.node("Floor", seconds)

@@ -80,10 +80,11 @@ _EQUAL = 0.5
 
 
 def cells(quick: bool) -> list[Cell]:
+    # Forest, of which a fit may take half an hour, stands last, and its exact machine at the end.
     return [
         {"data": data, "method": method, "seed": seed}
-        for method in _METHODS
         for data in _SETS
+        for method in sorted(_METHODS, key="exact".__eq__)
         if data == _FOREST or method in _PRINTED
         for seed in range(1 if quick else SEEDS)
     ]
@@ -91,14 +92,24 @@ def cells(quick: bool) -> list[Cell]:
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
     name, method, seed = cell["data"], cell["method"], cell["seed"]
-    data = _rows(name, seed, quick)
     settings = _chosen(name, method, seed, quick)
+    # Nothing is drawn by an exact machine on an official split: equal settings are one fit.
+    own = 0 if (name, method) == ("a9a", "exact") else seed
+    return settings | _measured(name, method, own, quick, tuple(settings.items()))
+
+
+@lru_cache(maxsize=4)
+def _measured(
+    name: str, method: str, seed: int, quick: bool, settings: tuple[tuple[str, Any], ...]
+) -> dict[str, Any]:
+    """Error and seconds of the last fit, with the settings that were chosen."""
+    data = _rows(name, seed, quick)
     if name == _FOREST and (method == "exact" or "equal" in method) and not quick:
         data = part(data, _EQUAL_ROWS, seed=seed)
-    model = _model(data, method, seed, 300 if quick else 5000, **settings)
+    model = _model(data, method, seed, 300 if quick else 5000, **dict(settings))
     with Stopwatch() as watch:
         model.fit(data.X_train, data.y_train)
-    return settings | {
+    return {
         "error": _error(model.predict(data.X_test), data),
         "seconds": watch.processor,
         "wall": watch.wall,
@@ -197,30 +208,30 @@ def _error(predicted: np.ndarray, data: Dataset) -> float:
 
 def report(results: Results) -> Report:
     errors, seconds = (results.by("data", "method", of=key) for key in ("error", "seconds"))
-    tables = [_table(results.where(data=data), own) for data, own in _SETS.items()]
+    sets = {data: _SETS[data] for data in results.unique("data")}
+    tables = [_table(results.where(data=data), own) for data, own in sets.items()]
     claims = [
         *(_as_printed(errors, method) for method in _PRINTED),
-        Claim(
-            "Forest: 2.2 % with 50 grids",
-            [
-                near(errors[_FOREST, method], 2.2, _EQUAL, "lower", label=f"{words}, %")
-                for method, words in _SCALINGS.items()
-            ],
-        ),
         _competitive(errors),
         _faster(seconds),
-        Claim(
-            "random bins do better where a machine needs many support vectors: Forest",
-            [
-                below(
-                    errors[_FOREST, "binning"],
-                    errors[_FOREST, "fourier"],
-                    "Binning against Fourier, %",
-                )
-            ],
-        ),
+        *_of_forest(errors),
     ]
     return Report(tables, claims, partial(_draw, errors=errors), (7.0, 3.6), _NOTES)
+
+
+def _of_forest(errors: Groups) -> list[Claim]:
+    """The claims on Forest alone, as far as its cells were run."""
+    checks = [
+        near(errors[_FOREST, method], 2.2, _EQUAL, "lower", label=f"{words}, %")
+        for method, words in _SCALINGS.items()
+        if (_FOREST, method) in errors
+    ]
+    claims = [Claim("Forest: 2.2 % with 50 grids", checks)] if checks else []
+    if (_FOREST, "fourier") in errors:
+        pair = errors[_FOREST, "binning"], errors[_FOREST, "fourier"]
+        told = "random bins do better where a machine needs many support vectors: Forest"
+        claims.append(Claim(told, [below(*pair, "Binning against Fourier, %")]))
+    return claims
 
 
 _NOTES = (
@@ -228,6 +239,7 @@ _NOTES = (
     "columns: the one of 119 columns is not to be had. Seconds are of the processor, one "
     "thread, last fit alone, except for learned scales, whose learning is part of the fit. "
     "Fourier has the ridge of leave-one-out, Binning and Fourier on Forest alpha = 1e-6. "
+    "The exact machine of Adult draws nothing: seeds with equal settings share one fit. "
     "Scaling and bandwidth are chosen on a quarter of the training rows (of at most 20,000 for "
     "Fourier, 2000 for the exact machines), with at most 1500 features. The exact machine of "
     "Forest has 100,000 of the 522,911 rows; bases on the same number stand beside it."
@@ -252,6 +264,7 @@ def _as_printed(errors: Groups, method: str) -> Claim:
     checks = [
         near(errors[data, method], own.errors[column], _EQUAL, "lower", label=f"{own.title}, %")
         for data, own in _SETS.items()
+        if (data, method) in errors
     ]
     told = f"test errors of {_METHODS[method]}, within 0.5 points or below"
     return Claim(told, checks, _WHY_CENSUS)
@@ -264,9 +277,14 @@ def _lower(groups: Groups, data: str) -> list[float]:
     return min((groups[data, m] for m in methods), key=lambda v: float(np.mean(v)))
 
 
+def _with_exact(groups: Groups) -> dict[str, _Set]:
+    """The sets whose exact machine was run."""
+    return {data: own for data, own in _SETS.items() if (data, "exact") in groups}
+
+
 def _competitive(errors: Groups) -> Claim:
     checks = []
-    for data, own in _SETS.items():
+    for data, own in _with_exact(errors).items():
         exact, label = errors[data, "exact"], f"{own.title}, the better basis, %"
         best = _lower(errors, data)
         checks.append(near(best, exact, _EQUAL, "lower", label=label, against="exact"))
@@ -287,7 +305,7 @@ def _faster(seconds: Groups) -> Claim:
             own.ratio,
             label=f"{own.title}, {words} (paper {own.ratio:g})",
         )
-        for data, own in _SETS.items()
+        for data, own in _with_exact(seconds).items()
     ]
     return Claim(
         "random bases are faster than exact kernel machines, by as much as the paper prints",
@@ -300,13 +318,16 @@ def _draw(figure: Any, errors: Groups) -> None:
     axis = figure.subplots()
     for column, method in enumerate(_PRINTED):
         for place, (data, own) in enumerate(_SETS.items()):
+            if (data, method) not in errors:
+                continue
             at = place + 0.25 * (column - 1)
             label = None if place else _METHODS[method]
             axis.bar(at, np.mean(errors[data, method]), 0.2, color=f"C{column}", label=label)
             axis.plot([at - 0.1, at + 0.1], [own.errors[column]] * 2, "k-", lw=2)
     learned = "binning, learned scales"
-    ours = np.mean(errors[_FOREST, learned])
-    axis.plot(len(_SETS) - 1, ours, "^", color="w", mec="k", label=_METHODS[learned])
+    if (_FOREST, learned) in errors:
+        ours = np.mean(errors[_FOREST, learned])
+        axis.plot(len(_SETS) - 1, ours, "^", color="w", mec="k", label=_METHODS[learned])
     axis.plot([], [], "k-", lw=2, label="paper")
     axis.set(yscale="log", ylabel="test error, %")
     axis.set_xticks(range(len(_SETS)), [own.title for own in _SETS.values()])

@@ -28,16 +28,21 @@ def grid(
     counts: Mapping[str, Collection[int]],
     seeds: Mapping[str, int],
     most: Mapping[tuple[str, str], int] | None = None,
+    more: Mapping[tuple[str, str, int], int] | None = None,
 ) -> list[Cell]:
-    """A cell for every set, method, K of the method and seed; `most` limits K on some sets."""
-    limits = most or {}
+    """A cell for every set, method, K of the method and seed.
+
+    `most` limits K on some sets; `more` has the seeds of some sets, methods and K that others do
+    not decide.
+    """
+    limits, runs = most or {}, more or {}
     return [
         {"data": data, "method": method, "K": count, "seed": seed}
         for data in sets
         for method in counts
         for count in counts[method]
         if count <= limits.get((data, method), 10_000)
-        for seed in range(seeds.get(method, 1))
+        for seed in range(runs.get((data, method, count), seeds.get(method, 1)))
     ]
 
 
@@ -81,10 +86,12 @@ def _one(values: list[float]) -> Given:
 
 
 class Curves:
-    """Results as curves over K, for `sets` and `methods` with their titles."""
+    """Results as curves over K, for `sets` that were run and `methods`, with their titles."""
 
     def __init__(self, results: Results, sets: dict[str, str], methods: dict[str, str]) -> None:
-        self.results, self.sets, self.methods = results, sets, methods
+        known = results.unique("data")
+        self.results, self.methods = results, methods
+        self.sets = {data: title for data, title in sets.items() if data in known}
 
     def values(self, key: str, data: str, method: str) -> dict[int, list[float]]:
         """The values of all seeds at each K."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 
 from kitchensinks.papers import datasets
 from kitchensinks.papers.datasets import Dataset
@@ -83,18 +84,36 @@ def standardised(rows: np.ndarray, like: np.ndarray) -> np.ndarray:
 
 
 def evidence(*models: Any) -> dict[str, Any]:
-    """What fits of a cell say of their optimum: the largest gap (None where one has none), and
-    whether all solvers converged. Nothing for models of other libraries.
+    """What the fits of a cell say of their optimum: the largest gap, and whether all converged.
+
+    None where one of them does not say: other libraries have no gap, and boosting nothing to
+    converge to.
     """
-    states = [model.state_ for model in models if hasattr(model, "state_")]
-    if not states:
-        return {}
-    found = [state.fitted.evidence for state in states]
-    gap = max(float(one.gap) for one in found)
+    found = [_evidence(_last_step(model)) for model in models]
+    gaps = [gap for gap, _ in found if gap is not None]
+    converged = [one for _, one in found if one is not None]
     return {
-        "gap": gap if np.isfinite(gap) else None,
-        "converged": all(bool(one.converged) for one in found),
+        "gap": max(gaps) if len(gaps) == len(found) else None,
+        "converged": all(converged) if len(converged) == len(found) else None,
     }
+
+
+def _last_step(model: Any) -> Any:
+    """The estimator inside a pipeline or a transformation of targets."""
+    model = getattr(model, "regressor_", model)
+    return model[-1] if isinstance(model, Pipeline) else model
+
+
+def _evidence(model: Any) -> tuple[float | None, bool | None]:
+    """Gap and convergence of one fitted model."""
+    if hasattr(model, "state_"):
+        own = model.state_.fitted.evidence
+        return float(own.gap) if np.isfinite(own.gap) else None, bool(own.converged)
+    if hasattr(model, "fit_status_"):  # LIBSVM
+        return None, bool(model.fit_status_ == 0)
+    if hasattr(model, "n_iter_") and hasattr(model, "max_iter"):
+        return None, bool(np.max(model.n_iter_) < model.max_iter)
+    return None, getattr(model, "converged_", None)
 
 
 def fit_quietly(model: Any, rows: np.ndarray, targets: np.ndarray) -> Any:

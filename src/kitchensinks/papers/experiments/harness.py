@@ -20,6 +20,8 @@ from kitchensinks.papers.experiments.tables import markdown
 from kitchensinks.tables.disk import atomic
 
 RESULTS, TABLE, FIGURE = "results.json", "table.md", "figure"
+# What a cell says of its optimum; null where nothing is solved.
+_EVIDENCE = ("gap", "converged")
 
 
 def reproduce(
@@ -50,7 +52,7 @@ def reproduce(
     rank = {_key(cell): number for number, cell in enumerate(cells)}
     facts["cells"].sort(key=lambda record: rank[_key(record["cell"])])
     report = study.report(results_of(facts))
-    facts |= conclusions(report) | {"complete": True}
+    facts |= conclusions(report) | {"complete": True, "missing": []}
     _draw(report, folder)
     (folder / TABLE).write_text(markdown(facts), encoding="utf-8")
     _write(folder / RESULTS, facts)
@@ -60,15 +62,23 @@ def reproduce(
 def conclude(study: Study, folder: Path) -> dict[str, Any] | None:
     """Apply report and rule of today to the cells of a finished run, and write what follows.
 
-    None where there is no finished run. The cells, and on which machine they were measured, stay as
-    they are; so does everything of another version, which today's report may not understand.
+    None where there is no finished run. `missing` are cells by which the grid has grown since. The
+    cells, and on which machine they were measured, stay as
+    they are (gap and convergence that were not stored are null); so does everything of another
+    version, which today's report may not understand.
     """
     path = folder / RESULTS
     facts = json.loads(path.read_text("utf-8")) if path.exists() else {}
     if not facts.get("complete"):
         return None
+    for record in facts["cells"]:
+        record["measured"] = record["measured"] | {
+            key: None for key in _EVIDENCE if key not in record["measured"]
+        }
     if facts["version"] == study.version:
         facts |= _about(study) | conclusions(study.report(results_of(facts)))
+        known = {_key(record["cell"]) for record in facts["cells"]}
+        facts["missing"] = [cell for cell in study.cells(False) if _key(cell) not in known]
     (folder / TABLE).write_text(markdown(facts), encoding="utf-8")
     _write(path, facts)
     return facts
@@ -107,7 +117,8 @@ def _measured(study: Study, cell: Cell, quick: bool) -> dict[str, Any]:
         measured = study.run(dict(cell), quick)
     return {
         "cell": cell,
-        "measured": json.loads(json.dumps(measured, allow_nan=False, default=_as_list)),
+        "measured": dict.fromkeys(_EVIDENCE)
+        | json.loads(json.dumps(measured, allow_nan=False, default=_as_list)),
         "processor_seconds": round(watch.processor, 3),
         "wall_seconds": round(watch.wall, 3),
         "commit": commit(),

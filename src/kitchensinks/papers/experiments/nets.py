@@ -12,14 +12,20 @@ import numpy as np
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 import kitchensinks as ks
-from kitchensinks.papers.experiments.data import fit_quietly
+from kitchensinks.papers.experiments.data import evidence, fit_quietly
 
 INPUTS = 4
 OUTPUTS = {"regression": 1, "classification": 3}
 MODELS = ("random ReLU", "2-layer net", "3-layer net")
 BESIDE = ("stacked ReLU", "stacked Fourier")
-# Epochs between two looks at the training error.
-_LOOKED = 10
+# Epochs of every net, and between two looks at its training error after them.
+LEAST, _LOOKED = 100, 10
+# Nodes up to which the ridge of random features is that of leave-one-out.
+_SCREENED = 1280
+# Rows of a step of Adam: twice as many after so many epochs, which is as good as shorter steps.
+_BATCH, _LARGEST, _DOUBLED = 50, 800, 20
+# The deviation of the offsets of the first layer; that of its weights is one, as of its inputs.
+_OFFSET = 2.0
 
 
 def three_layer_width(nodes: int, outputs: int) -> int:
@@ -40,6 +46,12 @@ class Trained(NamedTuple):
     epochs: int | None = None
     limit: float | None = None
 
+    def evidence(self, train_error: float) -> dict[str, Any]:
+        """Of a net: whether it went below the error that it was to reach."""
+        if self.limit is None:
+            return evidence(self.model)
+        return {"gap": None, "converged": train_error < self.limit}
+
 
 class Sizes(NamedTuple):
     """Training and test rows."""
@@ -51,9 +63,9 @@ class Sizes(NamedTuple):
 def fitted(name: str, nodes: int, task: str, sizes: Sizes, most: int, seed: int) -> Trained:
     """The model called `name`, fitted to the rows of `separation`.
 
-    A net is trained until its training error is below that of random ReLU features of as many
-    nodes, looked at after every ten epochs, or for `most` epochs: with fewer it would be judged by
-    its training and not by its shape.
+    A net is trained for 100 epochs, and on until its training error is below that of random ReLU
+    features of as many nodes, looked at after every ten, or for `most` epochs: with fewer it would
+    be judged by its training and not by its shape.
     """
     if not name.endswith("net"):
         return Trained(_convex(name, nodes, task, sizes, seed))
@@ -61,20 +73,44 @@ def fitted(name: str, nodes: int, task: str, sizes: Sizes, most: int, seed: int)
     rows, (targets, _) = data["rows"], data[task]
     random = _convex(MODELS[0], nodes, task, sizes, seed)
     limit = error_of(random.predict(rows), targets, task)
-    model = make(name, nodes, task, seed)
-    classes = {} if task == "regression" else {"classes": np.unique(targets)}
+    model = _begun(name, nodes, task, rows, targets, seed)
     for epoch in range(1, most + 1):
-        model.partial_fit(rows, targets, **classes)
-        if epoch % _LOOKED == 0 and error_of(model.predict(rows), targets, task) < limit:
+        batch = min(_LARGEST, _BATCH * 2 ** ((epoch - 1) // _DOUBLED))
+        model.set_params(batch_size=min(batch, len(rows))).partial_fit(rows, targets)
+        looked = epoch >= LEAST and epoch % _LOOKED == 0
+        if looked and error_of(model.predict(rows), targets, task) < limit:
             break
     return Trained(model, epoch, limit)
 
 
-@lru_cache(maxsize=1)
+def _begun(
+    name: str, nodes: int, task: str, rows: np.ndarray, targets: np.ndarray, seed: int
+) -> Any:
+    """A net before its first epoch.
+
+    The kinks of its first layer lie where the inputs are, as those of random ReLU features do:
+    scikit-learn starts wide layers at weights and offsets near zero, where training is slow.
+    """
+    model = make(name, nodes, task, seed)
+    classes = {} if task == "regression" else {"classes": np.unique(targets)}
+    model.partial_fit(rows[:1], targets[:1], **classes)
+    rng = np.random.default_rng(seed)
+    model.coefs_[0][:] = rng.normal(size=model.coefs_[0].shape)
+    model.intercepts_[0][:] = _OFFSET * rng.normal(size=model.intercepts_[0].shape)
+    return model
+
+
+@lru_cache(maxsize=2)
 def _convex(name: str, nodes: int, task: str, sizes: Sizes, seed: int) -> Any:
-    """A model that is no net, fitted; the last one is kept for the nets that are measured by it."""
-    data = separation(*sizes, seed)
-    return fit_quietly(make(name, nodes, task, seed), data["rows"], data[task][0])
+    """A model that is no net, fitted; the last ones are kept, for nets are measured by them.
+
+    Leave-one-out would cost most of the study with thousands of nodes: these take the ridge of
+    1280.
+    """
+    data, model = separation(*sizes, seed), make(name, nodes, task, seed)
+    if name == MODELS[0] and nodes > _SCREENED:
+        model.set_params(alpha=_convex(name, _SCREENED, task, sizes, seed).alpha_)
+    return fit_quietly(model, data["rows"], data[task][0])
 
 
 def error_of(predicted: np.ndarray, truth: np.ndarray, task: str) -> float:
@@ -91,7 +127,7 @@ def make(model: str, nodes: int, task: str, seed: int) -> Any:
         width = three_layer_width(nodes, OUTPUTS[task])
         layers = (nodes,) if model == "2-layer net" else (width, width)
         Net = MLPRegressor if regression else MLPClassifier
-        return Net(hidden_layer_sizes=layers, random_state=seed)
+        return Net(hidden_layer_sizes=layers, alpha=0.0, random_state=seed)
     basis = ks.Fourier() if model.endswith("Fourier") else ks.ReLU()
     if model == "random ReLU":
         Sinks = ks.KitchenSinkRegressor if regression else ks.KitchenSinkClassifier

@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 import kitchensinks as ks
 from kitchensinks.papers.experiments import bandwidths
 from kitchensinks.papers.experiments.claims import Claim, below
-from kitchensinks.papers.experiments.data import fit_quietly
+from kitchensinks.papers.experiments.data import evidence, fit_quietly
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table, grid
 
 FACTORS = [4.0**power for power in range(-4, 5)]
@@ -27,7 +27,7 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def run(cell: Cell, quick: bool) -> dict[str, Any]:
-    """Accuracy in each of five folds at the step of best mean, from features made once."""
+    """Accuracy in each of five folds, from features made once, at the best step of the first."""
     n_rows, count, folds, epochs = (120, 20, 2, 2) if quick else (ROWS, COUNT, FOLDS, EPOCHS)
     name, basis = cell["data"], cell["features"]
     data = bandwidths.real(name, n_rows, 1)
@@ -36,21 +36,23 @@ def run(cell: Cell, quick: bool) -> dict[str, Any]:
     made = ks.RandomFeatures(bandwidths.BASES[basis](gamma=gamma), count, random_state=0)
     features = made.fit_transform(rows)
     unit = 1.0 / float(np.mean(np.sum(features**2, axis=1)))
-    cut = list(StratifiedKFold(folds, shuffle=True, random_state=0).split(rows, labels))
-    found = []
-    for step in STEPS[:2] if quick else STEPS:
+    first, *others = StratifiedKFold(folds, shuffle=True, random_state=0).split(rows, labels)
+
+    def fitted(step: float, fold: tuple[np.ndarray, np.ndarray]) -> tuple[float, Any]:
+        """Accuracy on the rows that the fold holds out, and the model."""
         solver = ks.Solver("stochastic", step=step * unit, batch_size=BATCH, epochs=epochs)
         model = bandwidths.linear_classifier(name, count, solver)
-        found.append(
-            [
-                fit_quietly(model, features[fitted], labels[fitted]).score(
-                    features[held], labels[held]
-                )
-                for fitted, held in cut
-            ]
-        )
-    best = int(np.argmax(np.mean(found, axis=1)))
-    return {"gamma": gamma, "step": STEPS[best] * unit, "accuracies": found[best], "all": found}
+        own, held = fold
+        fit_quietly(model, features[own], labels[own])
+        return float(model.score(features[held], labels[held])), model
+
+    tried = {step: fitted(step, first) for step in (STEPS[:2] if quick else STEPS)}
+    step = max(tried, key=lambda step: tried[step][0])
+    found = [tried[step], *(fitted(step, fold) for fold in others)]
+    accuracies, models = zip(*found, strict=True)
+    screened = {"screened": [accuracy for accuracy, _ in tried.values()]}
+    chosen = {"gamma": gamma, "step": step * unit, "accuracies": list(accuracies)}
+    return chosen | screened | evidence(*models)
 
 
 def report(results: Results) -> Report:
@@ -113,6 +115,6 @@ def report(results: Results) -> Report:
 
 _NOTES = """10,000 rows and 1000 features of each set (the thesis: all rows and 2000), five folds,
 by which the two are paired; the losses and the ball of Table 3.1, by plain stochastic gradients (10
-passes in batches of 100). As in the thesis, each point is the best of all steps: five of them, by
+passes in batches of 100). The step is screened in the first fold, for each point: five of them, by
 factors of four around that of a stable descent. The bandwidth runs over powers of four around the
 median rule: γ of exp(−γ‖x − z‖²) for Fourier features, γ of ω·(x, 1/γ) for ReLU features."""

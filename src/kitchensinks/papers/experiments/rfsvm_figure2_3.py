@@ -8,8 +8,9 @@ from kitchensinks.papers.experiments import rfsvm
 from kitchensinks.papers.experiments.claims import Claim, below
 from kitchensinks.papers.experiments.study import Cell, Line, Report, Results, Table, grid
 
-SIZES = [250, 500, 1000, 2000, 4000]
-RUNS, TESTED = 100, 10_000
+# The sizes, with the runs of each: few rows vary more, and cost less.
+SIZES = {250: 200, 500: 100, 1000: 100, 2000: 100}
+TESTED = 10_000
 # N = ln²(m)/4: 12 features at m = 1000, between the 10 and the 20 of Figure 2.1.
 FACTOR = 0.25
 LAMBDAS = rfsvm.LAMBDAS[:5]
@@ -17,10 +18,10 @@ FIXED = LAMBDAS[2]
 
 
 def cells(quick: bool) -> list[Cell]:
-    sizes, runs = ([100, 400], 2) if quick else (SIZES, RUNS)
     return [
-        cell | {"N": rfsvm.log_squared(cell["m"], FACTOR)}
-        for cell in grid(m=sizes, run=range(runs), method=rfsvm.METHODS)
+        {**cell, "N": rfsvm.log_squared(m, FACTOR)}
+        for m, runs in ({100: 2, 400: 2} if quick else SIZES).items()
+        for cell in grid(m=[m], run=range(runs), method=rfsvm.METHODS)
     ]
 
 
@@ -76,5 +77,6 @@ def report(results: Results) -> Report:
 
 _NOTES = """The thesis prints neither the sizes nor the constant in N = O(ln² m): ours is ¼. λ is
 the one of least mean risk for each m and method, as in the thesis, among 10⁻⁷ to 10⁻³; 100 runs
-with training rows and 10,000 test rows of their own, and an intercept. Leverages are computed on
-0.3·m rows, at most 2000."""
+(200 of m = 250) with training rows and 10,000 test rows of their own, and an intercept. At m = 4000
+both had no errors left in an earlier run of ten, for the classes lie apart. Leverages are computed
+on 0.3·m rows."""

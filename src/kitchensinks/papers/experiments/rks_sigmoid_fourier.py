@@ -43,7 +43,7 @@ _QUICK = {
     "conjugate": (2, 5),
     "adaboost": (5,),
 }
-_STEPS = 200
+_STEPS = 100
 
 
 def cells(quick: bool) -> list[Cell]:
@@ -78,6 +78,7 @@ class SigmoidsByDescent:
         options = {"maxiter": self.steps}
         found = minimize(self._risk, start, (rows, labels), "CG", jac=True, options=options)
         self.parameters = found.x.astype(np.float32)
+        self.converged_ = bool(found.success)
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
@@ -108,7 +109,7 @@ class SigmoidsByDescent:
 def report(results: Results) -> Report:
     found = curves.Curves(results, _SETS, _METHODS)
     accurate, faster, descent, quicker, wider = [], [], [], [], []
-    for data, title in _SETS.items():
+    for data, title in found.sets.items():
         for basis in _BASES:
             label = f"{title}, {basis}"
             accurate.append(found.as_accurate(data, label, basis))

@@ -8,6 +8,7 @@ from typing import Any
 
 from kitchensinks.papers.experiments import CATALOGUE
 from kitchensinks.papers.experiments.claims import FAILS, HOLDS, UNDECIDED
+from kitchensinks.papers.experiments.history import BEFORE
 
 Facts = dict[str, Any]
 
@@ -66,7 +67,18 @@ def _what(facts: Facts) -> str:
     told = (
         " These are results of an earlier form of the study; the present one was not run in full."
     )
-    return f"{other}{facts['what']}.{told if old else ''}"
+    return f"{other}{facts['what']}.{told if old else ''}{_missing(facts)}"
+
+
+def _missing(facts: Facts) -> str:
+    """Which cells of the grid have no result yet: their entries, each with its values."""
+    cells = facts.get("missing")
+    if not cells:
+        return ""
+    entries = dict.fromkeys(key for cell in cells for key in cell)
+    values = {key: list(dict.fromkeys(cell.get(key) for cell in cells)) for key in entries}
+    listed = "; ".join(f"{key} {', '.join(map(str, own))}" for key, own in values.items())
+    return f" {len(cells)} cells of the present grid were not run: {listed}."
 
 
 def _overview(studies: list[Facts]) -> Iterator[str]:
@@ -83,12 +95,17 @@ def _overview(studies: list[Facts]) -> Iterator[str]:
     yield from (f"{told} {others} more are ours or by construction.", "")
     if missing := sorted(set(CATALOGUE) - set(found)):
         yield from (f"Not run in full here, and so not on this page: {', '.join(missing)}.", "")
-    yield from ("| study | hold | do not | undecided | not counted |", "|---|---|---|---|---|")
+    heads = ["study", "hold", "do not", "undecided", "not counted"]
+    heads += ["by the rule before: held, in part, not", "what changed"]
+    yield from (f"| {' | '.join(heads)} |", "|---" * len(heads) + "|")
     for facts in studies:
         own = found[facts["name"]]
-        cells = [own.count(kind) for kind in (HOLDS, FAILS, UNDECIDED)]
-        cells.append(len(facts["claims"]) - len(own))
-        yield f"| {facts['name']} | {' | '.join(str(count or '') for count in cells)} |"
+        numbers = [own.count(kind) for kind in (HOLDS, FAILS, UNDECIDED)]
+        numbers.append(len(facts["claims"]) - len(own))
+        before = BEFORE.get(facts["name"])
+        last = [str(before), before.changed] if before else ["not run", ""]
+        cells = [facts["name"], *(str(number or "") for number in numbers), *last]
+        yield f"| {' | '.join(cells)} |"
     yield ""
 
 
