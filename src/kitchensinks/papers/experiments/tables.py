@@ -100,11 +100,11 @@ def _overview(studies: list[Facts]) -> Iterator[str]:
     yield from (f"| {' | '.join(heads)} |", "|---" * len(heads) + "|")
     for facts in studies:
         own = found[facts["name"]]
-        counts = [own.count(kind) for kind in (HOLDS, FAILS, UNDECIDED)]
-        counts.append(len(facts["claims"]) - len(own))
+        numbers = [own.count(kind) for kind in (HOLDS, FAILS, UNDECIDED)]
+        numbers.append(len(facts["claims"]) - len(own))
         before = BEFORE.get(facts["name"])
-        told = [str(before), before.changed] if before else ["not run", ""]
-        cells = [facts["name"], *(str(count or "") for count in counts), *told]
+        old = [str(before), before.changed] if before else ["not run", ""]
+        cells = [facts["name"], *(str(number or "") for number in numbers), *old]
         yield f"| {' | '.join(cells)} |"
     yield ""
 
