@@ -4,6 +4,7 @@
     python -m benchmarks.pool --half develop --seeds 1 --contestants kitchensinks --again
     python -m benchmarks.pool --report                             # print the tables alone
     python -m benchmarks.pool --picture docs/screens/pool.svg      # error against time
+    python -m benchmarks.pool --contestants xRFM RealMLP --half small --seeds 1
 
 Three quarters of the rows are fitted, by seed, and the others tested. Errors are root mean squares
 in percent of the targets' deviation, or percentages of wrong classes; the log loss is of
@@ -12,10 +13,15 @@ best of up to 50 draws of their settings (`law_contestants.tune`), and their tim
 alone. Constants of the law may be
 chosen on the half "develop" alone: every second table in the order of the pool's list; the other
 half, "aside", is reported apart. Needs the pool (KITCHENSINKS_DATA).
+
+xRFM and RealMLP are those of the package pytabkit with its defaults, on the processor. They need
+torch, and a run of theirs is given up after 2 minutes of processor time. "small" is the half of
+the tables that have the fewest rows. Missing numbers are medians for them.
 """
 
 import argparse
 import os
+import signal
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -29,6 +35,30 @@ from benchmarks.store import FOLDER, read, write
 
 RESULTS = FOLDER / "pool.json"
 SEEDS = 5
+# Every second table in the order of the pool's list.
+ASIDE = frozenset(
+    [
+        "bank32nh",
+        "puma32H",
+        "delta_elevators",
+        "visualizing_soil",
+        "space_ga",
+        "keggundirected",
+        "skillcraft",
+        "tamielectric",
+        "fars",
+        "pendigits",
+        "spambase",
+        "coil2000",
+        "twonorm",
+        "churn",
+        "segmentation",
+        "nursery",
+        "kr_vs_kp",
+        "ames",
+        "lending_club",
+    ]
+)
 OURS, PEER, TUNED = "kitchensinks", "LightGBM", "LightGBM tuned"
 
 
@@ -49,7 +79,20 @@ def folder() -> Path:
 
 def half(name: str) -> str:
     """Whether constants may be chosen on a table."""
-    return ("develop", "aside")[list(listed()).index(name) % 2]
+    return "aside" if name in ASIDE else "develop"
+
+
+def small() -> list[str]:
+    """The half of the tables with the fewest rows."""
+    import pyarrow.parquet
+
+    files = {name: folder() / f"{name}.parquet" for name in listed()}
+    rows = {name: pyarrow.parquet.read_metadata(files[name]).num_rows for name in files}
+    return sorted(rows, key=rows.__getitem__)[: len(rows) // 2]
+
+
+def stop(*_: Any) -> None:
+    raise TimeoutError
 
 
 def load(name: str) -> tuple[Any, np.ndarray]:
@@ -89,6 +132,16 @@ def catboost(task: str, seed: int) -> Any:
     return kind(thread_count=1, random_seed=seed, verbose=False, allow_writing_files=False)
 
 
+def of_pytabkit(kind: str) -> Callable[..., Any]:
+    def make(task: str, seed: int) -> Any:
+        import pytabkit
+
+        which = "Classifier" if task == "classification" else "Regressor"
+        return getattr(pytabkit, f"{kind}_{which}")(device="cpu", random_state=seed, n_threads=1)
+
+    return make
+
+
 CONTESTANTS: dict[str, Callable[..., Any]] = {
     OURS: ours("default"),
     f"{OURS}, quick": ours("quick"),
@@ -97,10 +150,19 @@ CONTESTANTS: dict[str, Callable[..., Any]] = {
     TUNED: lightgbm,
     "CatBoost": catboost,
 }
+# Those that need packages which the others do not.
+LIMITED: dict[str, Callable[..., Any]] = {
+    "xRFM": of_pytabkit("XRFM_D"),
+    "RealMLP": of_pytabkit("RealMLP_TD"),
+}
+LIMIT = 120
 
 
 def prepared(contestant: str, table: Any) -> tuple[Any, dict[str, Any]]:
     """A table as a contestant takes it, and what its `fit` is told of categories."""
+    if contestant in LIMITED:
+        numbers = table.select_dtypes("number").columns
+        return table.assign(**table[numbers].fillna(table[numbers].median()).astype(float)), {}
     if contestant != "CatBoost":
         return table, {}
     table = table.copy()
@@ -134,9 +196,15 @@ def run(
     rows, target = load(name)
     rows, options = prepared(contestant, rows)
     train, test, fitted, truth = train_test_split(rows, target, test_size=0.25, random_state=seed)
-    model = CONTESTANTS[contestant](task, seed, **(settings or {}))
+    model = (CONTESTANTS | LIMITED)[contestant](task, seed, **(settings or {}))
     start, used = time.perf_counter(), time.process_time()
-    model.fit(train, fitted, **options)
+    try:
+        signal.setitimer(signal.ITIMER_PROF, LIMIT if contestant in LIMITED else 0)
+        model.fit(train, fitted, **options)
+    except TimeoutError:
+        return {"given up": LIMIT}
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
     found = {"fit": time.perf_counter() - start, "processor": time.process_time() - used}
     start = time.perf_counter()
     answers = np.asarray(model.predict(test)).ravel()
@@ -175,32 +243,74 @@ def ratio(results: dict[str, Any], name: str, one: str, other: str, what: str) -
     return float(own / theirs)
 
 
-def report(results: dict[str, Any]) -> str:
-    """Markdown: each half's geometric means over LightGBM, then every table."""
-    found = [one for one in CONTESTANTS if any(f"|{one}|" in key for key in results)]
-    lines = [
-        "| half | contestant | error | log loss | processor s | ahead |",
-        "|---|---|---|---|---|---|",
+def named(results: dict[str, Any]) -> list[str]:
+    """The tables that have results."""
+    return list(dict.fromkeys(key.split("|")[0] for key in results))
+
+
+def splits(results: dict[str, Any], *contestants: str) -> str:
+    """How many splits all of them have run on a table, "2" or "1 to 5"."""
+    counts = [
+        sum(all(f"{name}|{one}|{seed}" in results for one in contestants) for seed in range(SEEDS))
+        for name in named(results)
     ]
-    for part in ("develop", "aside"):
-        names = [name for name in listed() if half(name) == part]
+    counts = [count for count in counts if count]
+    least, most = min(counts), max(counts)
+    return f"{most}" if least == most else f"{least} to {most}"
+
+
+def summary(results: dict[str, Any]) -> str:
+    """Markdown: ours against each of the others, over the splits that both have run."""
+    lines = [
+        "| ours | against | splits | ahead on | of those set aside | error over theirs, geometric "
+        "mean (median) | the same, set aside | log loss at or below | processor time over theirs |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for own in (OURS, f"{OURS}, quick"):
+        for other in (PEER, TUNED, "CatBoost", *LIMITED):
+            ratios = {name: ratio(results, name, own, other, "error") for name in named(results)}
+            ratios = {name: value for name, value in ratios.items() if np.isfinite(value)}
+            if not ratios:
+                continue
+            aside = {name: value for name, value in ratios.items() if half(name) == "aside"}
+            losses = [ratio(results, name, own, other, "log loss") for name in ratios]
+            losses = [value for value in losses if np.isfinite(value)]
+            seconds = geometric(ratio(results, name, own, other, "processor") for name in ratios)
+            even = {name for name in ratios if max(means(results, name, "error", own, other)) == 0}
+            counted = [value for name, value in ratios.items() if name not in even]
+            cells = [
+                "nothing chosen" if own == OURS else 'effort="quick"',
+                other,
+                splits(results, own, other),
+                f"{sum(value < 1 for value in ratios.values())} of {len(ratios)}",
+                f"{sum(value < 1 for value in aside.values())} of {len(aside)}",
+                f"{geometric(counted):.3f} ({np.median(counted):.2f})",
+                f"{geometric(aside.values()):.3f}",
+                f"{sum(value <= 1 for value in losses)} of {len(losses)}",
+                f"{seconds:.2g}",
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def table(results: dict[str, Any]) -> str:
+    """Markdown: the summary, then every table."""
+    found = [one for one in CONTESTANTS | LIMITED if any(f"|{one}|" in key for key in results)]
+    lines = [
+        summary(results),
+        "",
+        f"| table | {' | '.join(found)} |",
+        f"|---|{'---|' * len(found)}",
+    ]
+    for name in named(results):
+        cells = []
         for one in found:
-            ratios = [ratio(results, name, one, PEER, "error") for name in names]
-            cells = [f"{geometric(ratios):.3f}"]
-            for what in ("log loss", "processor"):
-                own = (ratio(results, name, one, PEER, what) for name in names)
-                cells.append(f"{geometric(own):.3f}")
-            ahead = sum(value < 1 for value in ratios)
-            known = sum(np.isfinite(value) for value in ratios)
-            lines.append(f"| {part} | {one} | {' | '.join(cells)} | {ahead} of {known} |")
-    lines += ["", f"| table | {' | '.join(found)} |", f"|---|{'---|' * len(found)}"]
-    for name in listed():
-        cells = [
-            "{:.2f} ({:.2f} s)".format(
-                *(means(results, name, what, one)[0] for what in ("error", "processor"))
-            )
-            for one in found
-        ]
+            own = [results.get(f"{name}|{one}|{seed}", {}) for seed in range(SEEDS)]
+            errors = [run["error"] for run in own if "error" in run]
+            spread = f" ± {np.std(errors, ddof=1):.2f}" if len(errors) > 1 else ""
+            given_up = any("given up" in run for run in own)
+            shown = f"{np.mean(errors):.2f}{spread}" if errors else "given up" if given_up else "–"
+            cells.append(shown)
         lines.append(f"| {name} ({half(name)}) | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -215,7 +325,7 @@ def picture(results: dict[str, Any], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-    names = [name for name in listed() if means(results, name, "error", PEER)[0] > 0.0]
+    names = [name for name in named(results) if means(results, name, "error", PEER)[0] > 0.0]
     for one in CONTESTANTS:
         error, seconds = (
             [ratio(results, name, one, PEER, what) for name in names]
@@ -236,7 +346,7 @@ def picture(results: dict[str, Any], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", choices=("develop", "aside"))
+    parser.add_argument("--half", choices=("develop", "aside", "small"))
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--contestants", nargs="*", default=list(CONTESTANTS))
     parser.add_argument("--tables", nargs="*")
@@ -246,22 +356,31 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()
     results = read(given.results)
-    warnings.simplefilter("ignore")
-    names = [name for name in given.tables or listed() if given.half in (None, half(name))]
-    cells = [(n, c, s) for s in range(given.seeds) for n in names for c in given.contestants]
     if given.picture:
         picture(results, given.picture)
-    for cell in [] if given.report or given.picture else cells:
+    elif not given.report:
+        run_all(given, results)
+    print(table(results))
+
+
+def run_all(given: argparse.Namespace, results: dict[str, Any]) -> None:
+    """What is asked for and not among the results yet; they are written after every run."""
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGPROF, stop)
+    names = small() if given.half == "small" else list(given.tables or listed())
+    names = [name for name in names if given.half in (None, "small", half(name))]
+    cells = [(n, c, s) for s in range(given.seeds) for n in names for c in given.contestants]
+    for cell in cells:
         key = "|".join(map(str, cell))
-        if key not in results or given.again:
-            found = f"{cell[0]}|{TUNED}|tuning"
-            if cell[1] == TUNED and found not in results:
-                results[found] = tuning(cell[0])
-            settings = results[found]["settings"] if cell[1] == TUNED else {}
-            results[key] = run(*cell, settings)
-            print(key, {what: round(value, 4) for what, value in results[key].items()}, flush=True)
-            write(given.results, results)
-    print(report(results))
+        if key in results and not given.again:
+            continue
+        found = f"{cell[0]}|{TUNED}|tuning"
+        if cell[1] == TUNED and found not in results:
+            results[found] = tuning(cell[0])
+        settings = results[found]["settings"] if cell[1] == TUNED else {}
+        results[key] = run(*cell, settings)
+        print(key, {what: round(value, 4) for what, value in results[key].items()}, flush=True)
+        write(given.results, results)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import attempts, equal_error, growth, learned_law, out_of_core, tables
+from benchmarks import (
+    attempts,
+    equal_error,
+    growth,
+    learned_law,
+    out_of_core,
+    pool,
+    tables,
+    threads,
+)
 from benchmarks.law_contestants import FIXED, OURS, PEER
 from benchmarks.store import FOLDER, read
 
@@ -120,6 +129,7 @@ def readme(text: str) -> str:
         {
             "law": law_table(load("learned_law")),
             "tables": tables.summary(load("tables")),
+            "pool": pool.summary(load("pool")),
         },
     )
 
@@ -131,6 +141,7 @@ def law(text: str) -> str:
             "results": learned_law.table(load("learned_law")),
             "tables": tables.table(load("tables")),
             "attempts": attempts.table(load("attempts")),
+            "pool": pool.table(load("pool")),
         },
     )
 
@@ -145,6 +156,7 @@ def page(text: str) -> str:
             "prediction": prediction_table(speed),
             "growth": growth_table(speed),
             "equal error": equal_error.table(load("equal_error")),
+            "threads": threads.table(load("threads")),
             "sizes": growth.table(load("growth")),
             "command": out_of_core.command_table(load("out_of_core").get("command", {})),
         },

@@ -192,6 +192,15 @@ def plain_text_to_rst(app, what, name, obj, options, lines):
     lines[:] = out
 
 
+def signature_of_class(app, what, name, obj, options, signature, returns):
+    """Parameters with defaults as `inspect` finds them; autodoc takes those of `__new__`."""
+    if what != "class" or signature is None:
+        return None
+    found = inspect.signature(obj)
+    bare = [one.replace(annotation=one.empty) for one in found.parameters.values()]
+    return str(found.replace(parameters=bare, return_annotation=found.empty)), None
+
+
 def drop_empty_types(app, what, name, obj, options, lines):
     """Napoleon takes types from annotations, and "Any" says nothing."""
     lines[:] = [line for line in lines if not re.fullmatch(r":type \w+: Any", line)]
@@ -210,9 +219,25 @@ def skip_foreign(app, what, name, obj, skip, options):
     return True if foreign or re.fullmatch(r"set_\w+_request", name) else None
 
 
+def visit_download(self, node):
+    """With the title of the link, which Sphinx leaves out: the comparison names tests by it."""
+    type(self).visit_download_reference(self, node)
+    if "reftitle" in node:
+        title = f"<a title={self.attval(node['reftitle'])!r} "
+        self.body[-1] = self.body[-1].replace("<a ", title, 1)
+
+
+def leave_download(self, node):
+    type(self).depart_download_reference(self, node)
+
+
 def setup(app):
+    from sphinx.addnodes import download_reference
+
+    app.add_node(download_reference, override=True, html=(visit_download, leave_download))
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("autodoc-process-signature", signature_of_class)
     app.connect("source-read", drop_last_blank_line)
     app.connect("source-read", link_public_names)
     # Before napoleon, which has the default priority of 500.

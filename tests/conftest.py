@@ -8,6 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# Examples of a property, unless a test says how many; a busy machine may take its time for one.
+settings.register_profile("suite", max_examples=40, deadline=None)
+settings.load_profile("suite")
 
 _BESIDE = Path(__file__).parents[2] / "shared" / "data"
 if "KITCHENSINKS_DATA" not in os.environ and _BESIDE.is_dir():

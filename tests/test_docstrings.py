@@ -59,6 +59,14 @@ def test_attributes_are_a_list_of_their_own_after_the_parameters(conf):
             assert lines[place - 2 : place] == ["", ""], name
 
 
+def test_the_signature_of_a_class_has_its_parameters(conf):
+    for name in CALLS:
+        call = getattr(ks, name)
+        if inspect.isclass(call):
+            shown, _ = conf.signature_of_class(None, "class", name, call, None, "(*given)", None)
+            assert all(f"{one}=" in shown for one in with_defaults(call)), name
+
+
 def documented():
     """Public classes and functions, those of modules too, with their public members."""
     for name in ks.__all__:

@@ -52,7 +52,7 @@ def spread_over(model, parts, X, y, weights):
     return total
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(partitions(), st.sampled_from(BASES), st.sampled_from([1e-3, "auto"]), st.booleans())
 def test_any_partition_gives_the_weights_of_one_fit(parts, basis, alpha, intercept):
     weights = np.random.default_rng(0).integers(0, 3, 150).astype(float)
@@ -74,7 +74,7 @@ def test_any_partition_gives_the_weights_of_one_fit(parts, basis, alpha, interce
     np.testing.assert_allclose(prediction, whole.predict(ROWS), rtol=1e-7, atol=1e-7)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(partitions())
 def test_float32_predictions_to_a_thousandth_of_the_spread(parts):
     options = {"n_components": 60, "alpha": 1e-5, "dtype": "float32", "random_state": 0}
@@ -84,7 +84,7 @@ def test_float32_predictions_to_a_thousandth_of_the_spread(parts):
     assert np.abs(total.predict(ROWS) - whole.predict(ROWS)).max() < 1e-3 * VALUES.std()
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(partitions(569))
 def test_probabilities_do_not_depend_on_the_partition(parts):
     X, y = CANCER

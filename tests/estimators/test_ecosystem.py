@@ -181,6 +181,7 @@ def test_estimators_that_can_be_shown_have_a_page():
         "WithGamma",
         "TakesSparse",
         "KitchenSink",
+        "Readings",
         "StreamingRidge",
         "_StackedSinks",
     }

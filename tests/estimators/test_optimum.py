@@ -4,7 +4,6 @@ The problem is written out from the documentation: features φ of the fitted dra
 Σw·loss/Σw + alpha·‖β‖², |α_k| ≤ C/K on features divided by their bound, Σc² ≤ R² on raw features.
 """
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
@@ -13,6 +12,7 @@ from sklearn.svm import LinearSVC
 
 import kitchensinks as ks
 from kitchensinks.problem.losses import Huber, Quantile
+from tests.problems import least_objective
 
 K = 25
 PENALTIES = {
@@ -36,53 +36,16 @@ def raw_features(model, X):
     return np.asarray(model.model_.draw.astype(np.float64).features(rows))
 
 
-def losses(name, targets, scores, loss):
-    margins = cp.multiply(targets, scores)
-    over = targets - scores
-    n_rows = targets.shape[0]
-
-    def tweedie(q, r):
-        below = cp.multiply(targets, cp.exp(-q * scores)) / q
-        return below + cp.exp(r * scores) / r - targets**r / (q * r)
-
-    return {
-        "squared": lambda: cp.square(over),
-        "hinge": lambda: cp.pos(1 - margins),
-        "squared_hinge": lambda: cp.square(cp.pos(1 - margins)),
-        "logistic": lambda: cp.logistic(-margins),
-        "exponential": lambda: cp.exp(-margins),
-        "huber": lambda: cp.huber(over, getattr(loss, "delta", 1.0)),
-        "quantile": lambda: cp.maximum(loss.tau * over, (loss.tau - 1.0) * over),
-        "poisson": lambda: (
-            cp.exp(scores) - margins + targets * np.log(np.maximum(targets, 1e-300)) - targets
-        ),
-        "gamma": lambda: cp.multiply(targets, cp.exp(-scores)) + scores - np.log(targets) - 1.0,
-        "tweedie": lambda: tweedie(loss.power - 1.0, 2.0 - loss.power),
-        "multinomial": lambda: cp.reshape(
-            cp.log_sum_exp(scores, axis=1) - cp.sum(margins, axis=1), (n_rows, 1), order="C"
-        ),
-    }[name]()
-
-
 def optimum(model, X, targets, weights):
     """The least objective, by an interior-point method; targets in units of one."""
-    features, n_outputs = raw_features(model, X), targets.shape[1]
-    size = features.shape[1]
-    raw = cp.Variable((size, n_outputs))  # coefficients c of the raw features
-    scores = features @ raw
-    if model.fit_intercept:
-        scores = scores + np.ones((len(X), 1)) @ cp.Variable((1, n_outputs))
-    shares = weights / weights.sum()
-    values = losses(model.loss_.name, targets, scores, model.loss_)
-    # β = c·√K
-    objective = cp.sum(shares @ values) + model.alpha_ * size * cp.sum_squares(raw)
-    limits = []
-    if isinstance(model.constraint, ks.SupBall):
-        bound = model.model_.draw.bound
-        limits = [cp.abs(bound * raw) <= model.constraint.radius / size]
-    if isinstance(model.constraint, ks.L2Ball):
-        limits = [cp.norm(raw, 2, axis=0) <= model.constraint.radius]
-    return cp.Problem(cp.Minimize(objective), limits).solve(solver=cp.CLARABEL)
+    size = len(model.model_.weights)
+    # The weights are the coefficients c of the raw features: β = c·√K.
+    ball, factor = model.constraint, 1.0
+    if isinstance(ball, ks.SupBall):
+        factor = size * model.model_.draw.bound
+    shares, alpha = weights / weights.sum(), model.alpha_ * size
+    given = raw_features(model, X), model.loss_, targets, shares, alpha
+    return least_objective(*given, ball, model.fit_intercept, factor)
 
 
 def reached(model, X, targets, weights):

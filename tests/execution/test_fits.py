@@ -38,6 +38,27 @@ def test_partitions_do_not_change_the_weights(rows, values, chunks, alpha):
     assert_same_fit(regressor(alpha=alpha).fit(X, y), memory)
 
 
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_copies_in_other_partitions_leave_together(rows, values, checkpoint, tmp_path):
+    """The copies of a row gave its target away, and the weakest ridge of all was chosen."""
+    few = slice(0, 240)
+    once = regressor(n_components=100).fit(rows[few], values[few])
+    X, y = spread_out(np.tile(rows[few], (5, 1)), np.tile(values[few], 5))
+    folder = ks.Checkpoint(tmp_path) if checkpoint else None
+    model = regressor(n_components=100).fit(X, y, checkpoint=folder)
+    assert model.alpha_ == pytest.approx(once.alpha_)
+    np.testing.assert_allclose(model.predict(rows), once.predict(rows), rtol=1e-5)
+
+
+def test_many_copies_are_said_where_a_law_is_learned(rows, values):
+    few = slice(0, 240)
+    X, y = spread_out(np.tile(rows[few], (5, 1)), np.tile(values[few], 5))
+    model = ks.KitchenSinkRegressor(ks.Learned(effort="quick"), random_state=0)
+    with pytest.warns(UserWarning, match="80% of the rows are copies of others"):
+        model.fit(X, y)
+    assert model.score(rows[300:], values[300:]) > 0.3
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "settings",

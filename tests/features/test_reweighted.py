@@ -244,13 +244,20 @@ def test_memory_is_bounded(monkeypatch):
 # The transformer.
 
 
-@parametrize_with_checks(
-    [
-        ks.RandomFeatures(Reweighted(basis, pool=4), n_components=8)
-        for basis in (None, ks.Fourier(form="paired"), ks.Maxout(3, projections=9))
-    ]
-)
+def checked(*bases):
+    return parametrize_with_checks(
+        [ks.RandomFeatures(Reweighted(basis, pool=4), n_components=8) for basis in bases]
+    )
+
+
+@checked(ks.Maxout(3, projections=9))
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@checked(None, ks.Fourier(form="paired"))
+def test_scikit_learn_checks_of_more(estimator, check):
     check(estimator)
 
 

@@ -43,7 +43,7 @@ def learned():
         {"n_components": 20},
         {"constraint": ks.L2Ball(1.0)},
         {"standardize": False},
-        {"solver": "direct"},
+        {"solver": "direct", "n_components": 60},
         {"loss": {ks.KitchenSinkRegressor: "huber", ks.KitchenSinkClassifier: "logistic"}},
         {"alpha": 1e-3},
     ],

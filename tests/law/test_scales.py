@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from kitchensinks.law import constants
-from kitchensinks.law.scales import Descent, gradient
+from kitchensinks.law.scales import Descent, Room, gradient
+from kitchensinks.numerics.threads import threads
 
 SCALES, RIDGE = np.array([0.5, 0.3, 0.2, 0.7, 0.1]), 0.1
 
@@ -47,6 +48,21 @@ def test_error_and_slopes_are_those_of_the_definition(kernel, hot):
         assert found.scales[j] == pytest.approx(slope / (2 * step), rel=2e-3, abs=2e-4)
     slope = error(place, np.log(RIDGE) + step) - error(place, np.log(RIDGE) - step)
     assert found.ridge == pytest.approx(slope / (2 * step), rel=2e-3, abs=2e-4)
+
+
+@pytest.mark.parametrize("kernel", ["laplacian", "gaussian"])
+def test_threads_and_memory_of_an_earlier_step_change_no_bit(kernel):
+    """A batch of several parts of rows, whose work threads share."""
+    is_hot = np.array([False, False, False, True, True])
+    found = []
+    for n_jobs in (1, 2):
+        with threads(n_jobs):
+            room = Room.of(500)
+            gradient(*batch(500, seed=1), 3.0 * SCALES, RIDGE, kernel, is_hot, room)
+            for own in (None, room):
+                one = gradient(*batch(500), SCALES, RIDGE, kernel, is_hot, own)
+                found.append([one.error, *one.scales, one.ridge])
+    np.testing.assert_array_equal(found, np.tile(found[0], (4, 1)))
 
 
 @pytest.mark.parametrize("kernel", ["laplacian", "gaussian"])

@@ -91,6 +91,21 @@ def test_an_oversampled_class_is_ranked_as_well_as_before(kind):
     assert scores[1] > scores[0] - 0.02, scores
 
 
+def test_of_laws_about_as_good_one_that_knows_copies_is_kept():
+    """Rows to come are copies of the fitted ones as often as these are of each other."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(size=(1000, 4))
+    level = np.floor(4 * rows[:, 0]) + np.floor(3 * rows[:, 1])
+    targets = level + 1.5 * rng.normal(size=1000)
+    places = rng.integers(0, 1000, 2000)
+    train, test = places[:1400], places[1400:]
+    with pytest.warns(UserWarning, match="copies of others"):
+        model = fitted(ks.KitchenSinkRegressor, rows[train], targets[train])
+    assert isinstance(model.basis_, ks.Binning)
+    # Dense features have 0.43, and a lower error of rows that are no copies.
+    assert model.score(rows[test], targets[test]) > 0.47
+
+
 def pool(rows, targets, weights=None):
     """The task that a law is learned by, and the copies that were found."""
     batch, copies = one_of_each(Batch(rows, targets[:, None], weights), 0)
@@ -143,6 +158,20 @@ def test_a_weight_is_as_many_copies():
     weighted, _ = pool(rows, targets, times.astype(float))
     np.testing.assert_array_equal(copied.pool, weighted.pool)
     np.testing.assert_array_equal(copied.own, weighted.own)
+
+
+def test_rows_that_are_there_forty_times_are_copies():
+    """As often as rows of few values are there: but those are not all there equally often."""
+    rows, targets = numbers(200, 0)
+    places = np.random.default_rng(1).permutation(np.repeat(np.arange(200), 40))
+    plain = rmse(fitted(ks.KitchenSinkRegressor, rows, targets))
+    for some in (places, places[: 3 * len(places) // 4]):
+        task, copies = pool(rows[some], targets[some])
+        assert task.counted == 200
+        assert copies.each == len(some) / 200
+    with pytest.warns(UserWarning, match="98% of the rows are copies of others"):
+        model = fitted(ks.KitchenSinkRegressor, rows[places], targets[places])
+    assert rmse(model) < 1.1 * plain
 
 
 @pytest.mark.parametrize("count", [100, 300])

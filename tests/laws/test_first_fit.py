@@ -44,7 +44,7 @@ print(json.dumps([Compiled.names, hashlib.sha256(found).hexdigest()]))
 def processes(tmp_path_factory):
     """What two processes compiled, the first with an empty cache, and a hash of their answers."""
     folder = str(tmp_path_factory.mktemp("compiled"))
-    return [json.loads(python("-c", FITS, NUMBA_CACHE_DIR=folder)) for _ in range(2)]
+    return [json.loads(python("-c", FITS, timeout=900, NUMBA_CACHE_DIR=folder)) for _ in range(2)]
 
 
 def test_a_default_fit_compiles_few_functions(processes):

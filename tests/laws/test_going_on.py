@@ -122,7 +122,7 @@ def test_weights_count_as_copies_and_sparse_rows_stay_sparse():
 
 def test_rows_that_wait_survive_pickles_files_and_onnx(tmp_path):
     stream = in_batches(make(), cuts(700, 2))
-    assert isinstance(stream._waiting, Waiting)
+    assert isinstance(stream._held, Waiting)
     again = pickle.loads(pickle.dumps(stream))
     ks.save(stream, tmp_path / "model.sinks")
     expected = ks.load(tmp_path / "model.sinks").predict(NEW)
@@ -181,7 +181,7 @@ def test_a_value_that_is_missing_for_the_first_time_is_the_mean():
 def test_more_rows_than_are_kept_are_summed(monkeypatch):
     monkeypatch.setattr(remembered, "KEPT_ENTRIES", 3 * 800)
     stream = in_batches(make(), cuts(600, 2))
-    assert isinstance(stream._waiting, Waiting)
+    assert isinstance(stream._held, Waiting)
     stream = in_batches(stream, cuts(1000, 2, first=600))
     assert stream.plan_.solver == "sums"
     assert not stream.law_.features.basis.sparse
@@ -207,7 +207,7 @@ def test_a_stream_is_refused_as_a_fit_is():
         stream.partial_fit(ROWS[:, :2], VALUES)
     with pytest.raises(ValueError, match="y has 2 outputs"):
         stream.partial_fit(ROWS, np.column_stack([VALUES, VALUES]))
-    assert len(stream._waiting.batch.targets) == 600
+    assert len(stream._held.batch.targets) == 600
     classes = make(ks.KitchenSinkClassifier)
     classes.partial_fit(ROWS, targets_of(ks.KitchenSinkClassifier), classes=[0, 1, 2])
     with pytest.raises(ValueError, match="classes are given once"):

@@ -6,29 +6,22 @@ bins. `Needs` says which solvers apply; the others refuse, naming what is missin
 
 from functools import cache
 
-import cvxpy as cp
 import numpy as np
 import pytest
-from scipy import sparse, special
+from scipy import sparse
 
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.constraints import L2Ball, SupBall
-from kitchensinks.problem.design import Design, SparseFeatures
+from kitchensinks.problem.design import SparseFeatures
 from kitchensinks.problem.losses import LOSSES
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import Problem, certificate
-from kitchensinks.solvers import (
-    FactoredGram,
-    conjugate,
-    coordinate,
-    nonsmooth,
-    smooth,
-    smoothed,
-    solve_squared,
-)
+from kitchensinks.solvers import conjugate, coordinate, nonsmooth, smooth, smoothed
 from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
 from kitchensinks.solvers.needs import Needs
+from kitchensinks.solvers.quadratic import FactoredGram, solve_squared
+from tests.problems import design_of, least_objective
 
 N_ROWS, N_GRIDS, N_BINS, TOL = 120, 4, 4, 1e-4
 PENALTIES = {
@@ -47,14 +40,8 @@ MATRIX = BINS.dense(slice(0, N_ROWS))
 SCORES = MATRIX @ RNG.normal(size=(BINS.n_columns, 3)) + RNG.normal(size=(N_ROWS, 3))
 
 
-def blocks(work=None):
-    for start in range(0, N_ROWS, 50):
-        rows = slice(start, min(start + 50, N_ROWS))
-        yield rows, MATRIX[rows] if work is None else work(rows, MATRIX[rows])
-
-
 DESIGNS = {
-    "blocks": lambda: Design(blocks, *MATRIX.shape),
+    "blocks": lambda: design_of(MATRIX, 50),
     "csr": lambda: SparseFeatures(sparse.csr_array(MATRIX)),
     "bins": lambda: Bins(BINS.columns, BINS.offsets, BINS.scale),
 }
@@ -142,51 +129,11 @@ def problem_of(name, penalty, design):
     )
 
 
-def entries(loss, y, u):
-    """The loss of every row as a convex expression."""
-    margin = cp.multiply(y, u)
-    return {
-        "squared": lambda: cp.square(y - u),
-        "huber": lambda: cp.huber(y - u, 1.35),
-        "squared_hinge": lambda: cp.square(cp.pos(1 - margin)),
-        "hinge": lambda: cp.pos(1 - margin),
-        "logistic": lambda: cp.logistic(-margin),
-        "exponential": lambda: cp.exp(-margin),
-        # Up to what does not depend on u: `constants` has the rest.
-        "poisson": lambda: cp.exp(u) - margin,
-        "gamma": lambda: cp.multiply(y, cp.exp(-u)) + u,
-        "tweedie": lambda: 2 * cp.multiply(y, cp.exp(-0.5 * u)) + 2 * cp.exp(0.5 * u),
-        "quantile": lambda: 0.5 * cp.abs(y - u),
-        "multinomial": lambda: cp.log_sum_exp(u, axis=1) - cp.sum(margin, axis=1),
-    }[loss.name]()
-
-
-def constants(loss, y):
-    """What the expressions of the deviances lack, Σ w over rows and outputs."""
-    found = {
-        "poisson": lambda: special.xlogy(y, y) - y,
-        "gamma": lambda: -1.0 - np.log(y),
-        "tweedie": lambda: -4.0 * np.sqrt(y),
-    }.get(loss.name, lambda: np.zeros_like(y))()
-    return float(np.sum(SHARES @ found))
-
-
 @cache
 def optimum(name, penalty):
     """The least objective by a conic solver."""
-    loss, (alpha, ball) = LOSSES[name], PENALTIES[penalty]
-    y = targets_for(loss)
-    weights, intercept = cp.Variable((MATRIX.shape[1], y.shape[1])), cp.Variable((1, y.shape[1]))
-    scores = MATRIX @ weights + np.ones((N_ROWS, 1)) @ intercept
-    values = entries(loss, y, scores)
-    total = SHARES @ values if values.ndim == 1 else cp.sum(SHARES @ values)
-    limits = []
-    if isinstance(ball, SupBall):
-        limits = [cp.abs(weights) <= ball.radius]
-    if isinstance(ball, L2Ball):
-        limits = [cp.norm(weights[:, k]) <= ball.radius for k in range(y.shape[1])]
-    objective = total + alpha * cp.sum_squares(weights)
-    return cp.Problem(cp.Minimize(objective), limits).solve(solver=cp.CLARABEL) + constants(loss, y)
+    loss = LOSSES[name]
+    return least_objective(MATRIX, loss, targets_for(loss), SHARES, *PENALTIES[penalty])
 
 
 @pytest.mark.parametrize("design", DESIGNS)

@@ -7,6 +7,7 @@ from kitchensinks.numerics.products import (
     cholesky_lower,
     gram_lower,
     inverse_lower,
+    solve_lower,
 )
 
 DTYPES = [np.float32, np.float64]
@@ -31,6 +32,10 @@ def test_factor_and_inverse(dtype, size):
     np.testing.assert_allclose(inverse[lower], exact[lower], rtol=1e-3, atol=1e-4)
     upper = np.triu_indices(size, 1)
     np.testing.assert_array_equal(factor[upper], matrix[upper])
+    right = np.arange(3.0 * size, dtype=dtype).reshape(size, 3)
+    np.testing.assert_allclose(solve_lower(factor, right), exact @ right, rtol=1e-3, atol=1e-2)
+    with pytest.raises(ValueError, match=r"need \("):
+        solve_lower(factor, right.astype(np.int64))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

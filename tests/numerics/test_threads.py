@@ -81,9 +81,10 @@ def test_an_error_reaches_the_caller_and_stops_the_rest(count):
 
 def test_a_caller_that_stops_early_leaves_nothing_running():
     before = threading.active_count()
-    results = in_order(abs, range(1000))
-    next(results)
-    results.close()
+    with threads(2):
+        results = in_order(abs, range(1000))
+        next(results)
+        del results
     assert threading.active_count() == before
 
 

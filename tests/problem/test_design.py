@@ -8,6 +8,7 @@ from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.design import Design, SparseFeatures
 from kitchensinks.problem.losses import get_loss
 from kitchensinks.problem.problem import Problem
+from tests.problems import design_of
 
 SHAPES = [(1, 1, 1), (1, 3, 4), (7, 2, 3), (1500, 4, 6)]
 
@@ -27,19 +28,10 @@ def matrix_of(bins):
     return out
 
 
-def blocks_of(matrix, size=640):
-    def blocks(work=None):
-        for start in range(0, len(matrix), size):
-            rows = slice(start, min(start + size, len(matrix)))
-            yield rows, matrix[rows] if work is None else work(rows, matrix[rows])
-
-    return Design(blocks, *matrix.shape)
-
-
 def designs(bins):
     matrix = matrix_of(bins)
     return {
-        "blocks": blocks_of(matrix),
+        "blocks": design_of(matrix, 640),
         "csr": SparseFeatures(sparse.csr_array(matrix)),
         "bins": bins,
     }
@@ -98,3 +90,20 @@ def test_shared_bins_are_kept_for_the_same_rows():
     fitted = np.arange(60) % 3 > 0
     assert bins.shared(fitted) is bins.shared(fitted.copy())
     assert len(bins.shared(np.ones(60, dtype=bool)).order) == 60
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_blocks_of_many_features_and_few_columns(dtype):
+    """Loops of our own make these products, some rows at a time."""
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(1303, 300)).astype(dtype)
+    weights, shares = rng.normal(size=(300, 6)), rng.random((1303, 1))
+
+    def blocks(work):
+        yield slice(0, 1303), work(slice(0, 1303), matrix)
+
+    found = Design(blocks, *matrix.shape, dtype).sweep(
+        weights, lambda rows, raw: shares[rows] * raw
+    )
+    known = matrix.astype(float).T @ (shares * (matrix.astype(float) @ weights))
+    np.testing.assert_allclose(found, known, atol=100 * np.finfo(dtype).eps * np.abs(known).max())

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance, mean_tweedie_deviance
 
@@ -69,7 +69,6 @@ def test_fenchel_young(loss, target, score, other, share):
 
 
 @given(st.lists(numbers, min_size=3, max_size=3), st.lists(numbers, min_size=3, max_size=3))
-@settings(deadline=None)
 def test_fenchel_young_multinomial(scores, others):
     target, scores, others = np.array([[0.0, 1.0, 0.0]]), np.array([scores]), np.array([others])
     for point in (scores, others):

@@ -5,26 +5,21 @@ The features are random cosines of data sets that scikit-learn ships.
 
 import warnings
 
-import cvxpy as cp
 import numpy as np
 import pytest
-from scipy import sparse, special
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.linear_model import LogisticRegression
 
 from kitchensinks.problem.constraints import L2Ball, SupBall
 from kitchensinks.problem.losses import LOSSES, get_loss
 from kitchensinks.problem.moments import NormalEquations
-from kitchensinks.problem.problem import certificate
-from kitchensinks.solvers import (
-    Design,
-    FactoredGram,
-    Problem,
-    solve_nonsmooth,
-    solve_smooth,
-    solve_squared,
-)
+from kitchensinks.problem.problem import Problem, certificate
 from kitchensinks.solvers.intercept import best_shift
+from kitchensinks.solvers.nonsmooth import solve_nonsmooth
+from kitchensinks.solvers.quadratic import FactoredGram, solve_squared
+from kitchensinks.solvers.smooth import solve_smooth
+from tests.problems import design_of, least_objective
 
 N_ROWS, N_FEATURES = 200, 40
 PENALTIES = {
@@ -55,12 +50,7 @@ def make_problem(
     centred = features.astype(float) - mean
     gram = (centred * row_weights[:, None]).T @ centred
 
-    def blocks(work=None):
-        for start in range(0, n_rows, 64):
-            rows, block = slice(start, min(start + 64, n_rows)), features[start : start + 64]
-            yield rows, block if work is None else work(rows, block)
-
-    design = Design(blocks, n_rows, n_columns, features.dtype)
+    design = design_of(features)
     loss = get_loss(loss) if isinstance(loss, str) else loss
     return Problem(design, loss, targets, row_weights, alpha, constraint, fit_intercept, mean, gram)
 
@@ -103,39 +93,8 @@ def data(loss_name, n_rows=N_ROWS):
 
 
 def conic_optimum(problem, features):
-    """The optimum by an interior-point method that shares no code with ours."""
-    n_outputs = problem.targets.shape[1]
-    weights = cp.Variable((features.shape[1], n_outputs))
-    scores = features @ weights
-    if problem.fit_intercept:
-        scores = scores + np.ones((len(features), 1)) @ cp.Variable((1, n_outputs))
-    targets, margins = problem.targets, cp.multiply(problem.targets, scores)
-    values = {
-        "squared": lambda: cp.square(targets - scores),
-        "hinge": lambda: cp.pos(1 - margins),
-        "squared_hinge": lambda: cp.square(cp.pos(1 - margins)),
-        "logistic": lambda: cp.logistic(-margins),
-        "exponential": lambda: cp.exp(-margins),
-        "huber": lambda: cp.huber(targets - scores, 1.35),
-        "poisson": lambda: cp.exp(scores) - margins + special.xlogy(targets, targets) - targets,
-        "gamma": lambda: cp.multiply(targets, cp.exp(-scores)) + scores - np.log(targets) - 1,
-        "tweedie": lambda: (
-            2 * cp.multiply(targets, cp.exp(-0.5 * scores))
-            + 2 * cp.exp(0.5 * scores)
-            - 4 * np.sqrt(targets)
-        ),
-        "quantile": lambda: cp.maximum(0.5 * (targets - scores), 0.5 * (scores - targets)),
-        "multinomial": lambda: cp.reshape(
-            cp.log_sum_exp(scores, axis=1) - cp.sum(margins, axis=1), (len(features), 1), order="C"
-        ),
-    }[problem.loss.name]()
-    objective = cp.sum(problem.row_weights @ values) + problem.alpha * cp.sum_squares(weights)
-    limits = []
-    if isinstance(problem.constraint, SupBall):
-        limits = [cp.abs(weights) <= problem.constraint.radius]
-    if isinstance(problem.constraint, L2Ball):
-        limits = [cp.norm(weights, 2, axis=0) <= problem.constraint.radius]
-    return cp.Problem(cp.Minimize(objective), limits).solve(solver=cp.CLARABEL)
+    given = features, problem.loss, problem.targets, problem.row_weights, problem.alpha
+    return least_objective(*given, problem.constraint, problem.fit_intercept)
 
 
 def check_solution(problem, solution, tol):

@@ -6,7 +6,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from kitchensinks.problem.constraints import L2Ball, SupBall
 from kitchensinks.problem.losses import Hinge, Quantile
-from kitchensinks.solvers import FactoredGram, solve_nonsmooth, solve_smooth
+from kitchensinks.solvers.nonsmooth import solve_nonsmooth
+from kitchensinks.solvers.quadratic import FactoredGram
+from kitchensinks.solvers.smooth import solve_smooth
 from kitchensinks.solvers.smoothed import Smoothed, solve_smoothed
 from tests.solvers.test_nonquadratic import cosines, make_problem
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from kitchensinks.tables import (
+from kitchensinks.tables.arrays import (
     advice,
     block_slices,
     check_size,

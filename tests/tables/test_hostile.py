@@ -140,7 +140,7 @@ def test_a_quote_that_is_never_closed(tmp_path):
         _ = open_table(path).n_rows
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.text(alphabet='a",\n', max_size=5), min_size=1, max_size=12))
 def test_rows_end_where_arrow_says_that_they_end(words):
     """The part before the cut has the rows that the whole begins with."""

@@ -166,7 +166,7 @@ def test_arrays_that_are_no_rows_of_numbers_are_refused(tmp_path):
             open_table(tmp_path / f"{name}.npy")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.text(alphabet='ab",\n', max_size=6), min_size=1, max_size=30))
 def test_chunks_end_where_rows_end(words):
     """Any prefix of a CSV is cut at the end of one of its rows."""
@@ -244,7 +244,7 @@ def test_a_column_without_a_name_gets_one(tmp_path):
     assert open_table(tmp_path / "a.csv").names == ["column 1", "a"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(

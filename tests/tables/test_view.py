@@ -28,14 +28,14 @@ def rows(tmp_path_factory):
 bounds = st.one_of(st.none(), st.integers(-600, 600))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(start=bounds, stop=bounds, step=st.one_of(st.none(), st.integers(1, 60)))
 def test_slices_are_those_of_an_array(rows, start, stop, step):
     part = slice(start, stop, step)
     np.testing.assert_array_equal(rows[part], VALUES[part])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 499), max_size=40))
 def test_any_places_in_any_order(rows, places):
     places = np.array(places, dtype=int)

@@ -3,13 +3,15 @@
 import inspect
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kitchensinks.cli.terminal import Terminal, run
 from kitchensinks.cli.verbs import VERBS
-from kitchensinks.numerics.arrays import Facts
+
+if TYPE_CHECKING:
+    from kitchensinks.numerics.arrays import Facts
 
 app = typer.Typer(
     name="sinks",
@@ -33,7 +35,7 @@ def _register(verb: type[Any]) -> None:
     def command(
         *, as_json: Json = False, quiet: Quiet = False, debug: Debug = False, **own: Any
     ) -> None:
-        def work(terminal: Terminal) -> Facts:
+        def work(terminal: Terminal) -> "Facts":
             # Imported here, so that help is quick.
             module = import_module(f"kitchensinks.cli.{verb.module}")
             facts: Facts = getattr(module, name)(verb(**own), terminal)

@@ -1,4 +1,4 @@
-"""The bases that options name."""
+"""Names of bases on the command line."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from kitchensinks.law import Learned
 
 # Basis, scales of the columns, K and ridge are learned on held-out rows.
 LEARNED = "learned"
-# The papers' methods, as they are.
+# The plain methods of the papers.
 BASES: Mapping[str, Callable[[], Basis]] = {
     "fourier": Fourier,
     "laplacian": lambda: Fourier("laplacian"),
@@ -19,14 +19,14 @@ BASES: Mapping[str, Callable[[], Basis]] = {
     "binning": Binning,
 }
 NAMES = (LEARNED, *BASES)
-# K of a plain basis with dense features where no number was given.
+# Default K of a plain basis with dense features.
 COMPONENTS = 2000
 # A grid of Binning costs about as much as this many dense features.
 _DENSE_FOR_A_GRID = 8
 
 
 def basis_named(name: str, effort: str = "default", **held_out: Any) -> Basis | Learned:
-    """A new basis of this name; effort, and the rows held out, are those of learning.
+    """A new basis of this name; effort and the rows held out are for a learned law.
 
     >>> basis_named("laplacian"), basis_named("learned", "quick")
     (Fourier(kernel='laplacian'), Learned(effort='quick'))
@@ -35,7 +35,7 @@ def basis_named(name: str, effort: str = "default", **held_out: Any) -> Basis | 
 
 
 def components_of(basis: Basis, n_components: int = COMPONENTS) -> int:
-    """K for this basis at the cost of so many dense features.
+    """K for this basis at the cost of n_components dense features.
 
     >>> components_of(Fourier(), 2000), components_of(Binning(), 2000)
     (2000, 250)

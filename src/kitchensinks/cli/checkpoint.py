@@ -1,4 +1,4 @@
-"""The folder of `--checkpoint`: what a fit has computed so far, to go on from there."""
+"""The folder of `--checkpoint`: the progress of a fit, to resume it later."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,7 +9,7 @@ from kitchensinks.files.checkpoint import Checkpoint
 from kitchensinks.files.model import open_model, save
 from kitchensinks.numerics.arrays import Facts
 
-# The model that was scored, whose law is fitted to all rows.
+# File of the model that was scored, whose law is then fitted to all rows.
 _SCORED = "scored.sinks"
 _PARTS = ("held-out", "all-rows")
 
@@ -28,7 +28,7 @@ class CheckpointFolder:
                     f"({error.strerror}). Use another one."
                 ) from None
             writable(folder / _SCORED)
-        # It locks the folder, so that no other command works in it, until `release`.
+        # It locks the folder against other commands until `release`.
         self._own = None if folder is None else Checkpoint(folder)
         self._use = ExitStack()
 
@@ -39,20 +39,20 @@ class CheckpointFolder:
             self._use.enter_context(self._own.patience())
 
     def release(self) -> None:
-        """Let other commands use the folder."""
+        """Unlock the folder."""
         self._use.close()
 
     def checkpoint(self, part: str) -> Checkpoint | None:
-        """The sums of one of the fits."""
+        """The checkpoint of one of the fits."""
         return None if self.folder is None else Checkpoint(self.folder / part)
 
     def keep(self, model: KitchenSink, validation: Facts) -> None:
-        """Keep the model that was fitted without the rows held out, and its scores on them."""
+        """Save the model that was fitted without the held-out rows, and its scores on them."""
         if self.folder is not None:
             save(model, self.folder / _SCORED, notes=validation)
 
     def kept(self) -> tuple[KitchenSink, Facts] | None:
-        """What was kept before a stop, or None."""
+        """The model and scores that were saved before a stop, or None."""
         if self.folder is None or not (self.folder / _SCORED).exists():
             return None
         saved = open_model(self.folder / _SCORED)

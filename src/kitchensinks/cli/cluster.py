@@ -20,7 +20,7 @@ from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.table import nearest, open_table
 
-# Rows that the task and the recipe of the columns are learned from.
+# Rows of the sample that task and column recipe are learned from.
 _SAMPLE_ROWS = 32_000
 
 
@@ -35,7 +35,7 @@ def connected_source(options: Fit, where: str, terminal: Terminal) -> Iterator["
 
 @dataclass(frozen=True, eq=False)
 class ClusterSource(Source):
-    """Rows as Dask has them, without those that have no target; `few` is a sample in memory."""
+    """A Dask collection of the rows with a target; `few` is a sample in memory."""
 
     table: Any
     few: Any
@@ -43,7 +43,7 @@ class ClusterSource(Source):
 
     @classmethod
     def read(cls, options: Fit, address: str) -> "ClusterSource":
-        """Parquet or CSV, wherever fsspec reads them from."""
+        """Parquet or CSV, from any location that fsspec supports."""
         from dask import dataframe
 
         lines = options.data.lower().rstrip("*").endswith((".csv", ".csv.gz", ".tsv"))
@@ -71,7 +71,7 @@ class ClusterSource(Source):
 
     @cached_property
     def X(self) -> Any:
-        """The columns as numbers, by a recipe from the sample."""
+        """The columns as numbers, by a recipe learned from the sample."""
         inputs = self.columns.inputs
         empty = _numbers(self.few[:0][inputs], self.columns)
         return self.table[inputs].map_partitions(_numbers, self.columns, meta=empty)

@@ -40,11 +40,11 @@ from kitchensinks.tables.keys import hold_out, row_keys
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Rows
 
-# Exact kernel machines take at least quadratic time: they are left out beyond so many rows.
+# Most rows for exact kernel machines, which take at least quadratic time.
 _KERNEL_ROWS = 5000
 # Rounds of AdaBoost.
 _STUMPS = 200
-# Share of the fitted rows that the law is learned on, where --time or --groups says which.
+# Share of the fitted rows that are held out to learn the law, with --time or --groups.
 _LEARNED_SHARE = 0.2
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -124,7 +124,7 @@ def _sides(
         named = Learned(time=options.time, groups=options.groups)
         order, all_rows = order_of(named, rows).part(places), np.ones(len(places), bool)
         held = held_rows(order, all_rows, options.validation, options.seed)
-        # Columns are numbers from here on, so that the law is told the rows and not the column.
+        # The column has been encoded: the law gets the held-out rows in place of its name.
         own = order.part(np.flatnonzero(~held))
         inner = held_rows(own, all_rows[~held], _LEARNED_SHARE, options.seed)
         more["split"] = PredefinedSplit(np.where(inner, 0, -1))

@@ -25,7 +25,7 @@ from kitchensinks.cli.targets import task_of
 from kitchensinks.cli.terminal import Terminal
 from kitchensinks.cli.verbs import Explore
 from kitchensinks.inspect.plane import Plane, view
-from kitchensinks.numerics.arrays import Facts
+from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.papers import datasets
 from kitchensinks.report.rows import framed
 
@@ -64,8 +64,8 @@ def page() -> bytes:
 class OwnTable:
     """Columns of numbers of one's own table, by their names, and the target."""
 
-    columns: dict[str, np.ndarray]
-    targets: np.ndarray
+    columns: dict[str, AnyArray]
+    targets: AnyArray
     target: str
     classes: bool
 

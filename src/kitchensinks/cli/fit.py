@@ -37,7 +37,7 @@ from kitchensinks.numerics.arrays import AnyArray, Bools, Facts, Floats, Part
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.losses import LOSSES, Loss, Quantile
 from kitchensinks.state.fits import identity_of
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Category, Means, Places
 from kitchensinks.tables.keys import hold_out, row_keys

@@ -1,4 +1,4 @@
-"""Options as they are typed, and what they stand for."""
+"""Parsing and checking of options."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kitchensinks.problem.constraints import Constraint
 
-# Parameters of the library, and the options that stand for them.
+# Parameters of the library, and the corresponding options.
 _OPTIONS = {
     "n_components": "--components",
     "memory_budget": "--memory",
@@ -26,7 +26,7 @@ _OPTIONS = {
     "basis": "--basis",
 }
 _PARAMETER = re.compile(rf"\b({'|'.join(_OPTIONS)})=")
-# Advice to callers of the library, and what takes its place in the command.
+# Advice for callers of the library, and its replacement in the command.
 _ADVICE = {
     r" Pass \w+=.*? to silence this warning\.": "",
     r", or pass \w+=.*? to silence this warning": "",
@@ -34,11 +34,21 @@ _ADVICE = {
     r"Use a larger alpha, alpha='auto' or dtype='float64'": "Use a larger --alpha, or --alpha auto",
     r"Drop them to silence this warning;": "Leave them out with --drop to silence this note;",
     r", give sample_weight instead, which": ", one row of each with a weight, from Python,",
+    r"solver=ks\.Solver\(memory_budget='?([^')]+)'?\)": r"--memory \1",
     r"\bmemory_budget\b(?!=)": "--memory",
+    r"a (dense )?basis such as ks\.Fourier\(\)": "--basis fourier",
+    r"Leave constraint=None for": "Leave out --constraint for",
+    r" and constraint=None:": " and no --constraint:",
+    r"alpha a positive value, or a constraint such as SupBall or L2Ball": (
+        "--alpha a positive value, or a --constraint such as sup:10"
+    ),
+    r"\bradius=": "--constraint with the radius ",
+    r" Where the first batch of partial_fit lacks some,.*? as classes=\.": "",
+    r", a RandomState or None": "",
     r"skip_bad_rows=True, ": "",
     r"\bcategorical_features has\b": "--category names",
 }
-# The least memory that a fit may be given, in bytes: blocks of rows and their features.
+# Smallest memory budget of a fit, in bytes: blocks of rows and their features.
 LEAST_MEMORY = 16e6
 
 
@@ -71,7 +81,7 @@ def number_or_auto(name: str, text: str, kind: type[int] | type[float]) -> float
 
 
 def memory(text: str | None) -> str | None:
-    """The text of --memory; an error for sizes that no fit can keep to.
+    """The text of --memory; an error for sizes that are too small for any fit.
 
     >>> memory("2GB")
     '2GB'
@@ -157,7 +167,7 @@ def keeps_inputs(
 
 
 def writable(path: Path, endings: tuple[str, ...] = ()) -> Path:
-    """The path, or an error where no file can be written there: checked before the long work."""
+    """The path, or an error if no file can be written there; checked before any long work."""
     if str(path) == "-":
         raise ValueError("--out - is for sinks fit and sinks predict: need the name of a file.")
     if endings and not path.name.lower().endswith(endings):

@@ -13,12 +13,12 @@ from kitchensinks.tables.table import Table, open_table
 PIPE = "-"
 # What messages call the standard input.
 _LABEL = "standard input"
-# First bytes of what may come out of a pipe, and the ending of a file that holds it; else CSV.
+# First bytes of formats that may come from a pipe, and the ending of their files; else CSV.
 _MARKS = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz"}
 
 
 def is_pipe(out: Path) -> bool:
-    """Whether the standard output is meant; an error where that is a terminal."""
+    """Whether `out` is the standard output; an error if that is a terminal."""
     if str(out) != PIPE:
         return False
     if sys.stdout.isatty():
@@ -33,7 +33,7 @@ def is_pipe(out: Path) -> bool:
 def opened_table(data: str, skip_bad_rows: bool) -> Iterator[Table]:
     """The table of a path; for -, that of the standard input: CSV, also gzipped, or Parquet.
 
-    Rows are read more than once, so that the input is copied to a temporary file first.
+    Rows are read more than once, so the input is copied to a temporary file first.
     """
     if data != PIPE:
         yield open_table(data, skip_bad_rows)
@@ -56,7 +56,7 @@ def opened_table(data: str, skip_bad_rows: bool) -> Iterator[Table]:
 
 
 def _copied(stream: IO[bytes], folder: Path) -> Path:
-    """All bytes of a stream in a file whose ending says what they are."""
+    """Copy a stream to a file whose ending corresponds to the format."""
     first = stream.read(2**16)
     ending = next((end for mark, end in _MARKS.items() if first.startswith(mark)), ".csv")
     path = folder / f"input{ending}"

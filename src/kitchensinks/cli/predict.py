@@ -22,7 +22,7 @@ from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.numerics.threads import threads as with_threads
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.disk import atomic
 from kitchensinks.tables.table import Table
@@ -139,7 +139,7 @@ class Answers:
         fields = [] if id_name is None else [table.schema.field(id_name)]
         if isinstance(state.targets, Classes):
             labels = state.targets.labels.tolist()
-            # From text or numbers to Arrow's type for them.
+            # The Arrow type of the labels, text or numbers.
             fields.append(pa.field("prediction", pa.array(labels).type))
             fields += [pa.field(f"probability_{label}", pa.float64()) for label in labels]
         else:
@@ -171,7 +171,7 @@ class Answers:
 
 @contextmanager
 def _writer(out: Path, schema: object) -> Iterator[Callable[[Any], None]]:
-    """What writes a record batch, in the format that the name ends in; CSV to a pipe, at once."""
+    """A function that writes record batches in the format of the file name; CSV to a pipe."""
     name = out.name.lower()
     if is_pipe(out):
         with pa.csv.CSVWriter(pa.PythonFile(sys.stdout.buffer, mode="w"), schema) as file:

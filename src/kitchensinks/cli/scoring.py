@@ -11,7 +11,7 @@ from kitchensinks.state import State
 
 Array = AnyArray
 
-# The least probability in the log loss, so that a wrong certainty stays finite.
+# Smallest probability in the log loss, which keeps it finite.
 _LEAST_CHANCE = 1e-15
 
 

@@ -1,4 +1,4 @@
-"""What a verb says: results on the standard output, progress and notes on the error stream."""
+"""Output of the verbs: results on the standard output, progress and notes on the error stream."""
 
 import errno
 import json
@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kitchensinks.cli.options import in_options
-from kitchensinks.numerics.arrays import Facts
 
 if TYPE_CHECKING:
     from kitchensinks.estimators.progress import Meter
+    from kitchensinks.numerics.arrays import Facts
 
 # Seconds between two lines of progress where the error stream is no terminal.
 _LINE_EVERY = 10.0
-# Errors that the input causes; all others are failures of the library or of the machine.
+# Errors caused by the input; all others are failures of the library or of the machine.
 _BAD_INPUT = (
     ValueError,
     TypeError,
@@ -27,7 +27,7 @@ _BAD_INPUT = (
     PermissionError,
     ImportError,
 )
-# Errors of the system that the name of a file causes.
+# System errors caused by the name of a file.
 _BAD_NAME = (errno.ENAMETOOLONG, errno.ELOOP)
 BAD_INPUT, FAILURE = 2, 1
 
@@ -81,7 +81,7 @@ class Terminal:
         console = Console() if sys.stdout.isatty() else Console(width=200)
         console.print(table)
 
-    def result(self, facts: Facts) -> None:
+    def result(self, facts: "Facts") -> None:
         """The facts of the verb, for machines; arrays and numbers of NumPy as JSON has them."""
         if self.as_json:
             print(
@@ -101,7 +101,9 @@ class Terminal:
             yield found
 
 
-def run(work: Callable[[Terminal], Facts | None], as_json: bool, quiet: bool, debug: bool) -> None:
+def run(
+    work: Callable[[Terminal], "Facts | None"], as_json: bool, quiet: bool, debug: bool
+) -> None:
     """Do the work of a verb; an error becomes one line on the error stream and an exit code."""
     terminal = Terminal(as_json, quiet)
 

@@ -6,11 +6,12 @@ called with the options and a terminal, and returns the facts for --json.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from kitchensinks.numerics.arrays import Facts
+if TYPE_CHECKING:
+    from kitchensinks.numerics.arrays import Facts
 
 
 def _option(text: str, *names: str) -> Any:
@@ -79,7 +80,7 @@ class Training(Verb):
         return [self.target, *(self.drop or [])]
 
     @property
-    def recipe(self) -> Facts:
+    def recipe(self) -> "Facts":
         """What the recipe of the columns is learned with."""
         return {"exclude": self.excluded, "seed": self.seed, "categories": self.category or []}
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
@@ -29,20 +29,28 @@ from kitchensinks.numerics.arrays import AnyArray, SampleWeight, Seed
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.targets import Batch, robust_spread
+from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
 from kitchensinks.state.fits import batch_identity, fitted_state, resuming
 from kitchensinks.state.model import Outside, Watch, in_words
 from kitchensinks.state.remembered import is_kept, own_copy
 from kitchensinks.state.spec import check_loss
-from kitchensinks.state.streams import Waiting, frozen_state, going_on, merged, settle, with_rows
-from kitchensinks.tables import block_slices
+from kitchensinks.state.streams import (
+    Waiting,
+    fit_waiting,
+    frozen_state,
+    going_on,
+    merged,
+    with_rows,
+)
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Given
 
 
 @dataclass(eq=False, repr=False)
 class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
-    """What classifier and regressor share; all that a fit leaves is `state_`."""
+    """Base of classifier and regressor; everything that a fit leaves is in `state_`."""
 
     basis: Any = None
     n_components: int | str | None = None
@@ -57,9 +65,13 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     random_state: Seed = None
 
     _task: ClassVar[str]
+    # The state of the last fit, or rows that wait to be fitted.
+    _held: State | Waiting | None = field(init=False, default=None)
+    # Whether there has been a warning about rows outside of the fitted range.
+    _told_outside: bool = field(init=False, default=False)
 
     def _meant(self, name: str) -> Any:
-        """None stands for Learned(), and a name for a solver or a loss."""
+        """The value of a parameter: None means Learned(), and a name a solver or a loss."""
         value = getattr(self, name)
         if name == "basis" and value is None:
             return Learned()
@@ -118,7 +130,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         return self
 
     def _spec(self, known: State | Waiting | None = None) -> Spec:
-        """The parameters, checked, as a value; with what rows that are known have settled."""
+        """The checked parameters as a value; known: earlier rows, whose encoding is kept."""
         names = getattr(self, "feature_names_in_", None)
         spec = Spec.of(self._task, names, **self.get_params(deep=False))
         if known is None:
@@ -133,7 +145,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         classes: ArrayLike | None = None,
         stream: bool = False,
     ) -> tuple[Spec, Batch]:
-        """Checked rows with encoded targets; what an earlier fit has left is forgotten."""
+        """Check the rows, encode their targets, and discard the state of an earlier fit."""
         spec = self._spec()
         rows, y, weights, columns, known = training_inputs(self, spec, X, y, sample_weight, stream)
         self._forget()
@@ -150,8 +162,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
 
     def _forget(self) -> None:
         """A failed fit leaves no state."""
-        for name in ("state_", "_waiting", "_told_outside"):
-            self.__dict__.pop(name, None)
+        self._held, self._told_outside = None, False
 
     # -- batches -------------------------------------------------------------------------
 
@@ -163,7 +174,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         classes: ArrayLike | None,
         verbose: Verbose,
     ) -> tuple[State, Spec, Batch]:
-        """What batches and workers must share, from the rows of one batch."""
+        """The state that batches and workers share, learned from one batch; nothing is summed."""
         if self.n_components == "auto":
             raise ValueError("n_components='auto' looks at all rows: give a number to stream.")
         if Solver.of(self.solver).name == "conjugate":
@@ -175,13 +186,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
 
     @property
     def _begun(self) -> bool:
-        """Whether there was a fit, or a batch."""
-        return bool(self.__dict__.keys() & {"state_", "_waiting"})
-
-    @property
-    def _known(self) -> State | Waiting:
-        """What has settled how rows and targets are read."""
-        return self.__dict__.get("_waiting") or self.state_
+        """Whether there has been a fit or a batch."""
+        return self._held is not None
 
     def _partial_fit(
         self,
@@ -191,11 +197,11 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         classes: ArrayLike | None,
         verbose: Verbose,
     ) -> Self:
-        if not self._begun and isinstance(self._spec().basis, Learned):
+        if self._held is None and isinstance(self._spec().basis, Learned):
             spec, batch = self._first_rows(X, y, sample_weight, classes, stream=True)
             waiting = Waiting(spec.columns, spec.encoding, spec.loss, own_copy(batch))
             return self._wait(waiting, verbose)
-        if not self._begun:
+        if self._held is None:
             state, spec, batch = self._frozen(X, y, sample_weight, classes, verbose)
             if spec.depends_on_rows:
                 warnings.warn(
@@ -205,9 +211,9 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
                     stacklevel=3,
                 )
         else:
-            spec = self._spec(self._known)
-            batch = more_rows(self, spec, self._known, X, y, sample_weight)
-            more = going_on(self._known, batch)
+            spec = self._spec(self._held)
+            batch = more_rows(self, spec, self._held, X, y, sample_weight)
+            more = going_on(self._held, batch)
             if more is not None:
                 return self._wait(more, verbose)
             state = self.state_
@@ -216,14 +222,14 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         return self
 
     def _wait(self, waiting: Waiting, verbose: Verbose) -> Self:
-        """Fit the rows when the model is asked for something, or where they are too many."""
-        self._waiting = replace(waiting, verbose=verbose)
+        """Keep the rows until the model is used; fit at once where they are too many to keep."""
+        self._held = replace(waiting, verbose=verbose)
         if not is_kept(waiting.batch):
             self._state()
         return self
 
     def merge(self, other: object) -> Self:
-        """Add what another estimator has summed; both must be frozen alike. Returns self."""
+        """Add the sums of another estimator, which must have been frozen alike. Returns self."""
         if type(other) is not type(self):
             raise TypeError(
                 f"merge needs another {type(self).__name__}, not {type(other).__name__}."
@@ -232,38 +238,36 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         return self
 
     def drop_sums(self) -> None:
-        """Keep the model alone: without the sums there is less to hold, and no more to add to."""
+        """Discard the sums: the model takes less memory, and no rows can be added to it."""
         self.state_ = self._state().small()
 
     # -- predicting ----------------------------------------------------------------------
 
     def _state(self) -> State:
-        check_is_fitted(self, "state_")
+        if self._held is None:
+            check_is_fitted(self, "state_")
         return self.state_
 
     @property
     def state_(self) -> State:
-        """All that a fit leaves, as one value; rows that wait are fitted first."""
-        waiting: Waiting | None = self.__dict__.get("_waiting")
-        if waiting is not None:
-            spec = self._spec(waiting)
-            with shown(spec, waiting.verbose) as spec, threads(spec.n_jobs):
-                self.state_ = settle(waiting, spec)
-        if not self._begun:
+        """Everything that a fit leaves, as one value; waiting rows are fitted first."""
+        if self._held is None:
             raise NotFittedError(f"{type(self).__name__} has no state_ before a fit: call fit.")
-        left: State = self.__dict__["state_"]
-        return left
+        if isinstance(self._held, Waiting):
+            spec = self._spec(self._held)
+            with shown(spec, self._held.verbose) as spec, threads(spec.n_jobs):
+                self._held = fit_waiting(self._held, spec)
+        return self._held
 
     @state_.setter
     def state_(self, state: State) -> None:
-        self.__dict__["state_"] = state
-        self.__dict__.pop("_waiting", None)
+        self._held = state
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_waiting" in self.__dict__ or (self._begun and self.state_.has_rows)
+        return isinstance(self._held, Waiting) or (self._begun and self.state_.has_rows)
 
     def _answer(self, method: str, X: Given) -> AnyArray:
-        """What a method gives for rows: an array, or a lazy one for Dask collections."""
+        """The result of a prediction method: an array, or a lazy one for Dask collections."""
         state = self._state()
         if is_dask(X):
             from kitchensinks.execution.lazily import answer_collection
@@ -273,7 +277,7 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
             return lazy
         rows = known_rows(self, state, X)
         watch = Watch(state.model.scaler, rows.shape[0])
-        # One row has no work for more threads, and counting the cores takes as long as its answer.
+        # One row cannot use more threads, and counting the cores takes as long as predicting it.
         with threads(1 if rows.shape[0] == 1 else self.n_jobs):
             answer = state.answer_rows(method, rows, watch)
         self._warn_outside(watch)
@@ -282,8 +286,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     def outside(self, X: Given) -> Outside:
         """The rows of X that are outside of the range of the fitted rows, and in which columns.
 
-        Values outside of the range count as its nearer edge in predictions, but for a line that
-        goes on there (``law_.trend``), where the law has one. Nothing is outside
+        Values outside of the range count as its nearer edge in predictions, except along the trend
+        line of the law (``law_.trend``), where it has one. Nothing is outside
         with ``standardize=False``, which takes the columns as they come.
         """
         state = self._state()
@@ -294,8 +298,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         return watch.found(state.columns, getattr(self, "feature_names_in_", None))
 
     def _warn_outside(self, watch: Watch) -> None:
-        """Tell once of many rows outside of the range."""
-        if not watch.many or getattr(self, "_told_outside", False):
+        """Warn once if many rows are outside of the fitted range."""
+        if not watch.many or self._told_outside:
             return
         found = watch.found(self._state().columns, getattr(self, "feature_names_in_", None))
         self._told_outside = True
@@ -312,6 +316,36 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
         if isinstance(X, Table) and isinstance(y, str):
             X, y, sample_weight = table_targets(X, y, sample_weight, self._state().columns)
         return float(local(X, y, sample_weight))
+
+    def report(self, X: Given, y: ArrayLike, compare: bool = True) -> Report:
+        """A report on the model, scored on rows with known targets, preferably not fitted ones.
+
+        The facts are a typed value, which notebooks show as a page: what was fitted and how the law
+        was found, scores with standard errors beside a linear model and boosted trees, calibration
+        or residuals, importances and partial dependence of the columns, the surest and least sure
+        rows, rows outside of the fitted range, and the certificate. ``save("report.html")`` writes
+        one file that needs nothing else, ``to_dict()`` gives the facts. X may be a frame, an array
+        or a table, with the name of its target column as y; of more than 20,000 rows a sample is
+        looked at. compare: whether the two other models are fitted, to three quarters of the rows.
+
+        Examples
+        --------
+        >>> import kitchensinks as ks
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=100, random_state=0)
+        >>> found = model.fit(X[::2], y[::2]).report(X[1::2], y[1::2], compare=False)
+        >>> found.score[0].name, found.importances[0].column
+        ('R²', 's5')
+        """
+        state = self._state()
+        if is_dask(X):
+            raise ValueError(
+                "report is not supported for Dask collections: give some computed rows."
+            )
+        if not state.has_rows or (state.targets.n_outputs != 1 and self._task == "regression"):
+            raise ValueError("report is about one target: fit and report the outputs one by one.")
+        return report(self, X, y, compare)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

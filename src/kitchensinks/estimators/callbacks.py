@@ -1,7 +1,7 @@
 """Callbacks of scikit-learn, which has them since 1.9: a fit as a tree of tasks.
 
-The task `fit` has a task for each pass of the fit, such as the learning of its law, and that a
-hundred parts, which end one after another; a step without a count is a task of its own.
+The task `fit` has a subtask for each pass, such as learning the law. Each pass has a hundred
+subtasks, which end one after another. A step without a count is a subtask of its own.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ try:
 except ImportError:  # scikit-learn before 1.9 has no set_callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing."""
+        """Stand-in without callbacks."""
 
     def with_callbacks(method: object) -> Any:
         """The method as it is."""
@@ -38,7 +38,7 @@ _PARTS = 100
 
 @with_callbacks
 def _torn_down(estimator: BaseEstimator) -> None:
-    """Callbacks are torn down after a method; around `fit` itself, warnings would name its file."""
+    """Tear the callbacks down. Decorating `fit` itself would put another file into warnings."""
 
 
 class Tasks(Meter):
@@ -78,7 +78,7 @@ class Tasks(Meter):
         return task.call_on_fit_task_begin(estimator=self.estimator)
 
     def _end(self, task: Any) -> None:
-        # A fit has no model before its end, so that a wish to stop cannot be met.
+        # A fit has no model before its end, so it cannot stop early where a callback asks for it.
         task.call_on_fit_task_end(estimator=self.estimator)
 
 
@@ -91,7 +91,7 @@ def called(
     y: ArrayLike,
     sample_weight: SampleWeight,
 ) -> Iterator[Spec]:
-    """The spec of a fit whose progress is shown, and heard by the callbacks of the estimator."""
+    """The spec of a fit that reports its progress, to the user and to scikit-learn's callbacks."""
     with shown(spec, verbose) as spec:
         if not getattr(estimator, "_skl_callbacks", None):
             yield spec
@@ -117,7 +117,7 @@ def _heard(
 
         yield replace(spec, progress=told)
         tasks.close()
-        # The estimator itself is fitted: nothing has to be added to a copy of it.
+        # The estimator itself is fitted, so that a copy needs no further attributes.
         context.call_on_fit_task_end(estimator=estimator, reconstruction_attributes=dict, **rows)
     finally:
         _torn_down(estimator)

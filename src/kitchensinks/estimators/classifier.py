@@ -77,7 +77,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
     model_ : scaler, draw and weights; ``model_.scores(rows)`` predicts without checks.
     classes_ : the labels, sorted.
     solver_, objective_, gap_, converged_, n_iter_ : the solver that ran and its evidence:
-        the objective is at most the gap above the least there is (infinite for stochastic fits).
+        the objective is at most the gap above its optimum (infinite for stochastic fits).
     alpha_, alphas_, alpha_errors_ : ridge strength, and the path it was chosen from.
     alpha_sup_norm_ : max |α_k| on features divided by their bound (kitchen sinks, Figure 2).
     condition_number_, effective_dimension_, gram_noise_ : of the Gram with its ridge; NaN where
@@ -134,15 +134,14 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         batch may lack some. ``class_weight="balanced"`` goes by the rows of `freeze`, or of the
         first batch with a warning.
         """
-        known = self._begun
-        if self.class_weight == "balanced" and not known:
+        if self.class_weight == "balanced" and self._held is None:
             warnings.warn(
                 "class_weight='balanced' goes by the share of each class in the first batch of "
                 "partial_fit. Call freeze(X, y) with representative rows first, or give a dict.",
                 stacklevel=2,
             )
-        if classes is not None and known:
-            labels = _classes_of(self._known).labels
+        if classes is not None and self._held is not None:
+            labels = _classes_of(self._held).labels
             if not np.array_equal(np.unique(classes), labels):
                 raise ValueError(
                     f"classes={np.unique(classes).tolist()}, but the first rows had "
@@ -195,9 +194,10 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         (0.1, 0.13)
         """
         state = self._state()
-        if self.constraint is None or self.fit_intercept or self.class_weight is not None:
+        ball, intercept = state.settings.constraint, state.settings.fit_intercept
+        if ball is None or intercept or self.class_weight is not None:
             raise ValueError(
-                f"constraint={self.constraint!r}, fit_intercept={self.fit_intercept!r}, "
+                f"constraint={self.constraint!r}, fit_intercept={intercept!r}, "
                 f"class_weight={self.class_weight!r}: a certificate needs a ball, such as "
                 "ks.SupBall(10), no intercept and no weights of classes. Fit again with these."
             )
@@ -214,7 +214,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
             raise ValueError("A certificate counts every row once: give no weights.")
         with threads(self.n_jobs):
             found = risk_certificate(
-                state.model, self.constraint, state.loss, batch.rows, batch.targets, delta, draws
+                state.model, ball, state.loss, batch.rows, batch.targets, delta, draws
             )
         given = isinstance(self.basis, Basis) and self.basis.unresolved() is None
         return found._replace(fixed=found.fixed and given)

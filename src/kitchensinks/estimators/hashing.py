@@ -17,7 +17,7 @@ from kitchensinks.features.bases.projections import project
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, Seed
 from kitchensinks.numerics.threads import looped
 from kitchensinks.state import seed_of
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.view import Given
 
 Packed = NDArray[np.uint64]

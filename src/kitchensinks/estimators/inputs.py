@@ -1,4 +1,4 @@
-"""What comes in at the door of an estimator: arrays, frames and tables, checked."""
+"""Checks of what estimators are given: arrays, frames and tables."""
 
 import math
 from collections.abc import Mapping
@@ -26,8 +26,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
 from kitchensinks.state.streams import Waiting
-from kitchensinks.tables import advice, check_size, describe
-from kitchensinks.tables.arrays import as_given, check_weights
+from kitchensinks.tables.arrays import advice, as_given, check_size, check_weights, describe
 from kitchensinks.tables.columns import Columns, array_table, names_of_places
 from kitchensinks.tables.named import FROM_DTYPE, check_categories, columns_named
 from kitchensinks.tables.noticed import counts_rows
@@ -36,8 +35,8 @@ from kitchensinks.tables.table import Table, check_schema, nearest, open_table
 from kitchensinks.tables.view import Given, Rows, known_targets
 
 FLOATS = [np.float64, np.float32]
-# Arrays of at most so many entries are checked without the general checks, which take longer than
-# the prediction of one row.
+# Arrays of at most this many entries skip the general checks, which take longer than predicting
+# one row.
 _FEW_ENTRIES = 2**12
 # Entries have finite squares, as `check_size` asks of float64 rows; float32 ones are finite.
 _LARGEST = {"d": math.sqrt(float(np.finfo(np.float64).max)), "f": np.inf}

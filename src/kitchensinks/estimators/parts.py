@@ -1,4 +1,4 @@
-"""Where a parameter belongs that an estimator does not have itself."""
+"""Errors for parameters that belong to a part of an estimator, such as its solver."""
 
 from dataclasses import fields
 from typing import Any, Self, cast
@@ -10,7 +10,7 @@ from kitchensinks.fitting.settings import Solver
 from kitchensinks.law.learned import Learned
 from kitchensinks.problem.losses import Huber, Quantile
 
-# Parameters of the values that an estimator is made of, and how these are given.
+# Parameters of the parts of an estimator, and how each part is given.
 _PARTS = {
     **{one.name: "ks.Learned({})" for one in fields(Learned)},
     **{one.name: "solver=ks.Solver({})" for one in fields(Solver)},
@@ -21,7 +21,7 @@ _PARTS = {
 
 
 class OfParts(BaseEstimator):
-    """An estimator that says where a parameter of one of its parts is to be given."""
+    """An estimator whose error for an unknown parameter says to which part it belongs."""
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
         if "verbose" in named:

@@ -27,7 +27,7 @@ from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Model, seed_of
 from kitchensinks.state.streams import add_rows
-from kitchensinks.tables import numeric_weights
+from kitchensinks.tables.arrays import numeric_weights
 from kitchensinks.tables.memory import memory_budget
 from kitchensinks.tables.view import Given
 

@@ -47,7 +47,7 @@ class Meter:
 
 
 class Lines(Meter):
-    """Progress as lines of text, `every` so many seconds."""
+    """Progress as lines of text, at most one in `every` seconds."""
 
     def __init__(self, title: str, every: float) -> None:
         super().__init__(title)
@@ -132,7 +132,7 @@ def meter(title: str, after: float, every: float) -> Iterator[Meter]:
 
 @contextmanager
 def shown(spec: Spec, verbose: Verbose) -> Iterator[Spec]:
-    """The spec of a fit whose progress is shown, or told to a function of three arguments."""
+    """The spec of a fit that shows its progress, or reports it to a function of three arguments."""
     if callable(verbose):
 
         def told(text: str, done: int | None = None, total: int | None = None) -> None:

@@ -6,14 +6,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kitchensinks.estimators.inputs import TakesSparse, known_rows, more_rows
-from kitchensinks.execution import is_dask
+from kitchensinks.estimators.inputs import known_rows, more_rows
 from kitchensinks.features.blocks import FeatureBlocks
 from kitchensinks.fitting.growth import Growth, prefix_errors
 from kitchensinks.numerics.threads import threads
 from kitchensinks.problem.constraints import Constraint
 from kitchensinks.problem.losses import Array
-from kitchensinks.report import Report, report
 from kitchensinks.state import Spec, State
 from kitchensinks.state.importance import Groups, variance_along
 from kitchensinks.state.model import LocalModels, local_models
@@ -30,7 +28,7 @@ def reported(read: Callable[[State], Any], doc: str) -> property:
     return property(get, doc=doc)
 
 
-class Readings(TakesSparse):
+class Readings:
     """Attributes and reports of a fitted estimator; `_state` and `_spec` are the estimator's."""
 
     n_jobs: int | None
@@ -94,36 +92,6 @@ class Readings(TakesSparse):
         with threads(self.n_jobs):
             return variance_along(state.model, spread, own)
 
-    def report(self, X: Given, y: ArrayLike, compare: bool = True) -> Report:
-        """What is known of this model and rows with known targets, best those it has not seen.
-
-        Facts as a typed value, which is a page in notebooks: what was fitted and how the law was
-        found, scores with standard errors beside a linear model and boosted trees, calibration or
-        residuals, importances and partial dependence of the columns, the surest and least sure
-        rows, rows outside of the fitted range, and the certificate. ``save("report.html")`` writes
-        one file that needs nothing else, ``to_dict()`` gives the facts. X may be a frame, an array
-        or a table, with the name of its target column as y; of more than 20,000 rows a sample is
-        looked at. compare: whether the two other models are fitted, to three quarters of the rows.
-
-        Examples
-        --------
-        >>> import kitchensinks as ks
-        >>> from sklearn.datasets import load_diabetes
-        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-        >>> model = ks.KitchenSinkRegressor(ks.Fourier(), n_components=100, random_state=0)
-        >>> found = model.fit(X[::2], y[::2]).report(X[1::2], y[1::2], compare=False)
-        >>> found.score[0].name, found.importances[0].column
-        ('R²', 's5')
-        """
-        state = self._state()
-        if is_dask(X):
-            raise ValueError(
-                "report is not supported for Dask collections: give some computed rows."
-            )
-        if not state.has_rows or (state.targets.n_outputs != 1 and self._task == "regression"):
-            raise ValueError("report is about one target: fit and report the outputs one by one.")
-        return report(self, X, y, compare)
-
     def local_coefficients(self, X: Given) -> LocalModels:
         """The exact linear model around each row, for sums of ReLU, maxout and linear features.
 
@@ -142,7 +110,7 @@ class Readings(TakesSparse):
         the prefix of k features has α·K/k), so that one factorisation serves all of them.
         """
         state = self._state()
-        if state.moments is None or self.constraint is not None:
+        if state.moments is None or state.settings.constraint is not None:
             raise ValueError(
                 "k_path needs the sums of a squared-loss fit without a constraint, on at least "
                 f"as many rows as features; this fit was by {self.solver_}."
@@ -162,5 +130,5 @@ class Readings(TakesSparse):
 
 def _growth_of(state: State) -> Growth:
     if state.growth is None:
-        raise AttributeError("k_path_ is there after a fit with n_components='auto'.")
+        raise AttributeError("k_path_ is set only after a fit with n_components='auto'.")
     return state.growth.in_units(state.targets.unit)

@@ -25,8 +25,7 @@ from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch, ClassCounts, Classes
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import Leaving, RidgePath
-from kitchensinks.tables import block_slices, densify
-from kitchensinks.tables.arrays import check_weights
+from kitchensinks.tables.arrays import block_slices, check_weights, densify
 from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.view import Given
 

@@ -20,8 +20,7 @@ from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.fitting.settings import check_dtype
 from kitchensinks.numerics.arrays import Matrix, Seed
-from kitchensinks.tables import block_slices
-from kitchensinks.tables.arrays import check_weights
+from kitchensinks.tables.arrays import block_slices, check_weights
 from kitchensinks.tables.view import Given
 
 # Entries of the features of one block of rows.

@@ -1,4 +1,4 @@
-"""Where the work runs: in this process, or wherever Dask runs it. Dask is imported when needed."""
+"""Fits on Dask, which is imported only where it is needed."""
 
 __all__ = ["is_dask"]
 

@@ -31,8 +31,10 @@ from kitchensinks.fitting.space import (
     warn_noise,
 )
 from kitchensinks.problem.losses import Array
-from kitchensinks.solvers import FactoredGram, Problem, Solution, solve_smooth
+from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.solvers.intercept import moved_scores
+from kitchensinks.solvers.quadratic import FactoredGram
+from kitchensinks.solvers.smooth import solve_smooth
 from kitchensinks.solvers.smoothed import solve_smoothed
 from kitchensinks.state import Spec
 from kitchensinks.state.remembered import Limits, batch_of

@@ -1,8 +1,8 @@
 """The feature matrix on a cluster: row vectors stay in parts where their rows are, and only
 vectors of K numbers go to and fro.
 
-Every part is a function of the rows and of weights, so that what is lost with a worker is made
-again from the partition, whatever happened before.
+Every part is a function of the rows and of weights, so that Dask can recompute what is lost with a
+worker from its partition.
 """
 
 from collections.abc import Callable

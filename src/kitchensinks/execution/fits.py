@@ -4,6 +4,7 @@ A look (targets, scaler, sample) gives what a law, a plan and the encoding of th
 from; then walks sum, and only summaries leave a worker.
 """
 
+import warnings
 from dataclasses import replace
 from typing import cast
 
@@ -24,12 +25,13 @@ from kitchensinks.fitting.plan import Shape, make_plan
 from kitchensinks.fitting.settings import Checkpoint, silent
 from kitchensinks.fitting.space import CALIBRATION_ROWS, HELD_OUT
 from kitchensinks.law import Law, Learned, find_law
+from kitchensinks.law.copies import in_words, many
 from kitchensinks.law.find import components, working_dtype
 from kitchensinks.numerics.arrays import SampleWeight
 from kitchensinks.problem.targets import Batch
 from kitchensinks.state import Spec, State
 from kitchensinks.state.fits import resuming
-from kitchensinks.state.remembered import REMEMBERED, Limits, batch_of
+from kitchensinks.state.remembered import REMEMBERED, Limits, batch_of, copies_in
 from kitchensinks.tables.keys import RowSample
 from kitchensinks.tables.view import Given
 
@@ -112,8 +114,12 @@ def _law(spec: Spec, job: Job) -> Law:
     basis, note = spec.basis, ""
     if not isinstance(basis, Basis):
         again = not isinstance(basis, Learned)
-        nothing = np.zeros((len(job.sample.rows), 1))
-        batch = Batch(job.sample.rows, nothing) if again else batch_of(job.sampled(_LEARNED))
+        batch = Batch(job.sample.rows, np.zeros((len(job.sample.rows), 1)))
+        if not again:
+            sample = job.sampled(_LEARNED)
+            copies, batch = copies_in(sample), batch_of(sample)
+            if copies is not None and many(copies):
+                warnings.warn(in_words(copies), stacklevel=4)
         law, _ = find_law(basis, batch, spec.request(stream=True))
         if again or not law.note:
             return law

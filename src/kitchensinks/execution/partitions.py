@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 
 from kitchensinks.execution.cluster import ClusterError, Task, Told, compute
 from kitchensinks.numerics.arrays import Matrix, SampleWeight
-from kitchensinks.tables import advice, check_size
+from kitchensinks.tables.arrays import advice, check_size
 from kitchensinks.tables.view import Given
 
 

@@ -44,7 +44,7 @@ def both(mine: Any, theirs: Any) -> Any:
 
 
 class Seen(NamedTuple):
-    """What a look at partitions has found: summary of the targets, scaler and sample.
+    """The summary of a first pass over partitions: of the targets, for the scaler, and a sample.
 
     rows: of each partition; memory: the least budget of a worker, in bytes; digest: of targets
     and weights.
@@ -269,7 +269,7 @@ class Recipe:
         )
 
     def hits(self, part: Part, state: State) -> Score:
-        """What the score of a partition adds."""
+        """The contribution of a partition to the score."""
         with in_partition(part.number):
             read = self.read(part)
             if read is None:
@@ -293,7 +293,7 @@ def _plain(targets: AnyArray) -> AnyArray:
 
 
 def _digest(number: int, targets: object, weights: object) -> int:
-    """What tells the targets and weights of a partition from others."""
+    """A digest that identifies the targets and weights of a partition."""
     found = hashlib.sha256(str(number).encode())
     for values in (targets, weights):
         plain = np.asarray(values)

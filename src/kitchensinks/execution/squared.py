@@ -18,9 +18,11 @@ from kitchensinks.execution.recipe import Recipe, Sums
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit
 from kitchensinks.fitting.squared import RidgeCandidates, solve_moments
+from kitchensinks.law.copies import many
 from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.losses import Array
-from kitchensinks.state.remembered import Limits
+from kitchensinks.state.remembered import REMEMBERED, Limits, copies_in, left_out_errors
+from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.keys import RowSample
 
 
@@ -31,6 +33,11 @@ def fit_squared(
     if settings.alpha != "auto":
         found = job.summed(limits, dtype=settings.summed)
         fit = solve_moments(found.moments, settings, job.frozen.dtype, summed=settings.summed)
+    elif (copied := _copied(job)) is not None:
+        found = job.summed(limits)
+        candidates = RidgeCandidates.of(found.moments, settings, job.frozen.dtype)
+        features = densify(job.frozen.features(copied.rows))
+        fit = candidates.best(left_out_errors(copied, features, candidates), settings)
     elif job.checkpoint is None:
         found, fit = _in_one_graph(job, settings.bare(), limits)
     else:
@@ -38,6 +45,20 @@ def fit_squared(
         fit = _leave_one_out(job, settings, found)
     fit.moments = found.moments
     return fit, found.sample
+
+
+def _copied(job: Job) -> RowSample | None:
+    """Rows with all their copies, where many are copies; else None.
+
+    Copies may be in any partition, and all of a row have to leave together. So the ridge is chosen
+    as that of a stream, on rows that are remembered: all of them, or the lowest keys of many.
+    """
+    if job.sample.counts.max() == 1:
+        return None
+    sample = job.sampled(REMEMBERED)
+    copies = copies_in(sample)
+    all_known = int(sample.counts.sum()) == job.seen.n_rows
+    return sample if copies is not None and (all_known or many(copies)) else None
 
 
 def _in_one_graph(job: Job, settings: Settings, limits: Limits | None) -> tuple[Sums, Fit]:

@@ -10,7 +10,7 @@ import numpy as np
 from kitchensinks.features.frozen import Frozen
 from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix, Part
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 BlockFunction = Callable[[slice, Any], Any]
 

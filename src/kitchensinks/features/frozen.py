@@ -18,7 +18,7 @@ from kitchensinks.features.bases.parameters import same_value
 from kitchensinks.features.scaling import Scaler, Spread
 from kitchensinks.numerics.arrays import AnyArray, Block, Bools, DType, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.keys import RowSample, sample_size
 
 # Entries of a block of rows in the first pass: it fits into cache.
@@ -87,13 +87,20 @@ class Frozen:
     ) -> "tuple[Frozen, AnyArray | None]":
         """As `with_learned`, and the bins (draws, n) of the rows, which a fit needs next.
 
-        The bins are None where the basis is not binned, where rows are not an array in memory, or
-        where some have no weight: computing them then takes a second pass.
+        None in their place where the basis has no bins, or the rows are not an array in memory:
+        then they take a second pass.
         """
-        whole = isinstance(rows, np.ndarray) and (weights is None or bool((weights > 0).all()))
-        if not whole or not self.basis.binned:
+        if not isinstance(rows, np.ndarray) or not self.basis.binned:
             return self.with_learned(rows, weights), None
-        learned, bins = self._seeded.tabulate_with_bins(self.scaled(rows))
+        scaled = self.scaled(rows)
+        counted = np.ones(len(rows), dtype=bool) if weights is None else weights > 0
+        if counted.all():
+            learned, bins = self._seeded.tabulate_with_bins(scaled)
+            return replace(self, learned=learned), bins
+        # Rows without weight have no bins of their own.
+        learned, own = self._seeded.tabulate_with_bins(scaled[counted])
+        bins = np.empty((len(own), len(rows)), dtype=own.dtype)
+        bins[:, counted], bins[:, ~counted] = own, learned.bins(scaled[~counted])
         return replace(self, learned=learned), bins
 
     def pack(self) -> Arrays:
@@ -165,6 +172,11 @@ class Frozen:
         if self.learned is None and not self.basis.learns_draw:
             return self.basis.n_columns(self.n_components)
         return self.draw.n_columns
+
+    @property
+    def n_functions(self) -> int:
+        """How many features may be non-zero at one row: all, or one in each grid of bins."""
+        return self.basis.n_functions(self.n_components) if self.basis.sparse else self.n_columns
 
     @property
     def n_given(self) -> int:

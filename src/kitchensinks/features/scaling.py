@@ -9,7 +9,7 @@ from scipy import sparse
 
 from kitchensinks.numerics.arrays import AnyArray, Bools, Floats, Matrix
 from kitchensinks.numerics.warps import LINEAR, MIX, QUANTILE, SQUASH, warp_rows
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 
 # A column with a value further than this many deviations from its mean has heavy tails and is
 # squashed: a linear map would isolate such rows. A normal value is as far out with probability

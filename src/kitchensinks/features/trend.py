@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kitchensinks.numerics.arrays import Floats, Ints, Matrix
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 
 # Rows of a block.
 _BLOCK = 2**14

@@ -15,7 +15,7 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.features.scaling import Scaler, Warp
 from kitchensinks.features.trend import Trend
 from kitchensinks.fitting.calibration import STEEPEST, Calibration, Residuals
-from kitchensinks.law.values import Record
+from kitchensinks.law.values import Record, UnseenScores
 from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.warps import LINEAR, MIX
 from kitchensinks.problem.targets import Classes, Targets
@@ -86,20 +86,15 @@ def _inner(basis: Basis) -> list[Basis]:
 
 def _planes(basis: Basis) -> int:
     """Most directions of one draw: several for units that pool them."""
-    return max(int(getattr(one, "pool", 1)) for one in _inner(basis))
+    return max(one.directions_per_draw for one in _inner(basis))
 
 
 def _block_entries(basis: Basis, n_inputs: int) -> int:
     """The number of random numbers in one block of draws."""
-    total = 0
-    for one in _inner(basis):
-        count = min(one.block_size(n_inputs), _TOGETHER) * int(getattr(one, "pool", 1))
-        shared = int(getattr(one, "projections", None) or 0)
-        functions = len(getattr(one, "eigenvalues", ()))
-        # Functions of single columns up to the highest degree, then their products.
-        degrees = next(k for k in range(functions + 1) if math.comb(n_inputs + k, k) >= functions)
-        total += (count * (1 + degrees) + shared + functions) * n_inputs + count * functions
-    return total
+    return sum(
+        one.block_entries(n_inputs, min(one.block_size(n_inputs), _TOGETHER))
+        for one in _inner(basis)
+    )
 
 
 # -- features ------------------------------------------------------------------------------
@@ -220,6 +215,8 @@ def check_state(state: State, classes: bool, n_features_in: int) -> None:
         raise ValueError(f"a spread of other columns than the {frozen.n_inputs} inputs")
     if state.law.trend is not None:
         _check_trend(state.law.trend, given, outputs)
+    if state.law.held is not None:
+        _check_unseen(state.law.held, outputs)
     _check_columns(state.columns, given, n_features_in)
     _check_answers(state, outputs)
 
@@ -244,6 +241,14 @@ def _check_columns(columns: Columns | None, given: int, n_features_in: int) -> N
         raise ValueError(f"n_features_in is {n_features_in} where {columns.n_given} is needed")
     if n_features_in < 1 or (columns is None and n_features_in != given):
         raise ValueError(f"n_features_in is {n_features_in} where {given} is needed")
+
+
+def _check_unseen(held: UnseenScores, outputs: int) -> None:
+    """Raise an error unless there is a score of each output for each target."""
+    for name in ("scores", "targets"):
+        _check_array(f"unseen {name}", getattr(held, name), (len(held.scores), outputs))
+    if held.weights is not None:
+        _check_array("unseen weights", held.weights, (len(held.scores),))
 
 
 def _check_trend(trend: Trend, n_inputs: int, outputs: int) -> None:
@@ -313,5 +318,6 @@ def _check_residuals(found: Calibration | Residuals, outputs: int) -> None:
         raise ValueError("the intervals are not made of residuals")
     _check_array("residuals", found.values, (len(found.values), outputs))
     _check_array("weights of residuals", found.weights, (len(found.values),))
-    if not ((found.weights > 0).all() and 1 <= found.count <= len(found.values) * (1 + 1e-9)):
+    # Copies of a row count as one residual: their number is no limit of the count.
+    if not ((found.weights > 0).all() and 1 <= found.count < math.inf):
         raise ValueError("the residuals are not those of rows with positive weights")

@@ -24,19 +24,18 @@ from kitchensinks.fitting.pieces import RowPieces
 from kitchensinks.fitting.plan import gram_bytes
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.fitting.space import Fit, shares_of, solver_options
-from kitchensinks.problem.design import RowVector
+from kitchensinks.problem.design import Design, RowVector
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
-from kitchensinks.problem.problem import NEGLIGIBLE
+from kitchensinks.problem.problem import NEGLIGIBLE, Solution
 from kitchensinks.problem.targets import Batch
-from kitchensinks.solvers import Design, Solution
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
-# Columns of a block, at most.
+# Most columns of a block.
 _WIDEST = 4096
-# Columns of a block, at least, whatever the memory.
+# Fewest columns of a block, whatever the memory.
 _NARROWEST = 64
-# An objective this many times that at zero weights has diverged.
+# The solver has diverged if the objective exceeds this many times that of zero weights.
 _DIVERGED = 2.0
 # Rows of a task that give a rough mean of its features: sums about it keep their digits.
 _PILOT = 256
@@ -90,7 +89,7 @@ class Descent:
                 place = columns.stop
                 settings.progress(f"round {done + 1}: {place} of {len(mean)} features")
             done += 1
-            # Anew from the weights: no rounding is carried on, and nothing of what went before.
+            # Computed from the weights, so that rounding errors do not accumulate.
             intercept = level - mean @ weights
             given = {"weights": weights, "intercept": intercept}
             residual = design.each(_residual, self.rows, self.targets, **given)
@@ -102,7 +101,7 @@ class Descent:
             gap = float(np.sum(gradient**2)) / (4.0 * alpha)
             tell(done, objective, gap)
             if not objective <= _DIVERGED * float(squares.sum()):
-                # No step raises the objective but by rounding.
+                # Exact steps never raise the objective.
                 raise self._too_weak()
             converged = gap <= settings.tol * max(objective, NEGLIGIBLE * float(squares.sum()))
         name = "block coordinate descent"

@@ -1,4 +1,4 @@
-"""Features that are the same function on all rows, fitted once with their multiplicity.
+"""Features that coincide on all rows are fitted once, with their multiplicity.
 
 If c_m of the K features coincide on the rows, the ridge spreads their joint weight evenly over
 them: with ψ_m = √c_m·φ_m for each different feature, Σ_k β_k² = Σ_m γ_m² and the scores are the
@@ -51,7 +51,7 @@ class Groups:
     def expand_moments(self, moments: Moments) -> Moments:
         """Sums over all K features from those over the different ones."""
         scales = 1.0 / self.roots
-        # Only the lower triangle is there: read each pair from the side that is.
+        # Only the lower triangle is stored.
         high = np.maximum.outer(self.labels, self.labels)
         low = np.minimum.outer(self.labels, self.labels)
         gram = moments.gram[high, low] * np.outer(scales, scales)
@@ -65,10 +65,10 @@ class Groups:
 
 
 def condense(blocks: FeatureBlocks, settings: Settings) -> tuple[FeatureBlocks, Groups] | None:
-    """The different features alone, or None where none coincide or the problem would be another.
+    """The distinct features, or None if none coincide or the problem would change.
 
-    A sup-norm ball bounds each weight by itself; where the rows are fewer than the different
-    features too, the fit is in their span anyway.
+    A sup-norm ball bounds each weight separately. With fewer rows than distinct features, the fit
+    is in the span of the rows anyway.
     """
     frozen = blocks.frozen
     if isinstance(settings.constraint, SupBall) or settings.solver == "stochastic":

@@ -1,4 +1,4 @@
-"""Every loss but the squared one: dual coordinates, or steps in the metric of the factored Gram."""
+"""Losses other than squared: dual coordinates, or steps in the metric of the factored Gram."""
 
 from dataclasses import replace
 from functools import cache
@@ -24,20 +24,16 @@ from kitchensinks.fitting.space import (
     spectrum_facts,
     warn_noise,
 )
-from kitchensinks.problem.design import RowVector
+from kitchensinks.problem.design import Design, RowVector
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
-from kitchensinks.solvers import (
-    Design,
-    FactoredGram,
-    Problem,
-    Solution,
-    solve_coordinates,
-    solve_nonsmooth,
-    solve_smooth,
-)
+from kitchensinks.problem.problem import Problem, Solution
+from kitchensinks.solvers.coordinate import solve_coordinates
+from kitchensinks.solvers.nonsmooth import solve_nonsmooth
+from kitchensinks.solvers.quadratic import FactoredGram
+from kitchensinks.solvers.smooth import solve_smooth
 
-# The Gram of a subsample is no good metric where the ridge is below this share of its trace.
+# Below this share of the trace, a ridge is too weak for the Gram of a subsample as metric.
 WEAK = 1e-6
 # Ridge strengths tried, as powers of ten of the mean squared centred feature row.
 _POWERS = range(-1, -8, -1)
@@ -63,7 +59,7 @@ def fit_convex(training: TrainingSet, calibrate: bool, moments: Moments | None =
     solver = "gram" if moments is not None else _solver(training)
     if training.settings.alpha == "auto":
         alpha, coordinates, *path = _choose_alpha(training)
-        # Coordinates that were too slow for a rough fit are too slow for this one.
+        # If dual coordinates were too slow for a rough fit, they are too slow here.
         solver = "gram" if solver == "coordinates" and not coordinates else solver
         evidence = dict(zip(("alphas", "alpha_errors", "held_out"), path, strict=True))
     else:
@@ -101,9 +97,9 @@ def _solver(training: TrainingSet) -> str:
 
 
 def _by_sample(training: TrainingSet, alpha: float) -> tuple[Solution | None, dict[str, Any]]:
-    """The solution, by steps in the metric of the Gram of a sample, and what that says of the fit.
+    """The solution by steps in the metric of the Gram of a sample, and facts on its spectrum.
 
-    None where the ridge is weak: what the sample does not show then makes for many steps.
+    None where the ridge is too weak: directions that the sample misses then take many steps.
     """
     sample, image = training.sample_sums()
     equations = sample.normal_equations(training.settings.fit_intercept)
@@ -111,7 +107,7 @@ def _by_sample(training: TrainingSet, alpha: float) -> tuple[Solution | None, di
     if alpha < WEAK * trace:
         return None, {}
     problem = training.problem(alpha, image[:, 0] * training.settings.fit_intercept)
-    # A metric need not be exact: its eigenvectors take less than half the time in float32.
+    # A metric need not be exact: float32 halves the time of its eigenvectors.
     factored = FactoredGram(equations.gram.astype(np.float32))
     freedom = spectrum_facts(factored.values, alpha, factored.rounding)["freedom"]
     noise = gram_noise(training.space.dtype, trace, sample.count)
@@ -237,7 +233,7 @@ def _trace(training: TrainingSet) -> float:
 
 
 def roughly(settings: Settings) -> Settings:
-    """As closely as is enough to compare ridge strengths."""
+    """Settings accurate enough to compare ridge strengths."""
     enough = _ROUGH if settings.loss.smooth else _ROUGH_KINKED
     return replace(settings, tol=max(settings.tol, enough), progress=silent)
 

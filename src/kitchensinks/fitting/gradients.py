@@ -28,7 +28,7 @@ from kitchensinks.fitting.squared import solve_moments
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments
 from kitchensinks.problem.targets import Batch
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # Entries of slopes that are held at a time.
 _BLOCK_ENTRIES = 2**22

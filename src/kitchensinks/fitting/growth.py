@@ -1,4 +1,4 @@
-"""How many features are enough: held-out error for every prefix of the draw."""
+"""The choice of K: held-out error for every prefix of the draw."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -19,14 +19,14 @@ from kitchensinks.problem.moments import Moments, NormalEquations
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.path import RidgePath, alpha_grid
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.keys import hold_out
 
 # The first K that n_components="auto" tries.
 FIRST_COMPONENTS = 256
 # The largest K that it tries.
 MOST_COMPONENTS = 8192
-# Doubling the features must lower the held-out error by this share to go on.
+# K is doubled again while that lowers the held-out error by at least this share.
 WORTH_DOUBLING = 0.01
 
 
@@ -34,9 +34,9 @@ WORTH_DOUBLING = 0.01
 class Growth:
     """Held-out error against K.
 
-    counts (m,) is every K from 1 to the largest looked at; squared_errors (m,): mean over outputs
+    counts (m,) is every K from 1 to the largest tried; squared_errors (m,): mean over outputs
     of Σw(y − u)²/Σw; class_errors (m,): share of rows in the wrong class, or None. tried: the K
-    at which n_components="auto" looked, n_components the one it chose, and why.
+    that n_components="auto" has tried; n_components, reason: the chosen K, and why.
     """
 
     counts: np.ndarray

@@ -1,4 +1,4 @@
-"""A share of the rows put aside: to choose a ridge strength, or to calibrate probabilities."""
+"""Held-out rows: to choose a ridge strength, or to calibrate probabilities."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -14,18 +14,18 @@ from kitchensinks.fitting.space import (
     array_space,
 )
 from kitchensinks.numerics.choices import first_least, lower
+from kitchensinks.problem.design import Design
 from kitchensinks.problem.losses import Array, Kinked, Loss
 from kitchensinks.problem.problem import Solution
-from kitchensinks.solvers import Design
 from kitchensinks.solvers.intercept import kink_shift
 from kitchensinks.tables.keys import hold_out, lowest_keys
 
-# Ridge strengths next to each other, where the search begins near a known one.
+# Ratio of neighbouring ridge strengths where the search begins near a known one.
 _STEP = 5.0
-# Loss that counts the distance from the target, not its square: the best ridge of outer quantiles
-# is about this many times that of squared loss, in units of the targets' deviation (measured).
+# The best ridge of pinball losses at outer quantiles is about this many times that of squared loss,
+# in units of the targets' standard deviation (measured).
 _LINEAR = 10.0
-# Strengths tried at most.
+# Most strengths that are tried.
 _MOST = 8
 
 
@@ -51,9 +51,9 @@ class Split:
         share: float = HELD_OUT,
         fold: int = 0,
     ) -> "Split | None":
-        """A share of the different rows (of at most `most`), by content; None if too few.
+        """Hold out a share of the distinct rows (of at most `most`), by content; None if too few.
 
-        fold: which of several shares without a row in common.
+        fold: which of several disjoint shares.
         """
         keys = settings.row_keys()
         places = np.arange(len(keys))
@@ -168,12 +168,12 @@ def with_level(
     shares: Array,
     loss: Loss,
 ) -> Solution:
-    """The solution with the level that suits the rows held out, for losses that rank.
+    """The solution with its intercept calibrated on held-out rows, for pinball losses.
 
-    A flexible fit has its share of the targets it was fitted to below its scores, and fewer or more
-    of others (Romano, Patterson and Candès 2019). Where the share of held-out targets is off by
-    more than its standard error, the scores are shifted by the quantile of what they leave of
-    those. Objective and gap grow by what the shift adds to the loss.
+    A flexible quantile fit has the right share of the fitted targets below its scores, but not of
+    others (Romano, Patterson and Candès 2019). If the share of held-out targets is off by more than
+    its standard error, the scores are shifted by the quantile of the held-out residuals. Objective
+    and gap grow by what the shift adds to the loss.
     """
     if held_out is None or not (isinstance(loss, Kinked) and loss.shares_below):
         return found

@@ -8,8 +8,8 @@ import numpy as np
 from kitchensinks.features.blocks import BLOCK_ROWS, BlockFunction, FeatureBlocks
 from kitchensinks.features.frozen import WALKED_ENTRIES, Frozen
 from kitchensinks.numerics.arrays import Block, Matrix
-from kitchensinks.solvers import Design
-from kitchensinks.tables import block_slices
+from kitchensinks.problem.design import Design
+from kitchensinks.tables.arrays import block_slices
 
 
 class RowPieces:

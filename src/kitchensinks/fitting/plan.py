@@ -10,31 +10,33 @@ from kitchensinks.features.blocks import FEW_COLUMNS, FeatureBlocks
 from kitchensinks.fitting.settings import Settings
 from kitchensinks.problem.constraints import SupBall
 
-# Sparse features with no more columns than this are filled in and solved as dense ones.
+# Sparse features with at most this many columns are solved as dense ones.
 DENSE_COLUMNS = FEW_COLUMNS
-# Fewer rows than features go through an n × n matrix up to this many rows, if they are sparse.
+# Most rows for which sparse features with n < K are solved in the span of the rows.
 SPAN_ROWS = 5000
 # A fit by the Gram holds at most this many arrays of its size (measured: 5).
 GRAM_COPIES = 6
 # Conjugate gradients pay from this many features on.
 CONJUGATE_COLUMNS = 1500
-# Time of a pass for each feature of a row, in products of two features in the Gram: so much, and so
-# much more for each output (measured: 0.3 and 0.1 ns, where such a product takes 0.006 ns).
-PASS_PRODUCTS, OUTPUT_PRODUCTS = 50.0, 17.0
+# Time of a pass per feature and row, in units of one product of the Gram (measured: 0.3 ns, and
+# 0.006 ns for such a product).
+PASS_PRODUCTS = 50.0
+# Additional time of a pass per feature, row and output, in the same unit (measured: 0.1 ns).
+OUTPUT_PRODUCTS = 17.0
 # Passes that conjugate gradients are expected to take: measured were 13 on adult, 15 on MNIST, 33
 # to 44 on forest cover, and 97 on KDD Cup 99, where they give up for the Gram.
 EXPECTED_PASSES = 25
-# They are chosen where they should take less than this share of the Gram's time: they also keep the
-# features in memory.
+# Conjugate gradients are chosen if they should take less than this share of the time of the Gram.
+# It is below one because they also keep the features in memory.
 CONJUGATE_SHARE = 0.65
 # Dual coordinate ascent pays from this many rows on; with fewer, the method of multipliers is as
 # fast and does not depend on the order of the rows.
 COORDINATE_ROWS = 4000
 # The Gram of a subsample is a good metric from this many features on.
 SAMPLED_COLUMNS = 1000
-# Rows for each feature in a subsample whose Gram stands for that of all rows.
+# Rows per feature of a subsample whose Gram approximates that of all rows.
 SAMPLE_ROWS = 3
-# Vectors of the length of the weights that solvers without a Gram hold.
+# Vectors of the size of the weights that a solver without a Gram holds.
 VECTORS = 6
 # The most sparse columns whose products are summed over batches.
 SUMMED_SPARSE = 20_000
@@ -44,8 +46,8 @@ SUMMED_SPARSE = 20_000
 class Shape:
     """The sizes that a plan is made from.
 
-    feature_bytes: of all features, as they would be kept; memory: the budget, in bytes; entry:
-    bytes of a number; stream: rows come in batches, so that only sums can be kept; place: "here" or
+    feature_bytes: of all features, if they are kept; memory: the budget, in bytes; entry: bytes of
+    a number; stream: rows come in batches, so that only sums can be kept; place: "here" or
     "dask"; least: bytes of the smallest block of features; steady: of two blocks as sums have them;
     outputs: columns of the targets.
     """
@@ -85,15 +87,15 @@ class Shape:
 
     @property
     def worth(self) -> float:
-        """How many passes of conjugate gradients take the time of the rest of the Gram, after that
-        of the sample that preconditions them."""
+        """The number of passes of conjugate gradients that take as long as the Gram of the rows
+        outside of the preconditioning sample."""
         others = max(0, self.n_rows - SAMPLE_ROWS * self.n_columns)
         each = PASS_PRODUCTS + OUTPUT_PRODUCTS * self.outputs
         return others / self.n_rows * self.n_columns / each
 
     @property
     def by_passes(self) -> float:
-        """The time that conjugate gradients should take, as a share of the Gram's."""
+        """The expected time of conjugate gradients, relative to that of the Gram."""
         sample = min(1.0, SAMPLE_ROWS * self.n_columns / self.n_rows)
         each = PASS_PRODUCTS + OUTPUT_PRODUCTS * self.outputs
         return sample + EXPECTED_PASSES * each / self.n_columns
@@ -138,7 +140,7 @@ def takes_span(shape: Shape, settings: Settings) -> bool:
     """Whether the n × n form is the smaller one: sup-norm balls do not turn with the axes."""
     few = shape.n_rows < shape.n_columns and settings.solver != "conjugate"
     if shape.sparse:
-        # Where law and ridge were learned, nothing is left that would need the spectrum.
+        # With a learned law and ridge, the spectrum is not needed.
         few = few and shape.n_rows <= SPAN_ROWS and settings.settled == 0.0
     return few and not isinstance(settings.constraint, SupBall)
 
@@ -223,8 +225,8 @@ def _check_block(shape: Shape, plan: Plan) -> None:
     """An error where the memory budget cannot hold one block of features.
 
     Block coordinate descent and stochastic gradients make some columns at a time, and hold vectors.
-    The sums of a direct fit are over blocks that the budget does not change, so that it does not
-    change their bits.
+    A direct fit sums over blocks whose size does not depend on the budget, so that the budget does
+    not change its bits.
     """
     parts = plan.solver in ("blocks", "stochastic")
     needed, what = (

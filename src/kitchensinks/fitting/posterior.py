@@ -10,7 +10,7 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations, ridge_freedom
 from kitchensinks.solvers.cholesky import lower_factor
 from kitchensinks.solvers.dual import Span
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Rounding of the sums of a direct fit: how much it can matter, and steps that take it away.
+"""Rounding of the sums of a direct fit: a bound on its effect, and refinement that removes it.
 
 Products of float32 features are rounded to float32. A fit has the sums G + E and c + e in place of
 those of its rows, G and c, and its weights β are off by their rounding: the gradient of the rows'
@@ -21,12 +21,12 @@ from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import NEGLIGIBLE, Solution
 from kitchensinks.solvers.quadratic import direct_solution
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # The largest E in directions that matter, in units of `gram_noise` (measured: up to 60, for ReLU
 # features; 10 for bounded ones).
 _WORST_NOISE = 60.0
-# Steps at most; each lowers the error by the ratio of E and α.
+# Most steps; each lowers the error by the ratio of E and α.
 _STEPS = 5
 # Rows whose features are made float64 at a time: few enough to stay in cache.
 _PIECE = 256

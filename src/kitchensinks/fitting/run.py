@@ -1,4 +1,4 @@
-"""Do what a plan says: from blocks of features to outer weights with their evidence."""
+"""Run a plan: from blocks of features to outer weights with their evidence."""
 
 import math
 from dataclasses import replace
@@ -29,9 +29,9 @@ def fit_features(
 ) -> tuple[Plan, Fit]:
     """Plan and fit: minimise Σw·loss(y, u)/Σw + α‖β‖² over the ball, u = Zβ + b.
 
-    Features that coincide on all rows are fitted once, with their multiplicity. calibrate: scores
-    of rows that the weights have not seen are wanted, held out in so many folds where that takes
-    fits of their own; moments: the sums, if they are known already.
+    Features that coincide on all rows are fitted once, with their multiplicity. calibrate: the
+    number of folds to hold out for scores that calibrate, where these need fits of their own; zero
+    for no such scores. moments: the sums, if they are known.
     """
     fewer = condense(blocks, settings) if moments is None else None
     blocks, groups = (blocks, None) if fewer is None else fewer

@@ -1,4 +1,4 @@
-"""What a fit is asked to minimise, how closely, and with which means."""
+"""Settings of a fit: what to minimise, how accurately, and with which solver."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ Arrays = dict[str, AnyArray]
 # Called with a text that says what a fit is doing and, where rows, tasks or percents are counted,
 # with `done` of `total`.
 Progress = Callable[..., None]
-# Whether progress is shown, or the function that is told of it.
+# Whether progress is shown, or the function that it is reported to.
 Verbose = bool | Progress
 
 SOLVERS = ("auto", "direct", "conjugate", "blocks", "stochastic")
@@ -89,9 +89,9 @@ class Settings:
     seed: int
     # Ridge fits on bins also stop where a step lowers the objective by less than this share.
     settled: float = 0.0
-    # A ridge that alpha="auto" is searched from, for losses that are not squared; None: no idea.
+    # Where the search of alpha="auto" begins for other losses than squared; None: nowhere known.
     near: float | None = None
-    # The ridge of a second stage on the bins of a union, fitted to what its dense basis leaves.
+    # The ridge of a second stage, fitted to the residuals of the first by the bins of a union.
     second: float | None = None
     # Of stochastic gradients; None: the solver's own.
     step: float | None = None
@@ -104,7 +104,7 @@ class Settings:
     checkpoint: Checkpoint | None = field(default=None, metadata=_OF_RUN)
 
     def bare(self) -> "Settings":
-        """These settings without what belongs to one run: they can be kept and sent."""
+        """The settings without fields of one run: they can be pickled."""
         return replace(self, keys=None, progress=silent, checkpoint=None)
 
     def of_run(self, batch: Batch, checkpoint: Checkpoint | None = None) -> "Settings":

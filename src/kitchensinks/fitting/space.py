@@ -1,4 +1,4 @@
-"""Where a fit looks for the weights, the sums that it makes of the rows, and what it returns."""
+"""The space in which a fit seeks the weights, its sums over the rows, and its result."""
 
 import math
 import warnings
@@ -16,14 +16,14 @@ from kitchensinks.fitting.plan import SAMPLE_ROWS
 from kitchensinks.fitting.settings import Arrays, Settings
 from kitchensinks.numerics.arrays import Block, DType, Matrix, Part
 from kitchensinks.numerics.words import Stream, Words
+from kitchensinks.problem.design import Design
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments, NormalEquations
 from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.problem.targets import Batch
-from kitchensinks.solvers import Design
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import Leaving
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 
 if TYPE_CHECKING:
     from kitchensinks.fitting.condense import Groups
@@ -128,7 +128,7 @@ class Space:
 def space_of(
     blocks: FeatureBlocks, weights: Array | None, settings: Settings, span: bool = False
 ) -> Space:
-    """All features (filled in where they are sparse), or the span of the rows."""
+    """All features, as dense ones, or the span of the rows."""
     if span:
         return _span_space(blocks, weights, settings)
 
@@ -139,7 +139,7 @@ def space_of(
     walk, fresh, cached = blocks.walk, blocks.fresh, blocks.cached
     if blocks.sparse:
         walk, fresh = _filled(blocks.walk), _filled(blocks.fresh)
-        # Filled in, they are made anew for every walk unless all of them fit.
+        # Dense copies are made again in every walk unless all of them fit.
         cached = cached and dtype.itemsize * n_rows * n_columns <= 0.5 * blocks.memory_budget
     shift = blocks.pilot() if settings.fit_intercept else np.zeros(n_columns)
     sums = partial(_products, blocks) if blocks.summable else None
@@ -159,7 +159,7 @@ def _filled(source: Walk) -> Walk:
 
 
 def _products(blocks: FeatureBlocks, targets: Array) -> Moments | None:
-    """Sums over all rows, of equal weight, or None where they need the features after all."""
+    """Sums over all rows of equal weight, or None if they need the features."""
     moments = Moments.zeros(np.zeros(blocks.n_columns), targets.shape[1])
     done = 0
     for rows in blocks.scaled():
@@ -241,9 +241,9 @@ class TrainingSet:
         return Problem(design, given.loss, *rows, alpha, ball, given.fit_intercept, mean, gram)
 
     def sums(self, keep: bool = False, phase: str = "sums") -> Moments:
-        """All the sums of one pass. `keep`: passes follow, so let the features be kept.
+        """All sums of one pass. keep: keep the features for further passes.
 
-        `phase`: the name of the pass in a checkpoint. Few rows in their span need none.
+        phase: the name of the pass in a checkpoint. Few rows in their span need none.
         """
         space, settings = self.space, self.settings
         if space.sums is not None and self.weights is None and settings.checkpoint is None:
@@ -271,7 +271,7 @@ class TrainingSet:
         restore: Callable[[Arrays], None],
         keep: bool = False,
     ) -> Iterator[Block]:
-        """What `work` makes of the blocks of a pass, which a checkpoint can stop and take up."""
+        """The results of `work` for the blocks of a pass, which a checkpoint can resume."""
         checkpoint, space = self.settings.checkpoint, self.space
         if checkpoint is not None and space.span is None:
             source = partial(space.fresh, work=work)
@@ -280,7 +280,7 @@ class TrainingSet:
 
     @cached_property
     def sampled(self) -> NDArray[np.bool_]:
-        """Which rows belong to the sample whose Gram preconditions passes, (n,)."""
+        """A mask (n,) of the sample whose Gram preconditions passes."""
         order = Words(self.settings.seed, 0, Stream.PRECONDITIONER).permutation(self.space.n_rows)
         if self.weights is not None:
             order = order[self.weights[order] > 0.0]
@@ -289,7 +289,7 @@ class TrainingSet:
         return chosen
 
     def add_others(self, moments: Moments) -> None:
-        """Add the sums of the rows that are not in the sample to those that are: all sums."""
+        """Add the rows outside of the sample to its sums, which are then those of all rows."""
 
         def sums(rows: slice, features: Matrix) -> BlockSums:
             own = np.flatnonzero(~self.sampled[rows])

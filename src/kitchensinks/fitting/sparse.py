@@ -15,16 +15,13 @@ from kitchensinks.problem.design import SparseFeatures
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.problem import Problem, Solution
 from kitchensinks.problem.targets import Batch
-from kitchensinks.solvers import (
-    binned_ridge,
-    solve_coordinates,
-    solve_nonsmooth,
-    solve_ridge,
-    solve_smooth,
-)
-from kitchensinks.solvers.coordinate import MOST_VISITS
+from kitchensinks.solvers.binned import binned_ridge
+from kitchensinks.solvers.conjugate import solve_ridge
+from kitchensinks.solvers.coordinate import MOST_VISITS, solve_coordinates
 from kitchensinks.solvers.implicit import DiagonalGram, ImplicitGram
-from kitchensinks.tables import block_slices
+from kitchensinks.solvers.nonsmooth import solve_nonsmooth
+from kitchensinks.solvers.smooth import solve_smooth
+from kitchensinks.tables.arrays import block_slices
 
 # Ridge strengths tried: a row of features has length one.
 _ALPHAS = 10.0 ** np.arange(-1.0, -7.0, -0.5)
@@ -32,7 +29,7 @@ _ALPHAS = 10.0 ** np.arange(-1.0, -7.0, -0.5)
 _FOUND = 2**24
 # Relative gap that is close enough to compare ridge strengths.
 _ROUGH = 1e-2
-# Visits to each row that are enough to compare ridge strengths of kinked losses.
+# Visits to each row, enough to compare ridge strengths of kinked losses.
 _ROUGH_VISITS = 30
 # Fits on bins whose law is learned stop where a step lowers the objective by less than this share:
 # the held-out error then no longer changes (measured on census, house prices and forest cover).
@@ -40,8 +37,8 @@ _ROUGH_VISITS = 30
 SETTLED = 2e-3
 # Rows that calibrate probabilities where the ridge is given.
 CALIBRATED = 10_000
-# With so many rows in one fold the coverage of 90 % intervals has a standard error of 1.3 points:
-# no further fold is fitted.
+# No further fold is fitted beyond this many held-out rows: the coverage of 90 % intervals then has
+# a standard error of 1.3 points.
 _ENOUGH_RESIDUALS = 500
 # Held-out rows below this share of all rows are left out of the final fit too.
 _NEGLIGIBLE = 0.05
@@ -92,7 +89,7 @@ def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
     for fold in range(1, folds):
         further = Split.of(settings, weights, share=share, fold=fold)
         if further is not None:
-            # Weights of the fold before have seen these rows, and few steps do not forget them.
+            # The last weights have seen these rows, so start again from zero.
             path.last = None
             places = further.places[further.held]
             scores = path.held_out_scores(further, rough, alpha)
@@ -105,12 +102,12 @@ def fit_sparse(blocks: FeatureBlocks, batch: Batch, settings: Settings, calibrat
 
 
 def _held_share(settings: Settings, n_rows: int, calibrate: int) -> tuple[float, int]:
-    """The share of the rows in one fold, and how many folds are held out one after the other."""
+    """The share of the rows in one fold, and the number of folds."""
     if settings.alpha == "auto":
         return HELD_OUT, 1
     if not calibrate:
         return 0.0, 0
-    # To calibrate takes fewer rows than to choose.
+    # Calibration needs fewer rows than the choice of a ridge.
     share = min(HELD_OUT, CALIBRATED / n_rows)
     if share <= _NEGLIGIBLE:
         return share, 1
@@ -119,10 +116,10 @@ def _held_share(settings: Settings, n_rows: int, calibrate: int) -> tuple[float,
 
 
 def _rough(settings: Settings) -> Settings:
-    """These settings, as close to the optimum as comparing ridge strengths needs.
+    """Settings accurate enough to compare ridge strengths.
 
-    The rows held out set the level of a quantile, which would be too far out if the last fit were
-    closer to its optimum than the one without them: it is the same for both.
+    Quantile fits keep theirs: held-out rows calibrate their level, so the fit without these rows
+    must be as accurate as the last one.
     """
     if settings.loss.shares_below:
         return settings

@@ -25,7 +25,7 @@ from kitchensinks.numerics.choices import strongest_least
 from kitchensinks.numerics.products import cholesky_lower
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import Moments, NormalEquations, ridge_freedom
-from kitchensinks.solvers import Solution, solve_squared
+from kitchensinks.problem.problem import Solution
 from kitchensinks.solvers.cholesky import column_by_column, lower_copy, lower_factor
 from kitchensinks.solvers.dual import Span
 from kitchensinks.solvers.path import (
@@ -36,18 +36,18 @@ from kitchensinks.solvers.path import (
     least_freedom,
     scores_without,
 )
-from kitchensinks.solvers.quadratic import direct_solution
-from kitchensinks.tables import densify
+from kitchensinks.solvers.quadratic import direct_solution, solve_squared
+from kitchensinks.tables.arrays import densify
 
 # Rounding units by which a feature times its weight is off in a prediction.
 _SERVED_UNITS = 4.0
 
 
 def fit_squared(training: TrainingSet, moments: Moments) -> Fit:
-    """Solve, and look once more at the rows for leave-one-out where that is asked for.
+    """Solve, with a second pass over the rows for leave-one-out where alpha is chosen.
 
-    The features are made anew for the second look: that costs a tenth of it, and keeping them
-    would cost all the memory that the sums save.
+    The second pass makes the features again: that is a tenth of its cost, and keeping them would
+    cost the memory that the sums save.
     """
     validation = Validation(
         lambda candidates: _leave_one_out(training, candidates), training.space.span
@@ -70,7 +70,7 @@ def fit_squared(training: TrainingSet, moments: Moments) -> Fit:
 
 
 def _without_rounding(training: TrainingSet, fit: Fit) -> Fit:
-    """The fit after steps by the residuals of its rows, where rounding of its sums may matter."""
+    """The fit, refined by residuals of its rows where rounding of the sums may matter."""
     settings, dtype = training.settings, training.space.dtype
     if fit.factored is None or fit.alpha <= 0.0:
         return fit

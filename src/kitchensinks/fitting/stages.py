@@ -3,9 +3,9 @@
     f = ρ·f₁ + f₂,    f₁ = argmin Σw·(y − f)²/Σw + α₁‖β‖² over the dense features,
                       f₂ = argmin Σw·(y − ρ·f₁ − f)²/Σw + α₂‖β‖² over the bins.
 
-Each stage is convex and certified by itself. With ρ < 1 a share of what the first stage explains is
-left to the second, so that the two are averaged.
-The features are those of ``Union([dense, bins])``, so that the model is one like any other.
+Each stage is convex and has its own certificate. With ρ < 1 the second stage also fits a share of
+what the first explains, so that the two are averaged. The features are those of
+``Union([dense, bins])``, so that the model has the usual form.
 """
 
 import math
@@ -32,8 +32,8 @@ FIRST_SHARE = 0.7
 
 @dataclass(frozen=True)
 class _Stage:
-    """One basis of the union: its features, the columns that they have in the union, and what a
-    weight of its own is multiplied with there."""
+    """One basis of the union: its features, their columns in the union, and the factor of its
+    weights there."""
 
     blocks: FeatureBlocks
     columns: np.ndarray

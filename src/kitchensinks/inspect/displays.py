@@ -19,7 +19,7 @@ from kitchensinks.features.bases.leverage import check_eigenvalues, effective_di
 from kitchensinks.features.spectrum import decay_rates, spectrum, suggested_components
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, Seed
 from kitchensinks.state import seed_of
-from kitchensinks.tables import numeric_rows
+from kitchensinks.tables.arrays import numeric_rows
 from kitchensinks.tables.view import Given
 
 __all__ = [

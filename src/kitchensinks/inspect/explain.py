@@ -17,17 +17,17 @@ from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes
 from kitchensinks.state import State, seed_of
 from kitchensinks.state.importance import Groups
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.keys import lowest_keys, row_keys
 from kitchensinks.tables.view import Given
 
-# With so many columns or fewer, all their subsets are evaluated.
+# Up to this many columns, all subsets of them are evaluated.
 _EXACT_COLUMNS = 8
-# Background rows that are used of those given.
+# Most background rows that are used.
 _BACKGROUND_ROWS = 100
 # Entries of rows that are evaluated at a time.
 _ENTRIES = 2**22
-# Rows, and columns of each, that the text of an explanation names.
+# Rows, and columns of each, that the repr of an explanation shows.
 _SHOWN = 3
 _METHODS = ("predict", "predict_proba", "decision_function")
 
@@ -94,14 +94,14 @@ class Explanation:
 
 @lru_cache
 def _kind() -> type[Explanation]:
-    """What is made of the fields of an explanation."""
+    """The class of explanations: shap's too if that package is installed."""
     try:
         import shap
     except ImportError:
         return Explanation
 
     class ShapExplanation(Explanation, shap.Explanation):
-        """What its methods make of it, such as a row ``found[0]``, is shap's alone."""
+        """Results of its methods, such as a row ``found[0]``, are shap's own."""
 
         def __init__(self, *given: Any) -> None:
             found = Explanation(*given)
@@ -232,7 +232,7 @@ def _background(model: KitchenSink, state: State, given: object) -> AnyArray:
 
 
 def _given(X: Given, groups: Groups) -> AnyArray:
-    """The rows as they came, column by column of the groups; numbers where they have no names."""
+    """The rows as given, by the columns of the groups; numbers if columns have no names."""
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
         return np.column_stack([np.asarray(X[name], dtype=object) for name in groups.names])
     return densify(X) if hasattr(X, "shape") and not hasattr(X, "table") else np.asarray(X)

@@ -1,4 +1,4 @@
-"""A fit to two columns as numbers that can be drawn: boundary, single features, kernel."""
+"""A fit to two columns as data for plots: boundary, single features, kernel."""
 
 import math
 import warnings
@@ -13,17 +13,21 @@ from kitchensinks.features.frozen import Frozen
 from kitchensinks.law.values import short_name
 from kitchensinks.numerics.arrays import AnyArray, Floats
 
-# Places along each side of the picture of the model, and of the smaller ones.
-SIDE, SMALL = 64, 32
-# Random functions that are drawn, and rows that are.
-FUNCTIONS, SHOWN = 4, 600
-# Of more rows a sample is fitted, so that an answer takes seconds.
+# Grid points along each side of the picture of the model.
+SIDE = 64
+# Grid points along each side of the smaller pictures.
+SMALL = 32
+# Random functions that are drawn.
+FUNCTIONS = 4
+# Rows that are drawn.
+SHOWN = 600
+# Most rows that are fitted, so that an answer takes seconds; of more a sample is taken.
 MOST_ROWS = 3000
-# The share of each side that is drawn beyond the rows.
+# Margin around the rows, as a share of each side.
 _MARGIN = 0.05
 # One row of this many is held out.
 _HELD_OUT = 4
-# The golden section: multiples of it modulo one keep apart the shades of neighbouring bins.
+# The golden section: its multiples modulo one give neighbouring bins different shades.
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
@@ -146,5 +150,5 @@ def _kernels(frozen: Frozen, place: Floats, grid: Floats) -> tuple[Floats | None
 
 
 def _numbers(values: object) -> list[float]:
-    """To four digits, which a picture shows."""
+    """Numbers rounded to four digits, enough for a picture."""
     return [float(f"{value:.4g}") for value in np.nan_to_num(np.asarray(values)).tolist()]

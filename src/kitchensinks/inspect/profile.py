@@ -10,7 +10,7 @@ from kitchensinks.features.bases import Basis, Maxout
 from kitchensinks.numerics.arrays import Floats, Matrix, Seed
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.state import seed_of
-from kitchensinks.tables import densify, numeric_rows
+from kitchensinks.tables.arrays import densify, numeric_rows
 
 
 class DistanceProfile(NamedTuple):

@@ -1,4 +1,4 @@
-"""Bases that a law is tried with: small fits, what they reach, and what more would."""
+"""Candidates: a basis with learned scales, its error in small fits, and its expected error."""
 
 import math
 import time
@@ -29,13 +29,13 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A basis with learned scales, what it reached, and what it would with all it may have.
+    """A basis with learned scales, its last trial, and the components that it may have.
 
     score : of the last trial.
     fits : the bins of a sparse basis, hashed, or the fit of a dense one; None before any trial.
     given : the basis of the user, whose gamma is learned, or None.
     trees : whether some of the bins are leaves of trees.
-    pace : wall-clock seconds that the last trial took for each nominal second.
+    pace : wall-clock seconds of the last trial per nominal second.
     """
 
     found: Found
@@ -59,8 +59,26 @@ class Candidate:
         return Frozen(scaler, basis, task.seed, scaler.width, draws, np.dtype(np.float32))
 
 
+def with_copies(task: LearningRows, candidate: Candidate) -> float:
+    """The error expected where rows to come are as often copies of the fitted ones as these are of
+    each other."""
+    data, places, fits = task.data, task.few.fitted, candidate.fits
+    assert task.copied is not None, "there are copies"
+    own = np.flatnonzero(task.copied[task.places[places]])
+    if not len(own):
+        return candidate.error
+    if isinstance(fits, GridFits):
+        seen = fits.of_fitted(own).error(candidate.score.ridge)
+    else:
+        assert fits is not None, "it was tried"
+        seen = replace(data, held=places[own]).error(fits.scores(data.rows[places[own]]))
+    weights = np.ones(len(data.targets)) if data.weights is None else data.weights
+    share = float(weights[places[own]].sum() / weights[places].sum())
+    return (1.0 - share) * candidate.error + share * seen
+
+
 def first_look(job: tuple[LearningRows, tuple[Found, bool, Basis | None]]) -> Candidate:
-    """A law as a candidate, sparse or not, of the basis given or not: one factor, few rows."""
+    """A law as a candidate, after one trial with one bandwidth factor on few rows."""
     task, (found, sparse, given) = job
     limit = affordable(task, sparse)
     if task.asked is None and found.kernel == "linear":
@@ -82,7 +100,7 @@ def wider_look(job: tuple[LearningRows, Candidate]) -> Candidate:
 
 
 def again(job: tuple[LearningRows, Candidate]) -> Candidate:
-    """The same with more rows and components: what stands out among few may not last.
+    """Try the candidate again with more rows and components.
 
     With many more rows the factor of bins is searched again.
     """
@@ -96,7 +114,7 @@ def again(job: tuple[LearningRows, Candidate]) -> Candidate:
 
 
 def in_reach(task: LearningRows, candidate: Candidate) -> bool:
-    """Whether `again` would be over before it is late, at the pace of the trials so far."""
+    """Whether `again` would finish in time, at the pace of the last trial."""
     limit = task.learned.time_limit
     if limit is None:
         return True
@@ -107,7 +125,7 @@ def in_reach(task: LearningRows, candidate: Candidate) -> bool:
 
 
 def at_last(job: tuple[LearningRows, Candidate]) -> Candidate:
-    """The same with nearly as many features as the last fit has."""
+    """Try the candidate with nearly as many features as the last fit."""
     task, candidate = job
     return search(task, "last", candidate, candidate.score.factor, tries=1)
 
@@ -171,7 +189,7 @@ def _trial(
         half = fits.first(max(1, count // 2)).error(ridge)
         return Score(error, half, losses, factor, ridge, count), fits
     fit = dense_fit(data, candidate.frozen(task, factor, count), near, fixed=fixed)
-    # Half of the columns say nothing of what more components would do: there are no more.
+    # A linear model has one component for each column, so half of them predict nothing.
     half = fit.error if candidate.found.kernel == "linear" else fit.half
     return Score(fit.error, half, fit.losses, factor, fit.ridge, count), fit
 
@@ -245,7 +263,7 @@ def in_words(candidate: Candidate, score: Score) -> str:
 
 
 def grown(score: Score, tried: int, rows: int) -> tuple[float, float]:
-    """Factor and ridge λ = α·n of bins for so many rows, chosen with `tried` of them."""
+    """Factor and ridge λ = α·n of bins for `rows` rows, from those chosen with `tried` rows."""
     more = rows / tried
     return (
         score.factor * more**constants.FACTOR_GROWTH,
@@ -254,7 +272,7 @@ def grown(score: Score, tried: int, rows: int) -> tuple[float, float]:
 
 
 def affordable(task: LearningRows, sparse: bool, share: float = 1.0) -> Limit:
-    """What the last fit may cost, in nominal seconds; `share`: of them."""
+    """The components that the last fit may have, with `share` of its nominal seconds."""
     if task.asked is not None:
         return Limit(task.asked, f"{task.asked} components were asked for")
     entry = constants.WIDE_SECONDS_AN_ENTRY if task.wide else constants.SECONDS_AN_ENTRY
@@ -262,7 +280,7 @@ def affordable(task: LearningRows, sparse: bool, share: float = 1.0) -> Limit:
     seconds = share * (task.learned.seconds or task.effort.share * table)
     entries = seconds * constants.SPEED
     if sparse:
-        # Many classes need as many grids as one output does, and each of them costs more.
+        # Many classes need as many grids as one output, and each grid costs more.
         seconds *= task.targets.shape[1] ** constants.OUTPUTS_POWER
         grids = seconds / nominal_seconds(task, sparse, task.counted, 1)
         most = min(constants.MOST_GRIDS, _most_grids_by_memory(task))
@@ -290,18 +308,18 @@ def nominal_seconds(task: LearningRows, sparse: bool, rows: int, count: int) -> 
 
 
 def in_time(task: LearningRows, candidate: Candidate, share: float = 1.0) -> Limit:
-    """`affordable`, and no more than the time limit allows at the pace of the last trial."""
+    """`affordable`, limited by the remaining time at the pace of the last trial."""
     limit = candidate.limit if share == 1.0 else affordable(task, candidate.sparse, share)
     whole = task.learned.time_limit
     if whole is None or task.asked is not None:
         return limit
     left = whole - (time.monotonic() - task.request.started)
-    # However many components there are, all rows are mapped.
+    # All rows are mapped, whatever the number of components.
     left -= _mapping(task, candidate)
     seconds = max(0.0, share * constants.LAST_SHARE * left / candidate.pace)
     count = limit.components
     while count > _fewest(candidate.sparse):
-        # Copies and rows without weight take their time too.
+        # Copies and rows without weight take time too.
         if nominal_seconds(task, candidate.sparse, task.source.shape[0], count) <= seconds:
             break
         count = max(_fewest(candidate.sparse), int(0.9 * count))
@@ -313,7 +331,7 @@ def in_time(task: LearningRows, candidate: Candidate, share: float = 1.0) -> Lim
 
 
 def _mapping(task: LearningRows, candidate: Candidate) -> float:
-    """Seconds that the map of the columns takes for all rows, as measured on some."""
+    """Seconds for mapping the columns of all rows, extrapolated from some rows."""
     rows, begun = task.sample[: constants.MAPPED], time.monotonic()
     candidate.found.warp.apply(rows, np.float32)
     return float((time.monotonic() - begun) * task.source.shape[0] / len(rows))
@@ -339,7 +357,7 @@ def most_exported(task: LearningRows) -> float:
 
 
 def enough(limit: Limit, score: Score, sparse: bool) -> Limit:
-    """No more components than the held-out error asks for."""
+    """Limit the components where more would hardly lower the held-out error."""
     least = constants.ENOUGH if sparse else constants.ENOUGH_DENSE
     wanted = 2 * math.ceil(score.enough(least) / 2)
     count = max(wanted, score.components, _fewest(sparse))
@@ -355,9 +373,9 @@ def _fewest(sparse: bool) -> int:
 
 
 def ridge_for(task: LearningRows, candidate: Candidate, count: int) -> float:
-    """The ridge of `count` dense features, found again on the pool.
+    """Re-tune the ridge with `count` dense features on the pool.
 
-    Many more features than in the trials need a weaker one, and so do classes.
+    Many more features than in the trials need a weaker ridge, and so does classification.
     """
     score = candidate.score
     count = min(count, _most_by_memory(task))
@@ -384,7 +402,7 @@ class Stages(NamedTuple):
 
 
 def try_stages(task: LearningRows, first: Candidate, last: Candidate) -> Stages:
-    """Both on the pool, with the factors and the number of components that each was tried with."""
+    """Fit both stages on the pool, each with the factor and components of its last trial."""
     data, size = task.data, len(task.data.fitted)
     assert isinstance(first.fits, DenseFit), "dense features were tried again"
     assert isinstance(last.fits, GridFits), "bins were tried again"

@@ -1,15 +1,15 @@
 """Learn the law, and choose map, basis, bandwidth and ridge on held-out training rows.
 
-Rounds, each with fewer candidates and more work for each of them; what a round compares runs side
-by side:
+Each round has fewer candidates than the last and spends more work on each. The candidates of a
+round run in parallel:
 
 1. a map of the columns for each kernel, by the held-out error of short runs;
 2. the scales of each kernel, by a longer run; directions of wide tables;
-3. bins, features and smooth features with one bandwidth factor, on at most 8000 rows;
-4. the factors and ridges of those that are not hopeless;
-5. what came close once more, on at most 40,000 rows, and both in two stages;
-6. of what has won, the scales of further members, and the number of components, by how fast the
-   held-out error falls with them and by what the last fit may cost.
+3. bins and dense features of each kernel with one bandwidth factor, on at most 8000 rows;
+4. bandwidth factors and ridges of the promising ones;
+5. close candidates again, on at most 40,000 rows, and dense features followed by bins;
+6. for the winner, the scales of further members, and the number of components, from how fast the
+   held-out error falls with them and from the cost of the last fit.
 """
 
 import math
@@ -21,7 +21,7 @@ import numpy as np
 from kitchensinks.features.bases import Basis
 from kitchensinks.law import constants
 from kitchensinks.law.candidates import nominal_seconds
-from kitchensinks.law.copies import counting, in_words, many, one_of_each
+from kitchensinks.law.copies import counting, in_words, many, one_of_each, which
 from kitchensinks.law.directions import by_gradients, turned
 from kitchensinks.law.ending import Bins, chosen, of_few, with_basis
 from kitchensinks.law.few import best_of_few
@@ -33,12 +33,12 @@ from kitchensinks.law.trend import find_trend
 from kitchensinks.law.values import Law, Request
 from kitchensinks.problem.targets import Batch
 
-# Maps that wide tables are turned from.
+# Maps of wide tables from which rotations start.
 _TURNED = ("squash", "common")
 
 
 def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bins] | str:
-    """The learned law with the bins of the rows, or why there is none."""
+    """The learned law with the bins of the rows, or the reason why none can be learned."""
     learned.check()
     if (refusal := _refusal(learned, batch)) is not None:
         return refusal
@@ -52,6 +52,7 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
         found = few if isinstance(few, str) else of_few(few, batch)
         return found if isinstance(found, str) else (counting(found[0], copies), found[1])
     task, basis = LearningRows.of(batch, request, learned), learned.basis
+    task.copied = which(batch, copies)
     if not task.varies:
         return "Too few targets differ from the others to fit some of them and hold others out"
     mean = task.mean_error()
@@ -69,7 +70,7 @@ def learn_law(learned: Learned, batch: Batch, request: Request) -> tuple[Law, Bi
 
 
 def _compared(learned: Learned) -> bool:
-    """Whether the law is one that is compared with others: it has a bandwidth to be learned."""
+    """Whether laws are compared by trials: the basis has a bandwidth to be learned."""
     basis = learned.basis
     return learned.law == "ard" and (basis is None or basis.open_bandwidth)
 
@@ -91,7 +92,7 @@ def _tried(task: LearningRows, basis: Basis | None) -> list[tuple[str, str]]:
 
 
 def _learned(task: LearningRows, basis: Basis | None, best: list[Found]) -> list[Found]:
-    """The maps with learned scales; the rows of wide tables turned along directions too."""
+    """The maps with learned scales, and rotations of wide tables."""
     if task.learned.law == "agop":
         return [by_gradients(task, best[0], basis)]
     founds = learn_scales(task, best)
@@ -103,9 +104,9 @@ def _learned(task: LearningRows, basis: Basis | None, best: list[Found]) -> list
 
 
 def _time_to_turn(task: LearningRows) -> bool:
-    """Whether a round of directions is begun early enough, and over before it is late.
+    """Whether a round of directions fits into the time limit.
 
-    Its slopes and eigenvectors take about as long as its fit.
+    Its gradients and eigenvectors take about as long as its fit.
     """
     limit = task.learned.time_limit
     if limit is None:
@@ -117,7 +118,7 @@ def _time_to_turn(task: LearningRows) -> bool:
 
 
 def _refusal(learned: Learned, batch: Batch) -> str | None:
-    """Why the law cannot be learned, as far as that is known before any trial."""
+    """Why the law cannot be learned, where that is known before any trial; else None."""
     targets, n_inputs = batch.counted_targets, batch.rows.shape[1]
     fewest, most = constants.FEWEST_FOR_SCALES, constants.MOST_COLUMNS
     if _compared(learned):
@@ -137,10 +138,10 @@ def _refusal(learned: Learned, batch: Batch) -> str | None:
 
 
 def _chance(task: LearningRows, mean: float) -> str | None:
-    """Whether the best trial is ahead of the mean by no more than chance, in words.
+    """The reason for no learned law where the best trial beats the mean only by chance.
 
-    Where the columns say nothing, a trial lowers the error of m held-out rows by χ²/m of it (one
-    degree of freedom), and the best of N by about 2·log(N)/m; unequal weights w count as
+    If the columns carry no information, a trial lowers the error of m held-out rows by χ²/m of it
+    (one degree of freedom), and the best of N by about 2·log(N)/m; unequal weights w count as
     m = (Σw)²/Σw² rows.
     """
     errors = [one.error for one in task.trials[1:] if one.stage not in ("map", "split", "trend")]

@@ -1,6 +1,6 @@
-"""Copies of rows: a copy that is held out while its row is fitted gives the target away.
+"""Copies of rows: a copy that is held out while its row is fitted leaks the target.
 
-Oversampling, joins and bootstraps make copies. A law is learned from one of each row, with the
+Oversampling, joins and bootstraps make copies. A law is learned from distinct rows, each with the
 weight of all its copies; the last fit has all rows.
 """
 
@@ -17,10 +17,10 @@ from kitchensinks.tables.keys import Copies, find_copies, row_keys
 
 
 def one_of_each(batch: Batch, seed: int) -> tuple[Batch, Copies | None]:
-    """The batch with weight on one of each row alone, and the copies; or as it is, and None.
+    """The batch with weight on distinct rows only, and its copies; or the batch itself and None.
 
-    Of very many rows some are looked at first: a copy of one of them is among them with a chance
-    of `part`. All are read where these say that many are copies.
+    Of very many rows, a subsample is examined first: with probability `part` it also holds a copy
+    of one of its rows. All rows are examined if the subsample suggests many copies.
     """
     counted = batch.counted_places
     part = constants.POOL / len(counted)
@@ -37,7 +37,7 @@ def one_of_each(batch: Batch, seed: int) -> tuple[Batch, Copies | None]:
     if many(copies):
         weights[first] = copies.total
     else:
-        # Their weight changes no law, and trials without weights take less time.
+        # Few copies change no law, and trials without weights take less time.
         weights[first] = 1.0 if batch.weights is None else batch.weights[first]
     return batch._replace(weights=weights), copies
 
@@ -49,8 +49,21 @@ def _copies(batch: Batch, places: NDArray[np.intp], keys: NDArray[np.uint64]) ->
 
 
 def many(copies: Copies | None) -> bool:
-    """Whether so many rows are copies that they count as weights, and the user is told."""
+    """Whether so many rows are copies that they count as weights and a warning is due."""
     return copies is not None and copies.share >= constants.MANY_COPIES
+
+
+def which(batch: Batch, copies: Copies | None) -> NDArray[np.bool_] | None:
+    """Which rows of a batch that `one_of_each` has left have copies; None where few have, or where
+    all have as many, so that they were made."""
+    if copies is None or not many(copies):
+        return None
+    count = np.bincount(copies.group)
+    if not np.ptp(count):
+        return None
+    found = np.zeros(len(batch.targets), dtype=bool)
+    found[batch.counted_places] = count > 1
+    return found
 
 
 def counting(law: Law, copies: Copies | None) -> Law:
@@ -61,7 +74,7 @@ def counting(law: Law, copies: Copies | None) -> Law:
 
 
 def in_words(copies: Copies) -> str:
-    """What the user is told about copies."""
+    """The warning about copies."""
     return (
         f"{copies.share:.0%} of the rows are copies of others: equal in all columns, and equal or "
         "close in their targets. They are kept together where rows are held out, and count as "

@@ -1,11 +1,11 @@
-"""Directions of the law: those that a fitted function changes along, or that the rows spread along.
+"""Directions of the law: along gradients of a fitted function, or along the spread of the rows.
 
     G = E ∇f(x)∇f(x)',      Σ = E (x − Ex)(x − Ex)'
 
 The average gradient outer product G of a function fitted so far says how much each column, or each
 direction, matters. A round fits, takes G, scales the columns by √G_jj (or turns the rows to the
 eigenvectors of G, each times the root of its eigenvalue) and fits again. Rows turned by Σ have
-features that look along what varies together (neighbouring pixels), and not along noise.
+features along columns that vary together (neighbouring pixels), and not along noise.
 """
 
 import math
@@ -24,7 +24,7 @@ from kitchensinks.law.trials import TrialRows, dense_fit, first_best
 from kitchensinks.numerics.arrays import Floats, Matrix
 from kitchensinks.numerics.choices import lower
 from kitchensinks.problem.losses import Array
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # Step of central differences.
 _STEP = 1e-3
@@ -209,8 +209,8 @@ def _along_slopes(
 
 
 def _found(task: LearningRows, kernel: str, name: str, learned: Warp, errors: list[float]) -> Found:
-    """What was learned, with the kernel's own γ put into the scales, so that factors mean the same
-    as after `learn_scales`."""
+    """The result, with the kernel's own γ in the scales, so that factors mean the same as after
+    `learn_scales`."""
     resolved = Fourier(kernel=kernel).resolve(learned.apply(task.sample[:2000], np.float64))
     gamma = float(np.asarray(resolved.gamma))
     unit = gamma if kernel == "laplacian" else math.sqrt(gamma)

@@ -1,9 +1,9 @@
-"""Mixed tables: how categories become numbers, chosen by the error that each way leaves.
+"""Encodings of categories as numbers, chosen by held-out error.
 
 A category becomes the mean target of its rows (out of fold for the rows that are fitted, so that
 no row sees its own target), an indicator of its own, or, where categories were declared in an
-order, its place in it: whichever has the lowest held-out error after a short run of learning
-scales. A missing category is a category; a missing number is the median, with an indicator.
+order, its rank: whichever has the lowest held-out error after a short run of learning scales. A
+missing category is a category; a missing number is the median, with an indicator.
 """
 
 from dataclasses import replace
@@ -20,6 +20,7 @@ from kitchensinks.law.task import LearningRows
 from kitchensinks.law.trials import first_best
 from kitchensinks.law.values import Request
 from kitchensinks.numerics.arrays import AnyArray, Floats
+from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Batch
 from kitchensinks.tables.arrow import pa
@@ -67,7 +68,7 @@ def free_text(columns: Columns) -> list[str]:
 
 
 def _sampled(places: NDArray[np.intp]) -> NDArray[np.intp]:
-    """As many of the places as trials look at, in their order."""
+    """At most POOL of the places, in their order."""
     if len(places) <= constants.POOL:
         return places
     order = Words(0, 0, Stream.ENCODING_SAMPLE).permutation(len(places))
@@ -77,12 +78,13 @@ def _sampled(places: NDArray[np.intp]) -> NDArray[np.intp]:
 def _best(ways: list[Rows], batch: Batch, request: Request) -> Rows:
     """The encoding with the lowest held-out error after a short run of learning scales; the
     first where it is as good."""
-    places, errors = _sampled(batch.counted_places), []
-    for way in ways:
+    places = _sampled(batch.counted_places)
+
+    def error(way: Rows) -> float:
         sample, _ = one_of_each(batch._replace(rows=way).part(places), request.seed)
-        errors.append(
-            short_run((LearningRows(sample, request, Learned()), ("laplacian", "squash")))[0]
-        )
+        return short_run((LearningRows(sample, request, Learned()), ("laplacian", "squash")))[0]
+
+    errors = list(in_order(error, ways))
     equal = errors[0] <= constants.EQUAL_ENCODINGS * min(errors)
     return ways[0 if equal else first_best(errors)]
 
@@ -101,7 +103,7 @@ def _ways(batch: Batch, labels: tuple[str, ...], like: Columns | None) -> list[R
     means, folded = learn_means(*given, free)
     ways = [Rows(rows.table, means, folded)]
     if many and free is None and any(isinstance(e, Text) for e in means.encoders):
-        # Words that are repeated a few times may be categories or text: the trial says which.
+        # Words that are repeated a few times may be categories or text: a trial decides.
         other, folds = learn_means(*given, repeated=MAYBE_REPEATED)
         if _kinds(other) != _kinds(means):
             ways.append(Rows(rows.table, other, folds))
@@ -128,7 +130,7 @@ def _coded(targets: Any, weights: Floats | None, kind: str) -> tuple[Floats, tup
             coded /= largest
         return coded, ("mean",)
     classes = np.unique(targets if weights is None else targets[weights > 0])
-    # Of two classes one says all.
+    # One indicator is enough for two classes.
     classes = classes[1:] if len(classes) == 2 else classes
     return (targets[:, None] == classes).astype(np.float64), tuple(f"is {c}" for c in classes)
 
@@ -145,7 +147,7 @@ def _orders(table: Table, names: list[str]) -> dict[str, list[str]]:
 
 
 def _placed(columns: Columns, orders: dict[str, list[str]]) -> Columns:
-    """The recipe with categories as their places; the middle for one that has none."""
+    """The recipe with categories as their ranks; unknown ones have the middle rank."""
     encoders = list(columns.encoders)
     for k, encoder in enumerate(encoders):
         words = orders.get(encoder.name)

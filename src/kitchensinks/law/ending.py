@@ -1,4 +1,4 @@
-"""The law of what has won, for all rows."""
+"""From the winning candidate to the law of all rows."""
 
 import math
 from dataclasses import replace
@@ -21,6 +21,7 @@ from kitchensinks.law.candidates import (
     in_time,
     ridge_for,
     try_stages,
+    with_copies,
     with_trees,
 )
 from kitchensinks.law.few import Kept
@@ -36,10 +37,9 @@ Bins = NDArray[np.int32] | None
 
 
 class Ending(NamedTuple):
-    """What was found: the law, its scaler and basis, their draws, and why there are not more.
+    """The parts of the final law: scales, scaler, basis, number of draws, and the reason for it.
 
-    factor : what the learned scales are multiplied with; ridge, second : λ of the fit, and of its
-        second stage.
+    factor : multiplies the learned scales; ridge, second : λ of the fit and of its second stage.
     """
 
     found: Found
@@ -74,7 +74,10 @@ class Ending(NamedTuple):
 def chosen(task: LearningRows, basis: Basis | None, close: list[Candidate]) -> tuple[Law, Bins]:
     """The law of the best candidate, or of dense features and bins in two stages."""
     errors = [candidate.error for candidate in close]
-    kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
+    if task.copied is None:
+        kept = close[preferred(errors, [candidate.score.losses for candidate in close])]
+    else:
+        kept = _with_copies(task, close)
     if (leaves := _with_trees(task, basis, close)) is not None:
         return _kept(task, leaves)
     # Two stages are compared by squared error: skip them where log loss decided.
@@ -87,15 +90,26 @@ def chosen(task: LearningRows, basis: Basis | None, close: list[Candidate]) -> t
     return _kept(task, kept)
 
 
+def _with_copies(task: LearningRows, close: list[Candidate]) -> Candidate:
+    """Of candidates with about the least error, that which is best where copies come again.
+
+    The error is of rows without a copy among the fitted ones, because copies may be made. Where
+    they are not, some of the rows to come have one, which a law that follows single rows knows.
+    """
+    least = min(one.error for one in close)
+    even = [one for one in close if one.error <= constants.EVEN * least]
+    return even[first_best([with_copies(task, one) for one in even])]
+
+
 def _with_trees(
     task: LearningRows, basis: Basis | None, close: list[Candidate]
 ) -> Candidate | None:
-    """The best bins with leaves of trees among them, where as many are then clearly better.
+    """The best bins with leaves of trees among them, if these are clearly better; else None.
 
-    Where a smooth kernel does about as well as bins, the targets do not jump, and what trees seem
-    to gain in a trial does not last. Where there are many more rows than in the trials, grids get
-    finer with them, and trees do not. Trees have seen the targets, so that only a fit of squared
-    loss, whose ridge the trials choose, can have them.
+    Where a smooth kernel does about as well as bins, the targets have no jumps, and the gain of
+    trees in a trial does not last. With many more rows than in the trials, grids become finer and
+    trees do not. Trees have seen the targets, so they need a ridge that trials have chosen: the
+    loss must be squared.
     """
     sparse = [one for one in close if one.sparse]
     allowed = task.request.stages and task.asked is None and basis is None
@@ -142,25 +156,28 @@ def _kept(task: LearningRows, kept: Candidate) -> tuple[Law, Bins]:
 
 
 def _unseen(task: LearningRows, kept: Candidate) -> UnseenScores | None:
-    """What calibrates bins with trees, which have seen the targets of the rows that they are fitted
-    to: the scores of the trial, whose trees had not seen the rows held out."""
+    """Scores that calibrate bins with trees: those of the trial, whose trees had not seen the
+    held-out rows. The final trees have seen the targets of all rows."""
     if not kept.trees:
         return None
     assert isinstance(kept.fits, GridFits), "trees were tried"
     data = task.data
     scores, targets = kept.fits.scores([kept.score.ridge])[0], data.targets[data.held]
     own = data.weights_of(data.held)
-    return UnseenScores(task.level + task.sizes * scores, task.level + task.sizes * targets, own)
+    unit = task.request.unit
+    return UnseenScores(
+        unit * (task.level + task.sizes * scores), unit * (task.level + task.sizes * targets), own
+    )
 
 
 def _both(task: LearningRows, close: list[Candidate]) -> Stages | None:
-    """Dense features of a law, then its bins, where that is clearly better at the same cost."""
+    """Dense features followed by bins of the same law, if clearly better at the same cost."""
     lasts = [candidate for candidate in close if candidate.sparse]
     firsts = [one for one in close if not one.sparse and lasts and one.found is lasts[0].found]
     if not firsts or task.counted > len(task.places):
         return None
     both = try_stages(task, firsts[0], lasts[0])
-    # Each then has half of what one alone may have, and gains as much by it as the other does.
+    # Each stage has half the budget of one alone; assume that both gain equally from the rest.
     gains = [
         one.score.error - one.score.at(affordable(task, one.sparse, share=0.5).components)
         for one in (both.first, both.last)

@@ -1,17 +1,15 @@
-"""Few rows, or more columns than scales are learned for: laws compared by cross-validation.
+"""Few rows, or very many columns: laws are compared by cross-validation.
 
-Of few rows, too few can be held out to tell laws apart: each of them is held out in turn, in folds.
-The contenders are
+A single hold-out of few rows is too small to compare laws. The contenders are
 
 - the linear model, k(x, z) = x·z, on standardised columns;
 - the plain laws: equal scales on standardised columns, or on columns with one deviation for all;
 - learned laws: in every fold, scales are learned from the rows that are fitted there, for those
-  columns that go with the targets of these rows best; also half-way between equal and learned.
+  columns most correlated with their targets; also half-way between equal and learned scales.
 
-They are compared with exact kernels, which few rows allow: fitted rows with the kernel matrix K
-about its mean have the scores k(x)'·(K + λI)⁻¹·(y − ȳ) + ȳ. Factor and ridge are those of the least
-error over all folds. The scales that the folds have learned are the members of the law that is
-kept.
+They are compared with exact kernels, which few rows allow: with K the centred kernel matrix of the
+fitted rows, the scores are k(x)'·(K + λI)⁻¹·(y − ȳ) + ȳ. Factor and ridge are those of the least
+error over all folds. The scales that the folds have learned become the members of the law.
 """
 
 import math
@@ -55,9 +53,9 @@ Places = NDArray[np.intp]
 
 
 class Kept(NamedTuple):
-    """What won: its law, factor and ridge λ = α·n, the components of a fit, and all trials.
+    """The winner: its scales, factor and ridge λ = α·n, the number of components, and all trials.
 
-    trend: the line that goes on outside of the range, or None.
+    trend: the line that extends outside of the range, or None.
     """
 
     task: LearningRows
@@ -104,7 +102,7 @@ def best_of_few(learned: Learned, batch: Batch, request: Request) -> Kept | str:
 
 
 def _best(task: LearningRows, folds: list[Places], founds: list[Found]) -> tuple[Found, _Score]:
-    """The plain law or the linear model, or what is clearly better."""
+    """The plain law or the linear model, unless another law is clearly better."""
     first = task.together(_first, [(found, folds) for found in founds])
     least = constants.CLOSE * min(score.error for score in first)
     close = [k for k, score in enumerate(first) if score.error <= least]
@@ -117,15 +115,15 @@ def _best(task: LearningRows, folds: list[Places], founds: list[Found]) -> tuple
 
 
 def _simple(found: Found, basis: Basis | None) -> bool:
-    """Whether a law is one that others must be clearly ahead of: the linear model, and the plain
-    law that an estimator has where its basis is given (that of Fourier where none is)."""
+    """Whether others must be clearly better than this law: the linear model, and the plain law of
+    the given basis (of Fourier without one)."""
     own = basis is not None or found.kernel != "laplacian"
     return own and found.scaling == "equal" and found.map != "common"
 
 
 def _clearly(base: _Score, others: list[_Score]) -> int | None:
-    """Which of the others has the least error of those whose error is below that of the base by so
-    many standard errors of the difference that chance is not the reason; None where none has."""
+    """The index of the least error among those below the base by several standard errors of the
+    difference; None if there is none."""
     totals = np.full(len(others), np.inf)
     needed = constants.CLEARLY * math.sqrt(max(1.0, constants.TWICE / len(base.shares)))
     for k, other in enumerate(others):
@@ -157,7 +155,7 @@ def _n_folds(n_rows: int) -> int:
 
 
 def _folds(n_rows: int, seed: int) -> list[Places]:
-    """Places to hold out, fold by fold, in runs of neighbours; the fewest rows twice over."""
+    """Rows to hold out in each fold, in runs of neighbours; very few rows are folded twice."""
     count = _n_folds(n_rows)
     run = max(1, n_rows // (constants.RUNS * count))
     runs = np.array_split(np.arange(n_rows), -(-n_rows // run))

@@ -19,7 +19,7 @@ from kitchensinks.problem.targets import Batch
 
 # Components of a given basis where no number was given.
 PLAIN_COMPONENTS = 1000
-# Up to this many features in all, float64 costs no time that anyone would notice.
+# Up to this many entries of features, float64 takes no noticeable time.
 SMALL_FIT = 2**23
 
 
@@ -65,7 +65,7 @@ def find_law(basis: Basis | Learned | Law, batch: Batch, request: Request) -> tu
 
 
 def components(basis: Basis, n_inputs: int, request: Request) -> int:
-    """K of a given basis: "auto" begins with the K that `grow` begins with."""
+    """K of a given basis; with "auto", the first K of `grow`."""
     if request.n_components == "auto":
         return FIRST_COMPONENTS
     if request.n_components is None:
@@ -124,7 +124,7 @@ def _size(count: float) -> str:
 
 
 def _again(law: Law, batch: Batch, request: Request) -> tuple[Law, Bins]:
-    """The same law for other rows: their bins are tabulated anew, and their range counts too."""
+    """The same law for other rows: their bins are tabulated, and the range is extended to them."""
     features = law.features
     if batch.rows.shape[1] != features.n_given:
         raise ValueError(

@@ -20,9 +20,9 @@ class Effort(NamedTuple):
         own; the features are shared out among the scales that are found.
     steps, batch : of the descent of each member.
     few : rows of the first trials.
-    share : what the sizes of trials and the nominal seconds of the last fit are multiplied with.
+    share : factor of the sizes of trials and of the nominal seconds of the last fit.
     maps : most maps of the columns that are tried for a kernel.
-    twice : candidates are tried again with more components although there are not many more rows.
+    twice : whether candidates are tried again with more components even without many more rows.
     """
 
     members: int
@@ -123,7 +123,7 @@ class Learned(Linked):
         self._check_split()
 
     def _check_split(self) -> None:
-        # Strings have a method of that name too.
+        # Strings have a method `split` too.
         splits = callable(getattr(self.split, "split", None)) and not isinstance(self.split, str)
         if self.split is not None and not splits:
             raise TypeError(

@@ -1,4 +1,4 @@
-"""Maps of the columns and the scales learned on them: the law of one kernel."""
+"""Maps of the columns, and the scales that are learned on them for each kernel."""
 
 from dataclasses import dataclass, replace
 
@@ -38,9 +38,9 @@ _AS_IS = "as is"
 class Found:
     """A map of the columns, and the scales (members, d) that its members have learned on it.
 
-    A column that no member has a scale for (zero) is left out by the warp, too.
+    A column whose scale is zero for all members is dropped by the warp.
 
-    errors : held-out error of every step, or held-out error of every round.
+    errors : held-out error of every step of a descent, or of every round of directions.
     scaling : "learned", "equal" for all columns, or "half learned": half-way between.
     start : (d,) the scales that the descents of members begin with; None where there are none.
     """
@@ -107,12 +107,12 @@ def tried_maps(task: LearningRows, kernel: str) -> tuple[str, ...]:
     if not task.request.standardize:
         return (_AS_IS,)
     names = _TRIED[kernel, task.wide][: task.effort.maps]
-    # Columns of 0 and 1 stay as they are: all maps of nothing else are one.
+    # Columns of 0 and 1 are not mapped: if there are no others, all maps are equal.
     return names[:1] if task.hot.all() else names
 
 
 def allowed(task: LearningRows, *names: str) -> tuple[str, ...]:
-    """These maps, each once, or the columns as they come where they must stay so."""
+    """These maps without repetitions, or the identity with standardize=False."""
     return tuple(dict.fromkeys(names)) if task.request.standardize else (_AS_IS,)
 
 
@@ -126,7 +126,7 @@ def mapped(task: LearningRows, name: str) -> Warp:
 
 
 def _batches(task: LearningRows, plain: Warp, rows: int, member: int = 0) -> Batches:
-    """Batches of mapped rows; `rows`: as many as they can use."""
+    """Batches of mapped rows; `rows`: how many they use at most."""
     end = len(task.held) + max(2000, rows)
     return task.batches(plain.apply(task.pool[len(task.held) : end], np.float32), member)
 
@@ -173,7 +173,7 @@ def learn_scales(task: LearningRows, founds: list[Found]) -> list[Found]:
     """The scales of each map by a longer run on larger batches: the first member of the law.
 
     The runs begin half-way between equal scales and those of the short run, because small batches
-    let columns go that few rows speak for.
+    shrink the scales of columns that matter for few rows.
     """
     starts = [
         np.sqrt(_even_scales(task, found.kernel, found.warp) * found.scales[0]) for found in founds
@@ -193,7 +193,7 @@ def with_members(task: LearningRows, found: Found) -> Found:
 
 
 def _descents(task: LearningRows, jobs: list[tuple[Found, int]]) -> list[Floats]:
-    """The scales of each map and member; the time that is left for descents is shared out."""
+    """The scales of each map and member; each descent has an equal share of the time left."""
     steps, last = task.effort.steps, constants.LATE_SCALES
     begun = min(task.used, last)
 

@@ -1,4 +1,4 @@
-"""Rounds of candidates, each with fewer of them and more work for each."""
+"""The rounds of candidates: each has fewer candidates than the last, and more work for each."""
 
 import math
 from dataclasses import replace
@@ -32,7 +32,7 @@ def best_maps(runs: list[tuple[float, Found]]) -> list[Found]:
     for kernel in kernels:
         own = [run for run in runs if run[1].kernel == kernel]
         best[kernel] = own[first_best([error for error, _ in own])]
-    # Bins gain from more rows than a batch has: the first kernel is kept in any case.
+    # Bins gain from more rows than a batch has, so the first kernel is always kept.
     error, first = best.pop(runs[0][1].kernel)
     most = constants.HOPELESS * error
     return [first] + [found for other, found in best.values() if other <= most]
@@ -75,13 +75,13 @@ def _jobs(
     bins = []
     if _takes_bins(task, basis):
         bins = [found for found in founds + plain if found.kernel == "laplacian"]
-    # Equal scales of the Laplacian kernel are for bins: the Gaussian has dense features of them.
+    # Equal scales of the Laplacian kernel are tried with bins only; dense ones use the Gaussian.
     dense = founds + [found for found in plain if basis is not None or found.kernel != "laplacian"]
     jobs = [(found, True, basis) for found in bins]
     if basis is None or not basis.sparse:
         jobs += [(found, False, basis) for found in dense]
     if task.wide and task.learned.time_limit is not None:
-        # The first one is tried in any case, and bins of many columns seldom win.
+        # The first job always runs, and bins of many columns seldom win.
         jobs.sort(key=lambda job: job[1])
     return jobs
 
@@ -89,10 +89,10 @@ def _jobs(
 def _note_runs(
     task: LearningRows, jobs: list[tuple[Found, bool, Basis | None]], looks: list[Candidate]
 ) -> None:
-    """Put into the record which candidate is first by runs of rows, and which by the last rows.
+    """Record which candidate wins on runs of rows, and which on the last rows.
 
-    Only where the last rows were held out without being asked for. looks: the candidates of the
-    jobs by the last rows.
+    Only if the last rows are held out because of a date column that nobody named. looks: the
+    candidates of the jobs, scored on the last rows.
     """
     if not task.request.order.dated:
         return
@@ -106,7 +106,7 @@ def _note_runs(
 
 
 def _plain(task: LearningRows, basis: Basis | None) -> list[Found]:
-    """The laws that nothing is learned for: equal scales, and the linear model."""
+    """The laws without learned scales: equal scales, and the linear model."""
     if basis is not None:
         return [even(task, basis.metric, plain_map(task))]
     names = allowed(task, plain_map(task), *(["common"] if task.wide else []))
@@ -119,7 +119,7 @@ def _plain(task: LearningRows, basis: Basis | None) -> list[Found]:
 
 
 def tried_again(task: LearningRows, candidates: list[Candidate]) -> list[Candidate]:
-    """Those near the least error, with more rows and components."""
+    """The candidates near the least error, tried again with more rows and components."""
     close = _near(task, candidates)
     many = len(task.data.fitted) > constants.MORE * len(task.few.fitted)
     more = many or (task.effort.twice and len(close) > 1)
@@ -139,14 +139,14 @@ def _near(task: LearningRows, candidates: list[Candidate]) -> list[Candidate]:
     bins = constants.CLOSE_BINS * min((one.error for one in near if one.sparse), default=math.inf)
     near = [one for one in near if not one.sparse or one.error <= bins]
     if task.wide and not any(map(_even, near)):
-        # Equal scales gain from features more than directions do, of which few features show most.
+        # Equal scales gain more from further features than rotations do.
         plain = [one for one in candidates if _even(one) and one.error < constants.PLAIN * least]
         near += _first_best(plain)
     return near
 
 
 def _first_best(candidates: list[Candidate]) -> list[Candidate]:
-    """The one of least error; none of none."""
+    """The candidate of least error in a list of one, or an empty list."""
     if not candidates:
         return []
     return [candidates[first_best([one.error for one in candidates])]]

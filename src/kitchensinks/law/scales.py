@@ -16,18 +16,19 @@ step takes a fresh batch, so the cost does not grow with the rows.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve
-from sklearn.metrics.pairwise import euclidean_distances
 
 from kitchensinks.law import constants
 from kitchensinks.numerics.arrays import Floats
 from kitchensinks.numerics.pairs import clear_lower, pair_distances, weighted_distances
-from kitchensinks.numerics.products import cholesky_lower
+from kitchensinks.numerics.products import cholesky_lower, solve_lower
+from kitchensinks.numerics.threads import in_order
+from kitchensinks.tables.arrays import block_slices
 
+Result = TypeVar("Result")
 Narrow = NDArray[np.float32]
 # (step, size of the batch) -> rows (m, d), targets (m, outputs)
 Batches = Callable[[int, int], tuple[Narrow, Narrow]]
@@ -36,6 +37,33 @@ Batches = Callable[[int, int], tuple[Narrow, Narrow]]
 # Products of smaller entries of a kernel matrix are denormal numbers, which take processors many
 # times as long; beside a diagonal of one, e⁻²⁵ is nothing in float32.
 _LEAST_EXPONENT = np.float32(-25.0)
+
+
+# Rows of a matrix over pairs that are worked on at a time: they stay in cache.
+_ROWS = 128
+
+
+def _by_rows(work: Callable[[slice], Result], count: int) -> list[Result]:
+    """work(part) of some rows at a time, side by side where threads are free."""
+    return list(in_order(work, block_slices(count, _ROWS)))
+
+
+class Room(NamedTuple):
+    """Memory that steps use in turn: fresh pages for each cost a fifth of its time.
+
+    kept (fitted, m), of which what is on or below the diagonal means nothing; factor
+    (fitted, fitted), column by column.
+    """
+
+    kept: Narrow
+    factor: Narrow
+
+    @classmethod
+    def of(cls, count: int) -> "Room":
+        """For batches of so many rows."""
+        fitted = int(constants.FITTED_SHARE * count)
+        square = np.empty((fitted, fitted), dtype=np.float32, order="F")
+        return cls(np.zeros((fitted, count), dtype=np.float32), square)
 
 
 class Gradient(NamedTuple):
@@ -61,16 +89,22 @@ class BatchColumns:
     def of(cls, rows: Narrow, is_hot: NDArray[np.bool_]) -> "BatchColumns":
         return cls(np.ascontiguousarray(rows[:, ~is_hot].T), rows[:, is_hot], is_hot)
 
-    def distances(self, scales: Floats, fitted: int) -> Narrow:
-        """Σ_j s_j·|x_ij − x_kj| of the fitted rows i to all rows k ≥ i, (fitted, m)."""
-        out = np.zeros((fitted, self.numbers.shape[1]), dtype=np.float32)
+    def put_distances(self, scales: Floats, out: Narrow) -> None:
+        """Put Σ_j s_j·|x_ij − x_kj| of fitted rows i and all rows k ≥ i into out (fitted, m)."""
         pair_distances(self.numbers * scales[~self.is_hot, None].astype(np.float32), out)
-        if self.hot.shape[1]:
-            scaled = self.hot * scales[self.is_hot].astype(np.float32)
-            length = scaled.sum(axis=1)
-            products = scaled[:fitted] @ self.hot.T
-            out += np.maximum(length[:fitted, None] + length - 2.0 * products, 0.0)
-        return out
+        if not self.hot.shape[1]:
+            return
+        scaled = self.hot * scales[self.is_hot].astype(np.float32)
+        length = scaled.sum(axis=1)
+
+        def add(part: slice) -> None:
+            products = scaled[part] @ self.hot[part.start :].T
+            products *= np.float32(-2.0)
+            products += length[part, None]
+            products += length[part.start :]
+            out[part, part.start :] += np.maximum(products, np.float32(0.0), out=products)
+
+        _by_rows(add, len(out))
 
     def weighted(self, weights: Narrow, scales: Floats) -> Floats:
         """Σ_ik w_ik·s_j·|x_ij − x_kj| over pairs i < k, (d,); weights (fitted, m)."""
@@ -85,11 +119,23 @@ class BatchColumns:
 
 def weighted_squares(rows: Narrow, weights: Narrow) -> Floats:
     """Σ_ik w_ik·(x_ij − x_kj)² over pairs i < k, (d,); weights (fitted, m): others are cleared."""
-    fitted = len(weights)
-    clear_lower(weights)
-    total = weights.sum(axis=0, dtype=np.float64)
-    total[:fitted] += weights.sum(axis=1, dtype=np.float64)
-    product = np.einsum("ij,ij->j", rows[:fitted], weights @ rows, dtype=np.float64)
+    total, product = np.zeros(len(rows)), np.zeros(rows.shape[1])
+
+    def sums(part: slice) -> tuple[slice, Floats, Floats, Floats]:
+        own, others = weights[part, part.start :], rows[part.start :]
+        clear_lower(own)
+        below, across = (own.sum(axis=axis, dtype=np.float64) for axis in (0, 1))
+        return (
+            part,
+            below,
+            across,
+            np.einsum("ij,ij->j", rows[part], own @ others, dtype=np.float64),
+        )
+
+    for part, below, across, products in _by_rows(sums, len(weights)):
+        total[part.start :] += below
+        total[part] += across
+        product += products
     return np.asarray(total @ np.square(rows, dtype=np.float64) - 2.0 * product)
 
 
@@ -100,6 +146,7 @@ def gradient(
     ridge: float,
     kernel: str = "laplacian",
     is_hot: NDArray[np.bool_] | None = None,
+    room: Room | None = None,
 ) -> Gradient:
     """Held-out error of one batch and its slopes: the first rows are fitted, the others predicted.
 
@@ -110,19 +157,24 @@ def gradient(
     >>> bool(found.scales[1] > 0)  # the second column says nothing: its scale should fall
     True
     """
-    fitted = int(constants.FITTED_SHARE * len(rows))
+    kept, square = Room.of(len(rows)) if room is None else room
+    fitted = len(kept)
     is_hot = np.zeros(rows.shape[1], dtype=bool) if is_hot is None else is_hot
     columns = BatchColumns.of(rows, is_hot) if kernel == "laplacian" else None
-    kept = kernel_rows(rows, scales, columns, fitted)
-    factor = _factor(kept[:, :fitted], ridge)
+    put_kernel(rows, scales, columns, kept)
+    factor = _factor(kept[:, :fitted], ridge, square)
     cross = kept[:, fitted:]
-    dual = cho_solve(factor, targets[:fitted], check_finite=False)
+    dual = solve_lower(factor, targets[:fitted])
     left = targets[fitted:] - cross.T @ dual
-    turned = cho_solve(factor, cross @ left, check_finite=False)
+    turned = solve_lower(factor, cross @ left)
     # w_ik = v_i·α_k + α_i·v_k for two fitted rows, and −α_i·r_k for a fitted and a predicted one.
     others = np.vstack([np.hstack([dual, turned]), np.hstack([np.zeros_like(left), -left])])
-    weights = np.hstack([turned, dual]) @ others.T
-    weights *= kept
+    own, weights = np.hstack([turned, dual]), kept
+
+    def weigh(part: slice) -> None:
+        weights[part, part.start :] *= own[part] @ others[part.start :].T
+
+    _by_rows(weigh, fitted)
     if columns is not None:
         along = columns.weighted(weights, scales)
     else:
@@ -133,34 +185,46 @@ def gradient(
     return Gradient(float(error), -2.0 / len(left) * along, float(2.0 / len(left) * slope))
 
 
-def kernel_rows(rows: Narrow, scales: Floats, columns: BatchColumns | None, fitted: int) -> Narrow:
-    """K of the fitted rows i and all rows k > i, (fitted, m): Laplacian where the columns are
-    given, else Gaussian. What is on or below the diagonal means nothing.
+def put_kernel(rows: Narrow, scales: Floats, columns: BatchColumns | None, out: Narrow) -> None:
+    """Put K of the fitted rows i and all rows k > i into out (fitted, m): Laplacian where the
+    columns are given, else Gaussian.
 
     Squared distances are differences of products, so they are worked out in float64: with one row
     far out, those of the others would have no digit left, and K might not be positive definite.
     """
     if columns is not None:
-        exponent = columns.distances(scales, fitted)
-    else:
-        scaled = rows * scales
-        exponent = euclidean_distances(scaled[:fitted], scaled, squared=True).astype(np.float32)
-    np.negative(exponent, out=exponent)
-    np.maximum(exponent, _LEAST_EXPONENT, out=exponent)
-    return np.exp(exponent, out=exponent)
+        columns.put_distances(scales, out)
+    scaled = rows * scales if columns is None else np.empty((0, 0))
+    lengths = np.einsum("ij,ij->i", scaled, scaled)
+
+    def fill(part: slice) -> None:
+        above = out[part, part.start :]
+        if columns is None:
+            squares = scaled[part] @ scaled[part.start :].T
+            squares *= -2.0
+            squares += lengths[part, None]
+            squares += lengths[part.start :]
+            np.maximum(squares, 0.0, out=squares)
+            above[:] = squares
+        clear_lower(above)
+        np.negative(above, out=above)
+        np.maximum(above, _LEAST_EXPONENT, out=above)
+        np.exp(above, out=above)
+
+    _by_rows(fill, len(out))
 
 
-def _factor(kept: Narrow, ridge: float) -> tuple[Narrow, bool]:
-    """The Cholesky factor of K + λI for `cho_solve`; K is read above its diagonal.
+def _factor(kept: Narrow, ridge: float, out: Narrow) -> Narrow:
+    """The Cholesky factor of K + λI for `solve_lower`, in `out`; K is read above its diagonal.
 
     In float32: λ ≥ 0.001 keeps it well conditioned.
     """
     # Read above the diagonal: what is below it means nothing.
-    shifted = np.array(kept.T, order="F")
-    shifted[np.diag_indices_from(shifted)] = np.float32(1.0 + ridge)
-    if not cholesky_lower(shifted):
+    out[:] = kept.T
+    out[np.diag_indices_from(out)] = np.float32(1.0 + ridge)
+    if not cholesky_lower(out):
         raise np.linalg.LinAlgError("the kernel matrix of a batch is not positive definite")
-    return shifted, True
+    return out
 
 
 @dataclass(frozen=True)
@@ -216,10 +280,12 @@ class Descent:
         """
         now = self
         memory, square_memory = constants.MEMORY, constants.SQUARE_MEMORY
+        room: Room | None = None
         for _ in range(steps):
             rows, targets = batches(len(now.errors), size)
             scales, ridge = np.exp(now.place[:-1]), float(np.exp(now.place[-1]))
-            found = gradient(rows, targets, scales, ridge, self.kernel, self.is_hot)
+            room = Room.of(len(rows)) if room is None else room
+            found = gradient(rows, targets, scales, ridge, self.kernel, self.is_hot, room)
             slope, done = np.append(found.scales, found.ridge), len(now.errors) + 1
             mean = memory * now.mean + (1 - memory) * slope
             square = square_memory * now.square + (1 - square_memory) * slope**2

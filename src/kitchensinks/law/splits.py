@@ -1,7 +1,7 @@
-"""Which rows are held out while a law is learned: runs, a splitter's, whole groups, the last ones.
+"""Which rows are held out while a law is learned: runs, whole groups, the latest, or a splitter's.
 
-Rows that are to be predicted may be of other groups than the fitted ones, or come later. Held-out
-rows stand for them, so that they are chosen in the same way.
+Rows to be predicted may belong to other groups than the fitted ones, or come later. Held-out rows
+are chosen in the same way.
 """
 
 import math
@@ -15,7 +15,7 @@ from kitchensinks.law import constants
 from kitchensinks.law.learned import Learned
 from kitchensinks.numerics.arrays import AnyArray, Matrix
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Date, Number
 from kitchensinks.tables.table import Table
@@ -27,9 +27,9 @@ _BLOCK = 2**14
 
 
 class Order(NamedTuple):
-    """What is known of the order of the rows: the group and the time of each, (n,), or None.
+    """The group and the time of each row, (n,), or None.
 
-    dated: the times are those of a date column whose order the rows have, and nobody asked.
+    dated: the times come from a date column that orders the rows, and that nobody named.
     """
 
     groups: NDArray[np.int64] | None = None
@@ -48,9 +48,9 @@ NO_ORDER = Order()
 
 
 def order_of(learned: object, rows: Matrix, names: Sequence[str] | None = None) -> Order:
-    """Groups and times of rows, by the columns that are named; names: of the columns of an array.
+    """Groups and times of rows from the named columns; names: of the columns of an array.
 
-    Without a name, the times of a date column whose order the rows have.
+    Without a named column, the times are those of a date column that orders the rows.
     """
     if not isinstance(learned, Learned):
         return NO_ORDER
@@ -97,7 +97,7 @@ def _dates(rows: Rows) -> NDArray[np.float64] | None:
 
 
 def _column(rows: Matrix, place: int, rising: bool = False) -> NDArray[np.float64]:
-    """One column of the rows, (n,); rising: nothing where its values ever fall."""
+    """One column of the rows, (n,); rising: an empty array if its values ever fall."""
     out = np.empty(rows.shape[0])
     for part in block_slices(rows.shape[0], _BLOCK):
         out[part] = densify(rows[part])[:, place]
@@ -134,7 +134,7 @@ def _name(what: str, column: str | int, table: Table) -> str:
 def held_rows(
     order: Order, counted: NDArray[np.bool_], share: float, seed: int
 ) -> NDArray[np.bool_]:
-    """Which rows (n,) stand for those to be predicted: whole groups, or the latest rows."""
+    """A mask (n,) of the rows to hold out: whole groups, or the latest rows."""
     places = np.flatnonzero(counted)
     held = max(1, round(share * len(places)))
     if order.groups is not None:
@@ -150,9 +150,9 @@ def held_rows(
 def folds_of(
     learned: Learned, order: Order, labels: AnyArray, n_folds: int, seed: int
 ) -> list[Places] | None:
-    """Places to hold out, fold by fold, of rows that are few; None where nothing is said of them.
+    """Rows to hold out in each fold of a small table, or None for random folds.
 
-    Folds of a splitter, whole groups, or the latest rows as the one fold.
+    Folds of a splitter, whole groups, or the latest rows as the only fold.
     """
     size = len(labels)
     if learned.split is not None:
@@ -173,8 +173,8 @@ def folds_of(
 
 
 class HeldOutRows(NamedTuple):
-    """The rows of a pool, those to be held out first, how many those are, and which they are,
-    in words; runs go without saying."""
+    """The rows of a pool with the held-out ones first, the number of those, and a description
+    (empty for runs of rows)."""
 
     places: Places
     held: int
@@ -205,10 +205,10 @@ def _joined(first: Places, others: Places, size: int, words: Words) -> Places:
 
 
 def _in_runs(counted: Places, size: int, held: int, seed: int) -> HeldOutRows:
-    """Rows are held out in runs of neighbours.
+    """Hold out runs of consecutive rows.
 
-    Rows that were taken one after another are often alike, and a row whose neighbour is fitted says
-    little about rows from elsewhere.
+    Consecutive rows are often alike, and the error of a row whose neighbour is fitted says little
+    about other rows.
     """
     run = max(1, held // constants.RUNS)
     words = Words(seed, 0, Stream.LAW_HOLD_OUT)
@@ -223,7 +223,7 @@ def _in_runs(counted: Places, size: int, held: int, seed: int) -> HeldOutRows:
 def _by_groups(
     counted: Places, size: int, held: int, seed: int, groups: NDArray[np.int64]
 ) -> HeldOutRows:
-    """Whole groups, in random order, while they are no more rows than a part may have."""
+    """Hold out whole groups, in random order, up to `held` rows."""
     words = Words(seed, 0, Stream.LAW_HOLD_OUT)
     labels, own = np.unique(groups[counted], return_inverse=True)
     _check_groups(len(labels))
@@ -254,7 +254,7 @@ def _last(
 def _by_splitter(
     counted: Places, size: int, seed: int, splitter: object, order: Order, labels: AnyArray
 ) -> HeldOutRows:
-    """The last split: of splits in the order of time, it is the one with most rows before."""
+    """The last split, which of splits in the order of time fits most rows."""
     words = Words(seed, 0, Stream.LAW_HOLD_OUT)
     pool = counted
     if len(counted) > size:
@@ -268,7 +268,7 @@ def _by_splitter(
 def _splits(
     splitter: Any, pool: Places, order: Order, labels: AnyArray
 ) -> list[tuple[Places, Places]]:
-    """The rows that each split fits and holds out, which gets the pool in the order of time."""
+    """The rows that each split fits and holds out; the splitter gets the pool ordered by time."""
     if order.times is not None:
         pool = pool[np.argsort(order.times[pool], kind="stable")]
     groups = None if order.groups is None else order.groups[pool]
@@ -299,7 +299,7 @@ def _splits(
 
 
 def _are_places(places: AnyArray, size: int) -> bool:
-    """Whether an array says which of so many rows are meant; it may be empty."""
+    """Whether an array holds indices of `size` rows; it may be empty."""
     if not places.size:
         return True
     whole = places.ndim == 1 and places.dtype.kind in "iu"

@@ -1,4 +1,4 @@
-"""The rows that a law is learned from: a pool in memory, a part of which is held out in runs."""
+"""The rows that a law is learned from: a pool in memory, part of which is held out."""
 
 import copy
 import math
@@ -23,7 +23,7 @@ from kitchensinks.numerics.threads import in_order
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -53,7 +53,8 @@ class LearningRows:
     level, sizes, unit : of the targets: mean, deviations, and variance summed over the outputs.
     descended : the targets that scales are learned for.
     data, few : the pool for the trials, and fewer rows of it.
-    trend : what the targets of the trials are less, or None.
+    trend : subtracted from the targets of the trials, or None.
+    copied : which of all rows have copies, where many do, or None.
     """
 
     given: Batch
@@ -62,6 +63,7 @@ class LearningRows:
     trials: list[Trial] = field(default_factory=list)
     hold: NDArray[np.intp] | None = None
     trend: Trend | None = None
+    copied: NDArray[np.bool_] | None = None
 
     source: Matrix = field(init=False)
     targets: Array = field(init=False)
@@ -137,12 +139,12 @@ class LearningRows:
         learned: Learned,
         hold: NDArray[np.intp] | None = None,
     ) -> "LearningRows":
-        """The task of rows whose targets may be all the same in the pool."""
+        """The learning rows; constant targets of the pool raise no warning."""
         with np.errstate(invalid="ignore"):
             return cls(batch, request, learned, hold=hold)
 
     def without(self, trend: Trend | None) -> "LearningRows":
-        """The same with targets less a trend, and the same record."""
+        """The same rows with a trend subtracted from the targets, and the same record."""
         if trend is None:
             return self
         own = copy.copy(self)
@@ -175,12 +177,11 @@ class LearningRows:
 
     @property
     def linear(self) -> bool:
-        """Whether a linear model is among the candidates: with fewer draws than columns, some
-        columns would have no part in it."""
+        """Whether a linear model is a candidate: it needs a draw for each column."""
         return self.asked is None or self.asked >= self.n_inputs
 
     def mean_error(self) -> float:
-        """The held-out error of the mean target, which is put into the record first."""
+        """The held-out error of the mean target, which is the first trial of the record."""
         data = self.data
         level = np.average(data.targets[data.fitted], axis=0, weights=data.weights_of(data.fitted))
         mean = data.error(level[None, :])
@@ -209,10 +210,10 @@ class LearningRows:
         return Words(self.seed, step, Stream.LAW_BATCHES).generator()
 
     def batch_size(self, kernel: str) -> int:
-        """Rows of a batch that scales are learned from: half as many do for a smooth kernel.
+        """Rows of a batch; half as many are enough for a smooth kernel.
 
-        A column that matters from one value to the next (a day, a person) shows it only where a
-        batch has several rows of the same value: small tables, too, have large batches.
+        The effect of a column that changes from value to value (a day, a person) is visible only if
+        a batch has several rows of the same value, so small tables have large batches too.
         """
         smooth = self.wide or kernel == "gaussian"
         most = self.effort.batch // 2 if smooth else self.effort.batch
@@ -222,7 +223,7 @@ class LearningRows:
 
     @property
     def largest_batch(self) -> int:
-        """Half of the rows to learn from, so that every batch is another one."""
+        """Half of the rows to learn from, so that batches differ."""
         return max(2, len(self.descended) // 2)
 
     def note(self, stage: str, what: str, rows: int, error: float) -> None:
@@ -252,7 +253,7 @@ class LearningRows:
         work: Callable[[tuple["LearningRows", Item]], Result],
         items: Iterable[Item],
     ) -> list[Result | None]:
-        """`together`, with None for the items, save the first, that would begin late."""
+        """`together`, with None for items that would begin late; the first item always runs."""
         jobs = self._jobs(items)
         first = jobs[0][0] if jobs else self
 
@@ -267,9 +268,9 @@ class LearningRows:
     def together(
         self, work: Callable[[tuple["LearningRows", Item]], Result], items: Iterable[Item]
     ) -> list[Result]:
-        """work((task, item)) of each item, side by side; the record has the order of the items.
+        """work((task, item)) for each item, in parallel, with trials in the order of the items.
 
-        Each item has a copy of the task with a record of its own.
+        Each item gets a copy of the task with an empty record.
         """
         jobs = self._jobs(items)
         results = list(in_order(work, jobs, ahead=len(jobs) + 1))
@@ -292,7 +293,7 @@ class LearningRows:
             chance = chance / chance.sum()
 
         def batch(step: int, size: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-            # No row comes twice: its copy would predict it when it is left out.
+            # No row is drawn twice: its copy would predict it where it is held out.
             size = min(size, len(rows) if chance is None else int(np.count_nonzero(chance)))
             chosen = self._random(_STEPS_A_MEMBER * member + step).choice(
                 len(rows), size, replace=False, p=chance

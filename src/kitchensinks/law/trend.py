@@ -1,7 +1,7 @@
-"""Whether a linear part goes on where the rows end: tried on rows outside of a fitted range.
+"""Lines that extend outside of the range of the rows, tested on rows outside of a fitted range.
 
-A law says nothing beyond the range of its rows: columns are clipped there. Where a column has a
-trend, the model is t(x) + f(x): a line in that column that goes on, and a law for what it leaves.
+Features clip columns to the range of the fitted rows. Where a column has a trend, the model is
+t(x) + f(x): a line in that column that extends outside, and features for its residuals.
 With the kernel k of the learned scales and T = (1, x_j, …), both are fitted together by
 
     w = (T'CT)⁻¹T'Cy,    f = k(·, X)·C·(y − Tw),    C = (K + λI)⁻¹
@@ -9,10 +9,10 @@ With the kernel k of the learned scales and T = (1, x_j, …), both are fitted t
 (universal kriging: Rasmussen and Williams, Gaussian Processes for Machine Learning, section 2.7),
 whose leave-one-out residuals are (Py)_i/P_ii with P = C − CT(T'CT)⁻¹T'C.
 
-A column is tried so: rows at both ends of its range are held out, or the later rows where the law
-holds those out, and few of the others are fitted, with and without the line. The line is taken
-where it clearly lowers the error of the rows held out and does not raise the leave-one-out error of
-the others.
+To test a column, rows at both ends of its range are held out (or the latest rows, where the law
+holds those out), and some of the others are fitted with and without the line. The line is kept if
+it clearly lowers the error of the held-out rows and does not raise the leave-one-out error of the
+others.
 """
 
 import math
@@ -53,7 +53,7 @@ class Line(NamedTuple):
 
 
 def find_trend(task: LearningRows, found: Found) -> Trend | None:
-    """The columns whose line goes on, with its slopes; or None."""
+    """The columns with a line that extends outside of the range, and its slopes; or None."""
     if not task.request.trend or task.late(constants.LATE_SCALES):
         return None
     fitted = task.data.fitted
@@ -72,7 +72,7 @@ def find_trend(task: LearningRows, found: Found) -> Trend | None:
     mean, deviation = _units(raw, columns)
     last = _some(places, constants.TREND_LAST)
     if task.later:
-        # The rows that come last say most about what goes on.
+        # The latest rows say most about rows to come.
         last = np.concatenate([last, _some(task.data.held, constants.TREND_FITTED)])
     part = _part(task, found.warp, found, last)
     lines = (part.raw[:, columns] - mean) / deviation
@@ -85,16 +85,16 @@ def find_trend(task: LearningRows, found: Found) -> Trend | None:
 
 
 def _promising(task: LearningRows, raw: Floats, places: Places) -> list[int]:
-    """Columns of more than a few values that matter most in a linear fit, the first one most.
+    """Columns with several values and the largest effects in a linear fit, the largest first.
 
-    Where later rows are held out, columns that most of them are outside of come first.
+    Where later rows are held out, columns whose range most of them leave come first.
     """
     columns, targets = np.flatnonzero(~task.hot), task.data.targets[places]
     mean, deviation = _units(raw, columns)
     standard = (raw[:, columns] - mean) / deviation
     cross = standard.T @ (targets - targets.mean(axis=0)) / len(raw)
     first = _beyond(task, raw, columns)
-    # Slopes are those of the columns that go with the targets best.
+    # The linear fit has the columns most correlated with the targets.
     order = np.argsort(-np.where(first, np.inf, _length(cross)), kind="stable")
     order = order[: constants.TREND_SCREENED]
     several = [len(np.unique(raw[:, columns[k]])) >= constants.TREND_VALUES for k in order]
@@ -113,7 +113,7 @@ def _length(slopes: Floats) -> Floats:
 
 
 def _beyond(task: LearningRows, raw: Floats, columns: Places) -> NDArray[np.bool_]:
-    """Columns that most of the later rows are outside of, where those are held out."""
+    """Columns whose range most of the held-out later rows leave."""
     if not task.later:
         return np.zeros(len(columns), dtype=bool)
     held = task.pool[_some(task.data.held, constants.TREND_FITTED)][:, columns]
@@ -136,7 +136,7 @@ def _later(task: LearningRows, places: Places) -> tuple[Places, Places]:
 
 
 def _some(places: Places, most: int) -> Places:
-    """At most so many of the places, evenly spread."""
+    """At most `most` of the places, evenly spaced."""
     return places[np.linspace(0, len(places) - 1, min(most, len(places))).astype(np.intp)]
 
 
@@ -149,8 +149,8 @@ def _units(raw: Floats, columns: Places) -> tuple[Floats, Floats]:
 def _helps(
     task: LearningRows, found: Found, raw: Floats, split: tuple[Places, Places], tried: list[int]
 ) -> bool:
-    """Whether a line in the last of the columns that are tried, beside lines in the others, lowers
-    the error of the rows held out, and not that of the fitted ones."""
+    """Whether a line in the last of the tried columns, beside lines in the others, lowers the error
+    of the held-out rows and keeps that of the fitted ones."""
     fitted, held = split
     if len(fitted) < constants.TREND_FEWEST or len(held) < constants.TREND_FEWEST // 4:
         return False

@@ -1,9 +1,9 @@
-"""Small fits on held-out rows: which bandwidth and ridge a basis wants, and how well it does."""
+"""Small fits scored on held-out rows, to choose bandwidth and ridge and to compare bases."""
 
 import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,21 +18,23 @@ from kitchensinks.numerics.arrays import Matrix
 from kitchensinks.numerics.bins import sum_of_bins
 from kitchensinks.numerics.choices import first_least, strongest_least
 from kitchensinks.numerics.simplex import log_losses
-from kitchensinks.numerics.threads import in_order
+from kitchensinks.numerics.threads import in_order, row_tiles
 from kitchensinks.problem.bins import Bins
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import BlockSums, Moments
 from kitchensinks.solvers.binned import binned_ridge
 from kitchensinks.solvers.cholesky import ridge_solve
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # Rows whose features are made at a time.
 _BLOCK = 8192
+# So many features make products that are worth two threads: then there are two blocks or more.
+_SHARED = 1024
 
 
 class Score(NamedTuple):
-    """What a basis reached on held-out rows: at which factor and ridge, with how many components,
-    and with half of them; losses of the classes (`TrialRows.losses`), or None."""
+    """The held-out error of a trial, and that of half its components; log losses of the rows
+    (`TrialRows.losses`) or None; bandwidth factor, ridge and number of components."""
 
     error: float
     half: float
@@ -51,7 +53,7 @@ class Score(NamedTuple):
         return self.error + gain * (self.components / count - 1.0)
 
     def enough(self, tolerance: float) -> float:
-        """Components beyond which the error would fall by less than this share of it."""
+        """The number of components beyond which the error falls by less than this share."""
         gain = min(max(self.half - self.error, 0.0), constants.MOST_GAIN * self.error)
         return gain * self.components / (tolerance * (self.error - gain))
 
@@ -81,8 +83,8 @@ class TrialRows:
     def losses(self, scores: Array) -> Array | None:
         """The share of each held-out row in the mean log loss of the classes, or None for numbers.
 
-        A squared error also counts what no class depends on, so that it may prefer another law. The
-        scores are multiplied with the number that makes the mean least.
+        Squared error may prefer a law whose classes are worse. The scores are multiplied by the
+        factor that minimises the mean log loss.
         """
         if self.labels is None:
             return None
@@ -170,7 +172,9 @@ class _DensePath:
                 features, data.targets[places], None if own is None else own[part]
             )
 
-        for block in in_order(sums, block_slices(len(data.fitted), _BLOCK)):
+        rows = len(data.fitted)
+        parts = row_tiles(rows, _BLOCK if len(shift) < _SHARED else _BLOCK // 2)
+        for block in in_order(sums, block_slices(rows, row_tiles(rows, parts))):
             moments.take(block)
         self.equations = moments.normal_equations(fit_intercept=True)
         mean = self.equations.mean.astype(frozen.dtype)
@@ -231,7 +235,7 @@ class _DensePath:
 
 
 def first_best(errors: Sequence[float] | Array) -> int:
-    """The place of the first of the least errors, as far as those of trials can be told apart."""
+    """The index of the least error; the first one among ties."""
     return first_least(errors, constants.SAME_TRIAL)
 
 
@@ -246,7 +250,7 @@ def best_ridge(tried: Mapping[float, tuple[float, Any]]) -> float:
 
 
 def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:
-    """Which has the least squared error, or nearly that with a lower log loss of the classes.
+    """The index of the least squared error, or of a nearly equal one with a lower log loss.
 
     >>> few, many = np.full(50, 0.01), np.full(50, 0.02)
     >>> preferred([0.20, 0.21, 0.30], [many, few, few]), preferred([0.2, 0.1], [None, None])
@@ -267,10 +271,10 @@ def preferred(errors: Sequence[float], losses: Sequence[Array | None]) -> int:
 
 
 class GridFits:
-    """Fits on the bins of `count` grids: the rows are hashed once, whatever is then fitted.
+    """Fits on the bins of `count` grids; the rows are hashed once for all of them.
 
-    Every fit starts from zero, as the last one will: its few steps are a part of what is compared,
-    and from the weights of another ridge the first step would already seem to settle it.
+    Every fit starts from zero as the final one does, because stopping early regularises: a fit
+    that starts from the weights of another ridge would stop after its first step.
     """
 
     def __init__(self, data: TrialRows, scaler: Warp, basis: Basis, count: int, seed: int) -> None:
@@ -289,7 +293,7 @@ class GridFits:
         self.bins = Bins(columns, offsets, 1.0 / math.sqrt(count))
 
     def first(self, count: int) -> "GridFits":
-        """The same with the first grids alone: nothing is hashed again."""
+        """The fits on the first grids only; nothing is hashed again."""
         part = copy.copy(self)
         part.held = self.held[:count]
         part.bins = self.bins.first(count, 1.0 / math.sqrt(count))
@@ -298,7 +302,8 @@ class GridFits:
     def scores(self, ridges: Sequence[float], targets: Array | None = None) -> list[Array]:
         """Scores of the held-out rows for each ridge λ = α·n, of these targets or of the rows' own.
 
-        One fit has the targets once for each ridge: to look up a bin costs more than to add to it.
+        One fit serves all ridges, each with a copy of the targets: looking up a bin costs more than
+        adding to it.
         """
         data, size = self.data, len(self.data.fitted)
         targets = data.targets if targets is None else targets
@@ -315,7 +320,7 @@ class GridFits:
         )
         scores = np.empty((len(data.held), n_outputs * len(ridges)))
         sum_of_bins(self.held, self.bins.scale * solution.weights, scores)
-        # What other targets leave out was fitted before.
+        # Targets that differ from the rows' own are residuals of an earlier stage.
         before = (data.targets - targets)[data.held]
         parts = np.split(scores + solution.intercept, len(ridges), axis=1)
         return [part + before for part in parts]
@@ -343,6 +348,13 @@ class GridFits:
             near = best
         errors = {round(math.log(r / best, step)): tried[r][0] for r in tried}
         return tried[best][0], best * step ** lowest(errors), tried[best][1]
+
+    def of_fitted(self, which: NDArray[np.intp]) -> "GridFits":
+        """The same, with some of the fitted rows in place of those held out."""
+        part = copy.copy(self)
+        part.data = replace(self.data, held=self.data.fitted[which])
+        part.held = np.ascontiguousarray(self.bins.columns[:, which])
+        return part
 
     def error(self, ridge: float) -> float:
         """Held-out error with one ridge."""

@@ -1,4 +1,4 @@
-"""The law of a fit as a value, what is asked of it, and the record of how it was found."""
+"""The law of a fit, the request for it, and the record of how it was learned."""
 
 import math
 import re
@@ -31,7 +31,7 @@ _MAPS = {
 
 
 def what_of(kernel: str, sparse: bool, trees: bool) -> str:
-    """What components are called in a trial."""
+    """The name of the components of a trial."""
     if trees:
         return "grids and trees"
     return "grids" if sparse else f"{kernel} features"
@@ -90,7 +90,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Trial:
-    """One thing that was tried: what, on how many rows, and its error.
+    """One trial: what was tried, on how many rows, and its error.
 
     error : squared error in units of the targets' variance: of rows that small batches hold out
         where maps are compared, of the pool's held-out rows in all other trials.
@@ -109,7 +109,7 @@ class Record:
     map : of the columns ("squash", …).
     kernel : whose scales were learned, "laplacian" or "gaussian"; "linear" for a linear model.
     members : how many times, each time from other batches.
-    factor : what the learned scales are multiplied with.
+    factor : multiplies the learned scales.
     scales : (d,) learned by descent, the geometric mean of the members'; equal where rows are
         rotated.
     importances : (d,) each column's share of the distance between rows.
@@ -138,7 +138,10 @@ class Record:
 
 
 class UnseenScores(NamedTuple):
-    """Scores and targets (n, outputs) of rows that the law had not seen, and weights (n,)."""
+    """Scores and targets (n, outputs) of rows that the law had not seen, and weights (n,).
+
+    In units of the targets as they came: another fit may encode them in another unit.
+    """
 
     scores: Floats
     targets: Floats
@@ -173,14 +176,14 @@ class Law:
     record: Record | None = None
     note: str = ""
     trend: Trend | None = None
-    held: UnseenScores | None = field(default=None, metadata={"stored": False})
+    held: UnseenScores | None = None
 
     def left(self, batch: Batch, unit: float) -> Batch:
-        """The rows with targets (encoded in a unit) less the trend, which the features fit."""
+        """The rows with targets (encoded in a unit) minus the trend; the features fit these."""
         return batch if self.trend is None else batch.less(self.trend.in_units(unit).values)
 
     def alphas(self, n_rows: int) -> tuple[float | None, float | None]:
-        """α of the fit and of its second stage for so many rows of positive weight, or None.
+        """α of the fit and of its second stage for `n_rows` rows of positive weight, or None.
 
         >>> from kitchensinks.features.bases import Fourier
         >>> frozen = Frozen(None, Fourier(gamma=0.5), 7, 3, 100, np.dtype(np.float32))
@@ -250,7 +253,7 @@ class Law:
 
 
 def _best_of_last(trials: tuple[Trial, ...], name: str) -> list[Trial]:
-    """Of the trials with this name, the best of the last stage that has some; none of none."""
+    """The best trial with this name in the last stage that has one; else an empty list."""
     for stage in ("ridge", "trees", "again", "basis"):
         last = [one for one in trials if one.stage == stage and name in one.what]
         if last:

@@ -99,11 +99,16 @@ def affine_plain(values: AnyArray, scale: float, shift: AnyArray) -> None:
     values -= shift.astype(values.dtype)
 
 
-@looped(lambda total, *_: total.shape[1])
-def _add_lower(total: AnyArray, part: AnyArray, unit: float, begin: int, end: int) -> None:
-    for j in range(begin, end):
-        for i in range(j, total.shape[0]):
-            total[i, j] += unit * part[i, j]
+@looped(lambda total, *_: row_tiles(total.shape[1], 2))
+def _add_lower(total: AnyArray, part: AnyArray, unit: Any, begin: int, end: int) -> None:
+    """A step takes one of the first columns and one of the last: all have as many entries."""
+    last = total.shape[1] - 1
+    for step in range(begin, end):
+        for i in range(step, total.shape[0]):
+            total[i, step] += unit * part[i, step]
+        if last - step > step:
+            for i in range(last - step, total.shape[0]):
+                total[i, last - step] += unit * part[i, last - step]
 
 
 def add_lower(total: Floats, part: AnyArray, unit: float) -> None:
@@ -119,12 +124,17 @@ def add_lower_plain(total: Floats, part: AnyArray, unit: float) -> None:
     total += unit * np.tril(part).astype(np.float64)
 
 
-@looped(lambda total, *_: row_tiles(len(total), 64))
+@looped(lambda total, *_: 2 * row_tiles(row_tiles(len(total), 64), 2))
 def _mean_with_rank_two(
     total: Any, weight: Any, left: Any, right: Any, out: Any, begin: int, end: int
 ) -> None:
+    """Tiles of the first columns and of the last in turn: threads then have as many entries."""
     size = total.shape[0]
-    for tile in range(begin, end):
+    tiles = (size + 63) // 64
+    for step in range(begin, end):
+        tile = step // 2 if step % 2 == 0 else tiles - 1 - step // 2
+        if step % 2 and tile <= step // 2:
+            continue
         first = 64 * tile
         for start in range(first, size, 64):
             for j in range(first, min(first + 64, size)):

@@ -1,54 +1,69 @@
 """Compiled sums over all pairs of a batch of rows: the two products that learning scales needs.
 
-A batch is small, and threads that wait for each other after every millisecond cost more than they
-save. These functions therefore run on one thread, without the interpreter's lock, so that several
-batches can run at the same time.
+Four rows at a time. A step of the outer loops takes four of the first rows and four of the last, so
+that all steps have the same number of pairs, and threads that are free share them.
 """
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kitchensinks.numerics.arrays import AnyArray, Floats
-from kitchensinks.numerics.threads import compiled
+from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.threads import compiled, looped, row_tiles
 
 Singles = NDArray[np.float32]
 
 
+# Parts whose sums are made apart, whatever the number of threads, and then added in their order.
+_PARTS = 8
+
+
+def _steps(n_rows: int) -> int:
+    """Steps of four of the first rows and four of the last."""
+    return row_tiles(row_tiles(n_rows, 4), 2)
+
+
 @compiled(fastmath=True)
-def _upper_distances(columns: AnyArray, sums: AnyArray, out: AnyArray) -> None:
-    """Fill `out` on and above the diagonal; sums (4, m) is scratch."""
+def _four_distances(columns: AnyArray, first: Any, sums: AnyArray, out: AnyArray) -> None:
+    """The rows of `out` from `first` on, at most four, on and above the diagonal."""
     n_inputs, n_rows = columns.shape
-    for first in range(0, out.shape[0], 4):
-        last = min(first + 4, out.shape[0])
-        two, three = min(first + 1, last - 1), min(first + 2, last - 1)
-        for r in range(4):
-            for k in range(n_rows - first):
-                sums[r, k] = 0.0
-        # Two columns at a time: each sum is loaded and stored half as often.
-        for j in range(0, n_inputs, 2):
-            p = min(j + 1, n_inputs - 1)
-            keep = np.float32(1.0 if p > j else 0.0)
-            a, b, c, d = columns[j, first], columns[j, two], columns[j, three], columns[j, last - 1]
-            e, f, g, h = columns[p, first], columns[p, two], columns[p, three], columns[p, last - 1]
-            x, y = columns[j, first:], columns[p, first:]
-            for k in range(len(x)):
-                left, right = x[k], y[k]
-                sums[0, k] += abs(a - left) + keep * abs(e - right)
-                sums[1, k] += abs(b - left) + keep * abs(f - right)
-                sums[2, k] += abs(c - left) + keep * abs(g - right)
-                sums[3, k] += abs(d - left) + keep * abs(h - right)
-        for i in range(first, last):
-            for k in range(i, n_rows):
-                out[i, k] = sums[i - first, k - first]
+    last = min(first + 4, out.shape[0])
+    two, three = min(first + 1, last - 1), min(first + 2, last - 1)
+    for r in range(4):
+        for k in range(n_rows - first):
+            sums[r, k] = 0.0
+    # Two columns at a time: each sum is loaded and stored half as often.
+    for j in range(0, n_inputs, 2):
+        p = min(j + 1, n_inputs - 1)
+        keep = np.float32(1.0 if p > j else 0.0)
+        a, b, c, d = columns[j, first], columns[j, two], columns[j, three], columns[j, last - 1]
+        e, f, g, h = columns[p, first], columns[p, two], columns[p, three], columns[p, last - 1]
+        x, y = columns[j, first:], columns[p, first:]
+        for k in range(len(x)):
+            left, right = x[k], y[k]
+            sums[0, k] += abs(a - left) + keep * abs(e - right)
+            sums[1, k] += abs(b - left) + keep * abs(f - right)
+            sums[2, k] += abs(c - left) + keep * abs(g - right)
+            sums[3, k] += abs(d - left) + keep * abs(h - right)
+    for i in range(first, last):
+        for k in range(i, n_rows):
+            out[i, k] = sums[i - first, k - first]
 
 
-def pair_distances(columns: Singles, out: Singles) -> None:
+@looped(lambda columns, out: _steps(len(out)))
+def pair_distances(columns: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     """out_ik = Σ_j |x_ij − x_kj| of the first rows i and all rows k ≥ i, four rows at a time.
 
     columns (d, m) float32, the rows stored column by column; out (first rows, m) float32, which is
     left alone below its diagonal.
     """
-    _upper_distances(columns, np.empty((4, columns.shape[1]), np.float32), out)
+    sums = np.empty((4, columns.shape[1]), np.float32)
+    fours = (out.shape[0] + 3) // 4
+    for step in range(begin, end):
+        _four_distances(columns, 4 * step, sums, out)
+        if fours - 1 - step > step:
+            _four_distances(columns, 4 * (fours - 1 - step), sums, out)
 
 
 def pair_distances_plain(columns: Singles, out: Singles) -> None:
@@ -81,45 +96,63 @@ def mirror(matrix: AnyArray) -> None:
 
 
 @compiled(fastmath=True)
-def _weighted_distances(columns: AnyArray, weights: AnyArray, own: AnyArray, out: AnyArray) -> None:
-    """Fill `out`; own (4, m) is scratch."""
+def _four_weighted(
+    columns: AnyArray, weights: AnyArray, first: Any, own: AnyArray, out: AnyArray
+) -> None:
+    """Add the sums of four rows or fewer from `first` on to out (d,); own (4, m) is scratch."""
     n_inputs, n_rows = columns.shape
+    last = min(first + 4, weights.shape[0])
+    two, three = min(first + 1, last - 1), min(first + 2, last - 1)
+    for r in range(4):
+        for k in range(n_rows - first):
+            own[r, k] = 0.0
+    for i in range(first, last):
+        for k in range(i + 1, n_rows):
+            own[i - first, k - first] = weights[i, k]
     for j in range(n_inputs):
-        out[j] = 0.0
-    for first in range(0, weights.shape[0], 4):
-        last = min(first + 4, weights.shape[0])
-        two, three = min(first + 1, last - 1), min(first + 2, last - 1)
-        for r in range(4):
-            for k in range(n_rows - first):
-                own[r, k] = 0.0
-        for i in range(first, last):
-            for k in range(i + 1, n_rows):
-                own[i - first, k - first] = weights[i, k]
-        for j in range(n_inputs):
-            a, b, c, d = columns[j, first], columns[j, two], columns[j, three], columns[j, last - 1]
-            others = columns[j, first:]
-            total = np.float32(0.0)
-            for k in range(len(others)):
-                x = others[k]
-                total += (
-                    own[0, k] * abs(a - x)
-                    + own[1, k] * abs(b - x)
-                    + own[2, k] * abs(c - x)
-                    + own[3, k] * abs(d - x)
-                )
-            out[j] += total
+        a, b, c, d = columns[j, first], columns[j, two], columns[j, three], columns[j, last - 1]
+        others = columns[j, first:]
+        total = np.float32(0.0)
+        for k in range(len(others)):
+            x = others[k]
+            total += (
+                own[0, k] * abs(a - x)
+                + own[1, k] * abs(b - x)
+                + own[2, k] * abs(c - x)
+                + own[3, k] * abs(d - x)
+            )
+        out[j] += total
 
 
-def weighted_distances(columns: Singles, weights: Singles, out: Floats) -> None:
+@looped(lambda columns, weights, out: len(out))
+def _weighted_parts(
+    columns: AnyArray, weights: AnyArray, out: AnyArray, begin: int, end: int
+) -> None:
+    """The sums of each part of the steps, out (parts, d)."""
+    own = np.empty((4, columns.shape[1]), np.float32)
+    fours = (weights.shape[0] + 3) // 4
+    steps = (fours + 1) // 2
+    for part in range(begin, end):
+        for j in range(out.shape[1]):
+            out[part, j] = 0.0
+        for step in range(part * steps // len(out), (part + 1) * steps // len(out)):
+            _four_weighted(columns, weights, 4 * step, own, out[part])
+            if fours - 1 - step > step:
+                _four_weighted(columns, weights, 4 * (fours - 1 - step), own, out[part])
+
+
+def weighted_distances(columns: Singles, weights: Singles, out: NDArray[np.float64]) -> None:
     """out_j = Σ_ik w_ik·|x_ij − x_kj| over the first rows i and all rows k > i.
 
     columns (d, m) float32; weights (first rows, m) float32, read above the diagonal; out (d,)
     float64.
     """
-    _weighted_distances(columns, weights, np.empty((4, columns.shape[1]), np.float32), out)
+    parts = np.empty((_PARTS, len(out)))
+    _weighted_parts(columns, weights, parts)
+    parts.sum(axis=0, out=out)
 
 
-def weighted_distances_plain(columns: Singles, weights: Singles, out: Floats) -> None:
+def weighted_distances_plain(columns: Singles, weights: Singles, out: NDArray[np.float64]) -> None:
     """The same in NumPy."""
     above = np.triu(weights, 1).astype(np.float64)
     for j, column in enumerate(columns):

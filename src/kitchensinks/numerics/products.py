@@ -47,6 +47,7 @@ _TRSM = _functions(cython_blas, "trsm", "cccciinaiai")
 _GEMM = _functions(cython_blas, "gemm", "cciiinaiainai")
 _POTRF = _functions(cython_lapack, "potrf", "ciaii")
 _POTRI = _functions(cython_lapack, "potri", "ciaii")
+_POTRS = _functions(cython_lapack, "potrs", "ciiaiaii")
 
 
 def _whole(number: int) -> Any:
@@ -136,6 +137,24 @@ def _update_tile(matrix: AnyArray, panel: tuple[int, int], tile: tuple[int, int]
         rest = _whole(len(matrix) - stop)
         factors = below, width, side, width
         _GEMM[matrix.dtype](b"N", b"T", rest, own, inner, minus, *factors, one, under, width)
+
+
+def solve_lower(factor: AnyArray, right: AnyArray) -> AnyArray:
+    """A⁻¹·right from the Cholesky factor in the lower triangle of `factor`, column by column in
+    memory; right (K, outputs) of the same dtype.
+
+    >>> solve_lower(np.diag([2.0, 3.0]).copy(order="F"), np.array([[8.0], [9.0]]))
+    array([[2.],
+           [1.]])
+    """
+    size = len(factor)
+    _check_square(factor, size, right.dtype)
+    out, failed = np.array(right, order="F"), ctypes.c_int(0)
+    width = _whole(max(1, size))
+    sizes = _whole(size), _whole(right.shape[1])
+    addresses = factor.ctypes.data, width, out.ctypes.data, width
+    _POTRS[factor.dtype](b"L", *sizes, *addresses, ctypes.byref(failed))
+    return out
 
 
 def inverse_lower(matrix: AnyArray) -> bool:

@@ -18,7 +18,7 @@ from kitchensinks.features.bases.leverage import effective_dimension, eigen, req
 from kitchensinks.features.spectrum import Decay, decay_rates
 from kitchensinks.papers.theory.thesis_spectra import leverage_features
 from kitchensinks.solvers.path import alpha_grid
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 
 Floats = NDArray[np.float64]
 # Leave-one-out errors that exceed the kernel's own by no more count as its equal.

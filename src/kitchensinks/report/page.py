@@ -134,7 +134,8 @@ def _shaded(
     low, high = min(flat, default=0.0), max(flat, default=1.0)
     room = (high - low) or 1.0
     top = "".join(
-        f'<th scope="col">{escape(svg.shortened(_named(head), 24))}</th>' for head in heads
+        f'<th scope="col" class=number>{escape(svg.shortened(_named(head), 24))}</th>'
+        for head in heads
     )
     lines = []
     for name, line in zip(names, cells, strict=True):

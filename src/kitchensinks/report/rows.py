@@ -11,7 +11,7 @@ from kitchensinks.problem.targets import Classes, Numbers, Targets
 from kitchensinks.state import State
 from kitchensinks.state.importance import Groups
 from kitchensinks.state.model import Outside
-from kitchensinks.tables import densify
+from kitchensinks.tables.arrays import densify
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.table import Table
 from kitchensinks.tables.view import Given, known_targets

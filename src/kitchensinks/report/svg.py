@@ -216,9 +216,13 @@ def lines(
             parts.append(_path(f"line{index % _KINDS}", places))
         parts += [_dot("point", x, y, 3) for x, y in places]
         ends.append((places[-1][1], name))
-    if len(series) > 1:
-        right, lowest = _WIDTH - _RIGHT - 4, 0.0
-        for y, name in sorted(ends):
-            lowest = max(y - 6, lowest + 14)
-            parts.append(_text(right, lowest, shortened(name, 30), "end"))
-    return _drawn(label, _WIDTH, _HEIGHT, parts)
+    return _drawn(label, _WIDTH, _HEIGHT, parts + (_at_ends(ends) if len(series) > 1 else []))
+
+
+def _at_ends(ends: list[tuple[float, str]]) -> list[str]:
+    """The names of lines where these end, at their heights but a line of text apart."""
+    parts, lowest = [], 0.0
+    for y, name in sorted(ends):
+        lowest = max(y - 6, lowest + 14)
+        parts.append(_text(_WIDTH - _RIGHT - 4, lowest, shortened(name, 30), "end"))
+    return parts

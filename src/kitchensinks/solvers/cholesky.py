@@ -1,12 +1,11 @@
 """Cholesky factors of matrices that are positive definite up to rounding."""
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from kitchensinks.numerics.arrays import AnyArray
-from kitchensinks.numerics.products import cholesky_lower
+from kitchensinks.numerics.products import cholesky_lower, solve_lower
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 # Growth of the jitter from one attempt to the next.
 _GROWTH = 10.0
@@ -46,7 +45,7 @@ def ridge_solve(matrix: AnyArray, ridge: float, right: AnyArray) -> AnyArray:
         shifted = column_by_column(matrix)
         shifted[diagonal] += ridge
         factor = lower_factor(shifted)
-    return np.asarray(cho_solve((factor, True), right, check_finite=False))
+    return solve_lower(factor, right.reshape(len(right), -1)).reshape(right.shape)
 
 
 def _clear_upper(matrix: AnyArray) -> None:
@@ -70,6 +69,21 @@ def lower_factor(matrix: AnyArray) -> AnyArray:
     array([[2., 0.],
            [0., 3.]])
     """
+    return _jittered(matrix)[0]
+
+
+def definite(matrix: AnyArray) -> AnyArray:
+    """The matrix with the jitter of `lower_factor`, twice: as it is where that is zero."""
+    jitter = _jittered(matrix)[1]
+    if jitter == 0.0:
+        return matrix
+    shifted = matrix.copy()
+    shifted[np.diag_indices_from(shifted)] += 2.0 * jitter
+    return shifted
+
+
+def _jittered(matrix: AnyArray) -> tuple[AnyArray, float]:
+    """The factor, and the jitter that it took."""
     diagonal = np.diag_indices_from(matrix)
     jitter = 0.0
     while True:
@@ -77,7 +91,7 @@ def lower_factor(matrix: AnyArray) -> AnyArray:
         shifted[diagonal] += jitter
         if cholesky_lower(shifted):
             _clear_upper(shifted)
-            return shifted
+            return shifted, jitter
         if not np.isfinite(matrix).all():
             raise np.linalg.LinAlgError("A matrix with numbers that are not finite has no factor.")
         information = np.finfo(matrix.dtype)

@@ -37,6 +37,8 @@ _TREND = 5
 # A restart that leaves more than this share of ‖r‖² is limited by rounding of the products.
 _STALLED = 0.25
 
+_TINY = float(np.finfo(float).tiny)
+
 NEEDS = Needs("conjugate gradients", squared=True, ball=False)
 
 
@@ -127,7 +129,7 @@ class Stop:
         unknown = np.where(sums.square == 0.0, 0.0, np.inf)
         bounded = system.alphas > 0.0
         gap = np.divide(sums.square, system.alphas, out=unknown, where=bounded)
-        floor = self.negligible * system.squares + np.finfo(float).tiny
+        floor = self.negligible * system.squares + _TINY
         allowed = aim * self.tol * np.maximum(objective, floor)
         converged = gap <= allowed
         done = np.where(bounded, converged, sums.shaped <= _UNCERTIFIED * allowed)
@@ -135,7 +137,7 @@ class Stop:
             done |= before - objective < self.settled * objective
         if self.enough is not None:
             done |= sums.shaped <= self.enough
-        excess = float(np.max(gap / np.maximum(allowed, np.finfo(float).tiny), initial=0.0))
+        excess = float((gap / np.maximum(allowed, _TINY)).max(initial=0.0))
         # No objective is below zero: one that rounds to zero is unknown.
         gap = np.where(objective > 0.0, np.minimum(gap, objective), gap)
         return _Look(objective, gap, converged, done, excess)

@@ -38,6 +38,7 @@ class DiagonalGram:
         alpha: float | Array,
         constraint: Constraint | None = None,
         accuracy: float = 0.0,
+        near: Array | None = None,
     ) -> Array:
         spectrum = curvature * self.diagonal[:, None] + 2.0 * np.asarray(alpha)
         spectrum = np.maximum(spectrum, np.finfo(float).tiny)

@@ -16,7 +16,7 @@ from kitchensinks.problem.constraints import Constraint, L2Ball, SupBall, penalt
 from kitchensinks.problem.losses import Array
 from kitchensinks.problem.moments import NormalEquations
 from kitchensinks.problem.problem import NEGLIGIBLE, Problem, Solution
-from kitchensinks.solvers.cholesky import lower_factor
+from kitchensinks.solvers.cholesky import definite, lower_factor
 
 
 class FactoredGram:
@@ -62,13 +62,15 @@ class FactoredGram:
         alpha: float | Array,
         constraint: Constraint | None = None,
         accuracy: float = 0.0,
+        near: Array | None = None,
     ) -> Array:
         """The minimiser for each column of `linear` (K, outputs), with c in `curvature` (outputs,).
 
         `alpha` is one number, or one for each output.
         Where the problem is singular (alpha = 0) it is the minimiser of least norm: directions of
         zero eigenvalue are left out. `accuracy` is the gap allowed inside a sup-norm ball, above
-        rounding; all else is exact.
+        rounding; all else is exact. `near` (K, outputs): where the Gram has negative eigenvalues,
+        which are rounding, a step in a sup-norm ball is made convex about these weights.
         """
         rotated = self.vectors.T @ linear
         ridge = np.broadcast_to(2.0 * np.asarray(alpha), curvature.shape)
@@ -83,34 +85,42 @@ class FactoredGram:
             for column in range(linear.shape[1]):
                 if np.abs(weights[:, column]).max() <= constraint.radius:
                     continue
-                hessian = curvature[column] * self.gram
+                hessian, pull = curvature[column] * self.gram, linear[:, column]
                 hessian[np.diag_indices_from(hessian)] += ridge[column]
-                weights[:, column] = _box_minimiser(
-                    hessian, linear[:, column], constraint.radius, accuracy
-                )
+                if near is not None and self.lowest < 0.0:
+                    convex = -2.0 * curvature[column] * self.lowest
+                    hessian[np.diag_indices_from(hessian)] += convex
+                    pull = pull + convex * near[:, column]
+                weights[:, column] = _box_minimiser(hessian, pull, constraint.radius, accuracy)
         return weights if constraint is None else constraint.project(weights)
 
 
 def minimise_quadratic(
     hessian: Array,
-    linear: Array,
+    point: Array,
+    gradient: Array,
     alpha: float,
     constraint: Constraint | None,
     accuracy: float,
     eps: float,
 ) -> Array:
-    """argmin of ½ β'Hβ - linear·β + alpha·‖β‖² in the ball, for one H used once; linear (K,).
+    """argmin over β in the ball of ½ δ'Hδ + gradient·δ + alpha·‖β‖² with δ = β - point (K,).
 
     `eps` is the rounding of the numbers that H was summed from: its share of the trace goes onto
-    the diagonal, so that what is positive stays so.
+    the diagonal, and in a sup-norm ball as much as H needs to be positive definite. δ = 0 is the
+    minimiser where it was one before.
     """
+    shifted = hessian.copy()
+    diagonal = np.diag_indices_from(shifted)
+    shifted[diagonal] += max(1e-14, 0.1 * eps) * float(np.trace(hessian)) + np.finfo(float).tiny
+    if isinstance(constraint, SupBall):
+        shifted = definite(shifted)
+    linear = shifted @ point - gradient
     if isinstance(constraint, L2Ball):
         one = np.ones(1)
-        return FactoredGram(hessian).solve(one, linear[:, None], alpha, constraint)[:, 0]
-    shifted = hessian.copy()
-    floor = max(1e-14, 0.1 * eps) * float(np.trace(hessian)) + np.finfo(float).tiny
-    shifted[np.diag_indices_from(shifted)] += 2.0 * alpha + floor
-    if constraint is not None:
+        return FactoredGram(shifted).solve(one, linear[:, None], alpha, constraint)[:, 0]
+    shifted[diagonal] += 2.0 * alpha
+    if isinstance(constraint, SupBall):
         return _box_minimiser(shifted, linear, constraint.radius, accuracy)
     return np.asarray(cho_solve((lower_factor(shifted), True), linear, check_finite=False))
 

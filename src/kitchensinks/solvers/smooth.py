@@ -333,7 +333,12 @@ class _BallSteps(_Steps):
         curvature = point.curvature if self.curvature is None else self.curvature
         linear = curvature * self.factored.apply(point.weights) - point.gradient
         target = self.factored.solve(
-            curvature, linear, problem.alpha, problem.constraint, accuracy=INNER_ACCURACY * gap
+            curvature,
+            linear,
+            problem.alpha,
+            problem.constraint,
+            accuracy=INNER_ACCURACY * gap,
+            near=point.weights,
         )
         weights, level = target - point.weights, -point.pull / curvature
         return _promised(problem, point, weights, level)
@@ -390,7 +395,8 @@ class _NewtonSteps(_Steps):
             own = point.weights[:, output]
             target = minimise_quadratic(
                 hessian,
-                hessian @ own - gradient,
+                own,
+                gradient,
                 problem.alpha,
                 problem.constraint,
                 INNER_ACCURACY * gap,

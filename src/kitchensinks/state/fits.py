@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,9 @@ _FREE = {"memory_budget"}
 def fitted_state(
     spec: Spec, law: Law, bins: Bins, batch: Batch, checkpoint: Checkpoint | None = None
 ) -> State:
-    """The state of a fit to a batch; bins: those of its rows, where they are known.
+    """The state of a fit to a batch; bins: those of its rows, if they are known.
 
-    A learned law whose fit leaves no sums keeps its rows, for those that may follow.
+    With a learned law, a fit that leaves no sums keeps its rows, so that later ones can be added.
     """
     left = law.left(batch, spec.encoding.unit)
     law, growth, moments = _grown(spec, law, left, checkpoint)
@@ -56,7 +57,7 @@ def fitted_state(
 
 
 def gradient_state(spec: Spec, law: Law, batch: Batch, gradients: Gradients) -> State:
-    """The state of a fit to values and gradients; no sums are left that more rows could join."""
+    """The state of a fit to values and gradients; it keeps no sums, so no rows can be added."""
     settings = spec.settings(law, batch.counted)
     blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
     plan, fit = fit_gradients(blocks, batch, settings.of_run(batch, None), gradients)
@@ -102,10 +103,10 @@ def _warn_stochastic(plan: Plan, spec: Spec) -> None:
 def resuming(
     spec: Spec, checkpoint: Checkpoint | None, data: Callable[[], dict[str, str]], here: bool = True
 ) -> Iterator[Spec]:
-    """Threads as the spec says; with a checkpoint, the choices made when the fit began.
+    """Open the threads of a fit. With a checkpoint, take over the choices of the interrupted fit.
 
-    That is the seed and, where the rows are here, the memory, which says how they are cut into
-    blocks. data(): what identifies the rows.
+    These are the seed and, for rows in this process, the memory budget, which decides how rows are
+    cut into blocks. data(): what identifies the rows.
     """
     if checkpoint is None:
         with threads(spec.n_jobs):
@@ -119,13 +120,13 @@ def resuming(
 
 
 def identity_of(spec: Spec) -> dict[str, str]:
-    """The parameters that must be the same for sums to be those of the same fit."""
+    """The parameters that must be equal for a fit to be resumed."""
     facts = {one.name: _plain(getattr(spec, one.name)) for one in fields(spec) if one.compare}
     return facts | {"random_state": str(spec.seed)} if spec.seed_given else facts
 
 
 def batch_identity(batch: Batch) -> dict[str, str]:
-    """What tells the rows, targets and weights of a batch from others."""
+    """What identifies the rows, targets and weights of a batch."""
     facts = {f"data ({name})": value for name, value in _rows_identity(batch.rows).items()}
     facts["targets"] = _digest(np.asarray(batch.targets))
     facts["weights"] = "none" if batch.weights is None else _digest(batch.weights)
@@ -153,10 +154,20 @@ def _plain(value: Any) -> str:
         return f"[{', '.join(map(_plain, value))}]"
     if isinstance(value, np.ndarray):
         return f"array of shape {value.shape}, {_digest(value)}"
-    code = getattr(value, "__code__", None)
-    if code is not None:
-        return f"{value.__qualname__} {hashlib.sha256(code.co_code).hexdigest()[:16]}"
+    if isinstance(value, FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        bound = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(), *cells]
+        code = hashlib.sha256(_code_in_text(value.__code__).encode()).hexdigest()[:16]
+        return f"{value.__qualname__} {code} {_plain(bound)}"
     return str(value)
+
+
+def _code_in_text(code: CodeType) -> str:
+    """Instructions, names and constants of a function, without its file and lines."""
+    constants = [
+        _code_in_text(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts
+    ]
+    return repr((code.co_code, code.co_names, constants))
 
 
 def _digest(array: AnyArray) -> str:

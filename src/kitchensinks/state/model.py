@@ -16,17 +16,17 @@ from kitchensinks.features.scaling import Scaler
 from kitchensinks.features.trend import Trend
 from kitchensinks.numerics.arrays import AnyArray, Block, Floats, Matrix
 from kitchensinks.numerics.threads import in_order
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
 
 # Entries of the features of one block of rows.
 _BLOCK_ENTRIES = 2**21
 # Rows of a block where the draw is too large to hold and is made anew for each block.
 _REDRAWN_ROWS = 1024
-# A prediction warns where at least this share of its rows is far outside in one and the same
-# column: a few rows of any new sample are outside.
+# A prediction warns if this share of its rows is far outside in the same column: a few rows of
+# any new sample are outside.
 _TOLD = 0.05
-# Fewer rows than this may be chance where the fit had few rows, unless they are all.
+# Fewer rows outside may be chance after a fit to few rows, unless all are outside.
 _FEW = 10
 # Far outside is further from the range than this share of it.
 _FAR = 0.1
@@ -73,12 +73,12 @@ class Watch:
 
     @property
     def many(self) -> bool:
-        """Whether so many rows are outside that it should be told."""
+        """Whether so many rows are outside that a warning is due."""
         most, count = int(self.far.max(initial=0)), len(self.rows)
         return most > 0 and most >= min(max(_FEW, _TOLD * count), count)
 
     def found(self, columns: Columns | None, names: Sequence[Any] | None) -> Outside:
-        """By the columns that the rows came with: the names of a frame, or places."""
+        """The counts by the original columns: names of a frame, or indices."""
         if columns is not None:
             counts = [int(self.counts[own].max(initial=0)) for own in columns.groups]
             names = columns.inputs
@@ -92,7 +92,7 @@ class Watch:
 
 
 def in_words(outside: Outside, trend: bool) -> str:
-    """What a warning says of rows outside of the range; trend: a line goes on there."""
+    """The warning about rows outside of the range; trend: whether the law extrapolates a line."""
     first = list(outside.columns.items())[:3]
     named = ", ".join(f"{name!r} ({count} rows)" for name, count in first)
     more = len(outside.columns) - len(first)
@@ -108,8 +108,8 @@ def in_words(outside: Outside, trend: bool) -> str:
 class Model:
     """f(x) = b + Σ_k β_k·φ(x; θ_k)·scale on standardised rows, and t(x) where there is a trend.
 
-    weights (columns, outputs), intercept (outputs,). What is saved is the weights, the seed and
-    what was learned from the rows before (`Frozen`), never the draw itself.
+    weights (columns, outputs), intercept (outputs,). Files hold the weights, the
+    seed and what was learned from rows (`Frozen`), but not the draw.
     """
 
     frozen: Frozen
@@ -159,7 +159,7 @@ class Model:
 
     @cached_property
     def _narrow(self) -> tuple[Floats, AnyArray]:
-        """Units of the outputs, and weights in them: only their ratios have to fit into float32."""
+        """Units of the outputs, and weights in them, so that large weights fit into float32."""
         unit = np.abs(self.weights).max(axis=0, initial=0.0)
         unit = np.where(unit > 0.0, unit, 1.0)
         return unit, (self.weights / unit).astype(self.frozen.dtype)

@@ -16,7 +16,7 @@ from kitchensinks.state.spec import alpha_unit
 class Evidence(NamedTuple):
     """How well the weights solve the problem, in the units of the targets.
 
-    The objective is at most `gap` above the least there is. alphas, alpha_errors: the ridge path
+    The objective is at most `gap` above the optimum. alphas, alpha_errors: the ridge path
     that alpha was chosen from, or None; condition, freedom: of the Gram with its ridge, NaN where
     unknown; noise: the rounding error of the Gram.
     """
@@ -47,7 +47,7 @@ class Outer(NamedTuple):
         per_alpha = alpha_unit(targets, loss)
 
         def in_loss_units(value: object) -> Any:
-            # One power of the unit at most at a time, so that it does not overflow itself.
+            # At most one power of the unit at a time, so that the power itself does not overflow.
             with np.errstate(over="ignore"):
                 for power in (min(loss.degree, 1.0), max(loss.degree - 1.0, 0.0)):
                     value = value * targets.unit**power

@@ -10,10 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from kitchensinks.fitting.squared import RidgeCandidates
+from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.problem.losses import Array
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.path import Leaving
-from kitchensinks.tables import block_slices
-from kitchensinks.tables.keys import RowSample, find_copies, row_keys
+from kitchensinks.tables.arrays import block_slices
+from kitchensinks.tables.keys import Copies, RowSample, find_copies, row_keys
 from kitchensinks.tables.view import Rows
 
 # The most entries of rows that are kept: 128 MB in float64.
@@ -21,14 +24,13 @@ KEPT_ENTRIES = 2**24
 
 
 class Limits(NamedTuple):
-    """The most rows of a sample, and the most entries of them."""
+    """The largest number of rows and of entries in a sample."""
 
     rows: int
     entries: int
 
 
-# Rows that are remembered to calibrate probabilities and intervals, and to choose the ridge of a
-# stream.
+# The sample that calibrates probabilities and intervals, and chooses the ridge of a stream.
 REMEMBERED = Limits(2000, 2**21)
 
 
@@ -52,24 +54,39 @@ def batch_of(sample: RowSample) -> Batch:
     return Batch(sample.rows, sample.notes, sample.weights)
 
 
-def leaving_of(sample: RowSample) -> Leaving:
-    """What leaves with each remembered row, as `Leaving.of` all rows says.
-
-    An entry of the sample has the weight of all its copies. Where content repeats by itself, each
-    row leaves alone.
-    """
-    _, targets, _ = batch_of(sample)
+def copies_in(sample: RowSample) -> Copies | None:
+    """The copies among the remembered rows, or None; an entry has the weight of all its copies."""
     keys = row_keys(sample.rows, sample.seed)
     places = np.repeat(np.arange(len(keys)), sample.counts)
-    if find_copies(keys[places], targets[places]) is None:
-        return Leaving(sample.weights / sample.counts, targets)
-    return Leaving.together(keys, targets, sample.weights)
+    return find_copies(keys[places], sample.notes[places])
+
+
+def leaving_of(sample: RowSample) -> Leaving:
+    """What is left out with each row of the sample, as `Leaving.of` defines it for all rows.
+
+    A row of the sample has the weight of all its copies. Where rows are equal by chance, each is
+    left out alone.
+    """
+    if copies_in(sample) is None:
+        return Leaving(sample.weights / sample.counts, sample.notes)
+    return Leaving.together(row_keys(sample.rows, sample.seed), sample.notes, sample.weights)
+
+
+def left_out_errors(sample: RowSample, features: AnyArray, candidates: RidgeCandidates) -> Array:
+    """Leave-one-out errors of a ridge path on the rows remembered, (alphas, outputs).
+
+    features (m, K): of the rows.
+    """
+    squares = candidates.path.left_out_squares(
+        features, sample.notes, sample.weights, leaving_of(sample), candidates.alphas
+    )
+    return np.asarray(squares / sample.weights.sum())
 
 
 class Kept(NamedTuple):
-    """Rows of a fit, with encoded targets, as they came.
+    """All rows of a fit, with encoded targets.
 
-    looked: so many of the first rows of a stream have learned the law; None where it is settled.
+    looked: the law was learned from this many of the first rows of a stream; None if it is final.
     """
 
     batch: Batch
@@ -88,7 +105,7 @@ def is_kept(batch: Batch) -> bool:
 
 
 def own_copy(batch: Batch) -> Batch:
-    """The rows in memory of our own, where they are kept; else as they are."""
+    """A copy of the rows if they are few enough to be kept, else the rows themselves."""
     if not is_kept(batch):
         return batch
     rows = batch.rows[:] if isinstance(batch.rows, Rows) else batch.rows.copy()

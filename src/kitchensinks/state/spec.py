@@ -1,4 +1,4 @@
-"""What a fit is asked for: the parameters of an estimator, checked, as one plain value."""
+"""The checked parameters of a fit, as one plain value."""
 
 import math
 import numbers
@@ -44,16 +44,16 @@ from kitchensinks.tables.named import check_categories
 
 @dataclass(frozen=True)
 class Spec:
-    """What was chosen about a fit, and then what its targets and columns are.
+    """The choices of a fit, and later how its targets and columns are encoded.
 
     task: "classification" or "regression"; huber: the loss turns linear where the spread of the
     targets says; columns: the recipe from the columns of a table to numbers, None for arrays;
     names: of the columns of a frame of numbers, which has no recipe; targets: how y is encoded,
-    None until it has been looked at; order: groups and times of the rows. Seed and memory are
-    those of this run.
+    None before y is known; order: groups and times of the rows. Seed and memory are those of this
+    run.
 
-    Fields that take no part in comparisons say how a fit is computed, or follow from its rows: the
-    others are what it is a fit of.
+    Fields with compare=False say how a fit is computed, or follow from its rows. The others say
+    which problem is solved.
     """
 
     task: str
@@ -127,10 +127,10 @@ class Spec:
 
     @property
     def calibrates(self) -> int:
-        """In how many folds rows are held out, for scores of rows that the weights had not seen.
+        """Folds of held-out rows whose scores calibrate the fit; zero where none are needed.
 
-        Zero where none are wanted. Residuals of fits without a fifth of the rows make intervals
-        wider than they need be: numbers are held out in two folds.
+        Regression has two: residuals of a fit without a whole fifth of the rows would make the
+        intervals wider than necessary.
         """
         if self.loss.link is not None:
             return 0
@@ -170,7 +170,7 @@ class Spec:
         return Batch(rows, self.encoding.encode(y), weights)
 
     def request(self, stream: bool = False) -> Request:
-        """What is asked of the law of this fit; stream: rows come in batches."""
+        """The request for the law of this fit; stream: rows come in batches."""
         return Request(
             seed=self.seed,
             n_components=self.n_components,
@@ -199,24 +199,23 @@ class Spec:
     def settings(self, law: Law, counted: int | None = None) -> Settings:
         """What to minimise, in the units of the encoded targets.
 
-        counted: rows of positive weight, where the ridge that was chosen with the law is to be
-        taken (the law's ridges are λ = α·n).
+        counted: the number of rows of positive weight, if the ridge of the law is to be used (its
+        ridges are λ = α·n).
         """
-        unit, alpha = self.encoding.unit, self.alpha
-        second: float | None = None
-        near: float | None = None
-        settled = 0.0
+        alpha, near, second, settled = self.alpha, None, None, 0.0
+        first, last = (None, None) if counted is None else law.alphas(counted)
         if alpha != "auto":
             alpha = float(alpha) * alpha_unit(self.encoding, self.loss)
         elif self.constraint is not None:
             alpha = 0.0
-        elif counted is not None and not math.isnan(law.ridge):
-            near, settled = law.ridge / counted, SETTLED
+        elif first is not None:
+            settled = SETTLED
             if self.loss.squared:
-                alpha, near = near, None
-                second = None if math.isnan(law.second) else law.second / counted
+                alpha, second = first, last
+            else:
+                near = first
         return Settings(
-            loss=self.loss.in_units(unit),
+            loss=self.loss.in_units(self.encoding.unit),
             alpha=alpha,
             constraint=scaled_constraint(self.constraint, law.features, self.encoding.score_unit),
             fit_intercept=self.fit_intercept,
@@ -233,7 +232,7 @@ class Spec:
 
 
 def alpha_unit(targets: Targets, loss: Loss) -> float:
-    """What alpha is multiplied by where targets are in units of their own.
+    """The factor of alpha where the targets are encoded in a unit of their own.
 
     The objective is then in units of unit**degree, and the squared weights in units of unit**2, or
     of one with a log link.
@@ -252,8 +251,7 @@ def scaled_constraint(
         return None
     if isinstance(constraint, SupBall):
         # |α_k| ≤ C/K with α_k = β_k·scale·bound; K counts features, or grids for Binning.
-        count = features.n_components * features.basis.features_per_draw
-        radius = constraint.radius / (count * features.scale * features.bound)
+        radius = constraint.radius / (features.n_functions * features.scale * features.bound)
     else:
         radius = constraint.radius / features.scale
     return replace(constraint, radius=float(radius) / unit)
@@ -307,7 +305,7 @@ def check_loss(loss: object, task: str) -> Loss:
 
 
 def check_targets(y: AnyArray, loss: Loss) -> None:
-    """An error where there are targets that the loss is not for."""
+    """Raise an error for targets outside of the domain of the loss."""
     wrong = ~loss.allowed(y)
     if wrong.any():
         raise ValueError(

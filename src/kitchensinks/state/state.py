@@ -1,4 +1,4 @@
-"""What a fit leaves: one value, pickled, saved, shipped, exported and forgotten by its fields."""
+"""The state of a fitted estimator: one value, pickled, saved, sent and exported by its fields."""
 
 import math
 from dataclasses import dataclass, field, fields, replace
@@ -33,34 +33,34 @@ from kitchensinks.problem.targets import Batch, Classes, Numbers, Targets
 from kitchensinks.solvers.path import Leaving
 from kitchensinks.state.model import Model, Watch
 from kitchensinks.state.outer import Outer, warn_unconverged
-from kitchensinks.state.remembered import Kept, batch_of, leaving_of, sample_of
+from kitchensinks.state.remembered import Kept, batch_of, leaving_of, left_out_errors, sample_of
 from kitchensinks.state.spec import Spec, alpha_unit
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.keys import RowSample, row_keys
 
-# Products of rows that come in batches, whatever the dtype of the features.
+# Dtype of the sums over batches, whatever the dtype of the features.
 SUMMED: DType = np.dtype(np.float64)
-# Fields that predicting does without, and that are not stored in files.
+# Fields that predictions do not need and files do not hold.
 _OF_ROWS = {"stored": False}
 # Rows whose standard deviations are computed at a time.
 _DEVIATION_ROWS = 2048
 
 
 class Condensed(NamedTuple):
-    """Sums over the different features alone, where some coincided."""
+    """Sums over the distinct features, where some coincide on all rows."""
 
     moments: Moments
     groups: Groups
 
 
 class FewRows(NamedTuple):
-    """Fewer rows than features, which are its `rows`: summed if more rows come in."""
+    """The features (as `rows`) of fewer rows than features; they are summed if more rows come."""
 
     batch: Batch
 
 
-# What a later batch of rows, a calibration or a standard deviation goes on from.
+# What later batches, calibration and standard deviations are computed from.
 Sums = Moments | Condensed | NormalEquations | FewRows | Stochastic | None
 
 
@@ -69,11 +69,10 @@ class State:
     """Everything that a fit leaves.
 
     columns: the recipe from the columns of a table to numbers, None for arrays; targets: how y
-    was encoded; loss, settings: what was minimised; outer: the weights, None where they are to be
-    solved from the sums; calibrated: from scores to probabilities or intervals, where that was
-    found with the weights; sums: what more rows are added to; sample: rows remembered, to calibrate
-    and to choose the ridge with; n_rows: all that were fitted or summed; kept: all rows, where they
-    leave no sums that others are added to.
+    was encoded; loss, settings: what was minimised; outer: the weights, None before they are
+    solved from the sums; calibrated: the calibration, where the fit itself computes it; sums: to
+    which more rows are added; sample: rows that calibrate and choose the ridge; n_rows: the number
+    of rows fitted or summed; kept: all rows, where the fit leaves no sums.
     """
 
     columns: Columns | None
@@ -103,7 +102,7 @@ class State:
         batch: Batch | None = None,
         growth: Growth | None = None,
     ) -> "State":
-        """What to keep of a fit; batch: all of its rows, where they are here."""
+        """The state of a fit; batch: all of its rows, where they are in this process."""
         state = cls(
             spec.columns,
             spec.encoding,
@@ -121,7 +120,7 @@ class State:
         return state if batch is None else state._of_rows(fit, batch)
 
     def _of_rows(self, fit: Fit, batch: Batch) -> "State":
-        """With what needs the rows of the fit: sums, posterior, sample and calibration."""
+        """Add what is computed from the rows: sums, posterior, sample and calibration."""
         state = replace(self, sums=_kept_sums(fit, batch, self.loss))
         if fit.span is not None and fit.errors is not None and isinstance(self.targets, Numbers):
             copies = copies_of(len(batch.targets), batch.weights)
@@ -132,7 +131,7 @@ class State:
         return state.remembering(batch)._with_calibration(fit, batch)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What was derived from the fields is derived again.
+        # Cached properties are computed again.
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     # -- weights -------------------------------------------------------------------------
@@ -161,14 +160,8 @@ class State:
     def _errors_on_sample(self, candidates: RidgeCandidates) -> Array:
         """Leave-one-out errors of a ridge path, as a fit has them, on the rows remembered."""
         assert self.sample is not None, "rows were remembered"
-        rows, targets, weights = batch_of(self.sample)
-        features = densify(self.law.features.features(rows))
-        leaving = leaving_of(self.sample)
-        squares = candidates.path.left_out_squares(
-            features, targets, weights, leaving, candidates.alphas
-        )
-        assert weights is not None, "a sample has weights"
-        return np.asarray(squares / weights.sum())
+        features = densify(self.law.features.features(self.sample.rows))
+        return left_out_errors(self.sample, features, candidates)
 
     @cached_property
     def model(self) -> Model:
@@ -211,7 +204,7 @@ class State:
     # -- answers -------------------------------------------------------------------------
 
     def answer(self, method: str, scores: Array) -> AnyArray:
-        """What a method of the estimator makes of scores (n, outputs)."""
+        """The result of a prediction method for scores (n, outputs)."""
         if method == "predict_proba":
             return self.probabilities(scores)
         if method == "predict_log_proba":
@@ -243,7 +236,7 @@ class State:
         return rows
 
     def answer_rows(self, method: str, rows: Matrix, watch: Watch | None = None) -> AnyArray:
-        """What a method of the estimator gives for checked rows; watch: shown every block."""
+        """The result of a prediction method for checked rows; watch: is shown every block."""
         return self.answer(method, self.model.scores(rows, watch))
 
     def probabilities(self, scores: Array) -> Array:
@@ -308,7 +301,7 @@ class State:
 
     @property
     def calibrates(self) -> bool:
-        """Whether probabilities or intervals follow from scores of rows not seen before."""
+        """Whether probabilities or intervals are calibrated on scores of rows not fitted."""
         return self.loss.link is None
 
     @cached_property
@@ -339,11 +332,14 @@ class State:
         return left_out
 
     def _with_calibration(self, fit: Fit, batch: Batch) -> "State":
-        """With the calibration that only the fit itself can give: later, its scores are gone."""
+        """Add the calibration if it needs scores that only the fit itself has."""
         if not self.calibrates or fit.stochastic is not None:
             return self
         if self.law.held is not None:
-            return replace(self, calibrated=calibrate(self.targets, *self.law.held))
+            scores, targets, weights = self.law.held
+            unit = self.targets.unit
+            found = calibrate(self.targets, scores / unit, targets / unit, weights)
+            return replace(self, calibrated=found)
         if fit.held_out is not None:
             places, scores = fit.held_out
             held = batch.part(places)
@@ -357,10 +353,10 @@ class State:
         return self
 
     def _calibrated_on_sample(self, left_out: LeftOut | None) -> Calibration | Residuals | None:
-        """By leave-one-out scores of the rows remembered.
+        """Calibrate on leave-one-out scores of the sample.
 
-        In a ball, which has none, probabilities are by scores of fitted rows; their residuals are
-        too small to make intervals of.
+        A fit in a ball has no such scores: its probabilities are calibrated on fitted rows. The
+        residuals of fitted rows would make intervals too narrow.
         """
         sample = self.sample
         if sample is None or not len(sample.rows):
@@ -376,9 +372,9 @@ class State:
         return calibrate(self.targets, scores, targets, weights, leaving.weights)
 
     def remembering(self, batch: Batch) -> "State":
-        """With some rows of a batch in the sample, whichever batches they come in.
+        """Add rows of a batch to the sample, which does not depend on how rows are batched.
 
-        They calibrate probabilities, and choose the ridge of rows that come in batches.
+        The sample calibrates, and chooses the ridge of rows that come in batches.
         """
         if not self.loss.squared or not (self.calibrates or self.settings.alpha == "auto"):
             return self
@@ -388,7 +384,7 @@ class State:
     # -- what a state becomes ------------------------------------------------------------
 
     def with_sums(self, sums: Moments | Stochastic, batch: Batch | None) -> "State":
-        """With more rows in the sums: weights, calibration and deviations are solved anew."""
+        """The state of larger sums: weights, calibration and deviations are computed again."""
         outer = None
         if isinstance(sums, Stochastic):
             outer = Outer.of(sums.as_fit(self.settings), self.targets, self.loss)
@@ -404,7 +400,7 @@ class State:
         return state if batch is None else state.remembering(batch)
 
     def small(self) -> "State":
-        """All that predicting needs: small enough to be sent around."""
+        """The part that predictions need, small enough to be sent to workers."""
         return replace(
             self,
             outer=self.fitted,
@@ -416,7 +412,7 @@ class State:
         )
 
     def difference(self, other: "State") -> str | None:
-        """What keeps the sums of two states apart, or None."""
+        """Why the sums of two states cannot be added, or None."""
         prints = [one.columns and one.columns.fingerprint() for one in (self, other)]
         if prints[0] != prints[1]:
             return "recipe for the columns"
@@ -427,12 +423,12 @@ class State:
         # Both are classes, or both are numbers.
         coded = self.targets.difference(other.targets)  # type: ignore[arg-type]
         drawn = self.law.features.difference(other.law.features)
-        # The cause is named: weights of classes change the scaler, but numbers do not.
+        # Name the cause first: class weights also change the scaler, regression targets do not.
         return coded or drawn if isinstance(self.targets, Classes) else drawn or coded
 
 
 def _kept_sums(fit: Fit, batch: Batch, loss: Loss) -> Sums:
-    """What a fit keeps to go on from."""
+    """What a fit keeps for later batches."""
     if fit.stochastic is not None:
         steps: Stochastic = fit.stochastic
         return steps

@@ -19,18 +19,18 @@ from kitchensinks.state.fits import fitted_state
 from kitchensinks.state.remembered import KEPT_ENTRIES, Kept, is_kept
 from kitchensinks.state.spec import Spec
 from kitchensinks.state.state import SUMMED, FewRows, State
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 from kitchensinks.tables.columns import Columns
 
-# A law is learned anew when a stream has this many times the rows that it was learned from: all
-# laws of a stream that is asked after every batch take three times as long as the last of them.
+# A stream learns its law again when it has this many times the rows of the last time: all laws
+# together then cost at most three times the last one.
 _GROWTH = 1.5
-# Rows of the first law of a stream; with fewer, it is learned anew whenever it is asked for.
+# Below this many rows, a stream learns its law again whenever the model is used.
 _FIRST = 600
 
 
 def learned_from(n_rows: int) -> int:
-    """How many of the first rows of a stream its law is learned from.
+    """The number of first rows that the law of a stream is learned from.
 
     >>> [learned_from(count) for count in (50, 600, 899, 900, 2000)]
     [50, 600, 600, 900, 1350]
@@ -45,11 +45,10 @@ def learned_from(n_rows: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Waiting:
-    """Rows that are fitted together when the model is asked for something.
+    """Rows that wait to be fitted together when the model is used.
 
-    columns, targets, loss: as the first rows have settled them; law, looked: the last law that was
-    found, and of how many rows (None: it is that of a fit, and stays); verbose: as the last batch
-    was given it.
+    columns, targets, loss: as fixed by the first rows; law, looked: the last law, and the number of
+    rows that it was learned from (None: that of a fit, and final); verbose: of the last batch.
     """
 
     columns: Columns | None
@@ -61,8 +60,8 @@ class Waiting:
     verbose: Verbose = False
 
     @property
-    def settled(self) -> bool:
-        """Whether the law is the one to be fitted."""
+    def has_law(self) -> bool:
+        """Whether the law need not be learned again."""
         if self.law is None or self.looked is None:
             return self.law is not None
         return self.looked == learned_from(len(self.batch.targets))
@@ -82,7 +81,7 @@ class Waiting:
 
 
 def frozen_state(spec: Spec, law: Law, batch: Batch) -> State:
-    """What batches and workers must share, learned from the rows of a batch; nothing is summed."""
+    """The state that batches and workers share, learned from one batch; nothing is summed."""
     settings = spec.settings(law)
     blocks = FeatureBlocks(batch.rows, law.features, spec.memory)
     plan, sums = _nothing_summed(blocks, settings, spec.encoding.n_outputs)
@@ -100,7 +99,7 @@ def _nothing_summed(
 
 
 def with_rows(state: State, spec: Spec, batch: Batch) -> State:
-    """The state with the rows of one more batch: exact sums, or a stochastic step for each 512."""
+    """The state after one more batch: exact sums, or a stochastic step for every 512 rows."""
     state, batch = _covering(state, batch), state.law.left(batch, state.targets.unit)
     blocks = FeatureBlocks(batch.rows, state.law.features, spec.memory)
     settings = spec.settings(state.law)
@@ -113,16 +112,16 @@ def with_rows(state: State, spec: Spec, batch: Batch) -> State:
         steps = known.copy()
         steps.add(batch.rows, batch.targets, batch.weights, settings)
         return state.with_sums(steps, batch)
-    # Sums of their own: where a batch breaks off, none of its rows count.
+    # Separate sums, so that a batch that fails adds none of its rows.
     own = Moments.zeros(known.shift, state.targets.n_outputs)
-    # In float64, whatever the dtype of the features: products of batches that were cut in another
-    # way are rounded in another way, and weak ridges and balls magnify that.
+    # In float64, whatever the dtype of the features: float32 products depend on how rows are
+    # batched, and weak ridges and balls magnify the difference.
     add_rows(own, blocks, batch, SUMMED)
     return state.with_sums(known.merge(own), batch)
 
 
 def going_on(state: State | Waiting, batch: Batch) -> Waiting | None:
-    """The rows that are kept and those of a batch; None where the batch is to be summed."""
+    """The kept rows together with those of a batch; None if the batch is to be summed."""
     if isinstance(state, Waiting):
         return replace(state, batch=Batch.joined([state.batch, batch]))
     if state.kept is None:
@@ -137,17 +136,17 @@ def going_on(state: State | Waiting, batch: Batch) -> Waiting | None:
     return Waiting(state.columns, state.targets, state.loss, rows, state.law, looked)
 
 
-def settle(waiting: Waiting, spec: Spec) -> State:
-    """The state of a fit to all rows that wait, under their law or one that is learned first.
+def fit_waiting(waiting: Waiting, spec: Spec) -> State:
+    """Fit all waiting rows, after learning their law where that is due.
 
-    More rows than are kept are summed: the law is then one of dense features, and frozen.
+    Rows that are too many to be kept are summed instead, under a frozen law of dense features.
     """
     batch, law, looked, bins = waiting.batch, waiting.law, waiting.looked, None
     if not is_kept(batch):
         law, _ = find_law(spec.basis, batch, spec.request(stream=True))
         return with_rows(frozen_state(spec, law, batch), spec, batch)
     count = len(batch.targets)
-    if not waiting.settled:
+    if not waiting.has_law:
         looked = learned_from(count)
         law, bins = find_law(spec.basis, batch.part(slice(0, looked)), spec.request())
     assert law is not None, "it was learned, or is that of a fit"
@@ -157,7 +156,7 @@ def settle(waiting: Waiting, spec: Spec) -> State:
 
 
 def _covering(state: State, batch: Batch) -> State:
-    """The state with a range of the columns that holds the rows of a batch."""
+    """Extend the range of the columns to the rows of a batch."""
     known = features = state.law.features
     if features.scaler is None:
         return state
@@ -169,7 +168,7 @@ def _covering(state: State, batch: Batch) -> State:
 
 
 def _from_fit(state: State, nothing: Moments | Stochastic) -> Moments | Stochastic:
-    """Sums or steps that stand for the rows of an earlier fit."""
+    """Sums or stochastic steps that represent the rows of an earlier fit."""
     few = state.sums
     if isinstance(few, FewRows) and isinstance(nothing, Moments):
         for part in block_slices(len(few.batch.targets), BLOCK_ROWS):
@@ -210,7 +209,7 @@ def add_rows(
 
 
 def merged(state: State | None, other: State | None) -> State:
-    """Both states' rows together; both must have been frozen alike. None: there was no fit."""
+    """The state of the rows of both, which must have been frozen alike; None: not fitted."""
     mine, theirs = (None if one is None else one.moments for one in (state, other))
     if state is None or other is None or mine is None or theirs is None:
         raise ValueError(

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_sample_weight
 
-from kitchensinks.numerics.arrays import Matrix
+from kitchensinks.numerics.arrays import AnyArray, Matrix
 
 # All weights may be zero here. Versions of scikit-learn before 1.9 do not check for that.
 _NAME = "allow_all_zero_weights"
@@ -38,9 +38,11 @@ _TABLES = (
     "hold text and missing values."
 )
 _FOR_TABLES = ("contains NaN", "could not convert")
+# A row with less than this share of the largest weight has none.
+_LEAST_SHARE = 1e-290
 
 
-def numeric_rows(rows: Matrix, name: str = "rows") -> np.ndarray:
+def numeric_rows(rows: Matrix, name: str = "rows") -> AnyArray:
     """Any table of numbers as a finite two-dimensional float64 array, or a clear error."""
     if sparse.issparse(rows):
         rows = densify(rows)
@@ -137,7 +139,7 @@ def check_size(rows: Any, dtype: Any, missing: bool = True) -> Any:
     )
 
 
-def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:
+def numeric_weights(weights: Any, n_rows: int) -> AnyArray:
     """One finite weight ≥ 0 for each row, not all of them 0, as float64; or a clear error."""
     checked = np.asarray(weights, dtype=np.float64)
     if checked.shape != (n_rows,):
@@ -152,7 +154,7 @@ def numeric_weights(weights: Any, n_rows: int) -> np.ndarray:
     return checked
 
 
-def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
+def check_weights(given: Any, rows: Any, positive: bool = False) -> AnyArray:
     """One weight ≥ 0 for each row, or an error; `positive`: at least one must not be 0."""
     weights = _check_sample_weight(given, rows, dtype=np.float64, **_ZEROS_ALLOWED)
     if (weights < 0).any():
@@ -168,10 +170,11 @@ def check_weights(given: Any, rows: Any, positive: bool = False) -> np.ndarray:
             f"sample_weight has entries of {largest:.2g}: need the largest between 1e-300 and "
             "1e300. Only their ratios count: divide all of them by a constant."
         )
-    return np.asarray(weights)
+    # Shares of the total weight would be zero, or lose their digits: the row counts nothing.
+    return np.where(weights < _LEAST_SHARE * largest, 0.0, weights)
 
 
-def densify(rows: Matrix) -> np.ndarray:
+def densify(rows: Matrix) -> AnyArray:
     """A block of rows as a plain array (sparse rows are filled in)."""
     return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
 

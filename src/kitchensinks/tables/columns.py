@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kitchensinks.numerics.arrays import DType
+from kitchensinks.numerics.arrays import AnyArray, DType
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.declared import declared
@@ -76,7 +76,7 @@ class Columns:
         return f"Columns({len(self.encoders)} as {self.width} numbers: {', '.join(shown)}{more})"
 
     @classmethod
-    def of_array(cls, rows: np.ndarray) -> "Columns":
+    def of_array(cls, rows: AnyArray) -> "Columns":
         """A recipe for arrays (n, d) like this one, in which NaN is a missing value.
 
         As in `learn`, missing numbers are replaced by the median of their column, and a further
@@ -143,7 +143,7 @@ class Columns:
         return [name for encoder in self.encoders for name in encoder.outputs()]
 
     @property
-    def unscaled(self) -> np.ndarray:
+    def unscaled(self) -> AnyArray:
         """True for each column of numbers that must not be standardised (indicators, text)."""
         return np.array([mark for encoder in self.encoders for mark in encoder.unscaled()])
 
@@ -163,7 +163,7 @@ class Columns:
         for encoder in self.encoders:
             encoder.check(table.schema.field(encoder.name).type, table.label)
 
-    def apply(self, batch: ArrowTable) -> np.ndarray:
+    def apply(self, batch: ArrowTable) -> AnyArray:
         """A record batch, with its columns in any order, as numbers (n, width)."""
         out = np.empty((batch.num_rows, self.width), dtype=self.dtype)
         done = 0
@@ -184,7 +184,7 @@ class Columns:
         return self.n_given > 0 and not all(type(one) is Number for one in self.encoders)
 
     @cached_property
-    def places(self) -> tuple[np.ndarray, ...]:
+    def places(self) -> tuple[AnyArray, ...]:
         """For numeric arrays: indices of the columns used, which of them have an indicator of
         missing values, their fill values, and the output indices of the numbers and indicators."""
         places = np.array(self.given)
@@ -193,7 +193,7 @@ class Columns:
         ends = np.cumsum(1 + flagged)
         return places, flagged, fills, ends - 1 - flagged, ends[flagged] - 1
 
-    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+    def of_rows(self, rows: AnyArray) -> AnyArray:
         """An array (n, n_given) as numbers (n, width)."""
         if self.coded:
             return self.apply(array_table(rows, self.inputs))
@@ -214,9 +214,9 @@ class Columns:
         description, arrays = self.describe()
         return digest(repr((description, [array.tobytes() for array in arrays.values()])))
 
-    def describe(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def describe(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """The recipe as plain JSON values, and its arrays by name."""
-        arrays: dict[str, np.ndarray] = {}
+        arrays: dict[str, AnyArray] = {}
         items = []
         for number, encoder in enumerate(self.encoders):
             item: dict[str, Any] = {"kind": type(encoder).__name__.lower()}
@@ -232,7 +232,7 @@ class Columns:
         return (held | {"n_given": self.n_given} if self.n_given else held), arrays
 
     @classmethod
-    def restore(cls, description: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Columns":
+    def restore(cls, description: dict[str, Any], arrays: dict[str, AnyArray]) -> "Columns":
         """The inverse of `describe`; an error where the description is not valid."""
         encoders = []
         for item in description["columns"]:
@@ -263,7 +263,7 @@ class Columns:
         return cls(tuple(encoders), dtype, given)
 
 
-def array_table(rows: np.ndarray, names: Iterable[str] | None = None) -> ArrowTable:
+def array_table(rows: AnyArray, names: Iterable[str] | None = None) -> ArrowTable:
     """Columns of an array as an Arrow table, by their names x0, x1, … (None: all columns).
 
     In float64, so that a category is the same word in every dtype; NaN is a missing value.

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.numerics.arrays import AnyArray
+
 # Floating-point numbers that compiled loops take.
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -46,7 +48,7 @@ def _fits(value: Any, kind: object) -> bool:
     return True
 
 
-def _has_kind(array: np.ndarray, kind: Any) -> bool:
+def _has_kind(array: AnyArray, kind: Any) -> bool:
     """Whether an array is of the kind of numbers declared."""
     if kind is Any or isinstance(kind, typing.TypeVar):
         return True

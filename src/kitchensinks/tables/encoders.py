@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.arrow import ArrowArray, ArrowType, pa
 from kitchensinks.tables.kinds import NUMBERS, family, in_words, is_number
 
@@ -87,13 +88,13 @@ class Encoder:
     def _takes(self, kind: object) -> bool:
         return family(kind) in self.families
 
-    def write(self, values: object, out: np.ndarray) -> None:
+    def write(self, values: ArrowArray, out: AnyArray) -> None:
         """Numbers of an Arrow array into `out` (n, width)."""
         missing = self._write(_plain(values), out)
         if self.flagged:
             out[:, -1] = missing
 
-    def _write(self, values: ArrowArray, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
         """Outputs without the indicator, missing values filled in; returns where those are."""
         raise NotImplementedError
 
@@ -114,7 +115,7 @@ class Number(Encoder):
     families = NUMBERS
 
     @classmethod
-    def learn(cls, name: str, values: object) -> "Number":
+    def learn(cls, name: str, values: ArrowArray) -> "Number":
         numbers = _numbers(_plain(values))
         seen = numbers[np.isfinite(numbers)]
         fill = float(np.median(seen)) if len(seen) else 0.0
@@ -129,11 +130,11 @@ class Number(Encoder):
     def _takes(self, kind: object) -> bool:
         return super()._takes(kind) or (self.written and family(kind) == "text")
 
-    def numbers(self, values: object) -> np.ndarray:
+    def numbers(self, values: ArrowArray) -> AnyArray:
         """The numbers of an Arrow array, NaN where one is missing."""
         return _numbers(_plain(values))
 
-    def _write(self, values: object, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
         numbers = _numbers(values)
         missing = np.isnan(numbers)
         if missing.any():
@@ -153,7 +154,7 @@ class Coded(Encoder):
 
     kind = "text"
 
-    def table_of_levels(self) -> np.ndarray:
+    def table_of_levels(self) -> AnyArray:
         """The table (m + 1, width) without a flag."""
         raise NotImplementedError
 
@@ -174,7 +175,7 @@ class Coded(Encoder):
     def _known(self) -> ArrowArray:
         return pa.array(self.levels, pa.large_string())
 
-    def _write(self, values: object, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
         words, table = words_of(values), self.table_of_levels()
         place = pa.compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
         out[:, : table.shape[1]] = table[place.to_numpy(zero_copy_only=False)]
@@ -186,7 +187,7 @@ class Category(Coded):
     """An indicator of 0 and 1 for each value seen, one for two values; unseen ones are all 0."""
 
     @classmethod
-    def learn(cls, name: str, values: object) -> "Category":
+    def learn(cls, name: str, values: ArrowArray) -> "Category":
         words = words_of(values)
         counts = words.drop_null().value_counts().to_pylist()
         counts.sort(key=lambda item: (-item["counts"], item["values"]))
@@ -196,7 +197,7 @@ class Category(Coded):
     def _names(self) -> list[str]:
         return [f"{self.name}={level}" for level in self.levels]
 
-    def table_of_levels(self) -> np.ndarray:
+    def table_of_levels(self) -> AnyArray:
         return np.eye(len(self.levels) + 1, len(self.levels))
 
 
@@ -205,7 +206,7 @@ class Levels(Coded):
     """Numbers of each category: table (m + 1, width), with a label for each column."""
 
     labels: tuple[str, ...]
-    table: np.ndarray
+    table: AnyArray
 
     measured = True
 
@@ -216,7 +217,7 @@ class Levels(Coded):
     def _names(self) -> list[str]:
         return [f"{self.name} {label}" for label in self.labels]
 
-    def table_of_levels(self) -> np.ndarray:
+    def table_of_levels(self) -> AnyArray:
         return self.table
 
 
@@ -245,7 +246,7 @@ class Date(Encoder):
     families = ("text", "date")
 
     @classmethod
-    def learn(cls, name: str, values: object, format_: str) -> "Date":
+    def learn(cls, name: str, values: ArrowArray, format_: str) -> "Date":
         moments = _moments(_plain(values), format_)
         seen, flagged = moments.drop_null(), moments.null_count > 0
         if not len(seen):
@@ -263,7 +264,7 @@ class Date(Encoder):
     def _names(self) -> list[str]:
         return [f"{self.name} {part}" for part in self.parts]
 
-    def _write(self, values: object, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
         moments = _moments(values, self.format)
         missing = _absent(moments)
         for k, (part, fill) in enumerate(zip(self.parts, self.fills, strict=True)):
@@ -286,7 +287,7 @@ def _moments(values: ArrowArray, format_: str) -> ArrowArray:
     return values.cast(pa.timestamp("s"), safe=False)
 
 
-def _part(moments: ArrowArray, part: str) -> np.ndarray:
+def _part(moments: ArrowArray, part: str) -> AnyArray:
     """One part of dates without missing values."""
     if part == "days":
         return np.asarray(moments.cast(pa.int64()).to_numpy() / 86400)
@@ -302,15 +303,15 @@ class Text(Encoder):
     leading right singular vectors of the sample.
     """
 
-    weights: np.ndarray
-    directions: np.ndarray
+    weights: AnyArray
+    directions: AnyArray
 
     kind = "text"
     exportable = False
     families = ("text", "integer")
 
     @classmethod
-    def learn(cls, name: str, values: object, seed: int) -> "Text":
+    def learn(cls, name: str, values: ArrowArray, seed: int) -> "Text":
         from sklearn.utils.extmath import randomized_svd
 
         words = words_of(values)
@@ -332,7 +333,7 @@ class Text(Encoder):
     def _names(self) -> list[str]:
         return [f"{self.name} topic {k + 1}" for k in range(self.directions.shape[1])]
 
-    def _write(self, values: object, out: np.ndarray) -> np.ndarray:
+    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
         words = words_of(values)
         scaled = _unit_rows(_ngrams(words) @ sparse.diags_array(self.weights.astype(np.float64)))
         out[:, : self.directions.shape[1]] = scaled @ self.directions
@@ -352,7 +353,7 @@ def _plain(values: ArrowArray) -> ArrowArray:
     return values.dictionary_decode() if family(values.type) == "category" else values
 
 
-def _numbers(values: ArrowArray) -> np.ndarray:
+def _numbers(values: ArrowArray) -> AnyArray:
     """Floats, with NaN for missing values and for text that is not a number."""
     kind = values.type
     own = family(kind)
@@ -397,7 +398,7 @@ def _words_of_floats(values: ArrowArray) -> ArrowArray:
     return compute.if_else(whole, numbers, values.cast(pa.large_string()))
 
 
-def _absent(words: ArrowArray) -> np.ndarray:
+def _absent(words: ArrowArray) -> AnyArray:
     return np.asarray(words.is_null().to_numpy(zero_copy_only=False))
 
 

@@ -5,6 +5,7 @@ depend on the order of the rows, copies of a row stay together, and rows of weig
 nothing.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,6 +36,9 @@ _SAME_TARGETS = 0.1
 _FEWEST_DIFFERENT = 30
 # So they are where distinct rows occur more often than this on average.
 _MOST_EACH = 10.0
+# Counts of rows that repeat by themselves vary as those of Poisson do, or more. Those that vary
+# less by so many standard errors were made.
+_LESS_THAN_CHANCE = 3.0
 
 
 def row_keys(rows: Matrix, seed: int) -> Keys:
@@ -120,7 +124,18 @@ class Copies(NamedTuple):
 
         Keeping all rows of a category in one fold would leave none to compute its mean from.
         """
-        return len(self.first) >= _FEWEST_DIFFERENT and self.each <= _MOST_EACH
+        few = len(self.first) >= _FEWEST_DIFFERENT and self.each <= _MOST_EACH
+        return few or self.evenly
+
+    @property
+    def evenly(self) -> bool:
+        """Whether all rows are there about equally often, as after a table was repeated.
+
+        The variance of m Poisson counts over their mean is 1 with a standard error of √(2/m).
+        """
+        count = np.bincount(self.group)
+        dispersion = float(count.var() / count.mean())
+        return dispersion < 1.0 - _LESS_THAN_CHANCE * math.sqrt(2.0 / len(count))
 
     @property
     def share(self) -> float:

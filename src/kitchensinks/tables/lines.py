@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.arrow import ArrowTable
 from kitchensinks.tables.disk import Stamp
 from kitchensinks.tables.table import BadRows, Table, batch_rows, file_fingerprint
@@ -261,7 +262,7 @@ def row_starts(data: bytes, separator: bytes | None = b",") -> list[tuple[int, i
     return list(zip(after.tolist(), lines.tolist(), strict=True))
 
 
-def quoted_spans(data: bytes, separator: bytes) -> tuple[np.ndarray, np.ndarray]:
+def quoted_spans(data: bytes, separator: bytes) -> tuple[AnyArray, AnyArray]:
     """Where quoted parts of values begin and end; one that is not closed ends beyond the data.
 
     A quote opens a value where it is its first letter. Within the value two quotes are one letter,

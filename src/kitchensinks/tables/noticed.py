@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.arrow import ArrowArray, pa
 from kitchensinks.tables.encoders import words_of
 from kitchensinks.tables.kinds import family
@@ -49,7 +50,7 @@ def is_identifier(values: ArrowArray) -> bool:
     return bool(pa.compute.max(pa.compute.utf8_length(words)).as_py() <= _LETTERS)
 
 
-def counts_rows(numbers: np.ndarray) -> bool:
+def counts_rows(numbers: AnyArray) -> bool:
     """Whether integers are all different although their range is too small for that by chance."""
     if len(np.unique(numbers[:_FIRST])) < min(_FIRST, len(numbers)):
         return False
@@ -71,7 +72,7 @@ def has_commas(values: ArrowArray) -> bool:
     return bool(found >= _MOST * len(words))
 
 
-def stray_words(words: np.ndarray) -> list[str]:
+def stray_words(words: AnyArray) -> list[str]:
     """The words that are not numbers, if they are at most a tenth of all words; else none.
 
     >>> stray_words(np.array(["1", "2.5", "none"] + ["3"] * 20))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.tables.arrow import pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.encoders import Encoder, Number
@@ -21,7 +22,7 @@ _KEPT = 2**14
 _NUMBERS = (int, float, bool, np.bool_, np.integer, np.floating)
 
 
-def one_row(columns: Columns, frame: Any) -> np.ndarray | None:
+def one_row(columns: Columns, frame: Any) -> AnyArray | None:
     """The numbers (1, width) of a pandas or polars frame of one row.
 
     None where a frame or value needs the general code, or its errors.
@@ -58,7 +59,7 @@ def one_row(columns: Columns, frame: Any) -> np.ndarray | None:
     return out if (np.abs(row) < LARGEST).all() else None
 
 
-def _numbers_of(encoder: Encoder, value: Any) -> np.ndarray | None:
+def _numbers_of(encoder: Encoder, value: Any) -> AnyArray | None:
     # NaN does not equal itself, and would be cached again and again.
     if isinstance(value, numbers.Real) and value != value:
         value = None
@@ -70,7 +71,7 @@ def _numbers_of(encoder: Encoder, value: Any) -> np.ndarray | None:
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _kept(encoder: Encoder, kind: type, value: Any) -> np.ndarray:
+def _kept(encoder: Encoder, kind: type, value: Any) -> AnyArray:
     """The encoding of a value; kind is part of the cache key because 1, 1.0 and True are equal."""
     values = pa.array([value], from_pandas=True)
     encoder.check(values.type, "The table")

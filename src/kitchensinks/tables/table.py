@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from kitchensinks.numerics.arrays import AnyArray
 from kitchensinks.numerics.threads import thread_count
 from kitchensinks.tables.arrays import block_slices
 from kitchensinks.tables.arrow import ArrowSchema, ArrowTable, pa
@@ -358,7 +359,7 @@ class Stack(Table):
                 )
 
     @cached_property
-    def _ends(self) -> np.ndarray:
+    def _ends(self) -> AnyArray:
         ends = np.cumsum([table.n_rows for table in self._tables])
         # Types of text files may have been widened while rows were counted.
         self._unify_types()

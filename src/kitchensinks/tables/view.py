@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from kitchensinks.numerics.arrays import Part
+from kitchensinks.numerics.arrays import AnyArray, Part
 from kitchensinks.tables.arrow import ArrowTable, pa
 from kitchensinks.tables.columns import Columns
 from kitchensinks.tables.kinds import PLAIN, family
@@ -52,7 +52,7 @@ class Rows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, key: Part) -> np.ndarray:
+    def __getitem__(self, key: Part) -> AnyArray:
         if isinstance(key, slice):
             places = range(self.shape[0])[key]
             if places.step == 1:
@@ -67,7 +67,7 @@ class Rows:
             raise IndexError(f"rows {chosen.min()} to {chosen.max()} of {self.shape[0]}.")
         return self._pick(chosen.astype(np.int64))
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> AnyArray:
         """All rows as an array in memory."""
         return self[:].astype(dtype or self.dtype, copy=False)
 
@@ -75,7 +75,7 @@ class Rows:
         """Named facts that change when the numbers do."""
         return {**self.table.fingerprint(), "recipe": self.columns.fingerprint()}
 
-    def _between(self, start: int, stop: int) -> np.ndarray:
+    def _between(self, start: int, stop: int) -> AnyArray:
         out = np.empty((stop - start, self.shape[1]), dtype=self.dtype)
         done = start
         while done < stop:
@@ -106,7 +106,7 @@ class Rows:
             yield start, batch
             start += batch.num_rows
 
-    def _pick(self, places: np.ndarray) -> np.ndarray:
+    def _pick(self, places: AnyArray) -> AnyArray:
         """Rows by index, in any order; they are read in the order of the table."""
         order = np.argsort(places, kind="stable")
         wanted = places[order]
@@ -126,7 +126,7 @@ class Rows:
                     break
         return out
 
-    def _numbers(self, batch: ArrowTable, places: np.ndarray) -> np.ndarray:
+    def _numbers(self, batch: ArrowTable, places: AnyArray) -> AnyArray:
         block = self._apply(batch, places)
         largest = max(block.max(initial=0.0), -block.min(initial=0.0))
         if not largest < LARGEST:
@@ -138,7 +138,7 @@ class Rows:
             )
         return block
 
-    def _apply(self, batch: ArrowTable, places: np.ndarray) -> np.ndarray:
+    def _apply(self, batch: ArrowTable, places: AnyArray) -> AnyArray:
         if self.folded is None or not self.folded.recipes:
             return self.columns.apply(batch)
         block = np.empty((batch.num_rows, self.shape[1]), dtype=self.dtype)
@@ -149,7 +149,7 @@ class Rows:
         return block
 
 
-def targets(table: Table, name: str) -> np.ndarray:
+def targets(table: Table, name: str) -> AnyArray:
     """One column as an array (n,): numbers as they are, anything else as trimmed text.
 
     >>> import pyarrow
@@ -166,7 +166,7 @@ def targets(table: Table, name: str) -> np.ndarray:
     return values
 
 
-def known_targets(table: Table, name: str) -> tuple[np.ndarray, np.ndarray | None]:
+def known_targets(table: Table, name: str) -> tuple[AnyArray, AnyArray | None]:
     """As `targets`, with weights: 0 where the target is missing; None if no target is missing.
 
     A missing target is replaced by the value of another row.

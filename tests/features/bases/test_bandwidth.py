@@ -47,7 +47,7 @@ def test_weights_are_repeated_rows(basis):
     assert basis.resolve(ROWS, np.ones(60)).gamma == pytest.approx(basis.resolve(ROWS).gamma)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 4)), min_size=1, max_size=12))
 def test_weighted_median_is_that_of_repeated_values(pairs):
     values, weights = np.array(pairs, dtype=float).T

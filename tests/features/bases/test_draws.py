@@ -1,12 +1,9 @@
 """Draws: the same features for a seed, for good and whatever the circumstances."""
 
 import pickle
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
@@ -115,19 +112,6 @@ def test_features_of_a_seed_never_change(basis, first, later):
 
 def dense(features):
     return features.toarray() if sparse.issparse(features) else features
-
-
-@every_basis
-@settings(max_examples=4, deadline=None)
-@given(cuts=st.lists(st.integers(0, 11), max_size=4))
-def test_row_blocks_do_not_matter(basis, cuts):
-    rows = extreme_and_random_rows()
-    draw = drawn(basis, rows, 3, 70)
-    whole = dense(draw.features(rows))
-    edges = [0, *sorted(cuts), len(rows)]
-    parts = [rows[low:high] for low, high in pairwise(edges)]
-    joined = np.vstack([dense(draw.features(part)) for part in parts])
-    np.testing.assert_allclose(joined, whole, rtol=1e-9, atol=1e-9)
 
 
 @every_basis

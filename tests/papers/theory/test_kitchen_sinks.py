@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -130,7 +130,6 @@ def test_theorem_1_halves_when_rows_and_features_are_four_times_as_many():
     assert theory.sinks_excess_risk(n_rows=400, n_features=280, **law) == pytest.approx(one / 2)
 
 
-@settings(deadline=None)
 @given(sizes, errors, deltas)
 def test_inverses_return_the_smallest_count(size, error, delta):
     n_draws = theory.solve("n_draws", theory.ball_mean_error, value=error, radius=size, delta=delta)
@@ -143,7 +142,6 @@ def test_inverses_return_the_smallest_count(size, error, delta):
     assert theory.solve("n_features", risk, lipschitz=1.0, **law) == n_draws
 
 
-@settings(deadline=None)
 @given(sizes, errors, deltas)
 def test_inverses_of_theorem_1_meet_the_error(size, error, delta):
     law = {"lipschitz": 1.0, "weight_bound": size, "loss_at_zero": 1.0, "delta": delta}

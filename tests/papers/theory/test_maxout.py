@@ -130,7 +130,7 @@ def test_sup_bound_in_the_papers_form_takes_its_constant():
     assert theory.maxout_sup_bound(**(law | {"diameter": 0.01})) >= 1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.floats(0.1, 5), st.floats(0.2, 2), st.floats(1e-4, 0.9))
 def test_inverses_meet_the_error(weight_bound, error, delta):
     tail = (error / weight_bound / 4) ** 2 / theory.max_second_moment(pool=3)

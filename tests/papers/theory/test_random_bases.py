@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -96,7 +96,6 @@ def test_cosines_cost_two_more_than_a_basis_that_is_zero_at_zero():
     assert theory.bases_cosine_error(**law) == pytest.approx(zero + 2.0)
 
 
-@settings(deadline=None)
 @given(st.floats(0.1, 10), st.floats(0.05, 5), st.floats(0, 5), st.floats(1e-6, 0.99))
 def test_inverses_return_the_smallest_count(norm, error, radius, delta):
     law = {"norm": norm, "radius": radius, "second_moment": 2.0, "delta": delta}

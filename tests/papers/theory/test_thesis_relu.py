@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kitchensinks.papers import theory
@@ -92,7 +92,6 @@ def test_printed_features_of_proposition_iii_10_do_not_know_the_norm():
     assert ten_times == math.ceil(20 * 100 * 2 / 0.25 * math.log(64 * 100 * 2 / (0.25 * 0.1)))
 
 
-@settings(deadline=None)
 @given(st.floats(0.05, 2), st.floats(0.1, 10), st.floats(0, 10), st.floats(1e-6, 0.99))
 def test_rows_and_features_are_inverses(error, norm, radius, delta):
     law = {"norm": norm, "radius": radius, "delta": delta}
@@ -159,7 +158,6 @@ def test_ball_of_the_feature_space_lies_in_the_class():
     assert variation == pytest.approx(bound)
 
 
-@settings(deadline=None)
 @given(st.floats(0.1, 10), st.floats(0.01, 5), st.floats(0, 10))
 def test_maurey_units_is_the_smallest_count(variation, error, radius):
     law = {"variation": variation, "radius": radius}
@@ -226,7 +224,6 @@ def test_network_norms_are_those_of_the_statement_up_to_rounding():
     assert bound.probability == pytest.approx(1 - missed)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0.3, 3), min_size=1, max_size=4), st.floats(0.01, 1), st.floats(0, 3))
 def test_network_and_accuracy_are_inverses(variations, accuracy, radius):
     law = {"variations": variations, "radius": radius, "slack": 0.7}

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kitchensinks.papers import theory
@@ -52,7 +52,6 @@ def test_distance_with_bounded_features_falls_almost_like_one_over_root_n():
     assert slope == pytest.approx(-0.5, abs=0.05)  # a logarithm is left
 
 
-@settings(deadline=None)
 @given(st.floats(1.0, 1e6), st.floats(1e-6, 0.99))
 def test_leverage_and_features_are_inverses(leverage, delta):
     n_features = theory.leverage_features(leverage=leverage, delta=delta)
@@ -60,7 +59,6 @@ def test_leverage_and_features_are_inverses(leverage, delta):
     assert leverage_of_features(n_features=n_features - 1, delta=delta) < leverage
 
 
-@settings(deadline=None)
 @given(st.floats(0.01, 2.0), st.floats(0.1, 10), st.floats(1e-6, 0.99))
 def test_bounded_features_and_error_are_inverses(error, norm, delta):
     law = {"feature_bound": 1.0, "norm": norm, "delta": delta}

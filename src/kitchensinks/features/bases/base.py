@@ -25,7 +25,7 @@ from kitchensinks.features.links import Linked
 from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
 from kitchensinks.numerics.elementwise import affine
 from kitchensinks.numerics.words import Words, check_seed
-from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
+from kitchensinks.tables.arrays import block_slices, numeric_rows, numeric_weights
 
 if TYPE_CHECKING:
     from kitchensinks.features.scaling import Scaler
@@ -85,6 +85,9 @@ class Basis(Linked):
     fast_products: bool = False
     """Whether ``products`` computes sums over rows faster than products of features."""
 
+    directions_per_draw: int = 1
+    """How many directions one draw of θ has: several for units that pool them."""
+
     @property
     def metric(self) -> Literal["laplacian", "gaussian"]:
         """The kernel whose learned column scales suit the basis: "laplacian" for distances that
@@ -140,6 +143,10 @@ class Basis(Linked):
 
     def block_size(self, n_inputs: int) -> int:
         return BLOCK
+
+    def block_entries(self, n_inputs: int, count: int) -> int:
+        """How many numbers are made to sample `count` draws and their features of one row."""
+        return count * n_inputs
 
     def whole(self, n_inputs: int) -> int | None:
         """The number of draws whose kernel is exact, or None if there is no such number. It is the
@@ -332,6 +339,10 @@ class Basis(Linked):
     def columns(self, theta: Theta, n_draws: int) -> Ints:
         """Number of columns of each draw, shape (n_draws,)."""
         return np.full(n_draws, self.features_per_draw, dtype=np.int64)
+
+    def n_functions(self, n_draws: int) -> int:
+        """How many columns of the first draws may be non-zero at one row: one in each grid."""
+        return n_draws * self.features_per_draw
 
     def n_columns(self, n_draws: int) -> int:
         """Columns of the first draws of any seed, for dense bases."""

@@ -13,6 +13,7 @@ from kitchensinks.features.bases.base import Basis
 from kitchensinks.features.bases.draw import Arrays, Draw, Graph, Scorer, Theta
 from kitchensinks.numerics.arrays import AnyArray, Floats, Ints, Matrix
 from kitchensinks.numerics.bins import add_scores, find_columns, number_names
+from kitchensinks.numerics.threads import in_order
 
 Names = NDArray[np.uint64]
 
@@ -81,6 +82,12 @@ class Binned(Basis):
 
         Both are views of memory that later grids overwrite.
         """
+        for found, counts, numbers in self._numbered_parts(theta, rows):
+            for own, count, number in zip(found, counts, numbers, strict=True):
+                yield own[:count], number
+
+    def _numbered_parts(self, theta: Theta, rows: AnyArray) -> Iterator[tuple[AnyArray, ...]]:
+        """Some grids at a time, as `number_names` has them: found, counts and numbers."""
         n_grids = self._count(theta)
         size = max(1, min(n_grids, _NUMBERED // max(1, len(rows))))
         names = np.empty((size, len(rows)), dtype=np.uint64)
@@ -91,8 +98,7 @@ class Binned(Basis):
             here = slice(0, self._count(part))
             self.fill_names(part, np.ascontiguousarray(rows), names[here])
             number_names(names[here], found[here], counts[here], numbers[here])
-            for own, count, number in zip(found[here], counts[here], numbers[here], strict=True):
-                yield own[:count], number
+            yield found[here], counts[here], numbers[here]
 
     def tabulate_with_bins(self, theta: Theta, rows: AnyArray) -> tuple[Theta, AnyArray]:
         """`tabulate` and `bins` of the same rows, which are hashed once."""
@@ -101,13 +107,20 @@ class Binned(Basis):
         columns = np.empty((n_grids, len(rows)), dtype=kind)
         parts: list[Names] = []
         done = 0
-        for g, (own, number) in enumerate(self.numbered(theta, rows)):
-            order = np.argsort(own)
-            place = np.empty(len(own), dtype=kind)
-            place[order] = np.arange(done, done + len(own), dtype=kind)
-            columns[g] = place[number]
-            parts.append(own[order])
-            done += len(own)
+        for found, counts, numbers in self._numbered_parts(theta, rows):
+            first, starts = len(parts), done + np.cumsum(counts) - counts
+
+            def sort(g: int) -> Names:
+                """Sort the bins of a grid, and put the columns of its rows into their place."""
+                own, start = found[g, : counts[g]], starts[g]  # noqa: B023
+                order = np.argsort(own)
+                place = np.empty(len(own), dtype=kind)
+                place[order] = np.arange(start, start + len(own), dtype=kind)
+                np.take(place, numbers[g], out=columns[first + g], mode="clip")  # noqa: B023
+                return np.asarray(own[order])
+
+            parts.extend(in_order(sort, range(len(counts))))
+            done += int(counts.sum())
         return {**theta, "table": BinTable(parts)}, columns
 
     def pack(self, draw: Draw) -> Arrays:

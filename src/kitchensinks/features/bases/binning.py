@@ -14,7 +14,7 @@ from kitchensinks.numerics.arrays import AnyArray, Floats
 from kitchensinks.numerics.bins import CELL_LIMIT, ODD, bin_hashes
 from kitchensinks.numerics.distances import cityblock
 from kitchensinks.numerics.words import Words
-from kitchensinks.tables import block_slices
+from kitchensinks.tables.arrays import block_slices
 
 _GRIDS = ("shift", "rate", "multiplier")
 # Cells of a row that an exported model hashes at a time.

@@ -10,7 +10,7 @@ from kitchensinks.features.bases.base import Basis, check_count, check_positive
 from kitchensinks.features.bases.draw import Arrays, Theta
 from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Matrix
 from kitchensinks.numerics.words import Words
-from kitchensinks.tables import describe, numeric_rows
+from kitchensinks.tables.arrays import describe, numeric_rows
 from kitchensinks.tables.view import Given
 
 # The key of θ where `sample` returns one array.

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from kitchensinks.numerics.arrays import AnyArray, DType, Floats, Ints, Matrix
 from kitchensinks.numerics.words import Stream, Words
-from kitchensinks.tables import block_slices, check_size, densify, describe
+from kitchensinks.tables.arrays import block_slices, check_size, densify, describe
 
 if TYPE_CHECKING:
     from kitchensinks.features.bases.base import Basis

@@ -19,7 +19,7 @@ from kitchensinks.features.bases.base import Basis, check_positive
 from kitchensinks.features.bases.draw import Draw
 from kitchensinks.numerics.arrays import Floats, Ints, Matrix
 from kitchensinks.numerics.threads import single_blas
-from kitchensinks.tables import block_slices, numeric_rows, numeric_weights
+from kitchensinks.tables.arrays import block_slices, numeric_rows, numeric_weights
 
 # Most entries of features in memory at once: 128 MB.
 HELD_ENTRIES = 2**24

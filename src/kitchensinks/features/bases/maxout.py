@@ -79,6 +79,13 @@ class Maxout(Projected):
     def bound(self) -> float:
         return math.inf
 
+    @property
+    def directions_per_draw(self) -> int:  # type: ignore[override]
+        return int(self.pool)
+
+    def block_entries(self, n_inputs: int, count: int) -> int:
+        return (count * int(self.pool) + int(self.projections or 0)) * n_inputs
+
     def check(self) -> None:
         super().check()
         check_count("pool", self.pool)

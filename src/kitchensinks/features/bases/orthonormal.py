@@ -95,6 +95,12 @@ class Orthonormal(Basis):
         if not (pair and -math.inf < box[0] < box[1] < math.inf):
             raise ValueError(f"box={self.box!r}: need (low, high), two numbers with low < high.")
 
+    def block_entries(self, n_inputs: int, count: int) -> int:
+        functions = len(self.eigenvalues)
+        # Functions of single columns up to the highest degree, then their products.
+        degrees = next(k for k in range(functions + 1) if math.comb(n_inputs + k, k) >= functions)
+        return (count * (1 + degrees) + functions) * n_inputs + count * functions
+
     def functions(self, rows: Floats) -> Floats:
         """e_i(x) for every row and eigenvalue, shape (n, len(eigenvalues))."""
         low, high = self.box

@@ -18,7 +18,7 @@ from kitchensinks.numerics.arrays import AnyArray, Bools, DType, Floats, Ints, M
 from kitchensinks.numerics.hadamard import fastfood, next_power_of_two
 from kitchensinks.numerics.threads import single_blas
 from kitchensinks.numerics.words import Words
-from kitchensinks.tables import block_slices, densify
+from kitchensinks.tables.arrays import block_slices, densify
 
 Radial = Callable[[Words, int], Floats]
 

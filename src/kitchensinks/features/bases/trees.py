@@ -104,7 +104,18 @@ class Trees(Binned):
         return {name: part[order] for name, part in zip(_NODES, nodes, strict=True)}
 
     def fill_names(self, theta: Theta, rows: AnyArray, names: Names) -> None:
-        leaf_names(rows, *(theta[name] for name in _NODES), names)
+        nodes = [theta[name] for name in _NODES]
+        # More draws than trees have some of them again, each of which rows go down once.
+        first: dict[bytes, int] = {}
+        keys = (b"".join(part[t].tobytes() for part in nodes) for t in range(len(nodes[0])))
+        places = np.array([first.setdefault(key, len(first)) for key in keys])
+        if len(first) == len(places):
+            leaf_names(rows, *nodes, names)
+            return
+        each = np.unique(places, return_index=True)[1]
+        leaves = np.empty((len(each), len(rows)), dtype=names.dtype)
+        leaf_names(rows, *(part[each] for part in nodes), leaves)
+        np.take(leaves, places, axis=0, out=names, mode="clip")
 
     def onnx_bins(self, graph: Graph, draw: Draw, rows: str) -> str:
         """All trees of a row go down by one level at a time; leaves lead to themselves."""

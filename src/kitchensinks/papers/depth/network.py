@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from kitchensinks.features.bases.base import check_count
-from kitchensinks.tables import block_slices, numeric_rows
+from kitchensinks.tables.arrays import block_slices, numeric_rows
 
 Floats = NDArray[np.float64]
 _BLOCK_ENTRIES = 2**22

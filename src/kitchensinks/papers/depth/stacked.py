@@ -20,7 +20,7 @@ from kitchensinks.fitting.settings import Solver
 from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.targets import Classes, Numbers
 from kitchensinks.state import seed_of
-from kitchensinks.tables import numeric_weights
+from kitchensinks.tables.arrays import numeric_weights
 from kitchensinks.tables.keys import row_keys
 
 Floats = NDArray[np.float64]

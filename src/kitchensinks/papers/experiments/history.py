@@ -37,7 +37,7 @@ BEFORE = {
     ),
     "rfsvm-figure2.2": Before(1, 0, 0, "true by construction of the data"),
     "rfsvm-figure2.3": Before(1, 1, 0, "100 runs and more, the printed selection, an intercept"),
-    "rks-figure1": Before(2, 4, 0, "ten seeds and more; the curve with a ridge is judged"),
+    "rks-figure1": Before(2, 4, 0, "ten seeds; the curve with a ridge is judged"),
     "rks-figure2": Before(2, 0, 2, "claims of ours are not counted; C is tested on other runs"),
     "rks-sigmoid-fourier": Before(
         1, 4, 0, "ten seeds, a ridge, binning, more steps, a harder target"
