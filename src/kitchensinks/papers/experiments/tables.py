@@ -103,13 +103,8 @@ def _overview(studies: list[Facts]) -> Iterator[str]:
         numbers = [own.count(kind) for kind in (HOLDS, FAILS, UNDECIDED)]
         numbers.append(len(facts["claims"]) - len(own))
         before = BEFORE.get(facts["name"])
-<<<<<<< HEAD
-        old = [str(before), before.changed] if before else ["not run", ""]
-        cells = [facts["name"], *(str(number or "") for number in numbers), *old]
-=======
         last = [str(before), before.changed] if before else ["not run", ""]
         cells = [facts["name"], *(str(number or "") for number in numbers), *last]
->>>>>>> main
         yield f"| {' | '.join(cells)} |"
     yield ""
 
