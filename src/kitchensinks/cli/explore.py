@@ -216,7 +216,7 @@ def server(explorer: Explorer, port: int = 0) -> ThreadingHTTPServer:
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
-        def handle_error(self, request: object, client_address: object) -> None:
+        def handle_error(self, request: Any, client_address: Any) -> None:
             """A page that is closed while it waits is no error; all else is told as usual."""
             if not isinstance(sys.exception(), ConnectionError):
                 super().handle_error(request, client_address)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kitchensinks.features.bases.maxout import same_argmax
 from kitchensinks.numerics.arrays import AnyArray
+from kitchensinks.numerics.bits import bit_count
 from kitchensinks.numerics.threads import looped
 
 Packed = NDArray[np.uint64]
@@ -147,11 +148,7 @@ def _nearest(
                     word = queries[i, 0, w] ^ codes[row, 0, w]
                     for plane in range(1, n_planes):
                         word |= queries[i, plane, w] ^ codes[row, plane, w]
-                    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-                    pairs = word & np.uint64(0x3333333333333333)
-                    word = pairs + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-                    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-                    total += np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+                    total += bit_count(word)
                 place = held
                 while place > 0 and (
                     distance[i, place - 1] > total

@@ -15,6 +15,7 @@ from kitchensinks.features.bases import Draw, Maxout
 from kitchensinks.features.bases.base import check_count
 from kitchensinks.features.bases.projections import project
 from kitchensinks.numerics.arrays import AnyArray, Floats, Matrix, Seed
+from kitchensinks.numerics.bits import bit_count
 from kitchensinks.numerics.threads import looped
 from kitchensinks.state import seed_of
 from kitchensinks.tables.arrays import block_slices, densify
@@ -306,13 +307,7 @@ def _different_letters(
                     differ[w] |= codes[i, p, w] ^ others[j, p, w]
             total = np.int64(0)
             for w in range(n_words):
-                # Count bits: in pairs, nibbles and bytes, then add up the bytes.
-                word = differ[w]
-                word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-                pairs = word & np.uint64(0x3333333333333333)
-                word = pairs + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-                word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-                total += np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+                total += bit_count(differ[w])
             out[i, j] = total
 
 

@@ -192,8 +192,7 @@ def local_models(model: Model, rows: Matrix) -> LocalModels:
     outputs, n_rows = len(model.intercept), rows.shape[0]
     coefficients = np.empty((n_rows, outputs, rows.shape[1]))
     intercepts = np.empty((n_rows, outputs))
-    unit = np.abs(model.weights).max(axis=0, initial=np.finfo(float).tiny)
-    weights = (model.weights / unit).astype(frozen.dtype)
+    unit, weights = model._narrow
     for part in block_slices(n_rows, max(1, _BLOCK_ENTRIES // frozen.n_components)):
         own = densify(rows[part])
         own = own if model.scaler is None else model.scaler.filled(own)
