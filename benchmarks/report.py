@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import attempts, equal_error, growth, learned_law, out_of_core, pool, tables
+from benchmarks import (
+    attempts,
+    equal_error,
+    growth,
+    learned_law,
+    out_of_core,
+    pool,
+    tables,
+    threads,
+)
 from benchmarks.law_contestants import FIXED, OURS, PEER
 from benchmarks.store import FOLDER, read
 
@@ -147,6 +156,7 @@ def page(text: str) -> str:
             "prediction": prediction_table(speed),
             "growth": growth_table(speed),
             "equal error": equal_error.table(load("equal_error")),
+            "threads": threads.table(load("threads")),
             "sizes": growth.table(load("growth")),
             "command": out_of_core.command_table(load("out_of_core").get("command", {})),
         },

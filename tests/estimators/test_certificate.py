@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import kitchensinks as ks
+from kitchensinks.state.certificate import largest_score
 
 RNG = np.random.default_rng(0)
 
@@ -99,3 +100,28 @@ def test_refusals():
     unbounded = clone(model).set_params(basis=ks.ReLU(gamma=1.0)).fit(rows, labels)
     with pytest.raises(ValueError, match="is not bounded"):
         unbounded.risk_certificate(rows, labels)
+
+
+def test_pairs_in_a_union_count_as_two_features():
+    basis = ks.Union([ks.Fourier(gamma=1.0, form="paired")])
+    model = ks.KitchenSinkClassifier(
+        basis, 20, "hinge", constraint=ks.SupBall(3.0), fit_intercept=False, random_state=0
+    )
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(200, 2))
+    model.fit(rows, rows[:, 0] > 0)
+    frozen = model.law_.features
+    weights = np.abs(model.model_.weights[:, 0])
+    assert weights.sum() * frozen.scale * frozen.bound <= 3.0 * (1 + 1e-9)
+    assert largest_score(model.state_.settings.constraint, frozen) == pytest.approx(3.0)
+
+
+def test_parameters_that_are_set_after_a_fit_do_not_change_its_certificate():
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(200, 2))
+    model = ks.KitchenSinkClassifier(
+        ks.Stumps(), 50, "hinge", constraint=ks.SupBall(3.0), fit_intercept=False, random_state=0
+    ).fit(rows, rows[:, 0] > 0)
+    before = model.risk_certificate(rows, rows[:, 0] > 0)
+    model.set_params(constraint=ks.SupBall(0.01))
+    assert model.risk_certificate(rows, rows[:, 0] > 0) == before

@@ -185,3 +185,13 @@ def test_fits_without_residuals_say_so():
     ball = fourier(constraint=ks.L2Ball(1e3)).freeze(rows, values).partial_fit(rows, values)
     with pytest.raises(ValueError, match=r"constraint=L2Ball"):
         ball.predict_interval(rows)
+
+
+def test_stochastic_intervals_are_of_rows_that_were_not_fitted():
+    # More features than rows fit noise exactly in the end: its residuals would be near zero.
+    random = np.random.default_rng(0)
+    rows, noise = random.normal(size=(1200, 5)), random.normal(size=1200)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 1000, solver="stochastic", random_state=0)
+    lower, upper = model.fit(rows[:300], noise[:300]).predict_interval(rows[300:], COVERAGE)
+    inside = ((lower <= noise[300:]) & (noise[300:] <= upper)).mean()
+    assert abs(inside - COVERAGE) < 0.08

@@ -121,6 +121,17 @@ def test_a_lazy_frame_is_to_be_collected():
         regressor().fit(polars.from_pandas(FRAME).lazy(), Y)
 
 
+@pytest.mark.parametrize("basis", [ks.Fourier(), None])
+def test_a_weight_that_is_nothing_beside_the_others_counts_nothing(basis):
+    """Its share of the total weight was zero in some places and not in others: an IndexError."""
+    rows = np.random.default_rng(0).normal(size=(120, 3))
+    weights = np.r_[1e-300, np.full(119, 1e300)]
+    models = [ks.KitchenSinkRegressor(basis, 20 if basis else None, random_state=0) for _ in "ab"]
+    models[0].fit(rows, rows[:, 0], sample_weight=weights)
+    models[1].fit(rows, rows[:, 0], sample_weight=np.where(weights < 1.0, 0.0, weights))
+    np.testing.assert_array_equal(models[0].predict(rows), models[1].predict(rows))
+
+
 @pytest.mark.parametrize("factor", [1e-300, 1e-150, 1e150, 1e300])
 def test_the_unit_of_the_weights_does_not_matter_up_to_the_limits(factor):
     plain = regressor().fit(ARRAY, Y, sample_weight=np.ones(N)).predict(ARRAY)

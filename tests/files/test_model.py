@@ -31,6 +31,16 @@ def test_a_loaded_model_predicts_as_the_saved_one(basis, tmp_path):
     assert again.get_params(deep=False).keys() == model.get_params(deep=False).keys()
 
 
+def test_intervals_of_rows_with_copies_survive(tmp_path):
+    rows = np.random.default_rng(0).integers(0, 6, size=(400, 2)).astype(float)
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 30, random_state=0).fit(rows, rows.sum(axis=1))
+    expected = model.predict_interval(rows[:5])
+    ks.save(model, tmp_path / "model.sinks")
+    np.testing.assert_array_equal(
+        ks.load(tmp_path / "model.sinks").predict_interval(rows[:5]), expected
+    )
+
+
 @pytest.mark.parametrize("loss", ["squared", "hinge", "logistic"])
 def test_labels_losses_constraints_and_column_names_survive(loss, tmp_path):
     pandas = pytest.importorskip("pandas")
@@ -202,10 +212,11 @@ def test_nothing_is_unpacked(saved):
         ks.load(saved)
 
 
-def test_every_cut_of_a_file_is_refused(saved):
+@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_cut_of_a_file_is_refused(saved, step):
     whole = saved.read_bytes()
     # Somewhere in every entry, and anywhere in the records at the end, which say where they are.
-    for length in (*range(0, len(whole), 17), *range(len(whole) - 100, len(whole))):
+    for length in (*range(0, len(whole), step), *range(len(whole) - 100, len(whole))):
         saved.write_bytes(whole[:length])
         with pytest.raises(archive.ModelFileError, match="not a complete model file"):
             ks.load(saved)
@@ -280,3 +291,10 @@ def test_what_cannot_be_saved(tmp_path):
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"none\.sinks does not exist: need a model file"):
         ks.load(tmp_path / "none.sinks")
+
+
+def test_a_folder_is_no_name_of_a_file(tmp_path):
+    model = ks.KitchenSinkRegressor(ks.Fourier(), 5, random_state=0).fit(np.eye(3), [1.0, 2.0, 3.0])
+    with pytest.raises(IsADirectoryError, match="is a folder: need the name of a file"):
+        ks.save(model, tmp_path)
+    assert not list(tmp_path.parent.glob(f".{tmp_path.name}*"))

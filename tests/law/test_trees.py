@@ -16,9 +16,17 @@ CLASSES = np.where(
 ).astype(int)
 
 
+NUMBERS = np.where(CLASSES, 2.0, -1.0) + 0.1 * RNG.normal(size=len(ROWS))
+
+
 @pytest.fixture(scope="module")
 def model():
     return ks.KitchenSinkClassifier(random_state=0).fit(ROWS[:2000], CLASSES[:2000])
+
+
+@pytest.fixture(scope="module")
+def regressor():
+    return ks.KitchenSinkRegressor(random_state=0).fit(ROWS[:2000], NUMBERS[:2000])
 
 
 def test_trees_are_taken_where_they_are_better(model):
@@ -52,12 +60,10 @@ def test_probabilities_are_of_rows_that_no_tree_has_seen(model):
     assert abs(wrong - np.mean(~right)) < 3 * np.sqrt(wrong / len(held.scores)) + 0.01
 
 
-def test_intervals_cover(model):
-    targets = np.where(CLASSES, 2.0, -1.0) + 0.1 * RNG.normal(size=len(ROWS))
-    regressor = ks.KitchenSinkRegressor(random_state=0).fit(ROWS[:2000], targets[:2000])
+def test_intervals_cover(regressor):
     assert isinstance(regressor.law_.features.basis, ks.Union)
     interval = regressor.predict_interval(ROWS[2000:], coverage=0.9)
-    inside = (interval.lower <= targets[2000:]) & (targets[2000:] <= interval.upper)
+    inside = (interval.lower <= NUMBERS[2000:]) & (NUMBERS[2000:] <= interval.upper)
     # The residuals are of a trial with fewer rows and bins, and so rather too large.
     assert 0.87 < inside.mean() < 0.98
 
@@ -131,3 +137,21 @@ def test_a_tree_that_is_drawn_again_has_the_same_leaves():
     apart = [trees.bin_names(draw.part(k, k + 1).theta, rows)[0] for k in range(5)]
     np.testing.assert_array_equal(trees.bin_names(draw.theta, rows), apart)
     assert len(np.unique(apart, axis=0)) == 2
+
+
+def test_a_law_from_a_file_calibrates_as_the_one_that_was_learned(model, tmp_path):
+    ks.save(model, tmp_path / "model.sinks")
+    stored = ks.load(tmp_path / "model.sinks").law_
+    again, first = (
+        ks.KitchenSinkClassifier(law, random_state=0).fit(ROWS[:2000], CLASSES[:2000])
+        for law in (stored, model.law_)
+    )
+    np.testing.assert_array_equal(again.predict_proba(ROWS), first.predict_proba(ROWS))
+
+
+def test_the_unit_of_the_targets_does_not_reach_intervals_of_another_fit(regressor):
+    far = NUMBERS[:2000].copy()
+    far[0] *= 100.0  # the targets are encoded in another unit
+    again = ks.KitchenSinkRegressor(regressor.law_, random_state=0).fit(ROWS[:2000], far)
+    widths = [np.diff(one.predict_interval(ROWS[:5], 0.9), axis=0) for one in (regressor, again)]
+    np.testing.assert_allclose(widths[1], widths[0], rtol=1e-9)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from kitchensinks.problem.bins import Bins
-from kitchensinks.problem.design import SparseFeatures
+from kitchensinks.problem.design import Design, SparseFeatures
 from kitchensinks.problem.losses import get_loss
 from kitchensinks.problem.problem import Problem
 from tests.problems import design_of
@@ -90,3 +90,20 @@ def test_shared_bins_are_kept_for_the_same_rows():
     fitted = np.arange(60) % 3 > 0
     assert bins.shared(fitted) is bins.shared(fitted.copy())
     assert len(bins.shared(np.ones(60, dtype=bool)).order) == 60
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_blocks_of_many_features_and_few_columns(dtype):
+    """Loops of our own make these products, some rows at a time."""
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(1303, 300)).astype(dtype)
+    weights, shares = rng.normal(size=(300, 6)), rng.random((1303, 1))
+
+    def blocks(work):
+        yield slice(0, 1303), work(slice(0, 1303), matrix)
+
+    found = Design(blocks, *matrix.shape, dtype).sweep(
+        weights, lambda rows, raw: shares[rows] * raw
+    )
+    known = matrix.astype(float).T @ (shares * (matrix.astype(float) @ weights))
+    np.testing.assert_allclose(found, known, atol=100 * np.finfo(dtype).eps * np.abs(known).max())

@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 import kitchensinks as ks
 from kitchensinks.state import State
+from kitchensinks.state.fits import _plain
 from kitchensinks.state.state import Condensed, FewRows
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -107,3 +108,14 @@ def test_copies_share_nothing_that_changes():
     two.partial_fit(X[:100], y[:100])
     assert model.state_.sums.count == 0
     assert (one.moments_.count, two.moments_.count) == (len(y), 100)
+
+
+def test_functions_with_other_constants_are_other_fits():
+    def waves(rate, phase=0.0):
+        return lambda rows, theta: np.cos(rate * rows + phase)
+
+    same = [_plain(waves(2.5)), _plain(waves(2.5))]
+    assert same[0] == same[1]
+    others = [waves(3.5), waves(2.5, 1.0), lambda x: np.cos(2 * x), lambda x: np.cos(3 * x)]
+    others += [lambda x: [k + 1 for k in x], lambda x: [k + 2 for k in x], lambda x, k=2: x]
+    assert len({same[0], *map(_plain, others)}) == 1 + len(others)

@@ -249,7 +249,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     # -- predicting ----------------------------------------------------------------------
 
     def _state(self) -> State:
-        check_is_fitted(self, "state_")
+        if self._held is None:
+            check_is_fitted(self, "state_")
         return self.state_
 
     @property
@@ -290,8 +291,8 @@ class KitchenSink(CallbackSupportMixin, Readings, OfParts, TakesSparse):
     def outside(self, X: Given) -> Outside:
         """The rows of X that are outside of the range of the fitted rows, and in which columns.
 
-        Values outside of the range count as its nearer edge in predictions, but for a line that
-        goes on there (``law_.trend``), where the law has one. Nothing is outside
+        Values outside of the range count as its nearer edge in predictions, except along the trend
+        line of the law (``law_.trend``), where it has one. Nothing is outside
         with ``standardize=False``, which takes the columns as they come.
         """
         state = self._state()

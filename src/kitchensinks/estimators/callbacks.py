@@ -25,7 +25,7 @@ try:
 except ImportError:  # scikit-learn before 1.9 has no set_callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing."""
+        """Stand-in without callbacks."""
 
     def with_callbacks(method: object) -> Any:
         """The method as it is."""

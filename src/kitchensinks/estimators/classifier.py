@@ -194,9 +194,10 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
         (0.1, 0.13)
         """
         state = self._state()
-        if self.constraint is None or self.fit_intercept or self.class_weight is not None:
+        ball, intercept = state.settings.constraint, state.settings.fit_intercept
+        if ball is None or intercept or self.class_weight is not None:
             raise ValueError(
-                f"constraint={self.constraint!r}, fit_intercept={self.fit_intercept!r}, "
+                f"constraint={self.constraint!r}, fit_intercept={intercept!r}, "
                 f"class_weight={self.class_weight!r}: a certificate needs a ball, such as "
                 "ks.SupBall(10), no intercept and no weights of classes. Fit again with these."
             )
@@ -213,7 +214,7 @@ class KitchenSinkClassifier(ClassifierMixin, KitchenSink):
             raise ValueError("A certificate counts every row once: give no weights.")
         with threads(self.n_jobs):
             found = risk_certificate(
-                state.model, self.constraint, state.loss, batch.rows, batch.targets, delta, draws
+                state.model, ball, state.loss, batch.rows, batch.targets, delta, draws
             )
         given = isinstance(self.basis, Basis) and self.basis.unresolved() is None
         return found._replace(fixed=found.fixed and given)

@@ -110,7 +110,7 @@ class Readings:
         the prefix of k features has α·K/k), so that one factorisation serves all of them.
         """
         state = self._state()
-        if state.moments is None or self.constraint is not None:
+        if state.moments is None or state.settings.constraint is not None:
             raise ValueError(
                 "k_path needs the sums of a squared-loss fit without a constraint, on at least "
                 f"as many rows as features; this fit was by {self.solver_}."
@@ -130,5 +130,5 @@ class Readings:
 
 def _growth_of(state: State) -> Growth:
     if state.growth is None:
-        raise AttributeError("k_path_ is there after a fit with n_components='auto'.")
+        raise AttributeError("k_path_ is set only after a fit with n_components='auto'.")
     return state.growth.in_units(state.targets.unit)

@@ -174,6 +174,11 @@ class Frozen:
         return self.draw.n_columns
 
     @property
+    def n_functions(self) -> int:
+        """How many features may be non-zero at one row: all, or one in each grid of bins."""
+        return self.basis.n_functions(self.n_components) if self.basis.sparse else self.n_columns
+
+    @property
     def n_given(self) -> int:
         """Columns of the rows as they come: the scaler may leave some of them out."""
         return self.n_inputs if self.scaler is None else len(self.scaler.mean)

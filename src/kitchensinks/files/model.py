@@ -33,6 +33,7 @@ from kitchensinks.fitting.calibration import Calibration, Residuals
 from kitchensinks.fitting.plan import Plan
 from kitchensinks.fitting.settings import Settings, Solver, check_dtype
 from kitchensinks.law import Law, Learned, Record, Trial
+from kitchensinks.law.values import UnseenScores
 from kitchensinks.numerics.arrays import AnyArray, Facts
 from kitchensinks.problem.constraints import L2Ball, SupBall
 from kitchensinks.problem.losses import LOSSES
@@ -55,6 +56,7 @@ _TYPES: dict[str, type] = {
         Record,
         Trial,
         Trend,
+        UnseenScores,
         Plan,
         Outer,
         Evidence,

@@ -19,6 +19,7 @@ from kitchensinks.problem.problem import Solution
 from kitchensinks.problem.targets import Batch
 from kitchensinks.solvers.stochastic import Objective, StochasticState, stochastic_step
 from kitchensinks.tables.arrays import block_slices
+from kitchensinks.tables.keys import row_keys
 from kitchensinks.tables.view import Rows
 
 # Rows of one step where none are given.
@@ -27,6 +28,9 @@ BATCH = 512
 EPOCHS = 10
 # Few rows are passed over more often, until a fit has taken this many steps.
 FEWEST_STEPS = 200
+# With fewer steps in its first epoch, the scores of that epoch say little of the whole fit. A fit
+# without a fifth of the rows then gives the scores for probabilities and intervals.
+UNSEEN_STEPS = 50
 # The ridge where none is given: a stochastic fit cannot choose one.
 DEFAULT_ALPHA = 1e-6
 # Rows of a file that are held, and shuffled, at a time.
@@ -63,7 +67,32 @@ def fit_stochastic(frozen: Frozen, batch: Batch, settings: Settings) -> Fit:
     """A whole data set in epochs, each in a random order of its own. Nothing is certified."""
     stochastic = Stochastic.start(frozen, batch.targets.shape[1], settings)
     stochastic.fit(batch.rows, batch.targets, batch.weights, settings)
+    if settings.loss.link is None and len(batch.targets) < UNSEEN_STEPS * _size_of(settings):
+        unseen = _held_out_scores(frozen, batch, settings)
+        if unseen is not None:
+            stochastic.recent = deque([unseen])
     return stochastic.as_fit(settings)
+
+
+def _held_out_scores(
+    frozen: Frozen, batch: Batch, settings: Settings
+) -> tuple[Array, Array, Array] | None:
+    """Scores, targets and weights of a fifth of the rows, by a fit to the others.
+
+    Copies of a row are held out together. None where there are no rows on one of the sides.
+    """
+    counted = np.ones(len(batch.targets)) if batch.weights is None else batch.weights
+    chosen = row_keys(batch.rows, settings.seed) % np.uint64(5) == 0
+    held, others = (np.flatnonzero(own & (counted > 0)) for own in (chosen, ~chosen))
+    if not len(held) or not len(others):
+        return None
+    fitted, unseen = batch.part(others), batch.part(held)
+    trial = Stochastic.start(frozen, batch.targets.shape[1], settings)
+    trial.fit(fitted.rows, fitted.targets, fitted.weights, settings)
+    scores = np.tile(trial.state.mean_intercept, (len(held), 1))
+    for columns, features in frozen.walk(unseen.rows):
+        scores += features @ trial.state.mean_weights[columns].astype(features.dtype)
+    return scores, unseen.targets, counted[held]
 
 
 @dataclass
@@ -102,7 +131,7 @@ class Stochastic:
         for epoch in range(epochs):
             for chosen, block in _shuffled(rows, places, size, random):
                 own = None if weights is None else weights[chosen]
-                self._step(block, targets[chosen], own, settings)
+                self._step(block, targets[chosen], own, settings, unseen=epoch == 0)
             settings.progress("epochs over the rows", epoch + 1, epochs)
 
     def add(self, rows: Matrix, targets: Array, weights: Array | None, settings: Settings) -> None:
@@ -113,8 +142,14 @@ class Stochastic:
                 self._step(rows[part], targets[part], own, settings)
 
     def _step(
-        self, rows: Matrix, targets: Array, weights: Array | None, settings: Settings
+        self,
+        rows: Matrix,
+        targets: Array,
+        weights: Array | None,
+        settings: Settings,
+        unseen: bool = True,
     ) -> None:
+        """One step; the scores before it are kept where the rows were not fitted before."""
         own = np.ones(len(targets)) if weights is None else weights
         total = float(own.sum())
         self.count, self.weight = self.count + len(own), self.weight + total
@@ -128,7 +163,8 @@ class Stochastic:
         )
         parts = self._walker(rows)
         scores = stochastic_step(self.state, parts, objective, targets, own / total, emphasis)
-        self.recent.append((scores, targets, own))
+        if unseen:
+            self.recent.append((scores, targets, own))
 
     def copy(self) -> "Stochastic":
         """A copy to go on from, which leaves this one as it is."""

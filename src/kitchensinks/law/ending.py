@@ -164,7 +164,10 @@ def _unseen(task: LearningRows, kept: Candidate) -> UnseenScores | None:
     data = task.data
     scores, targets = kept.fits.scores([kept.score.ridge])[0], data.targets[data.held]
     own = data.weights_of(data.held)
-    return UnseenScores(task.level + task.sizes * scores, task.level + task.sizes * targets, own)
+    unit = task.request.unit
+    return UnseenScores(
+        unit * (task.level + task.sizes * scores), unit * (task.level + task.sizes * targets), own
+    )
 
 
 def _both(task: LearningRows, close: list[Candidate]) -> Stages | None:

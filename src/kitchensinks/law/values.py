@@ -138,7 +138,10 @@ class Record:
 
 
 class UnseenScores(NamedTuple):
-    """Scores and targets (n, outputs) of rows that the law had not seen, and weights (n,)."""
+    """Scores and targets (n, outputs) of rows that the law had not seen, and weights (n,).
+
+    In units of the targets as they came: another fit may encode them in another unit.
+    """
 
     scores: Floats
     targets: Floats
@@ -173,7 +176,7 @@ class Law:
     record: Record | None = None
     note: str = ""
     trend: Trend | None = None
-    held: UnseenScores | None = field(default=None, metadata={"stored": False})
+    held: UnseenScores | None = None
 
     def left(self, batch: Batch, unit: float) -> Batch:
         """The rows with targets (encoded in a unit) minus the trend; the features fit these."""

@@ -92,11 +92,13 @@ def bin_hashes(
     values costs only the rows with the rarer one.
     """
     n_rows, n_inputs = rows.shape
-    columns = np.empty((n_inputs, _NAMED), np.float64)
+    # One row takes no more than it needs: fresh memory for a whole tile would take longer.
+    most = min(_NAMED, n_rows)
+    columns = np.empty((n_inputs, most), np.float64)
     # The least and the greatest value of each column; of two values the rarer one is the second.
     ends = np.empty((n_inputs, 2), np.float64)
     # The number of rows with the rarer of two values, −1 where there are more values; the rows.
-    rare = np.empty((n_inputs, 1 + _NAMED), np.int16)
+    rare = np.empty((n_inputs, 1 + most), np.int16)
     for tile in range(begin, end):
         first = tile * _NAMED
         count = min(_NAMED, n_rows - first)

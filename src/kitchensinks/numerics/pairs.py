@@ -4,8 +4,6 @@ Four rows at a time. A step of the outer loops takes four of the first rows and 
 that all steps have the same number of pairs, and threads that are free share them.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,46 +22,42 @@ def _steps(n_rows: int) -> int:
     return row_tiles(row_tiles(n_rows, 4), 2)
 
 
-@compiled(fastmath=True)
-def _four_distances(columns: AnyArray, first: Any, sums: AnyArray, out: AnyArray) -> None:
-    """The rows of `out` from `first` on, at most four, on and above the diagonal."""
-    n_inputs, n_rows = columns.shape
-    last = min(first + 4, out.shape[0])
-    two, three = min(first + 1, last - 1), min(first + 2, last - 1)
-    for r in range(4):
-        for k in range(n_rows - first):
-            sums[r, k] = 0.0
-    # Two columns at a time: each sum is loaded and stored half as often.
-    for j in range(0, n_inputs, 2):
-        p = min(j + 1, n_inputs - 1)
-        keep = np.float32(1.0 if p > j else 0.0)
-        a, b, c, d = columns[j, first], columns[j, two], columns[j, three], columns[j, last - 1]
-        e, f, g, h = columns[p, first], columns[p, two], columns[p, three], columns[p, last - 1]
-        x, y = columns[j, first:], columns[p, first:]
-        for k in range(len(x)):
-            left, right = x[k], y[k]
-            sums[0, k] += abs(a - left) + keep * abs(e - right)
-            sums[1, k] += abs(b - left) + keep * abs(f - right)
-            sums[2, k] += abs(c - left) + keep * abs(g - right)
-            sums[3, k] += abs(d - left) + keep * abs(h - right)
-    for i in range(first, last):
-        for k in range(i, n_rows):
-            out[i, k] = sums[i - first, k - first]
-
-
-@looped(lambda columns, out: _steps(len(out)))
+@looped(lambda columns, out: _steps(len(out)), fastmath=True)
 def pair_distances(columns: AnyArray, out: AnyArray, begin: int, end: int) -> None:
     """out_ik = Σ_j |x_ij − x_kj| of the first rows i and all rows k ≥ i, four rows at a time.
 
     columns (d, m) float32, the rows stored column by column; out (first rows, m) float32, which is
     left alone below its diagonal.
     """
-    sums = np.empty((4, columns.shape[1]), np.float32)
+    n_inputs, n_rows = columns.shape
+    sums = np.empty((4, n_rows), np.float32)
     fours = (out.shape[0] + 3) // 4
-    for step in range(begin, end):
-        _four_distances(columns, 4 * step, sums, out)
-        if fours - 1 - step > step:
-            _four_distances(columns, 4 * (fours - 1 - step), sums, out)
+    for both in range(2 * begin, 2 * end):
+        four = both // 2 if both % 2 == 0 else fours - 1 - both // 2
+        if both % 2 == 1 and four <= both // 2:
+            continue
+        first = 4 * four
+        last = min(first + 4, out.shape[0])
+        two, three = min(first + 1, last - 1), min(first + 2, last - 1)
+        for r in range(4):
+            for k in range(n_rows - first):
+                sums[r, k] = 0.0
+        # Two columns at a time: each sum is loaded and stored half as often.
+        for j in range(0, n_inputs, 2):
+            p = min(j + 1, n_inputs - 1)
+            keep = np.float32(1.0 if p > j else 0.0)
+            a, b, c, d = columns[j, first], columns[j, two], columns[j, three], columns[j, last - 1]
+            e, f, g, h = columns[p, first], columns[p, two], columns[p, three], columns[p, last - 1]
+            x, y = columns[j, first:], columns[p, first:]
+            for k in range(len(x)):
+                left, right = x[k], y[k]
+                sums[0, k] += abs(a - left) + keep * abs(e - right)
+                sums[1, k] += abs(b - left) + keep * abs(f - right)
+                sums[2, k] += abs(c - left) + keep * abs(g - right)
+                sums[3, k] += abs(d - left) + keep * abs(h - right)
+        for i in range(first, last):
+            for k in range(i, n_rows):
+                out[i, k] = sums[i - first, k - first]
 
 
 def pair_distances_plain(columns: Singles, out: Singles) -> None:
@@ -95,50 +89,46 @@ def mirror(matrix: AnyArray) -> None:
                     matrix[i, k] = matrix[k, i]
 
 
-@compiled(fastmath=True)
-def _four_weighted(
-    columns: AnyArray, weights: AnyArray, first: Any, own: AnyArray, out: AnyArray
-) -> None:
-    """Add the sums of four rows or fewer from `first` on to out (d,); own (4, m) is scratch."""
-    n_inputs, n_rows = columns.shape
-    last = min(first + 4, weights.shape[0])
-    two, three = min(first + 1, last - 1), min(first + 2, last - 1)
-    for r in range(4):
-        for k in range(n_rows - first):
-            own[r, k] = 0.0
-    for i in range(first, last):
-        for k in range(i + 1, n_rows):
-            own[i - first, k - first] = weights[i, k]
-    for j in range(n_inputs):
-        a, b, c, d = columns[j, first], columns[j, two], columns[j, three], columns[j, last - 1]
-        others = columns[j, first:]
-        total = np.float32(0.0)
-        for k in range(len(others)):
-            x = others[k]
-            total += (
-                own[0, k] * abs(a - x)
-                + own[1, k] * abs(b - x)
-                + own[2, k] * abs(c - x)
-                + own[3, k] * abs(d - x)
-            )
-        out[j] += total
-
-
-@looped(lambda columns, weights, out: len(out))
+@looped(lambda columns, weights, out: len(out), fastmath=True)
 def _weighted_parts(
     columns: AnyArray, weights: AnyArray, out: AnyArray, begin: int, end: int
 ) -> None:
     """The sums of each part of the steps, out (parts, d)."""
-    own = np.empty((4, columns.shape[1]), np.float32)
+    n_inputs, n_rows = columns.shape
+    own = np.empty((4, n_rows), np.float32)
     fours = (weights.shape[0] + 3) // 4
     steps = (fours + 1) // 2
     for part in range(begin, end):
-        for j in range(out.shape[1]):
+        for j in range(n_inputs):
             out[part, j] = 0.0
-        for step in range(part * steps // len(out), (part + 1) * steps // len(out)):
-            _four_weighted(columns, weights, 4 * step, own, out[part])
-            if fours - 1 - step > step:
-                _four_weighted(columns, weights, 4 * (fours - 1 - step), own, out[part])
+        start, stop = part * steps // out.shape[0], (part + 1) * steps // out.shape[0]
+        for both in range(2 * start, 2 * stop):
+            four = both // 2 if both % 2 == 0 else fours - 1 - both // 2
+            if both % 2 == 1 and four <= both // 2:
+                continue
+            first = 4 * four
+            last = min(first + 4, weights.shape[0])
+            two, three = min(first + 1, last - 1), min(first + 2, last - 1)
+            for r in range(4):
+                for k in range(n_rows - first):
+                    own[r, k] = 0.0
+            for i in range(first, last):
+                for k in range(i + 1, n_rows):
+                    own[i - first, k - first] = weights[i, k]
+            for j in range(n_inputs):
+                a, b = columns[j, first], columns[j, two]
+                c, d = columns[j, three], columns[j, last - 1]
+                others = columns[j, first:]
+                total = np.float32(0.0)
+                for k in range(len(others)):
+                    x = others[k]
+                    total += (
+                        own[0, k] * abs(a - x)
+                        + own[1, k] * abs(b - x)
+                        + own[2, k] * abs(c - x)
+                        + own[3, k] * abs(d - x)
+                    )
+                out[part, j] += total
 
 
 def weighted_distances(columns: Singles, weights: Singles, out: NDArray[np.float64]) -> None:

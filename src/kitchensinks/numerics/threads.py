@@ -114,7 +114,8 @@ def threads(n_jobs: int | None) -> Iterator[None]:
         return
     count = available() if n_jobs is None else n_jobs
     count = count if count > 0 else max(1, available() + 1 + count)
-    team = Team(min(count, cores()))
+    # To count the cores takes as long as to predict one row.
+    team = Team(1 if count == 1 else min(count, cores()))
     token = _TEAM.set(team)
     try:
         with single_blas():
@@ -308,13 +309,17 @@ class _SingleBlas:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
-        self._found: Any = None
+        # Pools that had more threads, and how many.
+        self._found: list[tuple[Any, int]] = []
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self._lock:
             if self._inside == 0:
-                self._found = _blas().limit(limits=1)
+                pools = ((pool, pool.get_num_threads()) for pool in _blas().lib_controllers)
+                self._found = [(pool, count) for pool, count in pools if count != 1]
+                for pool, _ in self._found:
+                    pool.set_num_threads(1)
             self._inside += 1
         try:
             yield
@@ -322,7 +327,8 @@ class _SingleBlas:
             with self._lock:
                 self._inside -= 1
                 if self._inside == 0:
-                    self._found.restore_original_limits()
+                    for pool, count in self._found:
+                        pool.set_num_threads(count)
 
 
 single_blas = _SingleBlas()

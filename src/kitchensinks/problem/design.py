@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitchensinks.numerics import narrow
 from kitchensinks.numerics.arrays import DType
 from kitchensinks.problem.losses import Array
 
@@ -24,6 +25,12 @@ Merge = Callable[[Any, Any], Any]
 SLICE_ROWS = 1024
 # Entries multiplied at a time: few enough to stay in cache between Z·β and Z'·a.
 SLICE_ENTRIES = 2**20
+
+
+# Columns of products that compiled loops make in less time than BLAS, and entries that they take at
+# a time: a megabyte of float32.
+FEWEST_NARROW, MOST_NARROW = 4, 30
+NARROW_ENTRIES = 2**18
 
 
 class Design:
@@ -58,12 +65,14 @@ class Design:
 
         `respond` may be called from several threads at once, each time for other rows.
         """
-        narrow = weights.astype(self.dtype)
+        narrowed = weights.astype(self.dtype)
 
         def products(rows: slice, block: Block) -> Array:
+            if _is_narrow(block, narrowed):
+                return _narrow_sweep(rows, block, narrowed, respond)
             image: Any = 0.0
             for own, part in _slices(rows, block):
-                answer = respond(own, _product(part, narrow).astype(np.float64))
+                answer = respond(own, _product(part, narrowed).astype(np.float64))
                 image = image + _image(part, answer.astype(self.dtype))
             return np.asarray(image)
 
@@ -108,11 +117,11 @@ class Design:
 
     def scores(self, weights: Array) -> Array:
         """Z·weights, of shape (rows, outputs)."""
-        narrow = weights.astype(self.dtype)
+        narrowed = weights.astype(self.dtype)
         scores = np.empty((self.n_rows, weights.shape[1]))
 
         def fill(rows: slice, block: Block) -> None:
-            scores[rows] = block @ narrow
+            scores[rows] = _product(block, narrowed)
 
         for _ in self.traverse(fill):
             pass
@@ -247,9 +256,36 @@ def _image(block: Block, answer: Block) -> Array:
     return (answer.T @ block).T.astype(np.float64)
 
 
-def _slices(rows: slice, block: Block) -> Iterator[tuple[slice, Block]]:
+def _is_narrow(block: Block, columns: Block) -> bool:
+    """Whether compiled loops take less time than BLAS: few columns, and many features."""
+    few = FEWEST_NARROW <= columns.shape[1] <= MOST_NARROW
+    return few and block.size >= NARROW_ENTRIES and block.flags.c_contiguous
+
+
+def _narrow_sweep(
+    rows: slice, block: Block, columns: Block, respond: Callable[[slice, Array], Array]
+) -> Array:
+    """Z'·respond(rows, Z·columns) of a block; rows stay in cache between both products."""
+    count, filled = columns.shape[1], narrow.filled(columns.T, block.dtype)
+    total = np.zeros((count, block.shape[1]))
+    part = np.zeros(filled.shape, block.dtype)
+    waiting = 0
+    for own, few in _slices(rows, block, NARROW_ENTRIES):
+        answer = respond(own, narrow.times(few, filled)[:, :count].astype(np.float64))
+        narrow.add_image(few, answer, part)
+        waiting += len(few)
+        if waiting >= SLICE_ROWS or own.stop == rows.start + len(block):
+            total += part[:count]
+            part[:], waiting = 0.0, 0
+    return total.T
+
+
+def _slices(
+    rows: slice, block: Block, entries: int = SLICE_ENTRIES
+) -> Iterator[tuple[slice, Block]]:
     """A block in slices of at most SLICE_ROWS rows."""
-    size = max(64, min(SLICE_ROWS, SLICE_ENTRIES // block.shape[1]))
+    least = 64 if entries == SLICE_ENTRIES else 16
+    size = max(least, min(SLICE_ROWS, entries // block.shape[1]))
     for start in range(0, len(block), size):
         part = block[start : start + size]
         first = rows.start + start

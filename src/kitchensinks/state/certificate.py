@@ -11,7 +11,6 @@ from kitchensinks.numerics.words import Stream, Words
 from kitchensinks.problem.constraints import Constraint, SupBall
 from kitchensinks.problem.loss import Array, Loss
 from kitchensinks.state.model import Model
-from kitchensinks.state.spec import scaled_constraint
 from kitchensinks.tables.arrays import block_slices
 
 # Entries of features of one block of rows.
@@ -47,23 +46,21 @@ class RiskCertificate(NamedTuple):
 
 def risk_certificate(
     model: Model,
-    constraint: Constraint,
+    ball: Constraint,
     loss: Loss,
     rows: Matrix,
     targets: Array,
     delta: float,
     draws: int,
 ) -> RiskCertificate:
-    """The certificate of a model of two classes; targets (n, 1) of ±1."""
+    """The certificate of a model of two classes; targets (n, 1) of ±1; ball: of the weights β."""
     frozen, n_rows = model.frozen, rows.shape[0]
-    largest = largest_score(constraint, frozen)
+    largest = largest_score(ball, frozen)
     sides = np.array([[1.0], [1.0], [-1.0], [-1.0]])
     ends = np.array([[largest], [-largest], [largest], [-largest]])
     # A convex loss is steepest and largest at the ends of the scores.
     lipschitz = float(np.abs(loss.slope(sides, ends)).max())
     spread = float(loss.value(sides, ends).max())
-    ball = scaled_constraint(constraint, frozen, 1.0)
-    assert ball is not None, "a constraint was given"
     suprema = ball.support(_signed_sums(frozen, rows, draws) / n_rows)
     complexity = float(suprema.mean())
     error = largest * math.sqrt(2 * math.log(2 / delta) / (n_rows * draws))
@@ -82,17 +79,21 @@ def risk_certificate(
     )
 
 
-def largest_score(constraint: Constraint, frozen: Frozen) -> float:
-    """U = sup |f(x)| over the ball and all rows: C for ``SupBall(C)``, R·B·√K for ``L2Ball(R)``."""
+def largest_score(ball: Constraint, frozen: Frozen) -> float:
+    """U = sup |f(x)| over the weights β in a ball, and all rows.
+
+    C for ``SupBall(C)`` and R·B·√K for ``L2Ball(R)``, in the units of `scaled_constraint`.
+    """
     bound = frozen.basis.bound_in(frozen.n_inputs)
     if not math.isfinite(bound):
         raise ValueError(
             f"{frozen.basis!r} is not bounded, so that nothing bounds the loss: need a basis of "
             "bounded functions, such as ks.Fourier() or ks.Stumps()."
         )
-    if isinstance(constraint, SupBall):
-        return constraint.radius
-    return constraint.radius * bound * math.sqrt(frozen.n_columns)
+    largest = ball.radius * frozen.scale * bound
+    if isinstance(ball, SupBall):
+        return largest * frozen.n_functions
+    return largest * math.sqrt(frozen.n_columns)
 
 
 def _signed_sums(frozen: Frozen, rows: Matrix, draws: int) -> Array:

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -153,10 +154,20 @@ def _plain(value: Any) -> str:
         return f"[{', '.join(map(_plain, value))}]"
     if isinstance(value, np.ndarray):
         return f"array of shape {value.shape}, {_digest(value)}"
-    code = getattr(value, "__code__", None)
-    if code is not None:
-        return f"{value.__qualname__} {hashlib.sha256(code.co_code).hexdigest()[:16]}"
+    if isinstance(value, FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        bound = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(), *cells]
+        code = hashlib.sha256(_code_in_text(value.__code__).encode()).hexdigest()[:16]
+        return f"{value.__qualname__} {code} {_plain(bound)}"
     return str(value)
+
+
+def _code_in_text(code: CodeType) -> str:
+    """Instructions, names and constants of a function, without its file and lines."""
+    constants = [
+        _code_in_text(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts
+    ]
+    return repr((code.co_code, code.co_names, constants))
 
 
 def _digest(array: AnyArray) -> str:

@@ -251,8 +251,7 @@ def scaled_constraint(
         return None
     if isinstance(constraint, SupBall):
         # |α_k| ≤ C/K with α_k = β_k·scale·bound; K counts features, or grids for Binning.
-        count = features.n_components * features.basis.features_per_draw
-        radius = constraint.radius / (count * features.scale * features.bound)
+        radius = constraint.radius / (features.n_functions * features.scale * features.bound)
     else:
         radius = constraint.radius / features.scale
     return replace(constraint, radius=float(radius) / unit)

@@ -336,7 +336,10 @@ class State:
         if not self.calibrates or fit.stochastic is not None:
             return self
         if self.law.held is not None:
-            return replace(self, calibrated=calibrate(self.targets, *self.law.held))
+            scores, targets, weights = self.law.held
+            unit = self.targets.unit
+            found = calibrate(self.targets, scores / unit, targets / unit, weights)
+            return replace(self, calibrated=found)
         if fit.held_out is not None:
             places, scores = fit.held_out
             held = batch.part(places)

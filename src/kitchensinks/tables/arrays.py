@@ -38,6 +38,8 @@ _TABLES = (
     "hold text and missing values."
 )
 _FOR_TABLES = ("contains NaN", "could not convert")
+# A row with less than this share of the largest weight has none.
+_LEAST_SHARE = 1e-290
 
 
 def numeric_rows(rows: Matrix, name: str = "rows") -> AnyArray:
@@ -168,7 +170,8 @@ def check_weights(given: Any, rows: Any, positive: bool = False) -> AnyArray:
             f"sample_weight has entries of {largest:.2g}: need the largest between 1e-300 and "
             "1e300. Only their ratios count: divide all of them by a constant."
         )
-    return np.asarray(weights)
+    # Shares of the total weight would be zero, or lose their digits: the row counts nothing.
+    return np.where(weights < _LEAST_SHARE * largest, 0.0, weights)
 
 
 def densify(rows: Matrix) -> AnyArray:

@@ -29,6 +29,8 @@ def atomic(path: str | os.PathLike[str], sync: bool = False) -> Iterator[Path]:
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is not a folder: {path} cannot be written there.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: need the name of a file.")
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
     # Created here, so that missing permissions are reported before any work is done.
     unfinished.touch(exist_ok=False)

@@ -88,7 +88,7 @@ class Encoder:
     def _takes(self, kind: object) -> bool:
         return family(kind) in self.families
 
-    def write(self, values: object, out: AnyArray) -> None:
+    def write(self, values: ArrowArray, out: AnyArray) -> None:
         """Numbers of an Arrow array into `out` (n, width)."""
         missing = self._write(_plain(values), out)
         if self.flagged:
@@ -115,7 +115,7 @@ class Number(Encoder):
     families = NUMBERS
 
     @classmethod
-    def learn(cls, name: str, values: object) -> "Number":
+    def learn(cls, name: str, values: ArrowArray) -> "Number":
         numbers = _numbers(_plain(values))
         seen = numbers[np.isfinite(numbers)]
         fill = float(np.median(seen)) if len(seen) else 0.0
@@ -130,11 +130,11 @@ class Number(Encoder):
     def _takes(self, kind: object) -> bool:
         return super()._takes(kind) or (self.written and family(kind) == "text")
 
-    def numbers(self, values: object) -> AnyArray:
+    def numbers(self, values: ArrowArray) -> AnyArray:
         """The numbers of an Arrow array, NaN where one is missing."""
         return _numbers(_plain(values))
 
-    def _write(self, values: object, out: AnyArray) -> AnyArray:
+    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
         numbers = _numbers(values)
         missing = np.isnan(numbers)
         if missing.any():
@@ -175,7 +175,7 @@ class Coded(Encoder):
     def _known(self) -> ArrowArray:
         return pa.array(self.levels, pa.large_string())
 
-    def _write(self, values: object, out: AnyArray) -> AnyArray:
+    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
         words, table = words_of(values), self.table_of_levels()
         place = pa.compute.index_in(words.fill_null(""), self._known).fill_null(len(self.levels))
         out[:, : table.shape[1]] = table[place.to_numpy(zero_copy_only=False)]
@@ -187,7 +187,7 @@ class Category(Coded):
     """An indicator of 0 and 1 for each value seen, one for two values; unseen ones are all 0."""
 
     @classmethod
-    def learn(cls, name: str, values: object) -> "Category":
+    def learn(cls, name: str, values: ArrowArray) -> "Category":
         words = words_of(values)
         counts = words.drop_null().value_counts().to_pylist()
         counts.sort(key=lambda item: (-item["counts"], item["values"]))
@@ -246,7 +246,7 @@ class Date(Encoder):
     families = ("text", "date")
 
     @classmethod
-    def learn(cls, name: str, values: object, format_: str) -> "Date":
+    def learn(cls, name: str, values: ArrowArray, format_: str) -> "Date":
         moments = _moments(_plain(values), format_)
         seen, flagged = moments.drop_null(), moments.null_count > 0
         if not len(seen):
@@ -264,7 +264,7 @@ class Date(Encoder):
     def _names(self) -> list[str]:
         return [f"{self.name} {part}" for part in self.parts]
 
-    def _write(self, values: object, out: AnyArray) -> AnyArray:
+    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
         moments = _moments(values, self.format)
         missing = _absent(moments)
         for k, (part, fill) in enumerate(zip(self.parts, self.fills, strict=True)):
@@ -311,7 +311,7 @@ class Text(Encoder):
     families = ("text", "integer")
 
     @classmethod
-    def learn(cls, name: str, values: object, seed: int) -> "Text":
+    def learn(cls, name: str, values: ArrowArray, seed: int) -> "Text":
         from sklearn.utils.extmath import randomized_svd
 
         words = words_of(values)
@@ -333,7 +333,7 @@ class Text(Encoder):
     def _names(self) -> list[str]:
         return [f"{self.name} topic {k + 1}" for k in range(self.directions.shape[1])]
 
-    def _write(self, values: object, out: AnyArray) -> AnyArray:
+    def _write(self, values: ArrowArray, out: AnyArray) -> AnyArray:
         words = words_of(values)
         scaled = _unit_rows(_ngrams(words) @ sparse.diags_array(self.weights.astype(np.float64)))
         out[:, : self.directions.shape[1]] = scaled @ self.directions

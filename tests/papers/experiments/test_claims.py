@@ -187,3 +187,10 @@ def test_nothing_to_go_by_is_an_error():
         Claim("it is so", []).verdict()
     with pytest.raises(ValueError, match="no values"):
         spread([])
+
+
+def test_seeds_do_not_decide_what_was_never_reached():
+    check = ratio(np.inf, [1.0, 2.0], 10)
+    assert check.verdict() == UNDECIDED
+    assert check.seeds is None
+    assert check.why_open == "seeds do not decide what is not reached"

@@ -340,6 +340,10 @@ class Basis(Linked):
         """Number of columns of each draw, shape (n_draws,)."""
         return np.full(n_draws, self.features_per_draw, dtype=np.int64)
 
+    def n_functions(self, n_draws: int) -> int:
+        """How many columns of the first draws may be non-zero at one row: one in each grid."""
+        return n_draws * self.features_per_draw
+
     def n_columns(self, n_draws: int) -> int:
         """Columns of the first draws of any seed, for dense bases."""
         return n_draws * self.features_per_draw

@@ -101,6 +101,11 @@ class Union(Compound):
             given[owners[k]] += 1
         return owners
 
+    def n_functions(self, n_draws: int) -> int:
+        counts = np.bincount(self.owners(n_draws), minlength=len(self.bases)).tolist()
+        pairs = zip(self.bases, counts, strict=True)
+        return sum(basis.n_functions(count) for basis, count in pairs)
+
     def theta(self, seed: int, n_inputs: int, start: int, stop: int) -> Theta:
         owners = self.owners(stop)
         parts = {}

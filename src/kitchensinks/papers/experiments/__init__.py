@@ -42,11 +42,11 @@ CATALOGUE = {
     "depth-figure3.4": About(
         f"{_THESIS}, Figure 3.4",
         "Predictions of random ReLU features, two- and three-layer nets against the radius",
-        20, version=2),
+        2, version=2),
     "depth-figure3.5": About(
         f"{_THESIS}, Figure 3.5",
         "Loss and accuracy of random ReLU features, two- and three-layer nets by their size",
-        180, version=2),
+        25, version=2),
     "maxout-digits": About(
         f"{_MAXOUT}, Tables 2 and 3",
         "The way of maxout-timit from frames to decoded error rates, on spoken digits",
@@ -72,7 +72,7 @@ CATALOGUE = {
     "maxout-table3": About(
         f"{_MAXOUT}, Table 3",
         "Maxout units that share projections, and Fourier features, on speech frames",
-        15, ("phoneme", "isolet"), version=2,
+        8, ("phoneme", "isolet"), version=2,
         substitute="phonemes of TIMIT (log-periodograms) and ISOLET for TIMIT itself"),
     "maxout-timit": About(
         f"{_MAXOUT}, Tables 2 and 3",
@@ -83,7 +83,7 @@ CATALOGUE = {
     "relu-figure3.2": About(
         f"{_THESIS}, Figure 3.2",
         "Cross-validated accuracy of Fourier and ReLU features against their bandwidth",
-        15, _THREE, version=2),
+        6, _THREE, version=2),
     "relu-table3.1": About(
         f"{_THESIS}, Table 3.1",
         "Accuracy and training time of random Fourier and ReLU features on seven sets",
@@ -98,7 +98,7 @@ CATALOGUE = {
     "rfsvm-figure2.3": About(
         f"{_THESIS}, Figure 2.3",
         "Excess risk on the annulus against the number of rows m, with N = ln²(m)/4 features",
-        20, version=2),
+        7, version=2),
     "rfsvm-figure2.4": About(
         f"{_THESIS}, Figure 2.4",
         "Reweighted against uniform features in ten dimensions and on MNIST", 6, ("mnist",)),
@@ -114,7 +114,7 @@ CATALOGUE = {
     "rks-sigmoid-fourier": About(
         f"{_SINKS}, section 4",
         "Fourier, binning and sigmoid features against AdaBoost and against fitted nonlinearities",
-        20, ("adult-onehot", "uci_har", "kddcup99"), version=2,
+        12, ("adult-onehot", "uci_har", "kddcup99"), version=2,
         substitute="UCI HAR for the paper's private activity set"),
     "theory-rates": About(
         "Random bases, Theorems 3.1 and 3.2; kitchen sinks, Lemma 1",

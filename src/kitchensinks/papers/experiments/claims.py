@@ -57,7 +57,8 @@ def log_slope(across: Values, up: Values) -> float:
 
 class Edge(NamedTuple):
     """A mean that should be positive, its standard error (None for one seed), degrees of freedom,
-    and the number of seeds. `printed` is the part of the error that is the paper's own."""
+    and the number of seeds (0: nothing was measured). `printed` is the part of the error that is
+    the paper's own."""
 
     mean: float
     error: float | None
@@ -129,6 +130,8 @@ class Check(NamedTuple):
     def why_open(self) -> str:
         """What an undecided check lacks, in words."""
         found = [edge for edge in self.edges if edge.chance >= LEVEL]
+        if any(edge.seeds == 0 for edge in found):
+            return "seeds do not decide what is not reached"
         if any(edge.hopeless for edge in found):
             return "the paper's own error is too large for any number of seeds"
         if any(edge.error == edge.mean == 0.0 for edge in found):
@@ -173,9 +176,9 @@ def below(low: Given, high: Given, label: str = "") -> Check:
 def ratio(high: Given, low: Given, least: float, most: float = math.inf, label: str = "") -> Check:
     """The factor between two quantities of ours, as the mean of log(high/low) over seeds."""
     if not (np.isfinite(high).all() and np.isfinite(low).all()):
-        # One of them was never reached.
+        # One of them was never reached, whatever the seed.
         text = "not reached by both"
-        return Check(_labelled(label, text), (Edge(-1.0, None, 1.0, 1),))
+        return Check(_labelled(label, text), (Edge(-1.0, None, 1.0, 0),))
     edge = _edge(*(float(np.log(x)) if np.ndim(x) == 0 else np.log(x) for x in (high, low)))
     edges = [edge._replace(mean=edge.mean - math.log(least))]
     if math.isfinite(most):
