@@ -70,11 +70,17 @@ def pair_distances_plain(columns: Singles, out: Singles) -> None:
 
 
 @compiled()
+def _clear_lower(square: AnyArray) -> None:
+    for i in range(square.shape[0]):
+        for k in range(i):
+            square[i, k] = 0.0
+
+
 def clear_lower(matrix: AnyArray) -> None:
     """Put zeros below the diagonal of a matrix that has no more rows than columns."""
-    for i in range(matrix.shape[0]):
-        for k in range(i):
-            matrix[i, k] = 0.0
+    if len(matrix) > 1:
+        # A part of the columns is never contiguous: one specialisation serves whole rows too.
+        _clear_lower(matrix[:, : len(matrix)])
 
 
 @compiled()
